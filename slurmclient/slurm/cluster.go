@@ -1,0 +1,117 @@
+package slurm
+
+// Server is what an answer tells of the server that gave it.
+type Server struct {
+	// Cluster is ClusterName, Release slurmrestd's version such as "24.11.5".
+	Cluster, Release string
+	// Accounting is the accounting storage plugin, empty when there is none.
+	Accounting string
+}
+
+// Ping is one slurmctld as slurmrestd sees it.
+type Ping struct {
+	Hostname string
+	// Responding is whether slurmctld answered.
+	Responding bool
+	Primary    bool
+	// LatencyMicros is the round trip in microseconds.
+	LatencyMicros uint64
+	// Status is the server's text, such as "UP" or "Protocol authentication error".
+	Status string
+}
+
+// Reservation is one advance reservation (scontrol(1), "show reservation").
+type Reservation struct {
+	Name               string
+	StartTime, EndTime Time
+	Nodes              string // hostlist
+	NodeCount          uint32
+	CoreCount          uint32
+	Partition          string
+	Users, Accounts    string
+	Groups, Features   string
+	Licenses           string
+	TRES               string
+	Flags              []string
+}
+
+// Active reports whether the reservation holds its resources at the moment t.
+func (r *Reservation) Active(t Time) bool { return r.StartTime <= t && t < r.EndTime }
+
+// ReservationRequest is what creating or updating a reservation needs.
+type ReservationRequest struct {
+	Name      string
+	StartTime Time
+	// EndTime or Duration (minutes) ends it.
+	EndTime         Time
+	Duration        Number
+	Nodes           []string
+	NodeCount       Number
+	Users, Accounts []string
+	Partition       string
+	Licenses        string
+	Flags           []string
+	Comment         string
+}
+
+// License is one licence pool.
+type License struct {
+	Name                        string
+	Total, Used, Free, Reserved uint64
+	Remote                      bool
+}
+
+// Share is one row of the fair-share tree (sshare(1)): an account, or a user in one.
+type Share struct {
+	// Name is the account's or the user's name; User tells which it is.
+	Name, Parent, Partition string
+	User                    bool
+	Shares                  Number
+	SharesNormalized        Float
+	UsageNormalized         Float
+	EffectiveUsage          Float
+	// Usage is the raw usage in TRES-seconds.
+	Usage uint64
+	// Factor is the fair-share factor, 0 to 1; Level is LevelFS, which may be infinite.
+	Factor, Level Float
+}
+
+// Association is one row of slurmdbd's association table (sacctmgr(1)).
+type Association struct {
+	ID                                uint32
+	Account, User, Partition, Cluster string
+	ParentAccount                     string
+	SharesRaw                         int64
+	Default                           bool
+	QOS                               []string
+	MaxJobs, MaxSubmitJobs            Number
+}
+
+// Account is one account of slurmdbd.
+type Account struct{ Name, Description, Organization string }
+
+// User is one user of slurmdbd.
+type User struct {
+	Name       string
+	AdminLevel []string
+	// DefaultAccount may be empty: slurmrestd does not always tell.
+	DefaultAccount string
+}
+
+// QOS is one quality of service of slurmdbd.
+type QOS struct {
+	ID                   int32
+	Name, Description    string
+	Priority             Number
+	Flags                []string
+	MaxJobs              Number // running, all users
+	MaxJobsPerUser       Number
+	MaxJobsPerAccount    Number
+	MaxSubmitJobs        Number
+	MaxSubmitPerUser     Number
+	GrpTRES              map[string]uint64
+	MaxTRESPerUser       map[string]uint64
+	MaxTRESPerJob        map[string]uint64
+	UsageFactor          Float
+	MaxWallMinutesPerJob Number
+}

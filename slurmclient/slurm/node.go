@@ -1,0 +1,55 @@
+package slurm
+
+// Node is one record of slurmctld's node table (scontrol(1), "show node").
+type Node struct {
+	Name string
+	// Address and Hostname are NodeAddr and NodeHostName.
+	Address, Hostname string
+	Port              uint32
+	State             NodeState
+	// NextStateAfterReboot is left out: it is only of use to scontrol.
+
+	// Partitions lists the partitions that the node is in.
+	Partitions []string
+	// Features are the available, ActiveFeatures the active features.
+	Features, ActiveFeatures []string
+
+	Boards, Sockets, CoresPerSocket, ThreadsPerCore uint32
+	// CPUs is what slurmd registered or slurm.conf says, EffectiveCPUs what jobs
+	// may use of it, AllocCPUs what jobs hold now and IdleCPUs the rest.
+	CPUs, EffectiveCPUs, AllocCPUs, IdleCPUs uint32
+	// Load is the one-minute load average, unset when slurmd did not report it.
+	Load Float
+	// MemoryMiB is RealMemory, AllocMemoryMiB what jobs hold, FreeMemoryMiB what
+	// the operating system reports as free, SpecializedMemoryMiB what Slurm keeps
+	// from jobs. MiB, as Slurm counts.
+	MemoryMiB, AllocMemoryMiB, SpecializedMemoryMiB uint64
+	FreeMemoryMiB                                   Number
+	TmpDiskMiB                                      uint64
+	Weight                                          uint32
+
+	// GRES and GRESUsed are Slurm's text, such as "gpu:h100:4" and
+	// "gpu:h100:2(IDX:0-1)"; see ParseGRES.
+	GRES, GRESUsed string
+	// TRES and TRESUsed are the configured and allocated trackable resources;
+	// see ParseTRES.
+	TRES, TRESUsed string
+
+	// Reason is why the node is drained or down, by whom and since when.
+	Reason, ReasonBy string
+	ReasonAt         Time
+
+	BootTime, SlurmdStartTime, LastBusy Time
+	// ResumeAfter is when a node that is down or drained resumes by itself.
+	ResumeAfter Time
+	// Reservation is the name of the reservation that holds the node now.
+	Reservation string
+	// Owner is the user who has the node exclusively.
+	Owner                    string
+	Comment, Extra           string
+	InstanceID, InstanceType string
+	Architecture, OS         string
+	// Version is slurmd's version.
+	Version  string
+	Topology string
+}

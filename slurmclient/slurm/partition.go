@@ -1,0 +1,34 @@
+package slurm
+
+// Partition is one record of slurmctld's partition table (scontrol(1), "show partition").
+type Partition struct {
+	Name  string
+	State PartitionState
+	// Default is true for the partition of jobs that name none. Absent (false)
+	// before API v0.0.43: those servers do not tell.
+	Default bool
+	// Nodes is the hostlist of configured nodes, TotalNodes their number (FUTURE
+	// records counted), NodeSets what slurm.conf says.
+	Nodes, NodeSets       string
+	TotalNodes, TotalCPUs uint32
+	TRES                  string
+	MinNodes              uint32
+	MaxNodes              Number
+	MaxCPUsPerNode        Number
+	MaxMemoryPerNode      Number // MiB
+	MaxMemoryPerCPU       Number // MiB
+	DefaultMemoryPerNode  Number // MiB
+	DefaultMemoryPerCPU   Number // MiB
+	// MaxTime and DefaultTime are in minutes.
+	MaxTime, DefaultTime          Number
+	OverTimeLimit                 Number // minutes
+	GraceTime                     uint32 // seconds
+	PriorityTier, JobFactor       uint32
+	AllowAccounts, DenyAccounts   string
+	AllowGroups                   string
+	AllowQOS, DenyQOS, QOS        string
+	PreemptMode                   []string
+	Alternate                     string
+	AllowAllocNodes, JobDefaults  string
+	SuspendTimeout, ResumeTimeout Number // seconds
+}

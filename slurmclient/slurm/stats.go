@@ -1,0 +1,57 @@
+package slurm
+
+// Stats is what sdiag(1) shows. Durations are in microseconds, as slurmctld
+// measures them; counters restart with StatsSince.
+type Stats struct {
+	// At is when slurmctld took the figures, Since when its counters last restarted.
+	At, Since Time
+
+	ServerThreads, AgentQueue, Agents, AgentThreads, DBDAgentQueue uint64
+	// ClockLatencyMicros is the cost of gettimeofday() over 1,000 calls.
+	ClockLatencyMicros uint64
+
+	JobsSubmitted, JobsStarted, JobsCompleted, JobsCanceled, JobsFailed uint64
+	// JobsPending and JobsRunning are gauges as of JobStatesAt.
+	JobsPending, JobsRunning uint64
+	JobStatesAt              Time
+
+	Main     MainScheduler
+	Backfill Backfill
+
+	RPCsByType []RPC
+	RPCsByUser []RPC
+	// PendingRPCs is the queue of the RPC manager, absent before API v0.0.41.
+	PendingRPCs []RPC
+}
+
+// MainScheduler is the main scheduling loop's part of sdiag.
+type MainScheduler struct {
+	CycleMaxMicros, CycleLastMicros, CycleSumMicros, CycleMeanMicros uint64
+	Cycles, MeanDepth, CyclesPerMinute, Depth, QueueLength           uint64
+	// Exit counts why cycles ended, by slurmrestd's names (end_job_queue, …).
+	Exit map[string]uint64
+}
+
+// Backfill is the backfill scheduler's part of sdiag.
+type Backfill struct {
+	BackfilledJobs, LastBackfilledJobs, BackfilledHetJobs                   uint64
+	Cycles                                                                  uint64
+	CycleMeanMicros, CycleSumMicros, CycleLastMicros, CycleMaxMicros        uint64
+	LastDepth, LastDepthTry, DepthSum, DepthTrySum, DepthMean, DepthTryMean uint64
+	QueueLength, QueueLengthMean, QueueLengthSum                            uint64
+	TableSize, TableSizeMean, TableSizeSum                                  uint64
+	LastCycleAt                                                             Time
+	Active                                                                  bool
+	Exit                                                                    map[string]uint64
+}
+
+// RPC is one row of sdiag's remote procedure call tables.
+type RPC struct {
+	// Name is the message type or the user's name, ID its number.
+	Name        string
+	ID          uint32
+	Count       uint64
+	TotalMicros uint64
+	// Queued and Dropped are known from API v0.0.41 on.
+	Queued, Dropped Number
+}

@@ -1,0 +1,36 @@
+package slurm
+
+import (
+	"math"
+	"time"
+)
+
+// Time is a moment in Unix seconds as slurmctld's clock has it. The zero value
+// means that Slurm has no such time: a job that has not started has StartTime 0.
+type Time int64
+
+// Never is the Time of something that will not happen, such as the end of a job
+// without a time limit.
+const Never Time = math.MaxInt64
+
+// At returns the Time of t, cut to whole seconds; the zero time.Time is 0.
+func At(t time.Time) Time {
+	if t.IsZero() {
+		return 0
+	}
+	return Time(t.Unix())
+}
+
+// IsSet reports whether there is a time at all; Never counts as one.
+func (t Time) IsSet() bool { return t > 0 }
+
+// Time returns the moment, or the zero time.Time when there is none or it never comes.
+func (t Time) Time() time.Time {
+	if t <= 0 || t == Never {
+		return time.Time{}
+	}
+	return time.Unix(int64(t), 0)
+}
+
+// Sub returns t-u as a duration. Both must be set and not Never.
+func (t Time) Sub(u Time) time.Duration { return time.Duration(t-u) * time.Second }

@@ -1,0 +1,164 @@
+package slurm
+
+import (
+	"fmt"
+	"strconv"
+	"strings"
+)
+
+// TRES is a set of trackable resources (slurm.conf(5), AccountingStorageTRES).
+type TRES struct {
+	CPUs, Nodes uint64
+	MemoryMiB   uint64
+	Billing     uint64
+	// GRES counts generic resources by Slurm's name without "gres/": "gpu",
+	// "gpu:h100". nil when there are none.
+	GRES map[string]uint64
+	// Licenses counts licences by name. nil when there are none.
+	Licenses map[string]uint64
+}
+
+// GPUs returns the number of GPUs of every type. Slurm lists typed GPUs beside
+// the total; where only types are listed they are added up.
+func (t TRES) GPUs() uint64 {
+	if n, ok := t.GRES["gpu"]; ok {
+		return n
+	}
+	var sum uint64
+	for name, n := range t.GRES {
+		if strings.HasPrefix(name, "gpu:") {
+			sum += n
+		}
+	}
+	return sum
+}
+
+// ParseTRES reads text such as "cpu=4,mem=62.50G,node=1,gres/gpu:h100=2". Empty
+// text is the empty set. Fields it does not know are left out; a number it
+// cannot read is an error that names it, with the rest of the set.
+func ParseTRES(text string) (TRES, error) {
+	var t TRES
+	var bad error
+	for item := range strings.SplitSeq(text, ",") {
+		name, value, ok := strings.Cut(item, "=")
+		if !ok {
+			if item != "" {
+				bad = fmt.Errorf("reading TRES %q: %q has no value", text, item)
+			}
+			continue
+		}
+		n, err := parseCount(value, name == "mem")
+		if err != nil {
+			bad = fmt.Errorf("reading TRES %q: %w", text, err)
+			continue
+		}
+		t.set(name, n)
+	}
+	return t, bad
+}
+
+func (t *TRES) set(name string, n uint64) {
+	switch {
+	case name == "cpu":
+		t.CPUs = n
+	case name == "node":
+		t.Nodes = n
+	case name == "mem":
+		t.MemoryMiB = n
+	case name == "billing":
+		t.Billing = n
+	case strings.HasPrefix(name, "gres/"):
+		put(&t.GRES, name[len("gres/"):], n)
+	case strings.HasPrefix(name, "license/"):
+		put(&t.Licenses, name[len("license/"):], n)
+	}
+}
+
+// ParseGRES reads a node's generic resources, such as "gpu:h100:4(S:0-1),shard:8"
+// or "gpu:h100:2(IDX:0-1)", into counts by name and by name:type. Text such as
+// "(null)" and "N/A" is empty.
+func ParseGRES(text string) (map[string]uint64, error) {
+	var out map[string]uint64
+	var bad error
+	for _, item := range splitOutsideParens(text) {
+		if i := strings.IndexByte(item, '('); i >= 0 {
+			item = item[:i]
+		}
+		if item == "" || item == "N/A" {
+			continue
+		}
+		name, count, typed := item, uint64(1), ""
+		if i := strings.LastIndexByte(item, ':'); i >= 0 {
+			n, err := parseCount(item[i+1:], false)
+			if err == nil {
+				name, count = item[:i], n
+			} else if c := item[i+1]; c >= '0' && c <= '9' {
+				bad = fmt.Errorf("reading GRES %q: %w", text, err)
+				continue
+			}
+		}
+		if base, _, ok := strings.Cut(name, ":"); ok {
+			typed, name = name, base
+			add(&out, typed, count)
+		}
+		add(&out, name, count)
+	}
+	return out, bad
+}
+
+func splitOutsideParens(s string) []string {
+	var out []string
+	depth, start := 0, 0
+	for i := range len(s) {
+		switch s[i] {
+		case '(', '[':
+			depth++
+		case ')', ']':
+			depth--
+		case ',':
+			if depth <= 0 {
+				out = append(out, s[start:i])
+				start = i + 1
+			}
+		}
+	}
+	return append(out, s[start:])
+}
+
+// parseCount reads a number with an optional unit (K, M, G, T, P by 1024).
+// Memory without a unit is in MiB already and with one is returned in MiB.
+func parseCount(s string, memory bool) (uint64, error) {
+	digits := strings.TrimRight(s, "KMGTPBib")
+	unit := strings.TrimRight(s[len(digits):], "iBb")
+	f, err := strconv.ParseFloat(digits, 64)
+	if err != nil || f < 0 || f > 1<<62 {
+		return 0, fmt.Errorf("%q is not a count", s)
+	}
+	shift := map[string]int{"": 0, "K": 10, "M": 20, "G": 30, "T": 40, "P": 50}
+	by, ok := shift[unit]
+	if !ok {
+		return 0, fmt.Errorf("%q has an unknown unit", s)
+	}
+	if memory && unit != "" {
+		f /= 1 << 20
+	}
+	f *= float64(uint64(1) << by)
+	if f > 1<<62 {
+		return 0, fmt.Errorf("%q is too large", s)
+	}
+	return uint64(f), nil
+}
+
+func put(m *map[string]uint64, k string, v uint64) {
+	if *m == nil {
+		*m = map[string]uint64{}
+	}
+	(*m)[k] = v
+}
+
+func add(m *map[string]uint64, k string, v uint64) {
+	if *m == nil {
+		*m = map[string]uint64{}
+	}
+	(*m)[k] += v
+}

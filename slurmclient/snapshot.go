@@ -1,0 +1,116 @@
+package slurmclient
+
+import (
+	"time"
+
+	"github.com/slurmtide/slurmtide/slurmclient/slurm"
+)
+
+// Resource names one thing that the cache polls.
+type Resource string
+
+// The resources that a Cache can poll.
+const (
+	Nodes        Resource = "nodes"
+	Jobs         Resource = "jobs"
+	Partitions   Resource = "partitions"
+	Reservations Resource = "reservations"
+	Licenses     Resource = "licenses"
+	Stats        Resource = "diag"
+	Shares       Resource = "shares"
+	Pings        Resource = "ping"
+	Associations Resource = "associations"
+	Accounts     Resource = "accounts"
+	Users        Resource = "users"
+	QOS          Resource = "qos"
+)
+
+// Resources lists every resource, in the order in which they are shown.
+func Resources() []Resource {
+	return []Resource{
+		Pings, Nodes, Jobs, Partitions, Reservations, Licenses, Stats, Shares,
+		Associations, Accounts, Users, QOS,
+	}
+}
+
+// Reading is one resource as the cache last saw it. The zero value is a resource
+// that has never been read: Known is false and Value means nothing.
+type Reading[T any] struct {
+	// Value is the last good reading. It is never written to again.
+	Value T
+	Poll
+}
+
+// Poll is how a resource's polling stands, the same for every resource.
+type Poll struct {
+	// Resource is what was polled, Enabled whether the cache polls it at all.
+	Resource Resource
+	Enabled  bool
+	// Known is true from the first good reading on and never goes back to false.
+	Known bool
+	// Sequence grows by one with every reading whose value differs from the last.
+	Sequence uint64
+	// ServerTime is the server's last_update of the value, 0 where it gives none.
+	ServerTime slurm.Time
+	// ReadAt is when the poll began that last confirmed the value (by our clock).
+	ReadAt time.Time
+	// Took is how long the last successful poll lasted, Period the pause that the
+	// cache now keeps between polls.
+	Took, Period time.Duration
+	// Err is why the last poll failed, nil when it succeeded; FailingSince when the
+	// first failure of this row was seen and Failures how many there were.
+	Err          error
+	FailingSince time.Time
+	Failures     int
+}
+
+// Age is how old the value is at now. Callers check Known first: a resource
+// never read has no age and 0 is returned.
+func (p Poll) Age(now time.Time) time.Duration {
+	if p.ReadAt.IsZero() {
+		return 0
+	}
+	return max(0, now.Sub(p.ReadAt))
+}
+
+// Snapshot is everything that the cache holds at one moment. It is immutable: a
+// reader may keep it as long as it likes. The resources are read one after the
+// other, so a job may name a node that the node list does not have yet.
+type Snapshot struct {
+	// Sequence grows with every publication.
+	Sequence uint64
+	// Server and Version (such as "v0.0.44") are those of the last answer; empty
+	// before the first.
+	Server  slurm.Server
+	Version string
+	// PublishedAt is when this snapshot was published, by our clock.
+	PublishedAt time.Time
+
+	Pings        Reading[[]slurm.Ping]
+	Nodes        Reading[[]*slurm.Node] // sorted by name
+	Jobs         Reading[[]*slurm.Job]  // sorted by id
+	Partitions   Reading[[]*slurm.Partition]
+	Reservations Reading[[]*slurm.Reservation]
+	Licenses     Reading[[]slurm.License]
+	Stats        Reading[*slurm.Stats]
+	Shares       Reading[[]slurm.Share]
+	Associations Reading[[]slurm.Association]
+	Accounts     Reading[[]slurm.Account]
+	Users        Reading[[]slurm.User]
+	QOS          Reading[[]slurm.QOS]
+}
+
+// Polls lists the polling state of every resource, in the order of Resources.
+func (s *Snapshot) Polls() []Poll {
+	return []Poll{
+		s.Pings.Poll, s.Nodes.Poll, s.Jobs.Poll, s.Partitions.Poll, s.Reservations.Poll,
+		s.Licenses.Poll, s.Stats.Poll, s.Shares.Poll, s.Associations.Poll, s.Accounts.Poll,
+		s.Users.Poll, s.QOS.Poll,
+	}
+}
+
+// Job returns the record with the id, or nil.
+func (s *Snapshot) Job(id uint32) *slurm.Job { return findJob(s.Jobs.Value, id) }
+
+// Node returns the node with the name, or nil.
+func (s *Snapshot) Node(name string) *slurm.Node { return findNode(s.Nodes.Value, name) }
