@@ -70,17 +70,22 @@ type Job struct {
 	ThreadsPerCore              Number
 	Contiguous                  bool
 	// Shared tells how the job shares nodes: empty for as the partition has it,
-	// "none" for --exclusive, "user", "mcs", "topo", "oversubscribe".
-	Shared []string
+	// "none" for --exclusive, "user", "mcs", "topo", "oversubscribe" (joined by
+	// commas should there be several).
+	Shared string
 	// TRESRequested and TRESAllocated are Slurm's text; see ParseTRES.
 	TRESRequested, TRESAllocated               string
 	TRESPerJob, TRESPerNode, TRESPerSocket     string
 	TRESPerTask                                string
 	Licenses, Dependency, Reservation, Network string
-	// Flags are the job's own flags (not those of its state), such as
-	// "EXACT_TASK_COUNT_REQUESTED".
-	Flags []string
+	// Flags are the job's own flags (not those of its state), joined by commas, such
+	// as "EXACT_TASK_COUNT_REQUESTED,JOB_WAS_RUNNING".
+	Flags string
 }
+
+// Same reports whether the two records are alike in every field. It is cheap:
+// a cache asks it of every job in every poll, which is why a Job has no slices.
+func (j *Job) Same(k *Job) bool { return *j == *k }
 
 // Partitions splits Partition at its commas. Every call allocates.
 func (j *Job) Partitions() []string {

@@ -1,5 +1,7 @@
 package slurm
 
+import "slices"
+
 // Node is one record of slurmctld's node table (scontrol(1), "show node").
 type Node struct {
 	Name string
@@ -52,4 +54,38 @@ type Node struct {
 	// Version is slurmd's version.
 	Version  string
 	Topology string
+}
+
+// Same reports whether the two records are alike in every field.
+func (n *Node) Same(m *Node) bool {
+	return n.sameIdentity(m) && n.sameResources(m) && n.sameStatus(m) &&
+		slices.Equal(n.Partitions, m.Partitions) &&
+		slices.Equal(n.Features, m.Features) &&
+		slices.Equal(n.ActiveFeatures, m.ActiveFeatures)
+}
+
+func (n *Node) sameIdentity(m *Node) bool {
+	return n.Name == m.Name && n.Address == m.Address && n.Hostname == m.Hostname &&
+		n.Port == m.Port && n.Weight == m.Weight && n.Owner == m.Owner &&
+		n.InstanceID == m.InstanceID && n.InstanceType == m.InstanceType &&
+		n.Architecture == m.Architecture && n.OS == m.OS && n.Version == m.Version &&
+		n.Topology == m.Topology && n.Comment == m.Comment && n.Extra == m.Extra
+}
+
+func (n *Node) sameResources(m *Node) bool {
+	return n.Boards == m.Boards && n.Sockets == m.Sockets &&
+		n.CoresPerSocket == m.CoresPerSocket && n.ThreadsPerCore == m.ThreadsPerCore &&
+		n.CPUs == m.CPUs && n.EffectiveCPUs == m.EffectiveCPUs &&
+		n.AllocCPUs == m.AllocCPUs && n.IdleCPUs == m.IdleCPUs && n.Load == m.Load &&
+		n.MemoryMiB == m.MemoryMiB && n.AllocMemoryMiB == m.AllocMemoryMiB &&
+		n.SpecializedMemoryMiB == m.SpecializedMemoryMiB &&
+		n.FreeMemoryMiB == m.FreeMemoryMiB && n.TmpDiskMiB == m.TmpDiskMiB &&
+		n.GRES == m.GRES && n.GRESUsed == m.GRESUsed && n.TRES == m.TRES && n.TRESUsed == m.TRESUsed
+}
+
+func (n *Node) sameStatus(m *Node) bool {
+	return n.State == m.State && n.Reason == m.Reason && n.ReasonBy == m.ReasonBy &&
+		n.ReasonAt == m.ReasonAt && n.BootTime == m.BootTime &&
+		n.SlurmdStartTime == m.SlurmdStartTime && n.LastBusy == m.LastBusy &&
+		n.ResumeAfter == m.ResumeAfter && n.Reservation == m.Reservation
 }

@@ -1,0 +1,98 @@
+// Package transport holds the HTTP side of talking to slurmrestd: one concern
+// per file, each a RoundTripper, put together by New.
+package transport
+
+import (
+	"context"
+	"crypto/tls"
+	"fmt"
+	"net"
+	"net/http"
+	"net/url"
+	"strings"
+	"time"
+)
+
+// Config says how to reach slurmrestd.
+type Config struct {
+	// TLS is used for https URLs; nil means the system's roots.
+	TLS *tls.Config
+	// Socket is the path of a unix socket to dial instead of the URL's host.
+	Socket string
+	// Token gives the bearer's token; nil sends none.
+	Token Token
+	// UserName is sent as X-SLURM-USER-NAME when not empty.
+	UserName string
+	// Observe is told of every request once its body has been read or closed.
+	Observe func(op string, status int, took time.Duration, bytes int64)
+}
+
+// New returns the whole chain, outermost first:
+//
+//	observe  sees what callers see: one request, whatever retries it took
+//	retry    repeats reads whose connection broke; inside observe, so that it counts once,
+//	         and outside auth, so that every try carries the newest token
+//	auth     adds the token, and on a refusal reloads it and tries once more
+//	base     net/http with TLS or a unix socket
+//
+// Nothing here limits time: deadlines come with the request's context.
+func New(cfg Config) http.RoundTripper {
+	var rt http.RoundTripper = base(cfg)
+	rt = &auth{next: rt, token: cfg.Token, userName: cfg.UserName}
+	rt = &retry{next: rt}
+	if cfg.Observe != nil {
+		rt = &observe{next: rt, report: cfg.Observe}
+	}
+	return rt
+}
+
+func base(cfg Config) *http.Transport {
+	dialer := &net.Dialer{Timeout: 10 * time.Second, KeepAlive: 30 * time.Second}
+	t := &http.Transport{
+		DialContext:         dialer.DialContext,
+		TLSClientConfig:     cfg.TLS,
+		TLSHandshakeTimeout: 10 * time.Second,
+		IdleConnTimeout:     90 * time.Second,
+		MaxIdleConnsPerHost: 16,
+		// slurmrestd speaks HTTP/1.1 and does not compress.
+		ForceAttemptHTTP2:  false,
+		DisableCompression: true,
+		WriteBufferSize:    4 << 10,
+		ReadBufferSize:     64 << 10,
+	}
+	if cfg.Socket != "" {
+		t.DialContext = func(ctx context.Context, _, _ string) (net.Conn, error) {
+			return dialer.DialContext(ctx, "unix", cfg.Socket)
+		}
+	}
+	return t
+}
+
+// ParseURL splits slurmrestd's address into the base URL for requests and the
+// unix socket to dial, if it is one. Accepted are http://host:port,
+// https://host:port (both with an optional path prefix) and unix:///path.
+func ParseURL(raw string) (base, socket string, err error) {
+	u, err := url.Parse(raw)
+	if err != nil {
+		return "", "", fmt.Errorf("reading the slurmrestd URL: %w", err)
+	}
+	switch u.Scheme {
+	case "unix":
+		if u.Path == "" || u.Host != "" {
+			return "", "", fmt.Errorf("the slurmrestd URL %q needs an absolute socket path, as in unix:///run/slurmrestd.sock", raw)
+		}
+		return "http://slurmrestd", u.Path, nil
+	case "http", "https":
+		if u.Host == "" {
+			return "", "", fmt.Errorf("the slurmrestd URL %q has no host", raw)
+		}
+		if u.User != nil {
+			return "", "", fmt.Errorf("the slurmrestd URL must not hold a user or password; use a token")
+		}
+		if u.RawQuery != "" || u.Fragment != "" {
+			return "", "", fmt.Errorf("the slurmrestd URL %q must not have a query or fragment", raw)
+		}
+		return strings.TrimRight(u.String(), "/"), "", nil
+	}
+	return "", "", fmt.Errorf("the slurmrestd URL %q must begin with http://, https:// or unix://", raw)
+}
