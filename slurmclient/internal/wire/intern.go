@@ -1,0 +1,55 @@
+package wire
+
+import "sync"
+
+// maxInterned bounds how many different texts are kept; beyond it the table
+// starts anew, so that no stream of ever new texts can fill the memory.
+const maxInterned = 1 << 17
+
+// Interner keeps one copy of every text that comes again and again: names of
+// users, accounts, partitions, features. It may be used by several goroutines.
+type Interner struct {
+	mu    sync.Mutex
+	texts map[string]string
+	lists map[string][]string
+}
+
+// NewInterner returns an empty Interner.
+func NewInterner() *Interner {
+	return &Interner{texts: map[string]string{}, lists: map[string][]string{}}
+}
+
+func (in *Interner) text(b []byte) string {
+	if len(b) == 0 {
+		return ""
+	}
+	in.mu.Lock()
+	defer in.mu.Unlock()
+	if s, ok := in.texts[string(b)]; ok {
+		return s
+	}
+	if len(in.texts) >= maxInterned {
+		clear(in.texts)
+	}
+	s := string(b)
+	in.texts[s] = s
+	return s
+}
+
+// list interns an array of strings by its raw JSON.
+func (in *Interner) list(raw []byte) []string {
+	in.mu.Lock()
+	l, ok := in.lists[string(raw)]
+	in.mu.Unlock()
+	if ok {
+		return l
+	}
+	words(raw, func(w []byte) { l = append(l, in.text(w)) })
+	in.mu.Lock()
+	defer in.mu.Unlock()
+	if len(in.lists) >= maxInterned {
+		clear(in.lists)
+	}
+	in.lists[string(raw)] = l
+	return l
+}

@@ -1,0 +1,249 @@
+package wire
+
+import (
+	"errors"
+	"fmt"
+	"io"
+)
+
+const (
+	// chunk is how much is read at once.
+	chunk = 512 << 10
+	// MaxRecord bounds one record or one other member of an answer: a job on
+	// 10,000 nodes with its cores is some 20 MB.
+	MaxRecord = 64 << 20
+)
+
+// Envelope is what stands around a list: the members other than the list, as
+// raw JSON. Members that are missing are nil.
+type Envelope struct {
+	LastUpdate, LastBackfill, Meta, Errors, Warnings []byte
+	// Found is whether the list itself was there; null counts as there and empty.
+	Found bool
+	// Count is the number of records that were read.
+	Count int
+}
+
+// list decodes the answer r = {"<key>": [record, …], …} and calls yield for each
+// record in order. The record is only valid during the call; yield copies what it
+// keeps. Memory is bounded by the largest record. An error means that the answer
+// as a whole cannot be trusted, whatever was yielded before.
+func list[T any](r io.Reader, key string, rec *records[T], yield func(*T) error) (Envelope, error) {
+	s := &stream{r: r, buf: make([]byte, 0, chunk)}
+	var env Envelope
+	if err := s.open('{'); err != nil {
+		return env, err
+	}
+	for {
+		name, done, err := s.key()
+		if err != nil || done {
+			return env, err
+		}
+		if name == key {
+			env.Found = true
+			err = recordList(s, rec, func(t *T) error { env.Count++; return yield(t) })
+		} else {
+			err = s.other(name, &env)
+		}
+		if err != nil {
+			return env, err
+		}
+		last, err := s.separator('}')
+		if err != nil || last {
+			return env, err
+		}
+	}
+}
+
+// stream is a window on the answer: buf[pos:] has been read and not yet used.
+type stream struct {
+	r   io.Reader
+	buf []byte
+	pos int
+	eof bool
+}
+
+// fill reads more behind the window, moving or growing it as needed.
+func (s *stream) fill() error {
+	if s.eof {
+		return fmt.Errorf("%w: %w", errShort, io.ErrUnexpectedEOF)
+	}
+	if s.pos > 0 {
+		s.buf = s.buf[:copy(s.buf, s.buf[s.pos:])]
+		s.pos = 0
+	}
+	if len(s.buf) == cap(s.buf) {
+		if cap(s.buf) >= MaxRecord {
+			return syntaxError("one value is larger than %d MiB", MaxRecord>>20)
+		}
+		s.buf = append(make([]byte, 0, 2*cap(s.buf)), s.buf...)
+	}
+	for {
+		n, err := s.r.Read(s.buf[len(s.buf):cap(s.buf)])
+		s.buf = s.buf[:len(s.buf)+n]
+		if errors.Is(err, io.EOF) {
+			s.eof = true
+			if n == 0 {
+				return fmt.Errorf("%w: %w", errShort, io.ErrUnexpectedEOF)
+			}
+			return nil
+		}
+		if err != nil {
+			return fmt.Errorf("reading the answer: %w", err)
+		}
+		if n > 0 {
+			return nil
+		}
+	}
+}
+
+// next returns the first byte that is not white space, without using it.
+func (s *stream) next() (byte, error) {
+	for {
+		s.pos = skipSpace(s.buf, s.pos)
+		if s.pos < len(s.buf) {
+			return s.buf[s.pos], nil
+		}
+		if err := s.fill(); err != nil {
+			return 0, err
+		}
+	}
+}
+
+func (s *stream) open(want byte) error {
+	c, err := s.next()
+	if err != nil {
+		return err
+	}
+	if c != want {
+		return syntaxError("%q where %q should be", c, want)
+	}
+	s.pos++
+	return nil
+}
+
+// separator uses the comma behind a value, or the closing bracket.
+func (s *stream) separator(closing byte) (last bool, err error) {
+	c, err := s.next()
+	if err != nil {
+		return false, err
+	}
+	if c != ',' && c != closing {
+		return false, syntaxError("%q between values", c)
+	}
+	s.pos++
+	return c == closing, nil
+}
+
+// value returns the bytes of the next whole value. They are valid until the
+// stream reads on.
+func (s *stream) value() ([]byte, error) {
+	if _, err := s.next(); err != nil {
+		return nil, err
+	}
+	for {
+		end, err := skipValue(s.buf, s.pos)
+		if err == nil {
+			v := s.buf[s.pos:end]
+			s.pos = end
+			return v, nil
+		}
+		if !errors.Is(err, errShort) {
+			return nil, err
+		}
+		if err := s.fill(); err != nil {
+			return nil, err
+		}
+	}
+}
+
+// key reads a member's key and its colon; done means that the object is empty.
+func (s *stream) key() (name string, done bool, err error) {
+	c, err := s.next()
+	if err != nil {
+		return "", false, err
+	}
+	if c == '}' {
+		s.pos++
+		return "", true, nil
+	}
+	if c != '"' {
+		return "", false, syntaxError("%q where an object's key should be", c)
+	}
+	raw, err := s.value()
+	if err != nil {
+		return "", false, err
+	}
+	name = string(text(raw))
+	return name, false, s.open(':')
+}
+
+func (s *stream) other(name string, env *Envelope) error {
+	v, err := s.value()
+	if err != nil {
+		return err
+	}
+	slot := map[string]*[]byte{
+		"last_update": &env.LastUpdate, "last_backfill": &env.LastBackfill,
+		"meta": &env.Meta, "errors": &env.Errors, "warnings": &env.Warnings,
+	}[name]
+	if slot != nil {
+		*slot = append([]byte(nil), v...)
+	}
+	return nil
+}
+
+// recordList reads the array of records.
+func recordList[T any](s *stream, rec *records[T], yield func(*T) error) error {
+	c, err := s.next()
+	if err != nil {
+		return err
+	}
+	if c == 'n' {
+		_, err := s.value()
+		return err
+	}
+	if err := s.open('['); err != nil {
+		return err
+	}
+	var dst T
+	for first := true; ; first = false {
+		c, err := s.next()
+		if err != nil {
+			return err
+		}
+		if first && c == ']' {
+			s.pos++
+			return nil
+		}
+		if c != '{' {
+			return syntaxError("%q where a record should begin", c)
+		}
+		if err := one(s, rec, &dst); err != nil {
+			return err
+		}
+		if err := yield(&dst); err != nil {
+			return err
+		}
+		last, err := s.separator(']')
+		if err != nil || last {
+			return err
+		}
+	}
+}
+
+func one[T any](s *stream, rec *records[T], dst *T) error {
+	for {
+		end, err := rec.decode(s.buf, s.pos, dst)
+		if err == nil {
+			s.pos = end
+			return nil
+		}
+		if !errors.Is(err, errShort) {
+			return err
+		}
+		if err := s.fill(); err != nil {
+			return err
+		}
+	}
+}

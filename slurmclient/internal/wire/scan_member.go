@@ -1,0 +1,92 @@
+package wire
+
+// member is one key and value of an object, as byte ranges.
+type member struct {
+	key        []byte // without quotes, escapes as they stand
+	valueStart int
+	valueEnd   int
+	// next is behind the comma or the closing brace; last tells which it was.
+	next int
+	last bool
+}
+
+// readMember reads the member of an object that begins at or after b[i]; empty
+// reports "}" instead of one.
+func readMember(b []byte, i int) (m member, empty bool, err error) {
+	i = skipSpace(b, i)
+	if i >= len(b) {
+		return m, false, errShort
+	}
+	if b[i] == '}' {
+		m.next = i + 1
+		return m, true, nil
+	}
+	if b[i] != '"' {
+		return m, false, syntaxError("%q where an object's key should be", b[i])
+	}
+	end, err := skipString(b, i)
+	if err != nil {
+		return m, false, err
+	}
+	m.key = b[i+1 : end-1]
+	i = skipSpace(b, end)
+	if i >= len(b) {
+		return m, false, errShort
+	}
+	if b[i] != ':' {
+		return m, false, syntaxError("%q behind the key %q", b[i], m.key)
+	}
+	m.valueStart = skipSpace(b, i+1)
+	return m, false, m.finish(b)
+}
+
+// finish finds the end of the value that begins at m.valueStart.
+func (m *member) finish(b []byte) error {
+	end, err := skipValue(b, m.valueStart)
+	if err != nil {
+		return err
+	}
+	m.valueEnd = end
+	i := skipSpace(b, end)
+	if i >= len(b) {
+		return errShort
+	}
+	if b[i] != ',' && b[i] != '}' {
+		return syntaxError("%q behind a value", b[i])
+	}
+	m.next, m.last = i+1, b[i] == '}'
+	return nil
+}
+
+// members calls f for every member of the object v, which must be complete.
+func members(v []byte, f func(key, value []byte)) {
+	if len(v) < 2 || v[0] != '{' {
+		return
+	}
+	for i, last := 1, false; !last; {
+		m, empty, err := readMember(v, i)
+		if err != nil || empty {
+			return
+		}
+		f(m.key, v[m.valueStart:m.valueEnd])
+		i, last = m.next, m.last
+	}
+}
+
+// elements calls f for every element of the array v, which must be complete.
+func elements(v []byte, f func(value []byte)) {
+	if len(v) < 2 || v[0] != '[' {
+		return
+	}
+	for i := skipSpace(v, 1); i < len(v) && v[i] != ']'; {
+		end, err := skipValue(v, i)
+		if err != nil {
+			return
+		}
+		f(v[i:end])
+		i = skipSpace(v, end)
+		if i < len(v) && v[i] == ',' {
+			i = skipSpace(v, i+1)
+		}
+	}
+}

@@ -1,0 +1,220 @@
+package wire
+
+import (
+	"bytes"
+	"strconv"
+	"strings"
+	"unicode/utf16"
+	"unicode/utf8"
+
+	"github.com/slurmtide/slurmtide/slurmclient/slurm"
+)
+
+// The parsers below read one complete JSON value. A value of another type than
+// expected is treated like an absent one: it never becomes a number or a state
+// that the server did not send.
+
+// text returns the string of a JSON string value. null and other types are "".
+func text(v []byte) []byte {
+	if len(v) < 2 || v[0] != '"' {
+		return nil
+	}
+	s := v[1 : len(v)-1]
+	if bytes.IndexByte(s, '\\') < 0 && validUTF8(s) {
+		return s
+	}
+	return unescape(s)
+}
+
+func validUTF8(s []byte) bool {
+	for _, c := range s {
+		if c >= utf8.RuneSelf {
+			return utf8.Valid(s)
+		}
+	}
+	return true
+}
+
+func unescape(s []byte) []byte {
+	out := make([]byte, 0, len(s))
+	for i := 0; i < len(s); {
+		if s[i] != '\\' || i+1 >= len(s) {
+			r, n := utf8.DecodeRune(s[i:])
+			out = utf8.AppendRune(out, r)
+			i += n
+			continue
+		}
+		if s[i+1] == 'u' {
+			r, n := unescapeRune(s[i:])
+			out = utf8.AppendRune(out, r)
+			i += n
+			continue
+		}
+		out = append(out, unescapeByte(s[i+1]))
+		i += 2
+	}
+	return out
+}
+
+func unescapeByte(c byte) byte {
+	switch c {
+	case 'n':
+		return '\n'
+	case 't':
+		return '\t'
+	case 'r':
+		return '\r'
+	case 'b':
+		return '\b'
+	case 'f':
+		return '\f'
+	}
+	return c
+}
+
+// unescapeRune reads \uXXXX, or two of them that are a surrogate pair.
+func unescapeRune(s []byte) (rune, int) {
+	r, ok := hex4(s)
+	if !ok {
+		return utf8.RuneError, min(2, len(s))
+	}
+	if !utf16.IsSurrogate(r) {
+		return r, 6
+	}
+	if low, ok := hex4(s[6:]); ok {
+		if both := utf16.DecodeRune(r, low); both != utf8.RuneError {
+			return both, 12
+		}
+	}
+	return utf8.RuneError, 6
+}
+
+func hex4(s []byte) (rune, bool) {
+	if len(s) < 6 || s[0] != '\\' || s[1] != 'u' {
+		return 0, false
+	}
+	n, err := strconv.ParseUint(string(s[2:6]), 16, 16)
+	return rune(n), err == nil
+}
+
+// unsigned reads a plain non-negative integer; ok is false for anything else. A
+// fraction is cut off.
+func unsigned(v []byte) (n uint64, ok bool) {
+	if len(v) == 0 || len(v) > 19 {
+		f, ok := float(v)
+		if !ok || f < 0 || f >= 1<<63 {
+			return 0, false
+		}
+		return uint64(f), true
+	}
+	for i, c := range v {
+		if c < '0' || c > '9' {
+			if f, ok := float(v); ok && i > 0 && f < 1<<63 {
+				return uint64(f), true
+			}
+			return 0, false
+		}
+		n = n*10 + uint64(c-'0')
+	}
+	return n, true
+}
+
+func signed(v []byte) (int64, bool) {
+	if len(v) > 1 && v[0] == '-' {
+		n, ok := unsigned(v[1:])
+		return -int64(n), ok
+	}
+	n, ok := unsigned(v)
+	return int64(n), ok
+}
+
+func float(v []byte) (float64, bool) {
+	if len(v) == 0 || v[0] != '-' && (v[0] < '0' || v[0] > '9') {
+		return 0, false
+	}
+	f, err := strconv.ParseFloat(string(v), 64)
+	return f, err == nil
+}
+
+// noVal is what Slurm's {"set":…,"infinite":…,"number":…} says.
+type noVal struct {
+	set, infinite bool
+	number        []byte
+}
+
+func readNoVal(v []byte) (n noVal, ok bool) {
+	members(v, func(key, value []byte) {
+		switch string(key) {
+		case "set":
+			n.set, ok = value[0] == 't', true
+		case "infinite":
+			n.infinite = value[0] == 't'
+		case "number":
+			n.number = value
+		}
+	})
+	return n, ok
+}
+
+// number reads a noVal object or a plain number; anything else is absent.
+func number(v []byte) slurm.Number {
+	if len(v) == 0 || v[0] != '{' {
+		if n, ok := unsigned(v); ok {
+			return slurm.Num(n)
+		}
+		return slurm.Number{}
+	}
+	nv, ok := readNoVal(v)
+	switch {
+	case !ok:
+		return slurm.Number{}
+	case nv.infinite:
+		return slurm.Infinite()
+	case !nv.set:
+		return slurm.Unset()
+	}
+	if n, ok := unsigned(nv.number); ok {
+		return slurm.Num(n)
+	}
+	return slurm.Number{}
+}
+
+// moment reads a time as number does. Unset, zero and unreadable are 0.
+func moment(v []byte) slurm.Time {
+	n := number(v)
+	if n.IsInfinite() {
+		return slurm.Never
+	}
+	// Slurm's NO_VAL and INFINITE as plain numbers are no times.
+	t := n.Or(0)
+	if t >= 0xfffffffe {
+		return 0
+	}
+	return slurm.Time(t)
+}
+
+// words reads an array of strings, or a single string, and calls f for each.
+func words(v []byte, f func(word []byte)) {
+	if len(v) > 0 && v[0] == '"' {
+		if s := text(v); len(s) > 0 {
+			f(s)
+		}
+		return
+	}
+	elements(v, func(e []byte) {
+		if s := text(e); len(s) > 0 {
+			f(s)
+		}
+	})
+}
+
+func joined(v []byte) string {
+	var b strings.Builder
+	words(v, func(w []byte) {
+		if b.Len() > 0 {
+			b.WriteByte(',')
+		}
+		b.Write(w)
+	})
+	return b.String()
+}
