@@ -102,11 +102,35 @@ type Snapshot struct {
 
 // Polls lists the polling state of every resource, in the order of Resources.
 func (s *Snapshot) Polls() []Poll {
-	return []Poll{
-		s.Pings.Poll, s.Nodes.Poll, s.Jobs.Poll, s.Partitions.Poll, s.Reservations.Poll,
-		s.Licenses.Poll, s.Stats.Poll, s.Shares.Poll, s.Associations.Poll, s.Accounts.Poll,
-		s.Users.Poll, s.QOS.Poll,
+	var out []Poll
+	for _, p := range s.polls() {
+		out = append(out, *p.poll)
 	}
+	return out
+}
+
+type namedPoll struct {
+	resource Resource
+	poll     *Poll
+}
+
+func (s *Snapshot) polls() []namedPoll {
+	return []namedPoll{
+		{Pings, &s.Pings.Poll}, {Nodes, &s.Nodes.Poll}, {Jobs, &s.Jobs.Poll},
+		{Partitions, &s.Partitions.Poll}, {Reservations, &s.Reservations.Poll},
+		{Licenses, &s.Licenses.Poll}, {Stats, &s.Stats.Poll}, {Shares, &s.Shares.Poll},
+		{Associations, &s.Associations.Poll}, {Accounts, &s.Accounts.Poll},
+		{Users, &s.Users.Poll}, {QOS, &s.QOS.Poll},
+	}
+}
+
+func (s *Snapshot) poll(r Resource) *Poll {
+	for _, p := range s.polls() {
+		if p.resource == r {
+			return p.poll
+		}
+	}
+	return &Poll{}
 }
 
 // Job returns the record with the id, or nil.

@@ -1,0 +1,184 @@
+package slurmclient
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"mime"
+	"net/http"
+	"strings"
+
+	"github.com/slurmtide/slurmtide/slurmclient/internal/transport"
+	"github.com/slurmtide/slurmtide/slurmclient/internal/wire"
+)
+
+// maxAnswer bounds answers other than lists of nodes and jobs.
+const maxAnswer = 256 << 20
+
+// Slurm's error numbers that mean something to us (slurm/slurm_errno.h).
+const (
+	errProtocolAuth   = 1007
+	errCtldConnection = 1800
+	errBadPartition   = 2000
+	errAccessDenied   = 2002
+	errInvalidUser    = 2010
+	errNodesBusy      = 2016
+	errBadJob         = 2017
+	errBadNode        = 2018
+	errAlreadyDone    = 2021
+	errInvalidState   = 2028
+	errDisabled       = 2029
+	errTimeout        = 5004
+	errDBConnection   = 7000
+)
+
+// Between these lie slurmctld's refusals of what it was asked: the ones that
+// codes does not name are mistakes of the request.
+const (
+	firstRefusal = 2000
+	lastRefusal  = 2999
+)
+
+// codes says what Slurm's error numbers mean. The HTTP status differs between
+// releases for the same mistake, so it is only asked where there is no number.
+var codes = map[int]Code{
+	errProtocolAuth: CodeUnauthorized, errAccessDenied: CodeUnauthorized, errInvalidUser: CodeUnauthorized,
+	errCtldConnection: CodeUnavailable, errTimeout: CodeUnavailable, errDBConnection: CodeUnavailable,
+	errBadPartition: CodeNotFound, errBadJob: CodeNotFound, errBadNode: CodeNotFound,
+	errNodesBusy: CodeConflict, errInvalidState: CodeConflict, errAlreadyDone: CodeConflict, errDisabled: CodeConflict,
+}
+
+// answer is one whole answer.
+type answer struct {
+	status  int
+	json    bool
+	body    []byte
+	outline wire.Outline
+}
+
+// exchange makes one request and reads its whole answer. An error means that
+// there is no answer.
+func (c *Client) exchange(ctx context.Context, op string, send func(context.Context) (*http.Response, error)) (*answer, error) {
+	ctx, cancel := context.WithTimeoutCause(ctx, c.cfg.Timeout, errDeadline)
+	defer cancel()
+	resp, err := send(ctx)
+	if err != nil {
+		return nil, requestError(ctx, op, err)
+	}
+	defer resp.Body.Close()
+	body, err := io.ReadAll(io.LimitReader(resp.Body, maxAnswer+1))
+	if err != nil {
+		return nil, requestError(ctx, op, err)
+	}
+	if len(body) > maxAnswer {
+		return nil, &Error{Code: CodeUnavailable, Op: op, Status: resp.StatusCode,
+			Message: fmt.Sprintf("the answer is larger than %d MiB", maxAnswer>>20)}
+	}
+	ans := &answer{status: resp.StatusCode, body: body}
+	if isJSON(resp) && len(body) > 0 {
+		ans.outline, ans.json = wire.ReadOutline(body)
+		c.heard(ans.outline.Server)
+	}
+	return ans, nil
+}
+
+var errDeadline = errors.New("no answer within the request timeout")
+
+// requestError explains why there is no answer. The URL, which net/http puts
+// into its errors, is kept; it holds no secret.
+func requestError(ctx context.Context, op string, err error) error {
+	var token *transport.TokenError
+	switch {
+	case errors.As(err, &token):
+		return &Error{Code: CodeUnauthorized, Op: op, Err: token}
+	case errors.Is(err, wire.ErrUnsupported):
+		return &Error{Code: CodeUnsupported, Op: op, Err: err}
+	case ctx.Err() != nil && errors.Is(context.Cause(ctx), errDeadline):
+		return &Error{Code: CodeUnavailable, Op: op, Err: errDeadline}
+	}
+	return &Error{Code: CodeUnavailable, Op: op, Err: err}
+}
+
+func isJSON(resp *http.Response) bool {
+	kind, _, err := mime.ParseMediaType(resp.Header.Get("Content-Type"))
+	return err == nil && kind == "application/json"
+}
+
+// problem returns what the answer says went wrong, or nil.
+func (a *answer) problem(op string) error {
+	if a.status == http.StatusNotModified {
+		return &Error{Code: CodeUnchanged, Op: op, Status: a.status}
+	}
+	if a.json {
+		if err := outlineProblem(op, a.status, a.outline); err != nil {
+			return err
+		}
+	}
+	switch {
+	case a.status == http.StatusOK && a.json:
+		return nil
+	case a.status == http.StatusOK:
+		return &Error{Code: CodeUnavailable, Op: op, Status: a.status,
+			Message: "the answer is not JSON: is this a slurmrestd?"}
+	}
+	return &Error{Code: codeOfStatus(a.status), Op: op, Status: a.status, Message: excerpt(a)}
+}
+
+func excerpt(a *answer) string {
+	if a.json {
+		return ""
+	}
+	line, _, _ := strings.Cut(strings.TrimSpace(string(a.body)), "\n")
+	if len(line) > 120 {
+		line = line[:120] + "…"
+	}
+	return strings.ToValidUTF8(line, "?")
+}
+
+func outlineProblem(op string, status int, out wire.Outline) error {
+	if len(out.Errors) == 0 {
+		return nil
+	}
+	p := out.Errors[0]
+	for _, q := range out.Errors {
+		if q.Number > 0 {
+			p = q
+			break
+		}
+	}
+	code, ok := codes[p.Number]
+	switch {
+	case ok:
+	case p.Number >= firstRefusal && p.Number <= lastRefusal:
+		code = CodeInvalid
+	default:
+		code = codeOfStatus(status)
+	}
+	return &Error{Code: code, Op: op, Status: status, Number: p.Number, Message: message(p)}
+}
+
+func message(p wire.Problem) string {
+	parts := make([]string, 0, 2)
+	for _, s := range []string{p.Description, p.Text} {
+		if s != "" && s != "No error" {
+			parts = append(parts, s)
+		}
+	}
+	return strings.Join(parts, ": ")
+}
+
+// codeOfStatus is for answers whose error has no number that we know.
+func codeOfStatus(status int) Code {
+	switch status {
+	case http.StatusUnauthorized, http.StatusForbidden, http.StatusNetworkAuthenticationRequired:
+		return CodeUnauthorized
+	case http.StatusNotFound, http.StatusMethodNotAllowed:
+		return CodeUnsupported
+	case http.StatusBadRequest, http.StatusUnprocessableEntity, http.StatusUnsupportedMediaType, http.StatusOK:
+		return CodeInvalid
+	case http.StatusConflict:
+		return CodeConflict
+	}
+	return CodeUnavailable
+}

@@ -1,0 +1,170 @@
+package slurmclient
+
+import (
+	"context"
+	"errors"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"github.com/slurmtide/slurmtide/slurmclient/slurm"
+)
+
+// CacheConfig says what a Cache polls and how often. The zero value is good.
+type CacheConfig struct {
+	// Period is the pause between polls of what changes fast: nodes, jobs, ping and
+	// diag, at four times that partitions, reservations and licences. 0 means 10 s.
+	Period time.Duration
+	// Slow is the pause between polls of shares and slurmdbd's tables. 0 means 5 min.
+	Slow time.Duration
+	// Share is the part of the time that polling one resource may take at the most:
+	// where a poll lasts long, the pauses grow. 0 means 0.25.
+	Share float64
+	// JobsReader is how jobs are read; empty means ReadAuto.
+	JobsReader JobsReader
+	// Resources are what is polled; nil means all.
+	Resources []Resource
+	// Now is the clock; nil means time.Now.
+	Now func() time.Time
+}
+
+func (cfg CacheConfig) withDefaults() CacheConfig {
+	if cfg.Period <= 0 {
+		cfg.Period = 10 * time.Second
+	}
+	if cfg.Slow <= 0 {
+		cfg.Slow = max(5*time.Minute, cfg.Period)
+	}
+	if cfg.Share <= 0 || cfg.Share >= 1 {
+		cfg.Share = 0.25
+	}
+	if cfg.JobsReader == "" {
+		cfg.JobsReader = ReadAuto
+	}
+	if cfg.Resources == nil {
+		cfg.Resources = Resources()
+	}
+	if cfg.Now == nil {
+		cfg.Now = time.Now
+	}
+	return cfg
+}
+
+// Cache polls one cluster and keeps its newest Snapshot. Each resource has one
+// goroutine and at most one request under way; readers cause no requests, never
+// block, and keep being served the last good values while polls fail.
+type Cache struct {
+	cfg     CacheConfig
+	client  *Client
+	pollers []*poller
+
+	snapshot atomic.Pointer[Snapshot]
+
+	mu      sync.Mutex // held while publishing
+	changed chan struct{}
+}
+
+// NewCache returns a Cache that has read nothing yet. Run makes it poll.
+func NewCache(client *Client, cfg CacheConfig) *Cache {
+	c := &Cache{cfg: cfg.withDefaults(), client: client, changed: make(chan struct{})}
+	first := &Snapshot{PublishedAt: c.cfg.Now()}
+	for _, p := range first.polls() {
+		p.poll.Resource = p.resource
+	}
+	for _, r := range c.cfg.Resources {
+		first.poll(r).Enabled = true
+		c.pollers = append(c.pollers, newPoller(c, r))
+	}
+	c.snapshot.Store(first)
+	return c
+}
+
+// Run polls until ctx ends, and returns when every poll has ended. It must be
+// called once.
+func (c *Cache) Run(ctx context.Context) {
+	var wg sync.WaitGroup
+	for _, p := range c.pollers {
+		wg.Go(func() { p.run(ctx) })
+	}
+	wg.Wait()
+}
+
+// Snapshot returns what the cache holds now. It never blocks and is never nil;
+// before the first poll no resource in it is Known.
+func (c *Cache) Snapshot() *Snapshot { return c.snapshot.Load() }
+
+// Next waits for a snapshot whose Sequence is greater than after and returns the
+// newest one. A caller that remembers the last snapshot it saw, and compares it
+// with the next (JobChanges, NodeChanges), misses no difference however slow it is.
+func (c *Cache) Next(ctx context.Context, after uint64) (*Snapshot, error) {
+	for {
+		c.mu.Lock()
+		changed := c.changed
+		c.mu.Unlock()
+		if s := c.Snapshot(); s.Sequence > after {
+			return s, nil
+		}
+		select {
+		case <-changed:
+		case <-ctx.Done():
+			return nil, context.Cause(ctx)
+		}
+	}
+}
+
+// Refresh waits, for each of the resources, for a poll that began after the call,
+// and returns the errors of those that failed. With none it refreshes nodes, jobs
+// and partitions. Calls at the same time share one poll. Run must be running.
+func (c *Cache) Refresh(ctx context.Context, resources ...Resource) error {
+	if len(resources) == 0 {
+		resources = []Resource{Nodes, Jobs, Partitions}
+	}
+	var waits []func(context.Context) error
+	for _, r := range resources {
+		if p := c.pollerOf(r); p != nil {
+			waits = append(waits, p.ask())
+			continue
+		}
+		waits = append(waits, func(context.Context) error {
+			return &Error{Code: CodeInvalid, Op: "refreshing " + string(r), Message: "the cache does not poll this resource"}
+		})
+	}
+	var errs []error
+	for _, wait := range waits {
+		errs = append(errs, wait(ctx))
+	}
+	return errors.Join(errs...)
+}
+
+func (c *Cache) pollerOf(r Resource) *poller {
+	for _, p := range c.pollers {
+		if p.resource == r {
+			return p
+		}
+	}
+	return nil
+}
+
+// publish makes a copy of the snapshot, lets change write to the copy, and shows
+// it to the readers.
+func (c *Cache) publish(change func(*Snapshot)) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	next := *c.snapshot.Load()
+	change(&next)
+	next.Sequence++
+	next.PublishedAt = c.cfg.Now()
+	if v := c.client.Version(); v != "" {
+		next.Version = v
+	}
+	c.snapshot.Store(&next)
+	close(c.changed)
+	c.changed = make(chan struct{})
+}
+
+// reading is what a successful poll brings. A nil set means that nothing changed.
+type reading struct {
+	set        func(*Snapshot)
+	serverTime slurm.Time
+	server     slurm.Server
+}

@@ -1,0 +1,260 @@
+package slurmclient
+
+import (
+	"maps"
+	"slices"
+	"strconv"
+
+	"github.com/slurmtide/slurmtide/slurmclient/slurm"
+)
+
+// deltaPoll is one poll of the delta reader: what is known from before, what the
+// states say, and what was read anew. It does no I/O.
+type deltaPoll struct {
+	old []*slurm.Job // sorted by id
+	// rows are the states seen, by record id. An array's base record has one row
+	// for each task that is not split off.
+	rows map[uint32]*stateRow
+	// fresh are ids seen in the window, wantedIDs those whose record must be read.
+	fresh     map[uint32]bool
+	wantedIDs map[uint32]bool
+	// read holds the records read in this poll; nil stands for one that is gone.
+	read map[uint32]*slurm.Job
+	// lost counts unfinished jobs that vanished.
+	lost, unfinished int
+}
+
+type stateRow struct {
+	state slurm.JobState
+	// tasks are the array indexes that came with the id.
+	tasks []uint64
+	mixed bool // the rows differ in state
+}
+
+func newDeltaPoll(old []*slurm.Job) *deltaPoll {
+	return &deltaPoll{
+		old: old, rows: map[uint32]*stateRow{}, fresh: map[uint32]bool{},
+		wantedIDs: map[uint32]bool{}, read: map[uint32]*slurm.Job{},
+	}
+}
+
+// stateIDs lists what to ask the state of. An array's base is left out where its
+// tasks are many and its record is cheaper to read; compare wants those.
+func (p *deltaPoll) stateIDs() []string {
+	split := p.splitTasks()
+	ids := make([]string, 0, len(p.old))
+	for _, j := range p.old {
+		switch task, isTask := j.ArrayTaskID.Value(); {
+		case j.ArrayJobID != j.ID:
+			ids = append(ids, strconv.FormatUint(uint64(j.ID), 10))
+		case isTask:
+			// The array's last task has the array's id: alone, that would mean all tasks.
+			ids = append(ids, taskID(j.ID, task))
+		case recordIsCheaper(j, split[j.ID]):
+			p.wantedIDs[j.ID] = true
+		default:
+			first, _, _ := taskBounds(j.ArrayTasks)
+			ids = append(ids, taskID(j.ID, first))
+		}
+	}
+	return ids
+}
+
+func taskID(id uint32, task uint64) string {
+	return strconv.FormatUint(uint64(id), 10) + "_" + strconv.FormatUint(task, 10)
+}
+
+// splitTasks counts the split records of each array.
+func (p *deltaPoll) splitTasks() map[uint32]int {
+	split := map[uint32]int{}
+	for _, j := range p.old {
+		if j.ArrayJobID != 0 && j.ArrayJobID != j.ID {
+			split[j.ArrayJobID]++
+		}
+	}
+	return split
+}
+
+// recordIsCheaper decides how an array's base record is checked. Asking for its
+// state costs a row for every task that is not split off, some 30 µs each and
+// more when they are many; asking for its record costs that record and one for
+// every split task, some 800 µs each.
+func recordIsCheaper(base *slurm.Job, split int) bool {
+	_, count, exact := taskBounds(base.ArrayTasks)
+	if !exact {
+		return true
+	}
+	const recordOverRow = 25
+	return uint64(1+split)*recordOverRow < count
+}
+
+func (p *deltaPoll) see(rows []slurm.JobStatus) {
+	for _, r := range rows {
+		seen := p.rows[r.ID]
+		if seen == nil {
+			seen = &stateRow{state: r.State}
+			p.rows[r.ID] = seen
+		} else if seen.state != r.State {
+			seen.mixed = true
+		}
+		if task, ok := r.TaskID.Value(); ok {
+			seen.tasks = append(seen.tasks, task)
+		}
+	}
+}
+
+// found notes new ids.
+func (p *deltaPoll) found(rows []slurm.JobStatus) {
+	p.see(rows)
+	for _, r := range rows {
+		p.fresh[r.ID] = true
+		p.wantedIDs[r.ID] = true
+	}
+}
+
+// compare finds known jobs that vanished or changed.
+func (p *deltaPoll) compare() {
+	for _, j := range p.old {
+		finished := j.State.Base.Finished()
+		if !finished {
+			p.unfinished++
+		}
+		if p.wantedIDs[j.ID] {
+			continue
+		}
+		row := p.rows[j.ID]
+		switch {
+		case row == nil && j.IsArrayBase():
+			p.wantedIDs[j.ID] = true
+		case row == nil:
+			p.gone(j.ID)
+			if !finished {
+				p.lost++
+			}
+		case p.differs(j, row):
+			p.wantedIDs[j.ID] = true
+		}
+	}
+}
+
+// compareAll is compare when the rows are all that there is.
+func (p *deltaPoll) compareAll() {
+	p.compare()
+	for id := range p.rows {
+		if findJob(p.old, id) == nil {
+			p.wantedIDs[id] = true
+		}
+	}
+}
+
+func (p *deltaPoll) differs(j *slurm.Job, row *stateRow) bool {
+	if row.mixed || row.state != j.State {
+		return true
+	}
+	if !j.IsArrayBase() {
+		return false
+	}
+	_, count, exact := taskBounds(j.ArrayTasks)
+	return !exact || uint64(len(row.tasks)) != count
+}
+
+// suspicious reports that the poll does not add up: unfinished jobs vanish only
+// when they end and are purged between two polls, so many at once mean another
+// job table; and jobs were submitted, but the window shows none.
+func (p *deltaPoll) suspicious(old, now *slurm.Stats) bool {
+	if p.lost > 8 && p.lost > p.unfinished/10 {
+		return true
+	}
+	return now.JobsSubmitted > old.JobsSubmitted && len(p.fresh) == 0
+}
+
+// wanted lists the ids whose record must be read.
+func (p *deltaPoll) wanted() []uint32 { return slices.Sorted(maps.Keys(p.wantedIDs)) }
+
+// shrunk returns the array whose base record lost a task when the new record id
+// was split off it, if that record has not been read in this poll.
+func (p *deltaPoll) shrunk(id uint32) (array uint32, ok bool) {
+	j := p.read[id]
+	if j == nil || j.ArrayJobID == 0 || j.ArrayJobID == id || p.has(j.ArrayJobID) {
+		return 0, false
+	}
+	return j.ArrayJobID, findJob(p.old, id) == nil
+}
+
+// due lists jobs whose turn it is to be read again: the unfinished ones behind
+// the id after, in order of id, starting over at the end.
+func (p *deltaPoll) due(after uint32) []uint32 {
+	var ids []uint32
+	for _, j := range p.old {
+		if !j.State.Base.Finished() {
+			ids = append(ids, j.ID)
+		}
+	}
+	n := min(len(ids), max(dueLeast, len(ids)/duePart))
+	start, _ := slices.BinarySearch(ids, after+1)
+	out := make([]uint32, 0, n)
+	for i := range n {
+		out = append(out, ids[(start+i)%len(ids)])
+	}
+	return out
+}
+
+func (p *deltaPoll) has(id uint32) bool {
+	_, ok := p.read[id]
+	return ok
+}
+
+func (p *deltaPoll) gone(id uint32) { p.read[id] = nil }
+
+func (p *deltaPoll) put(jobs []*slurm.Job) {
+	for _, j := range jobs {
+		p.read[j.ID] = j
+	}
+}
+
+// newest returns the id that the next window begins behind. After a full reading
+// it is that of the job submitted last, since ids may have started over.
+func (p *deltaPoll) newest(cursor uint32, full bool) uint32 {
+	if !full {
+		for id := range p.fresh {
+			cursor = max(cursor, id)
+		}
+		return cursor
+	}
+	var last *slurm.Job
+	jobs, _ := p.result()
+	for _, j := range jobs {
+		if last == nil || j.SubmitTime > last.SubmitTime || j.SubmitTime == last.SubmitTime && j.ID > last.ID {
+			last = j
+		}
+	}
+	if last == nil {
+		return 0
+	}
+	return last.ID
+}
+
+// result merges what was read into what was known. changed is false when the
+// jobs are the old ones, which are then the same objects.
+func (p *deltaPoll) result() (jobs []*slurm.Job, changed bool) {
+	m := merger[slurm.Job, uint32]{old: p.old, same: (*slurm.Job).Same,
+		key: func(j *slurm.Job) uint32 { return j.ID }, items: make([]*slurm.Job, 0, len(p.old)+len(p.fresh))}
+	for _, j := range p.old {
+		if !p.has(j.ID) {
+			m.items = append(m.items, j)
+		}
+	}
+	for _, j := range p.read {
+		if j != nil {
+			_ = m.add(j)
+		}
+	}
+	return m.done()
+}
+
+// taskBounds reads an array's task text, such as "2-9,12-20:4%2": the first
+// index and how many there are. exact is false for text that is cut or unknown.
+func taskBounds(text string) (first, count uint64, exact bool) {
+	tasks, ok := slurm.ParseArrayTasks(text)
+	return tasks.First, tasks.Count, ok
+}

@@ -1,0 +1,83 @@
+package wire
+
+import (
+	"context"
+	"errors"
+	"net/http"
+
+	"github.com/slurmtide/slurmtide/slurmclient/slurm"
+)
+
+// ErrUnsupported says that an API version has no such operation.
+var ErrUnsupported = errors.New("this API version has no such operation")
+
+// Response is what a binding's request functions return: the raw answer, whose
+// body the caller closes.
+type Response = *http.Response
+
+// Binding speaks one API version through its generated bindings: it makes the
+// requests and turns the bodies of small answers into nouns. Request functions
+// return ErrUnsupported where the version lacks the operation. The gate since is
+// passed as update_time in the form that the version takes; 0 asks for all.
+type Binding interface {
+	// Version is the API version, such as "v0.0.44".
+	Version() string
+
+	Ping(ctx context.Context) (Response, error)
+	Nodes(ctx context.Context, since slurm.Time) (Response, error)
+	Node(ctx context.Context, name string) (Response, error)
+	Jobs(ctx context.Context, since slurm.Time) (Response, error)
+	Job(ctx context.Context, id string) (Response, error)
+	JobStates(ctx context.Context, ids []string) (Response, error)
+	Partitions(ctx context.Context, since slurm.Time) (Response, error)
+	Reservations(ctx context.Context, since slurm.Time) (Response, error)
+	Licenses(ctx context.Context) (Response, error)
+	Stats(ctx context.Context) (Response, error)
+	Shares(ctx context.Context) (Response, error)
+	Associations(ctx context.Context) (Response, error)
+	Accounts(ctx context.Context) (Response, error)
+	Users(ctx context.Context) (Response, error)
+	QOS(ctx context.Context) (Response, error)
+
+	UpdateNode(ctx context.Context, name string, update NodeUpdate) (Response, error)
+	CreateNode(ctx context.Context, conf string) (Response, error)
+	DeleteNode(ctx context.Context, name string) (Response, error)
+	SubmitJob(ctx context.Context, job slurm.JobRequest) (Response, error)
+	CancelJob(ctx context.Context, id string) (Response, error)
+	UpdateJob(ctx context.Context, id string, update JobUpdate) (Response, error)
+	SetReservation(ctx context.Context, r slurm.ReservationRequest) (Response, error)
+	DeleteReservation(ctx context.Context, name string) (Response, error)
+	Reconfigure(ctx context.Context) (Response, error)
+
+	DecodePings(body []byte) ([]slurm.Ping, error)
+	DecodeJobStates(body []byte) ([]slurm.JobStatus, error)
+	DecodePartitions(body []byte) ([]*slurm.Partition, error)
+	DecodeReservations(body []byte) ([]*slurm.Reservation, error)
+	DecodeLicenses(body []byte) ([]slurm.License, error)
+	DecodeStats(body []byte) (*slurm.Stats, error)
+	DecodeShares(body []byte) ([]slurm.Share, error)
+	DecodeAssociations(body []byte) ([]slurm.Association, error)
+	DecodeAccounts(body []byte) ([]slurm.Account, error)
+	DecodeUsers(body []byte) ([]slurm.User, error)
+	DecodeQOS(body []byte) ([]slurm.QOS, error)
+	// DecodeSubmitted returns the new job's id, 0 when the answer has none.
+	DecodeSubmitted(body []byte) (uint32, error)
+}
+
+// NodeUpdate is a change of a node. Fields that are nil stay as they are.
+type NodeUpdate struct {
+	// State is one of Slurm's words: DRAIN, UNDRAIN, RESUME, DOWN, FUTURE.
+	State    *string
+	Reason   *string
+	Comment  *string
+	Features []string
+	Weight   *uint32
+}
+
+// JobUpdate is a change of a job. Fields that are nil stay as they are.
+type JobUpdate struct {
+	Hold     *bool
+	Nice     *int32
+	Priority *uint32
+	Comment  *string
+}

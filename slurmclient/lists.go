@@ -1,0 +1,229 @@
+package slurmclient
+
+import (
+	"context"
+	"errors"
+	"io"
+	"net/http"
+	"strconv"
+	"time"
+
+	"github.com/slurmtide/slurmtide/slurmclient/internal/transport"
+	"github.com/slurmtide/slurmtide/slurmclient/internal/wire"
+	"github.com/slurmtide/slurmtide/slurmclient/slurm"
+)
+
+// List is the answer to a request for all objects of a kind.
+type List[T any] struct {
+	Items []T
+	// ServerTime is the server's last_update; passed as since to the next request
+	// it asks for changes from then on. 0 where the server gives none.
+	ServerTime slurm.Time
+	Server     slurm.Server
+}
+
+// listCall is one request for a list that is decoded as a stream.
+type listCall[T any] struct {
+	op, name string
+	key      string
+	since    slurm.Time
+	send     func(context.Context, wire.Binding) (*http.Response, error)
+	decode   func(io.Reader, *wire.Interner, func(*T) error) (wire.Envelope, error)
+}
+
+// run makes the request and calls yield for each record, which is only valid
+// during the call. After an error nothing that was yielded may be used.
+func (l listCall[T]) run(ctx context.Context, c *Client, yield func(*T) error) (wire.Outline, error) {
+	ctx = transport.WithOp(ctx, l.name)
+	b, err := c.bind(ctx)
+	if err != nil {
+		return wire.Outline{}, err
+	}
+	out, err := l.try(ctx, c, b, yield)
+	if CodeOf(err) == CodeUnsupported && c.forget(b) {
+		if b, err = c.bind(ctx); err != nil {
+			return wire.Outline{}, err
+		}
+		out, err = l.try(ctx, c, b, yield)
+	}
+	return out, err
+}
+
+func (l listCall[T]) try(ctx context.Context, c *Client, b wire.Binding, yield func(*T) error) (wire.Outline, error) {
+	ctx, idle := newIdle(ctx, c.cfg.Timeout)
+	defer idle.stop()
+	resp, err := l.send(ctx, b)
+	if err != nil {
+		return wire.Outline{}, requestError(ctx, l.op, err)
+	}
+	defer resp.Body.Close()
+	if resp.StatusCode != http.StatusOK || !isJSON(resp) {
+		return wire.Outline{}, l.refused(ctx, c, resp)
+	}
+	count := 0
+	env, err := l.decode(idle.reader(resp.Body), c.intern, func(t *T) error { count++; return yield(t) })
+	if err != nil {
+		var syntax *wire.SyntaxError
+		if errors.As(err, &syntax) || errors.Is(err, io.ErrUnexpectedEOF) {
+			return wire.Outline{}, &Error{Code: CodeUnavailable, Op: l.op, Status: resp.StatusCode,
+				Message: "the answer cannot be read", Err: err}
+		}
+		return wire.Outline{}, requestError(ctx, l.op, err)
+	}
+	out := env.Outline()
+	c.heard(out.Server)
+	return out, l.check(out, env.Found, count)
+}
+
+// check finds what an answer with HTTP 200 hides: errors, a missing list, and
+// the empty list of jobs that means "unchanged".
+func (l listCall[T]) check(out wire.Outline, found bool, count int) error {
+	if err := outlineProblem(l.op, http.StatusOK, out); err != nil {
+		return err
+	}
+	if !found {
+		return &Error{Code: CodeUnavailable, Op: l.op, Status: http.StatusOK,
+			Message: "the answer has no list of " + l.key}
+	}
+	if l.since != 0 && count == 0 && out.LastUpdate == 0 {
+		return &Error{Code: CodeUnchanged, Op: l.op, Status: http.StatusOK}
+	}
+	return nil
+}
+
+// refused reads an answer that is not a list.
+func (l listCall[T]) refused(ctx context.Context, c *Client, resp *http.Response) error {
+	body, err := io.ReadAll(io.LimitReader(resp.Body, 1<<20))
+	if err != nil {
+		return requestError(ctx, l.op, err)
+	}
+	ans := &answer{status: resp.StatusCode, body: body}
+	if isJSON(resp) && len(body) > 0 {
+		ans.outline, ans.json = wire.ReadOutline(body)
+		c.heard(ans.outline.Server)
+	}
+	return ans.problem(l.op)
+}
+
+// idle is a deadline that starts anew with every chunk that arrives.
+type idle struct {
+	timer  *time.Timer
+	after  time.Duration
+	cancel context.CancelCauseFunc
+}
+
+func newIdle(ctx context.Context, after time.Duration) (context.Context, *idle) {
+	ctx, cancel := context.WithCancelCause(ctx)
+	return ctx, &idle{after: after, cancel: cancel, timer: time.AfterFunc(after, func() { cancel(errDeadline) })}
+}
+
+func (d *idle) stop() {
+	d.timer.Stop()
+	d.cancel(context.Canceled)
+}
+
+func (d *idle) reader(r io.Reader) io.Reader { return &idleReader{r, d} }
+
+type idleReader struct {
+	io.Reader
+	*idle
+}
+
+func (r *idleReader) Read(p []byte) (int, error) {
+	n, err := r.Reader.Read(p)
+	r.timer.Reset(r.after)
+	return n, err
+}
+
+func nodesCall(since slurm.Time) listCall[slurm.Node] {
+	return listCall[slurm.Node]{op: "listing nodes", name: "nodes", key: "nodes", since: since, decode: wire.Nodes,
+		send: func(ctx context.Context, b wire.Binding) (*http.Response, error) { return b.Nodes(ctx, since) }}
+}
+
+func jobsCall(since slurm.Time) listCall[slurm.Job] {
+	return listCall[slurm.Job]{op: "listing jobs", name: "jobs", key: "jobs", since: since, decode: wire.Jobs,
+		send: func(ctx context.Context, b wire.Binding) (*http.Response, error) { return b.Jobs(ctx, since) }}
+}
+
+// Nodes lists all nodes save FUTURE ones. With since it returns an error of
+// CodeUnchanged when nothing changed from then on, and else the whole list: the
+// time is a gate and not a delta.
+func (c *Client) Nodes(ctx context.Context, since slurm.Time) (List[*slurm.Node], error) {
+	var items []*slurm.Node
+	out, err := c.eachNode(ctx, since, func(n *slurm.Node) error { items = append(items, clone(n)); return nil })
+	if err != nil {
+		return List[*slurm.Node]{}, err
+	}
+	return List[*slurm.Node]{Items: items, ServerTime: out.LastUpdate, Server: out.Server}, nil
+}
+
+// eachNode is Nodes without keeping anything. slurmctld 24.11 answers a gated
+// request with HTTP 500 and error -1 when nodes changed and partitions did not;
+// the list is then asked for without the gate.
+func (c *Client) eachNode(ctx context.Context, since slurm.Time, yield func(*slurm.Node) error) (wire.Outline, error) {
+	out, err := nodesCall(since).run(ctx, c, yield)
+	var e *Error
+	if since != 0 && errors.As(err, &e) && e.Status == http.StatusInternalServerError && e.Number == -1 {
+		return nodesCall(0).run(ctx, c, yield)
+	}
+	return out, err
+}
+
+// Jobs lists all job records that slurmctld holds, finished ones until they are
+// purged. since is as for Nodes.
+func (c *Client) Jobs(ctx context.Context, since slurm.Time) (List[*slurm.Job], error) {
+	var items []*slurm.Job
+	out, err := jobsCall(since).run(ctx, c, func(j *slurm.Job) error { items = append(items, clone(j)); return nil })
+	if err != nil {
+		return List[*slurm.Job]{}, err
+	}
+	return List[*slurm.Job]{Items: items, ServerTime: out.LastUpdate, Server: out.Server}, nil
+}
+
+// Node reads one node. Unlike in Nodes, FUTURE nodes are found too.
+func (c *Client) Node(ctx context.Context, name string) (*slurm.Node, error) {
+	call := listCall[slurm.Node]{op: "reading node " + strconv.Quote(name), name: "node", key: "nodes", decode: wire.Nodes,
+		send: func(ctx context.Context, b wire.Binding) (*http.Response, error) { return b.Node(ctx, name) }}
+	var found *slurm.Node
+	_, err := call.run(ctx, c, func(n *slurm.Node) error {
+		if n.Name == name {
+			found = clone(n)
+		}
+		return nil
+	})
+	var e *Error
+	if errors.As(err, &e) && e.Status == http.StatusOK && e.Code == CodeInvalid && e.Number == 0 {
+		// HTTP 200, an errors array with number 0, and no list: the node is unknown.
+		e.Code = CodeNotFound
+	}
+	if err == nil && found == nil {
+		err = &Error{Code: CodeNotFound, Op: call.op}
+	}
+	if err != nil {
+		return nil, err
+	}
+	return found, nil
+}
+
+// Job reads the records of a job id: one for a plain job or an array task, all
+// records of the array for an array's id, all components for a heterogeneous
+// job's leader. A finished job whose record was purged is CodeNotFound.
+func (c *Client) Job(ctx context.Context, id uint32) ([]*slurm.Job, error) {
+	text := strconv.FormatUint(uint64(id), 10)
+	call := listCall[slurm.Job]{op: "reading job " + text, name: "job", key: "jobs", decode: wire.Jobs,
+		send: func(ctx context.Context, b wire.Binding) (*http.Response, error) { return b.Job(ctx, text) }}
+	var items []*slurm.Job
+	_, err := call.run(ctx, c, func(j *slurm.Job) error { items = append(items, clone(j)); return nil })
+	if err == nil && len(items) == 0 {
+		err = &Error{Code: CodeNotFound, Op: call.op}
+	}
+	if err != nil {
+		return nil, err
+	}
+	return items, nil
+}
+
+func clone[T any](t *T) *T {
+	c := *t
+	return &c
+}

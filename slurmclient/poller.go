@@ -1,0 +1,177 @@
+package slurmclient
+
+import (
+	"context"
+	"math/rand/v2"
+	"sync"
+	"time"
+)
+
+const (
+	// mostBackoff bounds the pause after failures, so that a server that comes back
+	// is noticed soon.
+	mostBackoff = 30 * time.Second
+	// pollDeadline bounds one poll, whatever it consists of.
+	pollDeadline = 15 * time.Minute
+)
+
+// poller polls one resource. Only its own goroutine polls, so there is never
+// more than one request for the resource under way.
+type poller struct {
+	cache    *Cache
+	resource Resource
+	period   time.Duration
+	read     func(context.Context) (reading, error)
+	wake     chan struct{}
+
+	mu       sync.Mutex
+	begun    uint64        // polls begun
+	ended    uint64        // the newest poll that has ended
+	err      error         // how it ended
+	finished chan struct{} // closed when a poll ends
+}
+
+func newPoller(c *Cache, r Resource) *poller {
+	return &poller{
+		cache: c, resource: r, period: c.periodOf(r), read: c.readerOf(r),
+		wake: make(chan struct{}, 1), finished: make(chan struct{}),
+	}
+}
+
+func (c *Cache) periodOf(r Resource) time.Duration {
+	switch r {
+	case Nodes, Jobs, Pings, Stats:
+		return c.cfg.Period
+	case Partitions, Reservations, Licenses:
+		return min(4*c.cfg.Period, c.cfg.Slow)
+	}
+	return c.cfg.Slow
+}
+
+func (p *poller) run(ctx context.Context) {
+	for {
+		pause := p.once(ctx)
+		timer := time.NewTimer(pause)
+		select {
+		case <-ctx.Done():
+			timer.Stop()
+			return
+		case <-timer.C:
+		case <-p.wake:
+			timer.Stop()
+		}
+	}
+}
+
+// once polls, publishes what came of it and returns how long to pause.
+func (p *poller) once(ctx context.Context) time.Duration {
+	p.mu.Lock()
+	p.begun++
+	number := p.begun
+	p.mu.Unlock()
+
+	begin := p.cache.cfg.Now()
+	pollCtx, cancel := context.WithTimeout(ctx, pollDeadline)
+	got, err := p.read(pollCtx)
+	cancel()
+	took := p.cache.cfg.Now().Sub(begin)
+
+	var pause time.Duration
+	if ctx.Err() == nil {
+		pause = p.report(begin, took, got, err)
+	}
+	p.mu.Lock()
+	p.ended, p.err = number, err
+	close(p.finished)
+	p.finished = make(chan struct{})
+	p.mu.Unlock()
+	return pause
+}
+
+func (p *poller) report(begin time.Time, took time.Duration, got reading, err error) time.Duration {
+	p.cache.client.cfg.Observer.Polled(p.resource, took, err)
+	var pause time.Duration
+	p.cache.publish(func(s *Snapshot) {
+		poll := s.poll(p.resource)
+		if err != nil {
+			poll.fail(begin, err)
+		} else {
+			if got.set != nil {
+				got.set(s)
+			}
+			poll.succeed(begin, took, got)
+			if got.server.Release != "" {
+				s.Server = got.server
+			}
+		}
+		pause = pauseAfter(p.period, took, p.cache.cfg.Share, poll.Failures)
+		poll.Period = pause
+	})
+	return jitter(pause)
+}
+
+func (p *Poll) fail(begin time.Time, err error) {
+	if p.Failures == 0 {
+		p.FailingSince = begin
+	}
+	p.Failures++
+	p.Err = err
+}
+
+func (p *Poll) succeed(begin time.Time, took time.Duration, got reading) {
+	if got.set != nil {
+		p.Sequence++
+		p.ServerTime = got.serverTime
+	}
+	p.Known, p.ReadAt, p.Took = true, begin, took
+	p.Err, p.FailingSince, p.Failures = nil, time.Time{}, 0
+}
+
+// pauseAfter decides how long to pause after a poll that took so long: at least
+// the period, longer where polling would take more than its share of the time,
+// and after failures doubled up to mostBackoff or eight periods.
+func pauseAfter(period, took time.Duration, share float64, failures int) time.Duration {
+	pause := max(period, time.Duration(float64(took)*(1-share)/share))
+	if failures == 0 {
+		return pause
+	}
+	most := max(pause, min(8*period, mostBackoff))
+	return min(most, pause<<min(failures-1, 10))
+}
+
+// jitter spreads the pauses of many clients by a tenth in both directions.
+func jitter(pause time.Duration) time.Duration {
+	if pause < 10 {
+		return pause
+	}
+	return pause - pause/10 + rand.N(pause/5)
+}
+
+// ask requests a poll that begins after now and returns a function that waits
+// for it to end.
+func (p *poller) ask() func(context.Context) error {
+	p.mu.Lock()
+	want := p.begun + 1
+	p.mu.Unlock()
+	return func(ctx context.Context) error {
+		for {
+			p.mu.Lock()
+			ended, err, finished, begun := p.ended, p.err, p.finished, p.begun
+			p.mu.Unlock()
+			if ended >= want {
+				return err
+			}
+			if begun < want {
+				select {
+				case p.wake <- struct{}{}:
+				default:
+				}
+			}
+			select {
+			case <-finished:
+			case <-ctx.Done():
+				return context.Cause(ctx)
+			}
+		}
+	}
+}

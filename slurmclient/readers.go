@@ -1,0 +1,185 @@
+package slurmclient
+
+import (
+	"cmp"
+	"context"
+	"reflect"
+	"slices"
+	"time"
+
+	"github.com/slurmtide/slurmtide/slurmclient/slurm"
+)
+
+// gateLife is how long update_time is trusted before the whole list is read
+// again: a change that the server does not count as one is seen by then.
+const gateLife = 5 * time.Minute
+
+// gate decides on the update_time of the next request.
+type gate struct {
+	since  slurm.Time
+	opened time.Time // when the list was last read without a gate
+}
+
+func (g *gate) next(now time.Time) slurm.Time {
+	if g.opened.IsZero() || now.Sub(g.opened) >= gateLife {
+		return 0
+	}
+	return g.since
+}
+
+// passed notes a list that was read with since; a server whose clock went back
+// is not trusted with the old time.
+func (g *gate) passed(now time.Time, since, serverTime slurm.Time) {
+	if since == 0 {
+		g.opened = now
+	}
+	g.since = serverTime
+}
+
+// readerOf returns how a resource is read. What it returns keeps state between
+// polls and belongs to one goroutine.
+func (c *Cache) readerOf(r Resource) func(context.Context) (reading, error) {
+	switch r {
+	case Nodes:
+		return c.nodesReader()
+	case Jobs:
+		return c.jobsReader()
+	case Partitions:
+		return gated(c, c.client.Partitions, func(s *Snapshot) *Reading[[]*slurm.Partition] { return &s.Partitions })
+	case Reservations:
+		return gated(c, c.client.Reservations, func(s *Snapshot) *Reading[[]*slurm.Reservation] { return &s.Reservations })
+	case Licenses:
+		return whole(c, c.client.Licenses, func(s *Snapshot) *Reading[[]slurm.License] { return &s.Licenses })
+	case Shares:
+		return whole(c, c.client.Shares, func(s *Snapshot) *Reading[[]slurm.Share] { return &s.Shares })
+	case Associations:
+		return whole(c, c.client.Associations, func(s *Snapshot) *Reading[[]slurm.Association] { return &s.Associations })
+	case Accounts:
+		return whole(c, c.client.Accounts, func(s *Snapshot) *Reading[[]slurm.Account] { return &s.Accounts })
+	case Users:
+		return whole(c, c.client.Users, func(s *Snapshot) *Reading[[]slurm.User] { return &s.Users })
+	case QOS:
+		return whole(c, c.client.QOS, func(s *Snapshot) *Reading[[]slurm.QOS] { return &s.QOS })
+	case Pings:
+		return single(c, c.client.Ping, func(s *Snapshot) *Reading[[]slurm.Ping] { return &s.Pings })
+	case Stats:
+		return single(c, c.client.Stats, func(s *Snapshot) *Reading[*slurm.Stats] { return &s.Stats })
+	}
+	return func(context.Context) (reading, error) {
+		return reading{}, &Error{Code: CodeInvalid, Op: "polling " + string(r), Message: "there is no such resource"}
+	}
+}
+
+// gated reads a list behind its update_time.
+func gated[T any](c *Cache, list func(context.Context, slurm.Time) (List[T], error), at func(*Snapshot) *Reading[[]T]) func(context.Context) (reading, error) {
+	var g gate
+	return func(ctx context.Context) (reading, error) {
+		now := c.cfg.Now()
+		since := g.next(now)
+		l, err := list(ctx, since)
+		if IsUnchanged(err) {
+			return reading{}, nil
+		}
+		if err != nil {
+			return reading{}, err
+		}
+		g.passed(now, since, l.ServerTime)
+		return change(c, l.Items, at, l.ServerTime, l.Server), nil
+	}
+}
+
+// whole reads a list that has no gate.
+func whole[T any](c *Cache, list func(context.Context) (List[T], error), at func(*Snapshot) *Reading[[]T]) func(context.Context) (reading, error) {
+	return func(ctx context.Context) (reading, error) {
+		l, err := list(ctx)
+		if err != nil {
+			return reading{}, err
+		}
+		return change(c, l.Items, at, l.ServerTime, l.Server), nil
+	}
+}
+
+// single reads one value.
+func single[T any](c *Cache, get func(context.Context) (T, error), at func(*Snapshot) *Reading[T]) func(context.Context) (reading, error) {
+	return func(ctx context.Context) (reading, error) {
+		v, err := get(ctx)
+		if err != nil {
+			return reading{}, err
+		}
+		return change(c, v, at, 0, slurm.Server{}), nil
+	}
+}
+
+// change compares a small value with the one the cache holds.
+func change[T any](c *Cache, v T, at func(*Snapshot) *Reading[T], serverTime slurm.Time, server slurm.Server) reading {
+	got := reading{serverTime: serverTime, server: server}
+	if old := at(c.Snapshot()); old.Known && reflect.DeepEqual(old.Value, v) {
+		return got
+	}
+	got.set = func(s *Snapshot) { at(s).Value = v }
+	return got
+}
+
+// merger collects the records of a list, keeping the old object where nothing
+// in it changed, so that unchanged objects are shared between snapshots.
+type merger[T any, K cmp.Ordered] struct {
+	key  func(*T) K
+	same func(a, b *T) bool
+	old  []*T // sorted by key
+
+	items []*T
+	kept  int
+}
+
+func (m *merger[T, K]) add(t *T) error {
+	i, ok := slices.BinarySearchFunc(m.old, m.key(t), func(o *T, k K) int { return cmp.Compare(m.key(o), k) })
+	if ok && m.same(m.old[i], t) {
+		m.items = append(m.items, m.old[i])
+		m.kept++
+		return nil
+	}
+	m.items = append(m.items, clone(t))
+	return nil
+}
+
+// done returns the items sorted by key; changed is false when they are the old
+// ones. Of records with the same key the last counts.
+func (m *merger[T, K]) done() (items []*T, changed bool) {
+	byKey := func(a, b *T) int { return cmp.Compare(m.key(a), m.key(b)) }
+	if !slices.IsSortedFunc(m.items, byKey) {
+		slices.SortStableFunc(m.items, byKey)
+	}
+	items = m.items[:0]
+	for i, t := range m.items {
+		if i+1 < len(m.items) && m.key(m.items[i+1]) == m.key(t) {
+			continue
+		}
+		items = append(items, t)
+	}
+	return items, !slices.Equal(items, m.old)
+}
+
+func (c *Cache) nodesReader() func(context.Context) (reading, error) {
+	var g gate
+	return func(ctx context.Context) (reading, error) {
+		now := c.cfg.Now()
+		since := g.next(now)
+		old := c.Snapshot().Nodes
+		m := merger[slurm.Node, string]{old: old.Value,
+			key: func(n *slurm.Node) string { return n.Name }, same: (*slurm.Node).Same,
+			items: make([]*slurm.Node, 0, len(old.Value))}
+		out, err := c.client.eachNode(ctx, since, m.add)
+		if IsUnchanged(err) {
+			return reading{}, nil
+		}
+		if err != nil {
+			return reading{}, err
+		}
+		g.passed(now, since, out.LastUpdate)
+		got := reading{serverTime: out.LastUpdate, server: out.Server}
+		if items, changed := m.done(); changed || !old.Known {
+			got.set = func(s *Snapshot) { s.Nodes.Value = items }
+		}
+		return got, nil
+	}
+}

@@ -1,0 +1,165 @@
+package slurmclient
+
+import (
+	"context"
+	"net/http"
+	"strconv"
+
+	"github.com/slurmtide/slurmtide/slurmclient/internal/transport"
+	"github.com/slurmtide/slurmtide/slurmclient/internal/wire"
+	"github.com/slurmtide/slurmtide/slurmclient/slurm"
+)
+
+// call is one request whose whole answer is read before it is decoded.
+type call[T any] struct {
+	op, name string
+	// key is the member that the answer must have; empty when there is none.
+	key    string
+	send   func(context.Context, wire.Binding) (*http.Response, error)
+	decode func(wire.Binding, []byte) (T, error)
+}
+
+func (k call[T]) run(ctx context.Context, c *Client) (T, wire.Outline, error) {
+	ctx = transport.WithOp(ctx, k.name)
+	var zero T
+	b, err := c.bind(ctx)
+	if err != nil {
+		return zero, wire.Outline{}, err
+	}
+	v, out, err := k.try(ctx, c, b)
+	if CodeOf(err) == CodeUnsupported && c.forget(b) {
+		again, bindErr := c.bind(ctx)
+		if bindErr != nil {
+			return zero, wire.Outline{}, bindErr
+		}
+		// The same version once more: the path is missing, not the version.
+		if again.Version() == b.Version() {
+			return zero, wire.Outline{}, err
+		}
+		v, out, err = k.try(ctx, c, again)
+	}
+	return v, out, err
+}
+
+func (k call[T]) try(ctx context.Context, c *Client, b wire.Binding) (T, wire.Outline, error) {
+	var zero T
+	ans, err := c.exchange(ctx, k.op, func(ctx context.Context) (*http.Response, error) { return k.send(ctx, b) })
+	if err != nil {
+		return zero, wire.Outline{}, err
+	}
+	if err := ans.problem(k.op); err != nil {
+		return zero, ans.outline, err
+	}
+	if k.key != "" && !ans.outline.Keys[k.key] {
+		return zero, ans.outline, &Error{Code: CodeUnavailable, Op: k.op, Status: ans.status,
+			Message: "the answer has no " + k.key}
+	}
+	v, err := k.decode(b, ans.body)
+	if err != nil {
+		return zero, ans.outline, &Error{Code: CodeUnavailable, Op: k.op, Status: ans.status,
+			Message: "the answer cannot be read", Err: err}
+	}
+	return v, ans.outline, nil
+}
+
+// list runs a call whose answer is a list.
+func readList[T any](ctx context.Context, c *Client, k call[[]T]) (List[T], error) {
+	items, out, err := k.run(ctx, c)
+	if err != nil {
+		return List[T]{}, err
+	}
+	return List[T]{Items: items, ServerTime: out.LastUpdate, Server: out.Server}, nil
+}
+
+// Ping asks slurmrestd how it reaches each slurmctld. It succeeds while
+// slurmctld is down or refuses the token: look at Ping.Responding.
+func (c *Client) Ping(ctx context.Context) ([]slurm.Ping, error) {
+	v, _, err := call[[]slurm.Ping]{op: "pinging slurmctld", name: "ping", key: "pings",
+		send:   func(ctx context.Context, b wire.Binding) (*http.Response, error) { return b.Ping(ctx) },
+		decode: wire.Binding.DecodePings}.run(ctx, c)
+	return v, err
+}
+
+// JobStates reads the states of the jobs with the given ids, or of all jobs.
+// Arrays are expanded into their tasks; ids that do not exist are left out.
+func (c *Client) JobStates(ctx context.Context, ids ...uint32) ([]slurm.JobStatus, error) {
+	texts := make([]string, len(ids))
+	for i, id := range ids {
+		texts[i] = strconv.FormatUint(uint64(id), 10)
+	}
+	return c.jobStates(ctx, texts)
+}
+
+// jobStates takes ids as text, also those of single tasks ("7_3"). For a task
+// that is not split off, the server tells of all such tasks of its array.
+func (c *Client) jobStates(ctx context.Context, ids []string) ([]slurm.JobStatus, error) {
+	v, _, err := call[[]slurm.JobStatus]{op: "reading job states", name: "job states", key: "jobs",
+		send:   func(ctx context.Context, b wire.Binding) (*http.Response, error) { return b.JobStates(ctx, ids) },
+		decode: wire.Binding.DecodeJobStates}.run(ctx, c)
+	return v, err
+}
+
+// Partitions lists all partitions. since is as for Nodes.
+func (c *Client) Partitions(ctx context.Context, since slurm.Time) (List[*slurm.Partition], error) {
+	return readList(ctx, c, call[[]*slurm.Partition]{op: "listing partitions", name: "partitions", key: "partitions",
+		send:   func(ctx context.Context, b wire.Binding) (*http.Response, error) { return b.Partitions(ctx, since) },
+		decode: wire.Binding.DecodePartitions})
+}
+
+// Reservations lists all reservations. since is as for Nodes.
+func (c *Client) Reservations(ctx context.Context, since slurm.Time) (List[*slurm.Reservation], error) {
+	return readList(ctx, c, call[[]*slurm.Reservation]{op: "listing reservations", name: "reservations", key: "reservations",
+		send:   func(ctx context.Context, b wire.Binding) (*http.Response, error) { return b.Reservations(ctx, since) },
+		decode: wire.Binding.DecodeReservations})
+}
+
+// Licenses lists the licences.
+func (c *Client) Licenses(ctx context.Context) (List[slurm.License], error) {
+	return readList(ctx, c, call[[]slurm.License]{op: "listing licences", name: "licenses", key: "licenses",
+		send:   func(ctx context.Context, b wire.Binding) (*http.Response, error) { return b.Licenses(ctx) },
+		decode: wire.Binding.DecodeLicenses})
+}
+
+// Stats reads what sdiag(1) shows.
+func (c *Client) Stats(ctx context.Context) (*slurm.Stats, error) {
+	v, _, err := call[*slurm.Stats]{op: "reading scheduler statistics", name: "diag", key: "statistics",
+		send:   func(ctx context.Context, b wire.Binding) (*http.Response, error) { return b.Stats(ctx) },
+		decode: wire.Binding.DecodeStats}.run(ctx, c)
+	return v, err
+}
+
+// Shares reads the fair-share tree, as sshare(1) shows it.
+func (c *Client) Shares(ctx context.Context) (List[slurm.Share], error) {
+	return readList(ctx, c, call[[]slurm.Share]{op: "reading shares", name: "shares", key: "shares",
+		send:   func(ctx context.Context, b wire.Binding) (*http.Response, error) { return b.Shares(ctx) },
+		decode: wire.Binding.DecodeShares})
+}
+
+// Associations lists slurmdbd's associations. Without a slurmdbd it is
+// CodeUnsupported or CodeUnavailable, as the server says.
+func (c *Client) Associations(ctx context.Context) (List[slurm.Association], error) {
+	return readList(ctx, c, call[[]slurm.Association]{op: "listing associations", name: "associations", key: "associations",
+		send:   func(ctx context.Context, b wire.Binding) (*http.Response, error) { return b.Associations(ctx) },
+		decode: wire.Binding.DecodeAssociations})
+}
+
+// Accounts lists slurmdbd's accounts.
+func (c *Client) Accounts(ctx context.Context) (List[slurm.Account], error) {
+	return readList(ctx, c, call[[]slurm.Account]{op: "listing accounts", name: "accounts", key: "accounts",
+		send:   func(ctx context.Context, b wire.Binding) (*http.Response, error) { return b.Accounts(ctx) },
+		decode: wire.Binding.DecodeAccounts})
+}
+
+// Users lists slurmdbd's users.
+func (c *Client) Users(ctx context.Context) (List[slurm.User], error) {
+	return readList(ctx, c, call[[]slurm.User]{op: "listing users", name: "users", key: "users",
+		send:   func(ctx context.Context, b wire.Binding) (*http.Response, error) { return b.Users(ctx) },
+		decode: wire.Binding.DecodeUsers})
+}
+
+// QOS lists slurmdbd's qualities of service.
+func (c *Client) QOS(ctx context.Context) (List[slurm.QOS], error) {
+	return readList(ctx, c, call[[]slurm.QOS]{op: "listing QOS", name: "qos", key: "qos",
+		send:   func(ctx context.Context, b wire.Binding) (*http.Response, error) { return b.QOS(ctx) },
+		decode: wire.Binding.DecodeQOS})
+}

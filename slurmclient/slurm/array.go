@@ -1,0 +1,63 @@
+package slurm
+
+import (
+	"strconv"
+	"strings"
+)
+
+// ArrayTasks is what an array's task text says.
+type ArrayTasks struct {
+	// First is the lowest index, Count how many there are, MaxRunning the throttle
+	// behind "%" (0 for none).
+	First, Count, MaxRunning uint64
+}
+
+// ParseArrayTasks reads the text of Job.ArrayTasks, such as "2-9,12-20:4%2". ok
+// is false when the text is empty, cannot be read, or was cut by the server
+// ("…" or "..." at the end: slurmrestd prints 64 bytes unless SLURM_BITSTR_LEN
+// says otherwise); what could be read is then a lower bound.
+func ParseArrayTasks(text string) (t ArrayTasks, ok bool) {
+	text, throttle, throttled := strings.Cut(text, "%")
+	ok = text != ""
+	if throttled {
+		n, err := strconv.ParseUint(throttle, 10, 32)
+		t.MaxRunning, ok = n, ok && err == nil
+	}
+	for part := range strings.SplitSeq(text, ",") {
+		first, count, good := parseTaskRange(part)
+		if !good {
+			ok = false
+			continue
+		}
+		if t.Count == 0 || first < t.First {
+			t.First = first
+		}
+		t.Count += count
+	}
+	return t, ok
+}
+
+func parseTaskRange(part string) (first, count uint64, ok bool) {
+	span, stepText, stepped := strings.Cut(part, ":")
+	step := uint64(1)
+	if stepped {
+		n, err := strconv.ParseUint(stepText, 10, 32)
+		if err != nil || n == 0 {
+			return 0, 0, false
+		}
+		step = n
+	}
+	from, to, isRange := strings.Cut(span, "-")
+	first, err := strconv.ParseUint(from, 10, 32)
+	if err != nil {
+		return 0, 0, false
+	}
+	if !isRange {
+		return first, 1, !stepped
+	}
+	last, err := strconv.ParseUint(to, 10, 32)
+	if err != nil || last < first {
+		return first, 1, false
+	}
+	return first, (last-first)/step + 1, true
+}
