@@ -1,0 +1,98 @@
+package demand
+
+import (
+	"time"
+
+	"github.com/slurmtide/slurmtide/slurmclient"
+	"github.com/slurmtide/slurmtide/slurmclient/slurm"
+)
+
+// Demand is what the queue asks for.
+type Demand struct {
+	// Known is true once nodes, jobs and partitions have each been read. While it is
+	// false nothing else means anything and Partitions is empty.
+	Known bool
+	// Partitions has every partition of the snapshot, sorted by name.
+	Partitions []Partition
+	// UnknownReasons are the pending reasons seen that ClassOf does not know, sorted.
+	// Their jobs are in ClassOther.
+	UnknownReasons []string
+}
+
+// Partition is the demand on one partition. A job that may run in several
+// partitions counts as a job in each of them, and asks for nodes in one.
+type Partition struct {
+	Name string
+
+	// PendingJobs counts pending jobs, an array task as one job, whatever they wait
+	// for; EligiblePendingJobs those of ClassCapacity: more nodes would help them.
+	PendingJobs, EligiblePendingJobs uint64
+	// PendingByReason splits PendingJobs by reason and class, sorted by reason, then
+	// class. Its sum is PendingJobs, its ClassCapacity part EligiblePendingJobs.
+	PendingByReason []ReasonCount
+	// Inexact is true when a job array's list of tasks was cut by slurmctld, so that
+	// the counts of pending jobs are lower bounds.
+	Inexact bool
+	// RunningJobs and SuspendedJobs count the jobs that hold nodes.
+	RunningJobs, SuspendedJobs uint64
+	// OldestPending is the earliest submit time of the pending jobs, OldestEligible
+	// the earliest time since when one of the eligible jobs has been able to run (its
+	// eligible time, or its submit time). 0 when there is none. slurmctld's clock.
+	OldestPending, OldestEligible slurm.Time
+
+	// Every node record of the partition is in exactly one of these five:
+	// BusyNodes have work (allocated, mixed, completing, or a job that is suspended or
+	// being configured, draining or not) or are in an active reservation; IdleNodes
+	// can start a job now; BootingNodes will in a moment (powering up, rebooting, not
+	// responding yet); UnusableNodes are down, drained or failed and have no work;
+	// OffNodes are powered down or FUTURE records: not there, but may come.
+	BusyNodes, IdleNodes, BootingNodes, UnusableNodes, OffNodes uint64
+	// PendingNodes is how many nodes the eligible pending jobs need beyond those that
+	// are idle or booting. The sum over the partitions counts no job twice.
+	PendingNodes uint64
+	// RequiredNodes is BusyNodes + PendingNodes.
+	RequiredNodes uint64
+
+	// Unsatisfiable are the jobs that no node of this partition could run, so that
+	// they ask for none here, sorted by reason.
+	Unsatisfiable []Unsatisfiable
+}
+
+// ReasonCount is a number of pending jobs.
+type ReasonCount struct {
+	// Reason is slurmctld's word for why they wait, "None" when it gives none. Reasons
+	// go stale: Class is what they wait for by all that their records say.
+	Reason string
+	Class  Class
+	Jobs   uint64
+}
+
+// Unsatisfiable is a number of jobs that a partition can not run.
+type Unsatisfiable struct {
+	// Reason is our words, one of a few constant texts: it fits a metric label.
+	Reason string
+	Jobs   uint64
+	// JobID is the lowest id of them, as an example.
+	JobID uint32
+}
+
+// Partition returns the partition with the name, or false.
+func (d Demand) Partition(name string) (Partition, bool) {
+	for _, p := range d.Partitions {
+		if p.Name == name {
+			return p, true
+		}
+	}
+	return Partition{}, false
+}
+
+// Compute tells the demand that the snapshot shows. It is pure and total.
+//
+// now is the caller's clock. The times of jobs are slurmctld's, whose clock may
+// differ, so they are compared with an estimate of slurmctld's clock at now.
+func Compute(now time.Time, s *slurmclient.Snapshot) Demand {
+	if s == nil || !s.Nodes.Known || !s.Jobs.Known || !s.Partitions.Known {
+		return Demand{}
+	}
+	return Demand{Known: true}
+}
