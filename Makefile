@@ -1,0 +1,86 @@
+# slurmtide. `make` alone lists the targets.
+
+SHELL       := bash
+.SHELLFLAGS := -euo pipefail -c
+.DEFAULT_GOAL := help
+
+GO      ?= go
+VERSION ?= $(shell git describe --tags --always --dirty 2>/dev/null || echo unknown)
+COMMIT  ?= $(shell git rev-parse --short HEAD 2>/dev/null || echo unknown)
+COMMON  := github.com/prometheus/common/version
+LDFLAGS := -s -w -X $(COMMON).Version=$(VERSION) -X $(COMMON).Revision=$(COMMIT) -X $(COMMON).Branch=main
+BINARIES := $(notdir $(wildcard cmd/*))
+
+# Options of single targets.
+SLURM ?= 26.05
+BENCH ?= poll scrape memory restd
+FUZZTIME ?= 30s
+
+##@ Look
+.PHONY: help
+help: ## List the targets
+	@awk 'BEGIN {FS = ":.*## "} \
+	  /^##@/ {printf "\n%s\n", substr($$0, 5)} \
+	  /^[a-z0-9-]+:.*## / {printf "  \033[1m%-12s\033[0m %s\n", $$1, $$2}' $(MAKEFILE_LIST)
+	@printf '\n'
+
+.PHONY: run
+run: build ## Run slurm-exporter on an embedded simulated cluster
+	bin/slurm-exporter --slurm.simulate $(ARGS)
+
+##@ Build
+.PHONY: build
+build: go-present ## Build the binaries into bin/
+	@mkdir -p bin
+	@for b in $(BINARIES); do echo "building bin/$$b"; \
+	  CGO_ENABLED=0 $(GO) build -trimpath -ldflags '$(LDFLAGS)' -o bin/$$b ./cmd/$$b; done
+
+.PHONY: generate
+generate: go-present ## Rewrite everything generated
+	hack/generate
+
+.PHONY: verify
+verify: generate ## Fail when generated files are not up to date
+	@git diff --exit-code --stat || { echo "generated files differ: commit what 'make generate' wrote"; exit 1; }
+
+.PHONY: lint
+lint: go-present ## Run gofmt, go vet and golangci-lint
+	hack/lint
+
+##@ Test
+.PHONY: test
+test: go-present ## Install what is needed and run every suite that this machine can run
+	hack/test all
+
+.PHONY: unit
+unit: go-present ## Run the unit tests; they need nothing but Go
+	hack/test unit
+
+.PHONY: e2e-slurm
+e2e-slurm: go-present ## Run the suite on real Slurm (root on Debian)
+	hack/test slurm
+
+.PHONY: bench
+bench: go-present ## Measure (BENCH="poll scrape memory restd", or some of them)
+	hack/bench $(BENCH)
+
+.PHONY: fuzz
+fuzz: go-present ## Run each fuzz test for FUZZTIME
+	hack/fuzz $(FUZZTIME)
+
+##@ Real Slurm for development
+.PHONY: slurm-up
+slurm-up: ## Start a real Slurm on loopback (SLURM=24.11|26.05); then: source .run/slurm.env
+	hack/slurm/up --slurm $(SLURM)
+
+.PHONY: slurm-down
+slurm-down: ## Stop it
+	hack/slurm/down
+
+.PHONY: clean
+clean: ## Remove what was built here (caches outside the repository stay)
+	rm -rf bin
+
+.PHONY: go-present
+go-present:
+	@command -v $(GO) >/dev/null || { echo "Go is missing: install Go $$(awk '/^go /{print $$2}' go.mod) or later from https://go.dev/dl/ and put it on the PATH"; exit 1; }

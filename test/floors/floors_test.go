@@ -1,0 +1,155 @@
+// Package floors keeps the layering of the module: imports point down only.
+package floors
+
+import (
+	"go/parser"
+	"go/token"
+	"io/fs"
+	"path/filepath"
+	"regexp"
+	"strconv"
+	"strings"
+	"testing"
+)
+
+const module = "github.com/slurmtide/slurmtide/"
+
+// floors lists path prefixes, the most special first, and the floor they are on.
+var floors = []struct {
+	prefix string
+	floor  int
+}{
+	{"slurmclient/slurm", 0},
+	{"slurmclient/hostlist", 0},
+	{"operator/api", 0},
+	{"slurmclient/internal", 1},
+	{"slurmclient/api", 1},
+	{"slurmclient/slurmtest", 2},
+	{"slurmclient/demand", 3},
+	{"slurmclient", 2},
+	{"exporter", 4},
+	{"metricsapi", 4},
+	{"operator", 4},
+	{"cmd", 5},
+	{"test", 6},
+	{"hack", 6},
+}
+
+// under reports whether path is the folder prefix or inside it.
+func under(path, prefix string) bool {
+	return path == prefix || strings.HasPrefix(path, prefix+"/")
+}
+
+func floorOf(t *testing.T, path string) int {
+	t.Helper()
+	for _, f := range floors {
+		if under(path, f.prefix) {
+			return f.floor
+		}
+	}
+	t.Fatalf("%s has no floor: give it one in the table", path)
+	return 0
+}
+
+type sourceFile struct {
+	path    string // folder, from the root of the module
+	name    string
+	imports []string
+}
+
+func sources(t *testing.T) []sourceFile {
+	t.Helper()
+	const root = "../.."
+	var out []sourceFile
+	err := filepath.WalkDir(root, func(path string, d fs.DirEntry, err error) error {
+		if err != nil {
+			return err
+		}
+		if d.IsDir() && (strings.HasPrefix(d.Name(), ".") && d.Name() != ".." || d.Name() == "testdata") && path != root {
+			return filepath.SkipDir
+		}
+		if !strings.HasSuffix(path, ".go") || strings.HasSuffix(path, "_test.go") {
+			return nil
+		}
+		file, err := parser.ParseFile(token.NewFileSet(), path, nil, parser.ImportsOnly)
+		if err != nil {
+			return err
+		}
+		rel, err := filepath.Rel(root, path)
+		if err != nil {
+			return err
+		}
+		s := sourceFile{path: filepath.ToSlash(filepath.Dir(rel)), name: rel}
+		for _, imp := range file.Imports {
+			name, err := strconv.Unquote(imp.Path.Value)
+			if err != nil {
+				return err
+			}
+			s.imports = append(s.imports, name)
+		}
+		out = append(out, s)
+		return nil
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if len(out) < 20 {
+		t.Fatalf("only %d source files found: the test looks in the wrong place", len(out))
+	}
+	return out
+}
+
+func TestImportsPointDown(t *testing.T) {
+	for _, file := range sources(t) {
+		from := floorOf(t, file.path)
+		for _, imp := range file.imports {
+			to, ours := strings.CutPrefix(imp, module)
+			if !ours {
+				continue
+			}
+			if floor := floorOf(t, to); floor > from || floor == from && !mayShareFloor(file.path, to) {
+				t.Errorf("%s (floor %d) imports %s (floor %d)", file.name, from, to, floor)
+			}
+		}
+	}
+}
+
+// mayShareFloor allows imports within one part, and from the decoders to the bindings.
+func mayShareFloor(from, to string) bool {
+	part := func(p string) string { part, _, _ := strings.Cut(p, "/"); return part }
+	if under(from, "slurmclient/internal") && under(to, "slurmclient/api") {
+		return true
+	}
+	if part(from) != part(to) {
+		return false
+	}
+	return !under(to, "slurmclient/slurmtest") && !under(from, "slurmclient/slurm") && !under(from, "slurmclient/hostlist")
+}
+
+func TestSlurmclientKnowsNeitherKubernetesNorPrometheus(t *testing.T) {
+	foreign := regexp.MustCompile(`^(k8s\.io|sigs\.k8s\.io|github\.com/prometheus)/`)
+	for _, file := range sources(t) {
+		if !under(file.path, "slurmclient") {
+			continue
+		}
+		for _, imp := range file.imports {
+			if foreign.MatchString(imp) {
+				t.Errorf("%s imports %s", file.name, imp)
+			}
+		}
+	}
+}
+
+func TestVersionedBindingsStayBelow(t *testing.T) {
+	versioned := regexp.MustCompile(`/slurmclient/api/v\d{4}$`)
+	for _, file := range sources(t) {
+		if under(file.path, "slurmclient/internal/wire") || under(file.path, "slurmclient/api") || under(file.path, "test") {
+			continue
+		}
+		for _, imp := range file.imports {
+			if versioned.MatchString(imp) {
+				t.Errorf("%s imports %s: only the wire package may", file.name, imp)
+			}
+		}
+	}
+}
