@@ -1,0 +1,134 @@
+# shellcheck shell=bash
+# Renders the files of one cluster's etc folder. Sourced by up, which sets
+# cluster_name, version, port_base, nodes, accounting, max_jobs, min_job_age and
+# the array conf.
+
+ctld_port() { echo "$port_base"; }
+dbd_port() { echo $((port_base + 1)); }
+restd_port() { echo $((port_base + 2)); }
+slurmd_port() { echo $((port_base + 10 + $1)); }
+
+# node_lines puts the nodes into two racks, so that features differ.
+node_lines() {
+	local half=$(((nodes + 1) / 2))
+	node_line 1 "$half" rack1
+	((nodes == half)) || node_line $((half + 1)) "$nodes" rack2
+}
+
+node_line() {
+	echo "NodeName=n[$1-$2] NodeHostname=ctl NodeAddr=127.0.0.1 Port=[$(slurmd_port "$1")-$(slurmd_port "$2")]" \
+		"CPUs=16 Boards=1 SocketsPerBoard=2 CoresPerSocket=8 ThreadsPerCore=1 RealMemory=64000" \
+		"Gres=gpu:h100:4 Features=x86,h100,$3"
+}
+
+accounting_lines() {
+	[[ $accounting == on ]] || return 0
+	cat <<TEXT
+AccountingStorageType=accounting_storage/slurmdbd
+AccountingStorageHost=127.0.0.1
+AccountingStoragePort=$(dbd_port)
+AccountingStorageTRES=gres/gpu
+AccountingStorageEnforce=associations,limits,qos
+TEXT
+}
+
+# extra_lines prints the caller's lines last: the later of two settings counts.
+# @N1_PORT@ stands for the port of the first slurmd, which can answer the pings
+# of any number of nodes that are not there.
+extra_lines() {
+	local line
+	for line in "${conf[@]}"; do
+		echo "${line//@N1_PORT@/$(slurmd_port 1)}"
+	done
+}
+
+slurm_conf() {
+	cat <<TEXT
+ClusterName=$cluster_name
+SlurmctldHost=ctl(127.0.0.1)
+SlurmctldPort=$(ctld_port)
+CommunicationParameters=NoCtldInAddrAny,NoInAddrAny
+SlurmUser=slurm
+SlurmdUser=root
+AuthType=auth/slurm
+CredType=auth/slurm
+AuthInfo=use_client_ids
+AuthAltTypes=auth/jwt
+AuthAltParameters=jwt_key=/etc/slurm/jwt_hs256.key
+StateSaveLocation=/inst/spool/slurmctld
+SlurmdSpoolDir=/inst/spool/%n
+SlurmctldPidFile=/inst/run/slurmctld.pid
+SlurmdPidFile=/inst/run/slurmd-%n.pid
+LogTimeFormat=iso8601_ms,format_stderr
+SlurmctldDebug=info
+SlurmdDebug=info
+SlurmctldSyslogDebug=quiet
+SlurmdSyslogDebug=quiet
+ProctrackType=proctrack/linuxproc
+TaskPlugin=task/none
+JobAcctGatherType=jobacct_gather/none
+MpiDefault=none
+MailProg=/bin/true
+ReturnToService=2
+SlurmctldParameters=enable_configless
+SlurmdParameters=config_overrides
+SelectType=select/cons_tres
+SelectTypeParameters=CR_Core_Memory
+DefMemPerCPU=100
+SchedulerParameters=sched_interval=5,sched_min_interval=0,bf_interval=5
+PriorityType=priority/multifactor
+PriorityWeightAge=1000
+PriorityWeightFairshare=10000
+PriorityWeightQOS=1000
+MessageTimeout=5
+SlurmdTimeout=300
+SlurmctldTimeout=120
+InactiveLimit=0
+KillWait=2
+MinJobAge=$min_job_age
+MaxJobCount=$max_jobs
+MaxArraySize=100001
+MaxNodeCount=$((nodes + 64))
+TreeWidth=65533
+GresTypes=gpu
+Licenses=matlab:20,ansys:5
+$(accounting_lines)
+$(node_lines)
+PartitionName=batch Nodes=ALL Default=YES MaxTime=INFINITE State=UP
+PartitionName=gpu Nodes=n[1-$nodes] MaxTime=1-0 State=UP
+$(extra_lines)
+TEXT
+}
+
+slurmdbd_conf() {
+	cat <<TEXT
+AuthType=auth/slurm
+AuthInfo=use_client_ids
+AuthAltTypes=auth/jwt
+AuthAltParameters=jwt_key=/etc/slurm/jwt_hs256.key
+DbdHost=localhost
+DbdAddr=127.0.0.1
+DbdPort=$(dbd_port)
+CommunicationParameters=NoInAddrAny
+SlurmUser=slurm
+PidFile=/inst/run/slurmdbd.pid
+LogTimeFormat=iso8601_ms,format_stderr
+DebugLevel=info
+DebugLevelSyslog=quiet
+StorageType=accounting_storage/mysql
+StorageHost=localhost
+StorageUser=slurm
+StorageLoc=slurm_acct
+TEXT
+}
+
+# render_etc fills folder $1. A GPU needs a File, any file that exists.
+render_etc() {
+	slurm_conf >"$1/slurm.conf"
+	echo "NodeName=n[1-$nodes] Name=gpu Type=h100 File=/inst/gpu/h100-[0-3]" >"$1/gres.conf"
+	echo CgroupPlugin=disabled >"$1/cgroup.conf"
+	[[ $accounting == off ]] || slurmdbd_conf >"$1/slurmdbd.conf"
+	head -c 1024 /dev/urandom >"$1/slurm.key"
+	head -c 32 /dev/urandom >"$1/jwt_hs256.key"
+	chmod 600 "$1"/*.key "$1"/slurmdbd.conf 2>/dev/null || true
+}
