@@ -7,8 +7,10 @@ import (
 )
 
 const (
-	// chunk is how much is read at once.
-	chunk = 512 << 10
+	// firstChunk is how much is read at once, chunk the same once an answer has
+	// turned out to be long.
+	firstChunk = 32 << 10
+	chunk      = 512 << 10
 	// MaxRecord bounds one record or one other member of an answer: a job on
 	// 10,000 nodes with its cores is some 20 MB.
 	MaxRecord = 64 << 20
@@ -29,7 +31,7 @@ type Envelope struct {
 // keeps. Memory is bounded by the largest record. An error means that the answer
 // as a whole cannot be trusted, whatever was yielded before.
 func list[T any](r io.Reader, key string, rec *records[T], yield func(*T) error) (Envelope, error) {
-	s := &stream{r: r, buf: make([]byte, 0, chunk)}
+	s := &stream{r: r, buf: make([]byte, 0, firstChunk)}
 	var env Envelope
 	if err := s.open('{'); err != nil {
 		return env, err
@@ -61,6 +63,7 @@ type stream struct {
 	buf []byte
 	pos int
 	eof bool
+	all int // bytes read so far
 }
 
 // fill reads more behind the window, moving or growing it as needed.
@@ -72,15 +75,20 @@ func (s *stream) fill() error {
 		s.buf = s.buf[:copy(s.buf, s.buf[s.pos:])]
 		s.pos = 0
 	}
-	if len(s.buf) == cap(s.buf) {
+	if len(s.buf) == cap(s.buf) || s.all > chunk && cap(s.buf) < chunk {
 		if cap(s.buf) >= MaxRecord {
 			return syntaxError("one value is larger than %d MiB", MaxRecord>>20)
 		}
-		s.buf = append(make([]byte, 0, 2*cap(s.buf)), s.buf...)
+		size := 2 * cap(s.buf)
+		if s.all > chunk {
+			size = max(size, chunk)
+		}
+		s.buf = append(make([]byte, 0, size), s.buf...)
 	}
 	for {
 		n, err := s.r.Read(s.buf[len(s.buf):cap(s.buf)])
 		s.buf = s.buf[:len(s.buf)+n]
+		s.all += n
 		if errors.Is(err, io.EOF) {
 			s.eof = true
 			if n == 0 {

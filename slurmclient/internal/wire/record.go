@@ -42,12 +42,11 @@ func (r *records[T]) decode(b []byte, i int, dst *T) (int, error) {
 	if r.pattern != nil {
 		*dst = r.prev
 		next, ok, err := r.match(b, i+1, dst)
-		if err != nil {
-			return 0, err
-		}
-		if ok {
-			r.prev = *dst
-			return next, nil
+		// What matched changed the pattern and dst alike, so they belong together even
+		// where the record could not be finished.
+		r.prev = *dst
+		if err != nil || ok {
+			return next, err
 		}
 	}
 	var zero T
@@ -75,13 +74,13 @@ func (r *records[T]) match(b []byte, i int, dst *T) (next int, ok bool, err erro
 		}
 		if !bytes.HasPrefix(rest, e.head) {
 			if len(rest) < len(e.head) {
-				return 0, false, r.spoil(errShort)
+				return 0, false, errShort
 			}
 			return 0, false, nil
 		}
 		m := member{valueStart: i + len(e.head)}
 		if err := m.finish(b); err != nil {
-			return 0, false, r.spoil(err)
+			return 0, false, err
 		}
 		if m.last != (k == len(r.pattern)-1) {
 			return 0, false, nil
@@ -95,13 +94,6 @@ func (r *records[T]) match(b []byte, i int, dst *T) (next int, ok bool, err erro
 		i = m.next
 	}
 	return i, true, nil
-}
-
-// spoil drops the pattern: some of its members are already those of a record
-// that could not be finished, and no longer belong to r.prev.
-func (r *records[T]) spoil(err error) error {
-	r.pattern = nil
-	return err
 }
 
 // scratch reads a record of any shape and makes it the pattern.

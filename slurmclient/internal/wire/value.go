@@ -146,9 +146,9 @@ func readNoVal(v []byte) (n noVal, ok bool) {
 	members(v, func(key, value []byte) {
 		switch string(key) {
 		case "set":
-			n.set, ok = value[0] == 't', true
+			n.set, ok = string(value) == "true", string(value) == "true" || string(value) == "false"
 		case "infinite":
-			n.infinite = value[0] == 't'
+			n.infinite = string(value) == "true"
 		case "number":
 			n.number = value
 		}

@@ -1,0 +1,300 @@
+package wire
+
+import (
+	"bytes"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+	"testing/iotest"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/slurmtide/slurmtide/slurmclient/slurm"
+)
+
+const recorded = "../../testdata/recorded"
+
+// recordings returns the recorded answers that match the pattern.
+func recordings(t testing.TB, pattern string) map[string][]byte {
+	t.Helper()
+	paths, err := filepath.Glob(filepath.Join(recorded, pattern))
+	if err != nil || len(paths) == 0 {
+		t.Fatalf("no recorded answers match %s: %v", pattern, err)
+	}
+	out := map[string][]byte{}
+	for _, path := range paths {
+		raw, err := os.ReadFile(path)
+		if err != nil {
+			t.Fatal(err)
+		}
+		name, _ := filepath.Rel(recorded, path)
+		out[filepath.ToSlash(name)] = raw
+	}
+	return out
+}
+
+func decodeJobs(r io.Reader) ([]slurm.Job, Envelope, error) {
+	var jobs []slurm.Job
+	env, err := Jobs(r, NewInterner(), func(j *slurm.Job) error { jobs = append(jobs, *j); return nil })
+	return jobs, env, err
+}
+
+func decodeNodes(r io.Reader) ([]slurm.Node, Envelope, error) {
+	var nodes []slurm.Node
+	env, err := Nodes(r, NewInterner(), func(n *slurm.Node) error { nodes = append(nodes, *n); return nil })
+	return nodes, env, err
+}
+
+// alone decodes each record of a list by itself, so that no record is decoded
+// against another: the oracle for the record-against-record decoder.
+func alone[T any](t testing.TB, raw []byte, key string, decode func(io.Reader) ([]T, Envelope, error)) []T {
+	t.Helper()
+	var doc map[string]json.RawMessage
+	if err := json.Unmarshal(raw, &doc); err != nil {
+		t.Fatal(err)
+	}
+	var records []json.RawMessage
+	if err := json.Unmarshal(doc[key], &records); err != nil {
+		t.Fatal(err)
+	}
+	var out []T
+	for _, rec := range records {
+		one, _, err := decode(strings.NewReader(fmt.Sprintf(`{%q: [%s]}`, key, rec)))
+		if err != nil || len(one) != 1 {
+			t.Fatalf("decoding one record: %d, %v", len(one), err)
+		}
+		out = append(out, one[0])
+	}
+	return out
+}
+
+func TestARecordDecodesTheSameAloneAndBehindOthers(t *testing.T) {
+	for name, raw := range recordings(t, "*/*/jobs*.json") {
+		if strings.Contains(name, "state.json") || strings.Contains(name, "nochange") {
+			continue
+		}
+		got, env, err := decodeJobs(bytes.NewReader(raw))
+		if err != nil {
+			t.Errorf("%s: %v", name, err)
+			continue
+		}
+		if len(got) < 10 || env.Count != len(got) {
+			t.Errorf("%s: %d jobs, count %d", name, len(got), env.Count)
+		}
+		if diff := cmp.Diff(alone(t, raw, "jobs", decodeJobs), got); diff != "" {
+			t.Errorf("%s (alone, behind others):\n%s", name, diff)
+		}
+	}
+	for name, raw := range recordings(t, "*/*/nodes*.json") {
+		if strings.Contains(name, "ctld_down") {
+			continue
+		}
+		got, _, err := decodeNodes(bytes.NewReader(raw))
+		if err != nil || len(got) < 4 {
+			t.Errorf("%s: %d nodes, %v", name, len(got), err)
+			continue
+		}
+		if diff := cmp.Diff(alone(t, raw, "nodes", decodeNodes), got); diff != "" {
+			t.Errorf("%s (alone, behind others):\n%s", name, diff)
+		}
+	}
+}
+
+func TestTheSizeOfReadsDoesNotMatter(t *testing.T) {
+	raw := recordings(t, "26.05/v0.0.45/jobs.json")["26.05/v0.0.45/jobs.json"]
+	want, _, err := decodeJobs(bytes.NewReader(raw))
+	if err != nil {
+		t.Fatal(err)
+	}
+	for name, r := range map[string]io.Reader{
+		"one byte at a time":   iotest.OneByteReader(bytes.NewReader(raw)),
+		"half of what fits":    iotest.HalfReader(bytes.NewReader(raw)),
+		"data together at EOF": iotest.DataErrReader(bytes.NewReader(raw)),
+	} {
+		got, _, err := decodeJobs(r)
+		if diff := cmp.Diff(want, got); err != nil || diff != "" {
+			t.Errorf("%s: %v\n%s", name, err, diff)
+		}
+	}
+}
+
+func TestWhatARecordedJobSays(t *testing.T) {
+	raw := recordings(t, "26.05/v0.0.45/jobs.json")["26.05/v0.0.45/jobs.json"]
+	jobs, env, err := decodeJobs(bytes.NewReader(raw))
+	if err != nil {
+		t.Fatal(err)
+	}
+	byID := map[uint32]slurm.Job{}
+	for _, j := range jobs {
+		byID[j.ID] = j
+	}
+	if out := env.Outline(); out.LastUpdate != 1795220441 || out.Server.Release != "26.05.5" || out.Server.Cluster != "c2605" {
+		t.Errorf("the envelope says %+v", out)
+	}
+	gpu := byID[4]
+	if gpu.Name != "gpu-full" || gpu.UserName != "alice" || gpu.Account != "ml" || gpu.QOS != "high" ||
+		gpu.State != (slurm.JobState{Base: slurm.JobRunning}) || gpu.MemoryPerNode != slurm.Num(32000) ||
+		!gpu.MemoryPerCPU.IsUnset() || gpu.TimeLimit != slurm.Num(1440) || gpu.StartTime != 1795220408 ||
+		gpu.TRESAllocated != "cpu=16,mem=32000M,node=1,billing=16,gres/gpu=4" || gpu.Nodes != "n1" {
+		t.Errorf("job 4 is %+v", gpu)
+	}
+	base := byID[7]
+	if !base.IsArrayBase() || base.ArrayTasks != "2-9%2" || base.ArrayMaxRunning != 2 || base.Reason != "JobArrayTaskLimit" {
+		t.Errorf("the array's base is %+v", base)
+	}
+	if task := byID[20]; task.IsArrayBase() || task.ArrayJobID != 7 || task.ArrayTaskID != slurm.Num(0) {
+		t.Errorf("the array's task is %+v", task)
+	}
+	if het := byID[9]; het.HetJobID != 8 || het.HetOffset != 1 || het.HetJobIDs != "8-9" {
+		t.Errorf("the het component is %+v", het)
+	}
+	if held := byID[12]; !held.Hold || held.Priority != slurm.Num(0) || held.EligibleTime != 0 {
+		t.Errorf("the held job is %+v", held)
+	}
+	if no := byID[1]; !no.TimeLimit.IsInfinite() {
+		t.Errorf("the time limit of job 1 is %v", no.TimeLimit)
+	}
+}
+
+func TestWhatARecordedNodeSays(t *testing.T) {
+	raw := recordings(t, "26.05/v0.0.45/nodes.json")["26.05/v0.0.45/nodes.json"]
+	nodes, _, err := decodeNodes(bytes.NewReader(raw))
+	if err != nil {
+		t.Fatal(err)
+	}
+	byName := map[string]slurm.Node{}
+	for _, n := range nodes {
+		byName[n.Name] = n
+	}
+	n3 := byName["n3"]
+	if n3.State != slurm.ParseNodeState("MIXED", "DRAIN") || n3.Reason != "bad dimm ticket-1" || n3.AllocCPUs != 3 ||
+		n3.Load != slurm.Flt(3.9) || n3.FreeMemoryMiB != slurm.Num(20519) || n3.MemoryMiB != 64000 ||
+		n3.GRESUsed != "gpu:h100:0(IDX:N/A)" || !cmp.Equal(n3.Partitions, []string{"batch", "gpu"}) {
+		t.Errorf("n3 is %+v", n3)
+	}
+	if ghost := byName["ghost1"]; !ghost.FreeMemoryMiB.IsUnset() || ghost.State.Base != slurm.NodeUnknown {
+		t.Errorf("ghost1 is %+v", ghost)
+	}
+}
+
+func TestAnAnswerCutAnywhereIsAnError(t *testing.T) {
+	raw := recordings(t, "26.05/v0.0.45/node_n1.json")["26.05/v0.0.45/node_n1.json"]
+	raw = bytes.TrimSpace(raw)
+	for n := range raw {
+		if _, _, err := decodeNodes(bytes.NewReader(raw[:n])); err == nil {
+			t.Fatalf("an answer cut after %d of %d bytes was taken as whole", n, len(raw))
+		} else if !errors.Is(err, io.ErrUnexpectedEOF) {
+			t.Fatalf("an answer cut after %d bytes: %v", n, err)
+		}
+	}
+}
+
+func TestBadInputIsAnErrorOrAnAbsentValue(t *testing.T) {
+	for name, c := range map[string]struct {
+		in   string
+		bad  bool
+		want []slurm.Job
+	}{
+		"an empty body":                      {in: "", bad: true},
+		"text":                               {in: "Internal Server Error", bad: true},
+		"a list at the top":                  {in: `[{"jobs": []}]`, bad: true},
+		"a key without quotes":               {in: `{jobs: []}`, bad: true},
+		"brackets that do not match":         {in: `{"jobs": [{"job_id": 1, "x": {"a": [1}]}]}`, bad: true},
+		"an object where the list should be": {in: `{"jobs": {"job_id": 1}}`, bad: true},
+		"a number as a record":               {in: `{"jobs": [1]}`, bad: true},
+		"a missing comma":                    {in: `{"jobs": [{"job_id": 1} {"job_id": 2}]}`, bad: true},
+		"nesting without end":                {in: `{"jobs": [{"x": ` + strings.Repeat("[", 100000) + `]}]}`, bad: true},
+		"null instead of the list":           {in: `{"jobs": null}`},
+		"no list at all":                     {in: `{"errors": []}`},
+		"an empty record":                    {in: `{"jobs": [{}]}`, want: []slurm.Job{{}}},
+		"wrong types": {
+			in:   `{"jobs": [{"job_id": "seven", "name": 3, "priority": {"set": 1}, "job_state": 4, "hold": "x", "node_count": [], "start_time": {"set": true, "number": "now"}}]}`,
+			want: []slurm.Job{{}}},
+		"wrong types behind right ones": {
+			in:   `{"jobs": [{"job_id": 1, "name": "a", "job_state": ["RUNNING"], "cpus": {"set": true, "number": 4}}, {"job_id": 2, "name": null, "job_state": null, "cpus": null}]}`,
+			want: []slurm.Job{{ID: 1, Name: "a", State: slurm.JobState{Base: slurm.JobRunning}, CPUs: slurm.Num(4)}, {ID: 2}}},
+		"an unknown state and an unknown flag": {
+			in:   `{"jobs": [{"job_id": 1, "job_state": ["QUANTUM", "RUNNING"]}, {"job_id": 2, "job_state": ["NEW"]}]}`,
+			want: []slurm.Job{{ID: 1, State: slurm.JobState{Base: slurm.JobRunning, Flags: slurm.JobOther}}, {ID: 2, State: slurm.JobState{Flags: slurm.JobOther}}}},
+		"a record that lacks what the one before had": {
+			in:   `{"jobs": [{"job_id": 1, "name": "a", "qos": "high"}, {"job_id": 2, "name": "b"}, {"job_id": 3, "name": "b"}]}`,
+			want: []slurm.Job{{ID: 1, Name: "a", QOS: "high"}, {ID: 2, Name: "b"}, {ID: 3, Name: "b"}}},
+		"escapes": {
+			in:   `{"jobs": [{"name": "a\"b\\c\/d\u00e9\ud83d\ude00\n"}]}`,
+			want: []slurm.Job{{Name: "a\"b\\c/dé😀\n"}}},
+		"bytes that are not UTF-8": {
+			in:   "{\"jobs\": [{\"name\": \"a\xffb\"}]}",
+			want: []slurm.Job{{Name: "a\uFFFDb"}}},
+		"numbers with fractions and signs": {
+			in:   `{"jobs": [{"nice": -5, "cpus": {"set": true, "infinite": false, "number": 2.0}, "priority": {"set": true, "number": -1}}]}`,
+			want: []slurm.Job{{Nice: -5, CPUs: slurm.Num(2)}}},
+	} {
+		got, _, err := decodeJobs(strings.NewReader(c.in))
+		if (err != nil) != c.bad {
+			t.Errorf("%s: error %v", name, err)
+			continue
+		}
+		var syntax *SyntaxError
+		if c.bad && !errors.As(err, &syntax) && !errors.Is(err, io.ErrUnexpectedEOF) {
+			t.Errorf("%s: the error %v has no type", name, err)
+		}
+		if diff := cmp.Diff(c.want, got); !c.bad && diff != "" {
+			t.Errorf("%s:\n%s", name, diff)
+		}
+	}
+}
+
+func TestAHugeValueIsRefusedAndNotRead(t *testing.T) {
+	endless := io.MultiReader(strings.NewReader(`{"jobs": [{"name": "`), &zeros{left: 4 * MaxRecord})
+	_, _, err := decodeJobs(endless)
+	var syntax *SyntaxError
+	if !errors.As(err, &syntax) {
+		t.Errorf("a name of %d bytes: %v", 4*MaxRecord, err)
+	}
+}
+
+type zeros struct{ left int }
+
+func (z *zeros) Read(p []byte) (int, error) {
+	if z.left == 0 {
+		return 0, io.EOF
+	}
+	n := min(len(p), z.left)
+	for i := range n {
+		p[i] = '0'
+	}
+	z.left -= n
+	return n, nil
+}
+
+// FuzzJobs holds the decoder against itself without its memory of the record
+// before, on whatever bytes, and against encoding/json on the number of records.
+func FuzzJobs(f *testing.F) {
+	for _, raw := range recordings(f, "*/*/job_het_8.json") {
+		f.Add(raw)
+	}
+	f.Add([]byte(`{"jobs": [{"job_id": 1, "job_state": ["RUNNING"]}, {"job_id": 1, "job_state": ["PENDING"]}]}`))
+	f.Fuzz(func(t *testing.T, raw []byte) {
+		got, env, err := decodeJobs(bytes.NewReader(raw))
+		var doc struct {
+			Jobs []json.RawMessage `json:"jobs"`
+		}
+		if err != nil || !json.Valid(raw) || json.Unmarshal(raw, &doc) != nil || !env.Found {
+			return
+		}
+		if strings.Count(string(raw), `"jobs"`) > 1 || bytes.Contains(raw, []byte(`\u`)) {
+			return // keys that come twice, or in disguise
+		}
+		if len(doc.Jobs) != len(got) {
+			t.Fatalf("%d jobs, encoding/json has %d", len(got), len(doc.Jobs))
+		}
+		if diff := cmp.Diff(alone(t, raw, "jobs", decodeJobs), got); diff != "" {
+			t.Fatalf("(alone, behind others):\n%s", diff)
+		}
+	})
+}
