@@ -1,0 +1,81 @@
+package slurmclient
+
+import (
+	"testing"
+	"time"
+)
+
+func TestHowLongThePauseIs(t *testing.T) {
+	const s = time.Second
+	for name, c := range map[string]struct {
+		period, took time.Duration
+		share        float64
+		failures     int
+		want         time.Duration
+	}{
+		"a quick poll keeps the period":                    {10 * s, s, 0.25, 0, 10 * s},
+		"a poll may take its share and no more":            {10 * s, 10 * s, 0.25, 0, 30 * s},
+		"half of the time may be spent":                    {s, 10 * s, 0.5, 0, 10 * s},
+		"the first failure waits no longer":                {5 * s, 0, 0.25, 1, 5 * s},
+		"every failure after it doubles the pause":         {5 * s, 0, 0.25, 3, 20 * s},
+		"a pause after failures is never longer than 30 s": {5 * s, 0, 0.25, 9, 30 * s},
+		"nor than eight short periods":                     {s / 10, 0, 0.25, 9, 8 * s / 10},
+		"a long period is not shortened by failures":       {300 * s, 0, 0.25, 2, 300 * s},
+		"very many failures do not overflow":               {5 * s, 0, 0.25, 1 << 30, 30 * s},
+	} {
+		if got := pauseAfter(c.period, c.took, c.share, c.failures); got != c.want {
+			t.Errorf("%s: %v, want %v", name, got, c.want)
+		}
+	}
+}
+
+func TestJitterStaysWithinATenth(t *testing.T) {
+	seen := map[time.Duration]bool{}
+	for range 1000 {
+		got := jitter(time.Second)
+		if got < 900*time.Millisecond || got > 1100*time.Millisecond {
+			t.Fatalf("a second became %v", got)
+		}
+		seen[got] = true
+	}
+	if len(seen) < 100 {
+		t.Errorf("only %d different pauses of 1,000", len(seen))
+	}
+}
+
+func TestWhichReaderOfJobsIsChosen(t *testing.T) {
+	poll := func(r JobsReader, jobs int, took time.Duration) func(*chooser) {
+		return func(k *chooser) { k.measured(r, jobs, took) }
+	}
+	begin := func(queue int) func(*chooser) { return func(k *chooser) { k.begin(queue) } }
+	step := func(jobs int) func(*chooser) { return func(k *chooser) { k.next(jobs) } }
+	const s = time.Second
+	for name, c := range map[string]struct {
+		mode    JobsReader
+		history []func(*chooser)
+		jobs    int
+		want    JobsReader
+	}{
+		"the list when told so":                         {ReadList, []func(*chooser){poll(ReadList, 90000, 60*s)}, 90000, ReadList},
+		"delta when told so":                            {ReadDelta, nil, 3, ReadDelta},
+		"a short queue begins with the list":            {ReadAuto, []func(*chooser){begin(100)}, 0, ReadList},
+		"a long queue begins with delta":                {ReadAuto, []func(*chooser){begin(50000)}, 0, ReadDelta},
+		"an unknown queue begins with the list":         {ReadAuto, nil, 0, ReadList},
+		"a cheap list stays":                            {ReadAuto, []func(*chooser){begin(100), poll(ReadList, 100, s/20)}, 100, ReadList},
+		"a list that became dear makes delta tried":     {ReadAuto, []func(*chooser){begin(100), poll(ReadList, 4000, 3*s)}, 4000, ReadDelta},
+		"a list that will be dear by its growth":        {ReadAuto, []func(*chooser){begin(100), poll(ReadList, 1000, s/5)}, 4000, ReadDelta},
+		"delta stays while it is cheaper":               {ReadAuto, []func(*chooser){begin(9), poll(ReadList, 4000, 3*s), step(4000), poll(ReadDelta, 4000, s/2)}, 4000, ReadDelta},
+		"back to the list when delta is no better":      {ReadAuto, []func(*chooser){begin(9), poll(ReadList, 4000, 3*s), step(4000), poll(ReadDelta, 4000, 8*s)}, 4000, ReadList},
+		"back to the list when the queue has shrunk":    {ReadAuto, []func(*chooser){begin(9), poll(ReadList, 4000, 3*s), step(4000), poll(ReadDelta, 4000, s/2)}, 400, ReadList},
+		"a long queue that shrank is read as a list":    {ReadAuto, []func(*chooser){begin(50000), poll(ReadDelta, 50000, s)}, 200, ReadList},
+		"a list mostly unchanged counts as the cheaper": {ReadAuto, []func(*chooser){begin(9), poll(ReadList, 900, s), poll(ReadList, 900, 0), poll(ReadList, 900, 0), poll(ReadList, 900, 0), poll(ReadList, 900, 0)}, 900, ReadList},
+	} {
+		k := chooser{mode: c.mode}
+		for _, h := range c.history {
+			h(&k)
+		}
+		if got := k.next(c.jobs); got != c.want {
+			t.Errorf("%s: got %s, want %s", name, got, c.want)
+		}
+	}
+}
