@@ -1,0 +1,58 @@
+package main
+
+import (
+	"errors"
+	"fmt"
+	"regexp"
+	"strings"
+)
+
+// object is a JSON object of a document.
+type object = map[string]any
+
+// document is an OpenAPI document of one API version.
+type document struct {
+	root    object
+	version string // such as "v0.0.44"
+}
+
+var versionInPath = regexp.MustCompile(`^/slurm/(v\d+\.\d+\.\d+)/`)
+
+func newDocument(root object) (document, error) {
+	for path := range child(root, "paths") {
+		if found := versionInPath.FindStringSubmatch(path); found != nil {
+			return document{root: root, version: found[1]}, nil
+		}
+	}
+	return document{}, errors.New("it has no path that starts with /slurm/vX.Y.Z/")
+}
+
+// operation returns the operation of a method on a path in which {V} stands for
+// the version, nil when the document lacks it.
+func (d document) operation(method, path string) object {
+	path = strings.ReplaceAll(path, "{V}", d.version)
+	return child(child(child(d.root, "paths"), path), method)
+}
+
+// resolve follows a reference to a component: its name and its schema. A schema
+// that is no reference is returned as it is, with an empty name.
+func (d document) resolve(schema object) (string, object, error) {
+	ref, ok := schema["$ref"].(string)
+	if !ok {
+		return "", schema, nil
+	}
+	name, ok := strings.CutPrefix(ref, refPrefix)
+	target := child(child(child(d.root, "components"), "schemas"), name)
+	if !ok || target == nil {
+		return "", nil, fmt.Errorf("%s leads nowhere", ref)
+	}
+	return name, target, nil
+}
+
+const refPrefix = "#/components/schemas/"
+
+// child returns the object under a key, nil when there is none.
+func child(o object, key string) object {
+	c, _ := o[key].(object)
+	return c
+}

@@ -1,0 +1,154 @@
+package main
+
+import (
+	"errors"
+	"fmt"
+	"maps"
+	"reflect"
+	"regexp"
+	"slices"
+)
+
+// schemas collects the normalised components of a document.
+type schemas struct {
+	from document
+	like []document
+	done object
+	open map[string]bool // being normalised now
+}
+
+// guide is the schema that another, normalised document has in the same place.
+type guide struct {
+	doc    document
+	schema object
+}
+
+func newSchemas(from document, like []document) *schemas {
+	return &schemas{from: from, like: like, done: object{}, open: map[string]bool{}}
+}
+
+// normalise returns the normalised schema of one place. An object becomes a
+// component and the result a reference to it; its name is its own if it was a
+// component before, else what a guide calls it, else fallback.
+func (s *schemas) normalise(raw object, fallback string, guides []guide) (object, error) {
+	name, schema, err := s.from.resolve(raw)
+	if err != nil {
+		return nil, err
+	}
+	clean := object{}
+	switch kind := schema["type"]; kind {
+	case "object":
+		if len(child(schema, "properties")) == 0 {
+			clean["type"] = kind
+			break
+		}
+		name = cleanName(name)
+		if name == "" {
+			name = nameFrom(guides, fallback)
+		}
+		if err := s.define(name, schema, guides); err != nil {
+			return nil, err
+		}
+		// A reference has no room for a description.
+		return object{"$ref": refPrefix + name}, nil
+	case "array":
+		clean["type"] = kind
+		clean["items"], err = s.normalise(child(schema, "items"), fallback, step(guides, "items"))
+		if err != nil {
+			return nil, err
+		}
+	case "integer":
+		clean["type"], clean["format"] = kind, "int64"
+	case "number":
+		clean["type"], clean["format"] = kind, "double"
+	case "string", "boolean":
+		clean["type"] = kind
+	case nil:
+		if schema["properties"] != nil || schema["allOf"] != nil || schema["oneOf"] != nil || schema["anyOf"] != nil {
+			return nil, errors.New("a schema without a type at " + fallback)
+		}
+	default:
+		return nil, fmt.Errorf("unknown type %v at %s", kind, fallback)
+	}
+	describe(clean, raw, schema)
+	return clean, nil
+}
+
+// describe keeps the description of a place, which the referring side knows best.
+func describe(clean, raw, schema object) {
+	for _, from := range []object{raw, schema} {
+		if text, ok := from["description"].(string); ok && text != "" {
+			clean["description"] = text
+			return
+		}
+	}
+}
+
+// define adds the component name. Meeting it again is fine as long as it is the same.
+func (s *schemas) define(name string, schema object, guides []guide) error {
+	if s.open[name] {
+		return nil
+	}
+	s.open[name] = true
+	defer delete(s.open, name)
+	properties := object{}
+	for _, key := range slices.Sorted(maps.Keys(child(schema, "properties"))) {
+		property, err := s.normalise(child(child(schema, "properties"), key), name+"_"+key, step(guides, "properties", key))
+		if err != nil {
+			return err
+		}
+		properties[key] = property
+	}
+	component := object{"type": "object", "properties": properties}
+	if was, ok := s.done[name]; ok && !reflect.DeepEqual(withoutText(was), withoutText(component)) {
+		return fmt.Errorf("two different objects are called %s", name)
+	} else if !ok {
+		s.done[name] = component
+	}
+	return nil
+}
+
+// nameFrom returns the name of the component that the first guide refers to.
+func nameFrom(guides []guide, fallback string) string {
+	for _, g := range guides {
+		if name, _, err := g.doc.resolve(g.schema); err == nil && name != "" {
+			return name
+		}
+	}
+	return fallback
+}
+
+// step moves every guide along the keys, through references, and drops those
+// that have nothing there.
+func step(guides []guide, keys ...string) []guide {
+	var out []guide
+	for _, g := range guides {
+		_, schema, err := g.doc.resolve(g.schema)
+		if next := descend(schema, keys); err == nil && next != nil {
+			out = append(out, guide{g.doc, next})
+		}
+	}
+	return out
+}
+
+var ornaments = regexp.MustCompile(`^v\d+\.\d+\.\d+_|_struct$`)
+
+// cleanName strips the version and what only some versions put into a name.
+func cleanName(name string) string { return ornaments.ReplaceAllString(name, "") }
+
+// withoutText returns a copy of a schema without its descriptions.
+func withoutText(value any) any {
+	switch value := value.(type) {
+	case object:
+		out := object{}
+		for key, v := range value {
+			if text, isText := v.(string); key == "description" && isText && text != "" {
+				continue
+			}
+			out[key] = withoutText(v)
+		}
+		return out
+	default:
+		return value
+	}
+}
