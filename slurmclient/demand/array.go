@@ -1,13 +1,103 @@
 package demand
 
-import "github.com/slurmtide/slurmtide/slurmclient/slurm"
+import (
+	"strconv"
+	"strings"
+
+	"github.com/slurmtide/slurmtide/slurmclient/slurm"
+)
+
+// maxTasks is the most tasks one array can have (slurm.conf(5), MaxArraySize).
+const maxTasks = 4_000_001
 
 // PendingTasks returns how many pending jobs the record stands for: the tasks
 // that an array's base record lists, 1 for any other pending job, 0 for a job
 // that is not pending. It is a lower bound, and exact is false, when slurmctld cut
-// the list or it can not be read.
-func PendingTasks(j *slurm.Job) (tasks uint64, exact bool) { return 1, true }
+// the list (at 64 bytes by default) or it can not be read.
+func PendingTasks(j *slurm.Job) (tasks uint64, exact bool) {
+	if j.State.Base != slurm.JobPending {
+		return 0, true
+	}
+	if !j.IsArrayBase() {
+		return 1, true
+	}
+	list, _, _ := strings.Cut(j.ArrayTasks, "%")
+	list, whole := cutMark(list)
+	tasks, exact = countTasks(list, whole)
+	return min(max(tasks, 1), maxTasks), exact && tasks > 0 && tasks <= maxTasks
+}
 
 // RunnableTasks returns how many of the record's pending tasks the array's
-// throttle would let run now, while running other tasks of the array do.
-func RunnableTasks(j *slurm.Job, running uint64) uint64 { n, _ := PendingTasks(j); return n }
+// throttle (%N) would let run now, while running other tasks of the array do.
+func RunnableTasks(j *slurm.Job, running uint64) uint64 {
+	tasks, _ := PendingTasks(j)
+	limit := throttle(j)
+	if limit == 0 {
+		return tasks
+	}
+	return min(tasks, limit-min(limit, running))
+}
+
+// throttle is how many tasks of the record's array may run at once, 0 for no limit.
+func throttle(j *slurm.Job) uint64 {
+	if j.ArrayMaxRunning > 0 {
+		return uint64(j.ArrayMaxRunning)
+	}
+	_, limit, _ := strings.Cut(j.ArrayTasks, "%")
+	n, err := strconv.ParseUint(limit, 10, 32)
+	if err != nil {
+		return 0
+	}
+	return n
+}
+
+// cutMark takes off the mark that slurmctld leaves where it cut a list.
+func cutMark(list string) (rest string, whole bool) {
+	for _, mark := range []string{"...", "…"} {
+		if rest, cut := strings.CutSuffix(list, mark); cut {
+			return rest, false
+		}
+	}
+	return list, true
+}
+
+// countTasks adds up a list such as "1-9:2,12". The last item of a list that is
+// not whole may have lost digits, so it counts as one task.
+func countTasks(list string, whole bool) (sum uint64, exact bool) {
+	exact = whole
+	for list != "" && sum <= maxTasks {
+		item, rest, more := strings.Cut(list, ",")
+		list = rest
+		n, ok := uint64(1), true
+		if whole || more {
+			n, ok = countItem(item)
+		} else if item == "" {
+			n = 0
+		}
+		sum += n
+		exact = exact && ok
+	}
+	return sum, exact
+}
+
+// countItem counts "7", "1-9" and "1-9:2"; what it can not read is one task.
+func countItem(item string) (n uint64, ok bool) {
+	item, stepText, stepped := strings.Cut(item, ":")
+	firstText, lastText, isRange := strings.Cut(item, "-")
+	first, err := strconv.ParseUint(firstText, 10, 32)
+	if err != nil || (stepped && !isRange) {
+		return 1, false
+	}
+	if !isRange {
+		return 1, true
+	}
+	last, err := strconv.ParseUint(lastText, 10, 32)
+	step := uint64(1)
+	if stepped && err == nil {
+		step, err = strconv.ParseUint(stepText, 10, 32)
+	}
+	if err != nil || last < first || step == 0 {
+		return 1, false
+	}
+	return (last-first)/step + 1, true
+}

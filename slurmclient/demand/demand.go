@@ -15,12 +15,13 @@ type Demand struct {
 	// Partitions has every partition of the snapshot, sorted by name.
 	Partitions []Partition
 	// UnknownReasons are the pending reasons seen that ClassOf does not know, sorted.
-	// Their jobs are in ClassOther.
+	// Their jobs are in ClassOther unless something else in their records tells more.
 	UnknownReasons []string
 }
 
 // Partition is the demand on one partition. A job that may run in several
-// partitions counts as a job in each of them, and asks for nodes in one.
+// partitions counts as a job in each of them, and asks for nodes in one: the
+// first that it lists whose nodes could run it.
 type Partition struct {
 	Name string
 
@@ -36,8 +37,8 @@ type Partition struct {
 	// RunningJobs and SuspendedJobs count the jobs that hold nodes.
 	RunningJobs, SuspendedJobs uint64
 	// OldestPending is the earliest submit time of the pending jobs, OldestEligible
-	// the earliest time since when one of the eligible jobs has been able to run (its
-	// eligible time, or its submit time). 0 when there is none. slurmctld's clock.
+	// the earliest time since when one of the eligible jobs could have run (its
+	// eligible time, else its submit time). 0 when there is none. slurmctld's clock.
 	OldestPending, OldestEligible slurm.Time
 
 	// Every node record of the partition is in exactly one of these five:
@@ -54,7 +55,7 @@ type Partition struct {
 	RequiredNodes uint64
 
 	// Unsatisfiable are the jobs that no node of this partition could run, so that
-	// they ask for none here, sorted by reason.
+	// they ask for none here, sorted by reason. They are in ClassUnsatisfiable.
 	Unsatisfiable []Unsatisfiable
 }
 
@@ -86,13 +87,37 @@ func (d Demand) Partition(name string) (Partition, bool) {
 	return Partition{}, false
 }
 
-// Compute tells the demand that the snapshot shows. It is pure and total.
+// Compute tells the demand that the snapshot shows. It is pure and total, and
+// does not write to the snapshot.
 //
 // now is the caller's clock. The times of jobs are slurmctld's, whose clock may
 // differ, so they are compared with an estimate of slurmctld's clock at now.
+//
+// Nodes asked for are found in three steps: each eligible job is given the shape
+// of node that it needs fewest of; all of them are packed on new, empty nodes; and
+// what fits on the free nodes is taken off again. So a free node more, of a shape
+// that the partition has, never raises PendingNodes.
 func Compute(now time.Time, s *slurmclient.Snapshot) Demand {
 	if s == nil || !s.Nodes.Known || !s.Jobs.Known || !s.Partitions.Known {
 		return Demand{}
 	}
-	return Demand{Known: true}
+	server := serverTime(now, s)
+	c := newCluster(s)
+	q := tally(server, s, c)
+	c.addNodes(s, server, q.holding)
+	p := newPlan(c, q.groups)
+	p.satisfy()
+	p.count()
+	p.pack()
+	return Demand{Known: true, Partitions: c.results(), UnknownReasons: q.unknownReasons()}
+}
+
+// serverTime is slurmctld's clock at now, by our best knowledge. Statistics are
+// never left out of an answer, so they tell how far its clock is ahead of ours;
+// without them it is taken to be ours, but not earlier than what it has told.
+func serverTime(now time.Time, s *slurmclient.Snapshot) slurm.Time {
+	if at := s.Stats; at.Known && at.Value != nil && at.Value.At.IsSet() && !at.ReadAt.IsZero() {
+		return slurm.At(now.Add(at.Value.At.Time().Sub(at.ReadAt)))
+	}
+	return max(slurm.At(now), s.Nodes.ServerTime, s.Jobs.ServerTime, s.Partitions.ServerTime)
 }

@@ -1,0 +1,98 @@
+package demand
+
+import (
+	"math"
+	"math/bits"
+
+	"github.com/slurmtide/slurmtide/slurmclient/slurm"
+)
+
+// amounts is a quantity of each resource that counts in one Compute: CPUs, memory
+// in MiB, and the generic resources that some job asks for.
+type amounts []uint64
+
+const (
+	amountCPUs = iota
+	amountMemory
+	amountGRES // the first of the generic ones
+)
+
+// fits is how many times v goes into a; v has at least one resource.
+func (a amounts) fits(v amounts) uint64 {
+	n := uint64(math.MaxUint64)
+	for i, x := range v {
+		if x > 0 {
+			n = min(n, a[i]/x)
+		}
+	}
+	return n
+}
+
+// take removes v n times; it is there.
+func (a amounts) take(v amounts, n uint64) {
+	for i, x := range v {
+		a[i] -= x * n
+	}
+}
+
+// dims names the generic resources that count.
+type dims struct {
+	names  []string
+	parsed map[string]map[string]uint64 // by Slurm's text
+}
+
+// gres reads a node's text once.
+func (d *dims) gres(text string) map[string]uint64 {
+	m, ok := d.parsed[text]
+	if !ok {
+		m, _ = slurm.ParseGRES(text)
+		d.parsed[text] = m
+	}
+	return m
+}
+
+// roomOf is what an empty node has.
+func (d *dims) roomOf(n *slurm.Node) amounts {
+	a := make(amounts, amountGRES+len(d.names))
+	a[amountCPUs], a[amountMemory] = cpusOf(n), memoryOf(n)
+	if len(d.names) > 0 {
+		have := d.gres(n.GRES)
+		for i, name := range d.names {
+			a[amountGRES+i] = have[name]
+		}
+	}
+	return a
+}
+
+// freeOf writes to a what a node with the room has left.
+func (d *dims) freeOf(a, room amounts, n *slurm.Node) {
+	copy(a, room)
+	a[amountCPUs] = less(a[amountCPUs], uint64(n.AllocCPUs))
+	a[amountMemory] = less(a[amountMemory], n.AllocMemoryMiB)
+	if len(d.names) > 0 {
+		used := d.gres(n.GRESUsed)
+		for i, name := range d.names {
+			a[amountGRES+i] = less(a[amountGRES+i], used[name])
+		}
+	}
+}
+
+// less is a-b, but not less than 0.
+func less(a, b uint64) uint64 { return a - min(a, b) }
+
+// times is a*b, or the largest number when that is too much.
+func times(a, b uint64) uint64 {
+	hi, lo := bits.Mul64(a, b)
+	if hi > 0 {
+		return math.MaxUint64
+	}
+	return lo
+}
+
+// share is a/b rounded up; b is not 0.
+func share(a, b uint64) uint64 {
+	if a == 0 {
+		return 0
+	}
+	return (a-1)/b + 1
+}

@@ -1,0 +1,147 @@
+package demand
+
+import (
+	"cmp"
+	"slices"
+	"strings"
+
+	"github.com/slurmtide/slurmtide/slurmclient"
+	"github.com/slurmtide/slurmtide/slurmclient/slurm"
+)
+
+// cluster is what there is to run on.
+type cluster struct {
+	parts   []part // sorted by name
+	byName  map[string]int
+	listed  map[string][]int // the partitions of a job's list, by its text
+	shapes  []shape          // in a fixed order once the nodes are in
+	byShape map[string]int
+	nodes   []member
+}
+
+// part is a partition with its result.
+type part struct {
+	Partition
+	// open is whether queued jobs are started there at all.
+	open bool
+	// maxNodes and maxCPUs are the most that a job may have in all, and of a node; 0 for any.
+	maxNodes, maxCPUs uint64
+	shapes            []int
+	byReason          map[ReasonCount]uint64
+	unsatisfiable     map[string]Unsatisfiable
+}
+
+// member is a node and what it is doing.
+type member struct {
+	node  *slurm.Node
+	shape int
+	use   use
+}
+
+func newCluster(s *slurmclient.Snapshot) *cluster {
+	c := &cluster{
+		byName: map[string]int{}, listed: map[string][]int{}, byShape: map[string]int{},
+		nodes: make([]member, 0, len(s.Nodes.Value)),
+	}
+	for _, p := range s.Partitions.Value {
+		c.parts = append(c.parts, part{
+			Partition:     Partition{Name: p.Name},
+			open:          p.State != slurm.PartitionDown && p.State != slurm.PartitionInactive,
+			maxNodes:      p.MaxNodes.Or(0),
+			maxCPUs:       p.MaxCPUsPerNode.Or(0),
+			byReason:      map[ReasonCount]uint64{},
+			unsatisfiable: map[string]Unsatisfiable{},
+		})
+	}
+	slices.SortFunc(c.parts, func(a, b part) int { return strings.Compare(a.Name, b.Name) })
+	for i := range c.parts {
+		c.byName[c.parts[i].Name] = i
+	}
+	return c
+}
+
+// partitionsOf are the partitions of a list such as "a,b", in its order; what the
+// snapshot does not have is left out. Callers do not write to it.
+func (c *cluster) partitionsOf(list string) []int {
+	if known, ok := c.listed[list]; ok {
+		return known
+	}
+	var out []int
+	for name := range strings.SplitSeq(list, ",") {
+		if i, ok := c.byName[name]; ok && !slices.Contains(out, i) {
+			out = append(out, i)
+		}
+	}
+	c.listed[list] = out
+	return out
+}
+
+// addNodes counts every node in its partitions.
+func (c *cluster) addNodes(s *slurmclient.Snapshot, now slurm.Time, holding []string) {
+	held := namesOf(holding)
+	reserved := namesOf(reservedNodes(s, now))
+	var last *slurm.Node
+	at := -1
+	for _, n := range s.Nodes.Value {
+		if last == nil || !sameShape(last, n) {
+			at = c.shapeOf(n)
+		}
+		last = n
+		m := member{n, at, useOf(n, held[n.Name], reserved[n.Name])}
+		c.nodes = append(c.nodes, m)
+		for _, i := range c.shapes[at].parts {
+			m.use.count(&c.parts[i].Partition)
+		}
+		// A FUTURE record says what may come, not what a node is.
+		c.shapes[at].real = c.shapes[at].real || n.State.Base != slurm.NodeFuture
+	}
+	c.orderShapes()
+}
+
+// orderShapes puts the shapes in an order that the order of the nodes does not
+// change, and tells the partitions which shapes they have.
+func (c *cluster) orderShapes() {
+	order := make([]int, len(c.shapes))
+	for i := range order {
+		order[i] = i
+	}
+	slices.SortFunc(order, func(a, b int) int { return cmp.Compare(c.shapes[a].name, c.shapes[b].name) })
+	place := make([]int, len(order))
+	sorted := make([]shape, len(order))
+	for to, from := range order {
+		place[from], sorted[to] = to, c.shapes[from]
+	}
+	c.shapes = sorted
+	for i := range c.nodes {
+		c.nodes[i].shape = place[c.nodes[i].shape]
+	}
+	for i, sh := range c.shapes {
+		for _, p := range sh.parts {
+			if sh.real {
+				c.parts[p].shapes = append(c.parts[p].shapes, i)
+			}
+		}
+	}
+}
+
+// results hands out the partitions.
+func (c *cluster) results() []Partition {
+	out := make([]Partition, len(c.parts))
+	for i := range c.parts {
+		p := &c.parts[i]
+		p.RequiredNodes = p.BusyNodes + p.PendingNodes
+		for rc, jobs := range p.byReason {
+			rc.Jobs = jobs
+			p.PendingByReason = append(p.PendingByReason, rc)
+		}
+		slices.SortFunc(p.PendingByReason, func(a, b ReasonCount) int {
+			return cmp.Or(strings.Compare(a.Reason, b.Reason), cmp.Compare(a.Class, b.Class))
+		})
+		for _, u := range p.unsatisfiable {
+			p.Unsatisfiable = append(p.Unsatisfiable, u)
+		}
+		slices.SortFunc(p.Unsatisfiable, func(a, b Unsatisfiable) int { return strings.Compare(a.Reason, b.Reason) })
+		out[i] = p.Partition
+	}
+	return out
+}

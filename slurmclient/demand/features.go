@@ -1,0 +1,106 @@
+package demand
+
+import (
+	"slices"
+	"strings"
+)
+
+// constraint is a feature expression of a job (sbatch(1), --constraint), true or
+// false for one node. Counts ("a*2") and brackets ask for a mix of nodes or for
+// nodes alike; here each node of the job must be one of those that they name.
+type constraint struct {
+	// terms are joined by any (|) or else all (&); a leaf has a feature.
+	feature string
+	any     bool
+	terms   []constraint
+}
+
+// met reports whether a node with the features meets the constraint.
+func (c *constraint) met(features []string) bool {
+	if len(c.terms) == 0 {
+		return c.feature == "" || slices.Contains(features, c.feature)
+	}
+	for i := range c.terms {
+		if c.terms[i].met(features) == c.any {
+			return c.any
+		}
+	}
+	return !c.any
+}
+
+// maxNesting bounds the depth of brackets in an expression.
+const maxNesting = 16
+
+// readConstraint reads "a&b", "a|b", "(a&b)|c", "[r1|r2]", "[r1*2&r2*4]&x". As in
+// Slurm both operators bind alike, from left to right. ok is false for text that it
+// can not read.
+func readConstraint(text string) (c constraint, ok bool) {
+	p := constraintReader{rest: strings.ReplaceAll(text, " ", "")}
+	if p.rest == "" {
+		return constraint{}, true
+	}
+	c, _, ok = p.expression(0)
+	return c, ok && p.rest == ""
+}
+
+type constraintReader struct{ rest string }
+
+// expression reads terms up to a closing bracket or the end. counted is whether
+// one of them has a count: then "&" joins kinds of nodes, and any kind will do.
+func (p *constraintReader) expression(depth int) (c constraint, counted, ok bool) {
+	c, counted, ok = p.term(depth)
+	for ok && p.rest != "" && (p.rest[0] == '&' || p.rest[0] == '|' || p.rest[0] == ',') {
+		either := p.rest[0] == '|'
+		p.rest = p.rest[1:]
+		next, n, good := p.term(depth)
+		if !good {
+			return c, counted, false
+		}
+		if n && counted {
+			either = true
+		}
+		counted = counted || n
+		c = join(c, next, either)
+	}
+	return c, counted, ok
+}
+
+func join(a, b constraint, either bool) constraint {
+	if len(a.terms) > 0 && a.any == either {
+		a.terms = append(a.terms, b)
+		return a
+	}
+	return constraint{any: either, terms: []constraint{a, b}}
+}
+
+func (p *constraintReader) term(depth int) (c constraint, counted, ok bool) {
+	if p.rest == "" || depth > maxNesting {
+		return c, false, false
+	}
+	if closing := strings.IndexByte("([", p.rest[0]); closing >= 0 {
+		p.rest = p.rest[1:]
+		c, _, ok = p.expression(depth + 1)
+		if !ok || p.rest == "" || p.rest[0] != ")]"[closing] {
+			return c, false, false
+		}
+		p.rest = p.rest[1:]
+	} else {
+		end := strings.IndexAny(p.rest, "&|,()[]*")
+		if end < 0 {
+			end = len(p.rest)
+		}
+		c.feature, p.rest = p.rest[:end], p.rest[end:]
+		if c.feature == "" {
+			return c, false, false
+		}
+	}
+	if !strings.HasPrefix(p.rest, "*") {
+		return c, false, true
+	}
+	digits := strings.TrimLeft(p.rest[1:], "0123456789")
+	if len(digits) == len(p.rest)-1 {
+		return c, false, false
+	}
+	p.rest = digits
+	return c, true, true
+}

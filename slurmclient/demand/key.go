@@ -1,0 +1,98 @@
+package demand
+
+import (
+	"cmp"
+	"strings"
+
+	"github.com/slurmtide/slurmtide/slurmclient/slurm"
+)
+
+// key is all that two pending jobs must have in common to be counted and packed
+// together. Jobs that ask for no node differ in the first three only.
+type key struct {
+	partition, reason string
+	class             Class
+	ask
+}
+
+// ask is what a job asks of its nodes, in Slurm's texts and numbers. Numbers that
+// are not set are 0.
+type ask struct {
+	features, required, excluded         string
+	tresPerNode, tresPerJob, tresPerTask string
+	tresPerSocket, tresRequested, shared string
+	nodes, maxNodes, cpus, tasks         uint64
+	cpusPerTask, tasksPerNode, minCPUs   uint64
+	tmpDisk, memoryPerCPU, memoryPerNode uint64
+	het, user                            uint32
+	anyNodes                             bool
+}
+
+func keyOf(j *slurm.Job, class Class, anyNodes map[string]bool) key {
+	k := key{partition: j.Partition, reason: j.Reason, class: class}
+	if k.reason == "" {
+		k.reason = "None"
+	}
+	if class != ClassCapacity {
+		return k
+	}
+	k.ask = ask{
+		features: j.Features, required: j.RequiredNodes, excluded: j.ExcludedNodes,
+		tresPerNode: j.TRESPerNode, tresPerJob: j.TRESPerJob, tresPerTask: j.TRESPerTask,
+		tresPerSocket: j.TRESPerSocket, tresRequested: j.TRESRequested, shared: j.Shared,
+		nodes: j.NodeCount.Or(0), maxNodes: j.MaxNodes.Or(0), cpus: j.CPUs.Or(0), tasks: j.Tasks.Or(0),
+		cpusPerTask: j.CPUsPerTask.Or(0), tasksPerNode: j.TasksPerNode.Or(0), minCPUs: j.MinCPUsPerNode.Or(0),
+		tmpDisk: j.MinTmpDiskMiB.Or(0), memoryPerCPU: j.MemoryPerCPU.Or(0), memoryPerNode: j.MemoryPerNode.Or(0),
+		het: j.HetJobID, anyNodes: len(anyNodes) > 0 && anyNodes[j.QOS],
+	}
+	if strings.Contains(j.Shared, "user") {
+		k.user = j.UserID
+	}
+	return k
+}
+
+// compare orders keys in some fixed way, so that results do not depend on the
+// order of the input.
+func (k *key) compare(l *key) int {
+	if c := cmp.Or(
+		cmp.Compare(k.partition, l.partition), cmp.Compare(k.reason, l.reason),
+		cmp.Compare(k.class, l.class),
+	); c != 0 {
+		return c
+	}
+	return k.ask.compare(&l.ask)
+}
+
+func (a *ask) compare(b *ask) int {
+	x, y := a.numbers(), b.numbers()
+	for i := range x {
+		if x[i] != y[i] {
+			return cmp.Compare(x[i], y[i])
+		}
+	}
+	s, t := a.texts(), b.texts()
+	for i := range s {
+		if s[i] != t[i] {
+			return cmp.Compare(s[i], t[i])
+		}
+	}
+	return 0
+}
+
+func (a *ask) numbers() [13]uint64 {
+	anyNodes := uint64(0)
+	if a.anyNodes {
+		anyNodes = 1
+	}
+	return [...]uint64{
+		a.nodes, a.maxNodes, a.cpus, a.tasks, a.cpusPerTask, a.tasksPerNode, a.minCPUs, a.tmpDisk,
+		a.memoryPerCPU, a.memoryPerNode, uint64(a.het), uint64(a.user), anyNodes,
+	}
+}
+
+func (a *ask) texts() [9]string {
+	return [...]string{
+		a.features, a.required, a.excluded, a.tresPerNode, a.tresPerJob, a.tresPerTask,
+		a.tresPerSocket, a.tresRequested, a.shared,
+	}
+}

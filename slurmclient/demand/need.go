@@ -1,0 +1,128 @@
+package demand
+
+import (
+	"slices"
+	"strings"
+
+	"github.com/slurmtide/slurmtide/slurmclient/slurm"
+)
+
+// need is what a job asks of its nodes, read from Slurm's texts.
+type need struct {
+	// nodes is the least number of nodes, maxNodes the most, 0 for any.
+	nodes, maxNodes          uint64
+	cpus, tasks, cpusPerTask uint64
+	minCPUs, tmpDisk         uint64
+	memoryPerNode, perCPU    uint64
+	gresPerNode, gresPerJob  map[string]uint64
+	constraint               constraint
+	readable                 bool
+	required                 []string
+	excluded                 map[string]bool
+	// whole is whether the job has its nodes to itself, alike whether it shares them
+	// with jobs of its group only (those of its user).
+	whole, alike bool
+}
+
+// needOf reads the texts of a job. It never fails: what it can not read of GRES
+// is left out, and a constraint that it can not read is marked.
+func needOf(a *ask) need {
+	n := need{
+		nodes: max(a.nodes, 1), maxNodes: a.maxNodes,
+		cpus: max(a.cpus, 1), tasks: a.tasks, cpusPerTask: max(a.cpusPerTask, 1),
+		minCPUs: max(a.minCPUs, 1), tmpDisk: a.tmpDisk,
+		memoryPerNode: a.memoryPerNode, perCPU: a.memoryPerCPU,
+		required: expand(a.required),
+	}
+	if a.tasksPerNode > 0 {
+		n.nodes = max(n.nodes, share(a.tasks, a.tasksPerNode))
+	}
+	n.nodes = max(n.nodes, uint64(len(n.required)))
+	n.constraint, n.readable = readConstraint(a.features)
+	if a.excluded != "" {
+		n.excluded = namesOf([]string{a.excluded})
+	}
+	for mode := range strings.SplitSeq(a.shared, ",") {
+		n.whole = n.whole || mode == "none" || mode == "topo"
+		n.alike = n.alike || mode == "user" || mode == "mcs"
+	}
+	n.readGRES(a)
+	return n
+}
+
+func (n *need) readGRES(a *ask) {
+	addGRES(&n.gresPerNode, a.tresPerNode, 1)
+	addGRES(&n.gresPerNode, a.tresPerSocket, 1) // of one socket at least
+	addGRES(&n.gresPerJob, a.tresPerJob, 1)
+	addGRES(&n.gresPerJob, a.tresPerTask, max(a.tasks, 1))
+	// The sum that slurmctld has made, where GRES are accounted.
+	if strings.Contains(a.tresRequested, "gres/") {
+		if t, err := slurm.ParseTRES(a.tresRequested); err == nil {
+			for name, count := range t.GRES {
+				raise(&n.gresPerJob, name, count)
+			}
+		}
+	}
+}
+
+// addGRES adds the generic resources of text such as "gres/gpu:h100:2,gres/shard=1",
+// each kind by its name and by its name and type.
+func addGRES(to *map[string]uint64, text string, by uint64) {
+	if text == "" {
+		return
+	}
+	var list []string
+	for item := range strings.SplitSeq(text, ",") {
+		rest, isGRES := strings.CutPrefix(item, "gres")
+		if isGRES && rest != "" && (rest[0] == '/' || rest[0] == ':') {
+			list = append(list, strings.ReplaceAll(rest[1:], "=", ":"))
+		}
+	}
+	counts, err := slurm.ParseGRES(strings.Join(list, ","))
+	if err != nil {
+		return
+	}
+	for name, count := range counts {
+		raise(to, name, times(count, by))
+	}
+}
+
+func raise(to *map[string]uint64, name string, count uint64) {
+	if *to == nil {
+		*to = map[string]uint64{}
+	}
+	(*to)[name] = max((*to)[name], count)
+}
+
+// perNode writes to v what each of so many nodes must give.
+func (n *need) perNode(v amounts, names []string, nodes uint64) {
+	v[amountCPUs] = max(n.minCPUs, share(n.cpus, nodes), times(share(n.tasks, nodes), n.cpusPerTask))
+	v[amountMemory] = max(n.memoryPerNode, times(n.perCPU, v[amountCPUs]))
+	for i, name := range names {
+		v[amountGRES+i] = max(n.gresPerNode[name], share(n.gresPerJob[name], nodes))
+	}
+}
+
+// most is the largest number of nodes that the job could be spread over.
+func (n *need) most(limit uint64) uint64 {
+	spread := n.cpus
+	if n.tasks > 0 {
+		spread = n.tasks
+	}
+	most := max(n.nodes, spread)
+	for _, l := range []uint64{n.maxNodes, limit} {
+		if l > 0 {
+			most = min(most, l)
+		}
+	}
+	return most
+}
+
+// meets reports whether nodes of the shape could be the job's, whatever their size.
+func (n *need) meets(s *shape) bool {
+	return n.readable && s.tmpDisk >= n.tmpDisk && n.constraint.met(s.features)
+}
+
+func (n *need) excludes(node string) bool {
+	return n.excluded[node] || (len(n.required) > 0 && slices.Contains(n.required, node))
+}

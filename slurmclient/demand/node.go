@@ -1,0 +1,124 @@
+package demand
+
+import (
+	"strings"
+
+	"github.com/slurmtide/slurmtide/slurmclient"
+	"github.com/slurmtide/slurmtide/slurmclient/slurm"
+)
+
+// use is what a node is doing, as far as demand goes.
+type use uint8
+
+const (
+	useBusy use = iota
+	useIdle
+	useBooting
+	useUnusable
+	useOff
+)
+
+func (u use) count(p *Partition) {
+	switch u {
+	case useBusy:
+		p.BusyNodes++
+	case useIdle:
+		p.IdleNodes++
+	case useBooting:
+		p.BootingNodes++
+	case useUnusable:
+		p.UnusableNodes++
+	case useOff:
+		p.OffNodes++
+	}
+}
+
+// usable reports whether the node is there and will run jobs sooner or later.
+func (u use) usable() bool { return u == useBusy || u == useIdle || u == useBooting }
+
+const (
+	flagsUnusable = slurm.NodeDrain | slurm.NodeFail | slurm.NodeInvalid | slurm.NodeInvalidReg
+	flagsOff      = slurm.NodePoweredDown | slurm.NodePoweringDown | slurm.NodePowerDown |
+		slurm.NodePowerDrain | slurm.NodePoweringDrain
+	flagsBooting = slurm.NodePoweringUp | slurm.NodePowerUp | slurm.NodeNotResponding |
+		slurm.NodeReboot | slurm.NodeRebootRequested | slurm.NodeRebootIssued
+	flagsReserved = slurm.NodeReserved | slurm.NodeMaintenance | slurm.NodeBlocked
+)
+
+// useOf decides what a node is doing. held is whether a suspended or configuring
+// job is on it (slurmctld calls the node of a suspended job idle), reserved
+// whether an active reservation names it.
+//
+// Work comes first, so that a draining node is busy until its jobs have ended.
+// A node that does not respond is on its way back or on its way to DOWN.
+func useOf(n *slurm.Node, held, reserved bool) use {
+	switch n.State.Base {
+	case slurm.NodeFuture:
+		return useOff
+	case slurm.NodeAllocated, slurm.NodeMixed:
+		return useBusy
+	}
+	switch {
+	case n.State.Has(slurm.NodeCompleting):
+		return useBusy
+	case n.State.Base != slurm.NodeIdle:
+		return useUnusable // DOWN, ERROR, UNKNOWN, EXTERNAL: no job runs there
+	case held:
+		return useBusy
+	case n.State.Any(flagsUnusable):
+		return useUnusable
+	case reserved, n.State.Any(flagsReserved):
+		return useBusy
+	case n.State.Any(flagsOff) && !n.State.Any(slurm.NodePoweringUp):
+		return useOff
+	case n.State.Any(flagsBooting):
+		return useBooting
+	}
+	return useIdle
+}
+
+// hasRoom reports whether a job could be put on the node beside what it has.
+func hasRoom(n *slurm.Node, u use) bool {
+	switch u {
+	case useIdle, useBooting:
+		return true
+	case useBusy:
+		const not = flagsUnusable | flagsReserved | flagsOff | slurm.NodeCompleting | slurm.NodeNotResponding
+		return n.State.Base == slurm.NodeMixed && !n.State.Any(not) && n.Owner == ""
+	}
+	return false
+}
+
+// reservedNodes are the hostlists of the reservations that are active now.
+func reservedNodes(s *slurmclient.Snapshot, now slurm.Time) []string {
+	var out []string
+	for _, r := range s.Reservations.Value {
+		if r.Active(now) && r.Nodes != "" {
+			out = append(out, r.Nodes)
+		}
+	}
+	return out
+}
+
+// namesOf is the set of the names in the hostlists; a list that can not be read
+// adds nothing.
+func namesOf(lists []string) map[string]bool {
+	if len(lists) == 0 {
+		return nil
+	}
+	out := map[string]bool{}
+	for _, list := range lists {
+		for _, name := range expand(list) {
+			out[name] = true
+		}
+	}
+	return out
+}
+
+// expand lists the names of a hostlist, none when it can not be read.
+func expand(list string) []string {
+	if list == "" || strings.Contains(list, "[") {
+		return nil
+	}
+	return strings.Split(list, ",")
+}

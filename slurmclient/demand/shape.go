@@ -1,0 +1,74 @@
+package demand
+
+import (
+	"slices"
+	"strconv"
+
+	"github.com/slurmtide/slurmtide/slurmclient/slurm"
+)
+
+// shape is what nodes that are alike offer. Nodes of one shape are in the same
+// partitions.
+type shape struct {
+	// name tells shapes apart; it is no text for people.
+	name     string
+	parts    []int
+	features []string
+	weight   uint32
+	tmpDisk  uint64
+	sample   *slurm.Node
+	// real is whether a node has it, and not a FUTURE record only.
+	real bool
+	// room is what an empty node of the shape has, once the plan knows what counts.
+	room amounts
+}
+
+// sameShape reports whether two nodes are certainly of one shape.
+func sameShape(a, b *slurm.Node) bool {
+	return cpusOf(a) == cpusOf(b) && memoryOf(a) == memoryOf(b) && a.TmpDiskMiB == b.TmpDiskMiB &&
+		a.Weight == b.Weight && a.GRES == b.GRES && slices.Equal(a.Partitions, b.Partitions) &&
+		slices.Equal(a.Features, b.Features) && slices.Equal(a.ActiveFeatures, b.ActiveFeatures)
+}
+
+func cpusOf(n *slurm.Node) uint64 {
+	if n.EffectiveCPUs > 0 {
+		return uint64(n.EffectiveCPUs)
+	}
+	return uint64(n.CPUs)
+}
+
+func memoryOf(n *slurm.Node) uint64 {
+	return n.MemoryMiB - min(n.MemoryMiB, n.SpecializedMemoryMiB)
+}
+
+// shapeOf finds the node's shape, or adds it.
+func (c *cluster) shapeOf(n *slurm.Node) int {
+	var buf [512]byte
+	name := buf[:0]
+	for _, v := range [...]uint64{uint64(n.Weight), cpusOf(n), memoryOf(n), n.TmpDiskMiB} {
+		name = append(strconv.AppendUint(name, v, 10), ' ')
+	}
+	name = append(append(name, n.GRES...), ' ')
+	for _, list := range [...][]string{n.Partitions, n.Features, n.ActiveFeatures} {
+		for _, item := range list {
+			name = append(append(name, item...), ',')
+		}
+		name = append(name, ' ')
+	}
+	if i, ok := c.byShape[string(name)]; ok {
+		return i
+	}
+	s := shape{name: string(name), weight: n.Weight, tmpDisk: n.TmpDiskMiB, sample: n, features: n.Features}
+	if len(n.ActiveFeatures) > 0 {
+		s.features = slices.Concat(n.Features, n.ActiveFeatures)
+	}
+	for _, p := range n.Partitions {
+		if i, ok := c.byName[p]; ok && !slices.Contains(s.parts, i) {
+			s.parts = append(s.parts, i)
+		}
+	}
+	slices.Sort(s.parts)
+	c.shapes = append(c.shapes, s)
+	c.byShape[s.name] = len(c.shapes) - 1
+	return len(c.shapes) - 1
+}

@@ -1,0 +1,250 @@
+package demand
+
+import (
+	"cmp"
+	"encoding/binary"
+	"slices"
+	"strings"
+)
+
+// supply is a number of nodes that have the same room.
+type supply struct {
+	shape int
+	free  amounts
+	// whole is whether they have no work at all.
+	whole bool
+	// name is the node's where jobs name it, to require or to exclude it.
+	name  string
+	count uint64
+}
+
+// supplies groups the nodes that have room: those that have work first, as Slurm
+// fills them first.
+func (p *plan) supplies() []supply {
+	named := p.mentioned()
+	index := map[string]int{}
+	var out []supply
+	scratch := make(amounts, amountGRES+len(p.names))
+	var buf []byte
+	for _, m := range p.nodes {
+		if !hasRoom(m.node, m.use) {
+			continue
+		}
+		s := supply{shape: m.shape, whole: m.use != useBusy && m.node.AllocCPUs == 0 && m.node.AllocMemoryMiB == 0}
+		if named[m.node.Name] {
+			s.name = m.node.Name
+		}
+		p.freeOf(scratch, p.shapes[m.shape].room, m.node)
+		if scratch[amountCPUs] == 0 {
+			continue
+		}
+		buf = s.appendKey(buf[:0], scratch)
+		i, ok := index[string(buf)]
+		if !ok {
+			i = len(out)
+			index[string(buf)] = i
+			s.free = slices.Clone(scratch)
+			out = append(out, s)
+		}
+		out[i].count++
+	}
+	slices.SortFunc(out, func(a, b supply) int {
+		if a.whole != b.whole {
+			return cmp.Compare(wholeness(a.whole), wholeness(b.whole))
+		}
+		return cmp.Or(cmp.Compare(a.shape, b.shape), slices.Compare(a.free, b.free), strings.Compare(a.name, b.name))
+	})
+	return out
+}
+
+func wholeness(whole bool) int {
+	if whole {
+		return 1
+	}
+	return 0
+}
+
+// appendKey appends what tells one kind of supply from another.
+func (s *supply) appendKey(buf []byte, free amounts) []byte {
+	buf = append(buf, byte(wholeness(s.whole)))
+	buf = binary.LittleEndian.AppendUint64(buf, uint64(s.shape))
+	for _, v := range free {
+		buf = binary.LittleEndian.AppendUint64(buf, v)
+	}
+	return append(buf, s.name...)
+}
+
+// mentioned is the set of nodes that some request names.
+func (p *plan) mentioned() map[string]bool {
+	out := map[string]bool{}
+	for i := range p.requests {
+		for _, name := range p.requests[i].required {
+			out[name] = true
+		}
+		for name := range p.requests[i].excluded {
+			out[name] = true
+		}
+	}
+	return out
+}
+
+// settleRequired sees to the nodes that jobs name. One that is there asks for
+// nothing, and what the jobs take of it is not free for others; one that is not, or
+// is down, is one node to be had, however many jobs name it.
+func (p *plan) settleRequired(free []supply) {
+	missing := map[string]bool{}
+	for i := range p.requests {
+		r := &p.requests[i]
+		if r.target < 0 {
+			continue
+		}
+		for _, name := range r.required {
+			if m, there := p.node(name); !there || !m.use.usable() {
+				if !missing[name] {
+					missing[name] = true
+					p.parts[r.target].PendingNodes++
+				}
+				continue
+			}
+			for k := range free {
+				if free[k].name == name {
+					free[k].occupy(r)
+				}
+			}
+		}
+	}
+}
+
+// occupy takes what the request's jobs can use of the one node.
+func (s *supply) occupy(r *request) {
+	if r.whole || r.alike {
+		clear(s.free)
+	} else {
+		s.free.take(r.each, min(s.free.fits(r.each), r.jobs))
+	}
+	s.whole = false
+}
+
+// takeOff puts the free nodes in the place of new ones. Each takes its parts from
+// the bundles in their order and without gaps, as far as its room goes; that makes
+// a free node more never cost a new one.
+func (p *plan) takeOff(bundles []bundle, free []supply) {
+	queues := p.queues(bundles)
+	bin := uint64(0)
+	for i := range free {
+		s := &free[i]
+		var candidates []*bundle
+		room := make(amounts, len(s.free))
+		for range s.count {
+			for len(candidates) > 0 && candidates[0].left == 0 {
+				candidates = candidates[1:]
+			}
+			if len(candidates) == 0 {
+				if candidates = p.candidates(queues, s); len(candidates) == 0 {
+					break
+				}
+			}
+			bin++
+			copy(room, s.free)
+			for _, b := range candidates {
+				if !b.fillFree(room, bin) {
+					break
+				}
+			}
+		}
+	}
+}
+
+// queues lists the bundles by the partitions whose free nodes may be put in their place.
+func (p *plan) queues(bundles []bundle) [][]*bundle {
+	out := make([][]*bundle, len(p.parts))
+	for i := range bundles {
+		b := &bundles[i]
+		if b.left == 0 {
+			continue
+		}
+		first := b.runs[0].r
+		for k, at := range first.parts {
+			if at == b.part || (first.spread == 1 && first.faults[k] == faultNone) {
+				out[at] = append(out[at], b)
+			}
+		}
+	}
+	return out
+}
+
+// candidates are the first bundles that nodes of the supply may be put in the
+// place of: each part on them must have room on such a node.
+func (p *plan) candidates(queues [][]*bundle, s *supply) []*bundle {
+	var out []*bundle
+	for _, at := range p.shapes[s.shape].parts {
+		q := queues[at]
+		for len(q) > 0 && q[0].left == 0 {
+			q = q[1:]
+		}
+		queues[at] = q
+		for _, b := range q[:min(len(q), maxOpen)] {
+			if b.left > 0 && !slices.Contains(out, b) && p.replaces(s, b) {
+				out = append(out, b)
+			}
+		}
+	}
+	return out
+}
+
+// replaces reports whether every part on the bundle could run on the supply's nodes.
+func (p *plan) replaces(s *supply, b *bundle) bool {
+	for _, run := range b.runs {
+		r := run.r
+		if !p.meets(r, s.shape) || r.excludes(s.name) || s.free.fits(r.each) == 0 ||
+			((r.whole || r.alike) && !s.whole) || !p.mayRunIn(r, s.shape) {
+			return false
+		}
+	}
+	return true
+}
+
+// mayRunIn reports whether nodes of the shape are in a partition that the request
+// may use. The nodes of one job are all of one partition, its target.
+func (p *plan) mayRunIn(r *request, shape int) bool {
+	for _, at := range p.shapes[shape].parts {
+		if at == r.target {
+			return true
+		}
+		if k := slices.Index(r.parts, at); k >= 0 && r.spread == 1 && r.faults[k] == faultNone {
+			return true
+		}
+	}
+	return false
+}
+
+// fillFree moves parts from the bundle's nodes to a free node with the room, and
+// reports whether all of the bundle has gone, so that others may follow.
+func (b *bundle) fillFree(room amounts, bin uint64) bool {
+	for b.left > 0 {
+		have := &b.runs[b.at]
+		r := have.r
+		if r.bin != bin {
+			r.bin, r.inBin = bin, 0
+		}
+		want := have.parts - b.off
+		n := min(want, room.fits(r.each), r.jobs-min(r.jobs, r.inBin))
+		r.inBin += n
+		b.off += n
+		if n > 0 && (r.whole || r.alike) {
+			// Jobs that share with their like only were put together already.
+			clear(room)
+		} else {
+			room.take(r.each, n)
+		}
+		if n < want {
+			return false
+		}
+		b.off = 0
+		if b.at++; b.at == len(b.runs) {
+			b.at = 0
+			b.left--
+		}
+	}
+	return true
+}

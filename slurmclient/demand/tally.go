@@ -1,0 +1,208 @@
+package demand
+
+import (
+	"cmp"
+	"maps"
+	"slices"
+
+	"github.com/slurmtide/slurmtide/slurmclient"
+	"github.com/slurmtide/slurmtide/slurmclient/slurm"
+)
+
+// queue is what the job table comes to: alike pending jobs together.
+type queue struct {
+	cluster *cluster
+	now     slurm.Time
+	index   map[key]*group
+	groups  []*group // sorted by key
+	last    *group   // jobs that follow one another are often alike
+	unknown map[string]bool
+	// arrays has the arrays with a throttle, hets the class of heterogeneous jobs
+	// that one of their components keeps from running.
+	arrays map[uint32]*array
+	hets   map[uint32]blocker
+	// holding are the hostlists of jobs that hold nodes which may look idle.
+	holding []string
+	// anyNodes are the QOS whose jobs are not bound by a partition's node limit.
+	anyNodes map[string]bool
+}
+
+// array is one job array that has a throttle.
+type array struct {
+	limit, running uint64
+	pending        []*slurm.Job
+}
+
+// blocker is why a component of a heterogeneous job can not run.
+type blocker struct {
+	offset uint32
+	class  Class
+}
+
+// group is a number of pending jobs that are alike in all that matters here.
+type group struct {
+	key
+	jobs    uint64
+	example uint32 // the lowest job id
+	inexact bool
+	// submitted and eligible are the earliest times, 0 for none.
+	submitted, eligible slurm.Time
+}
+
+// tally reads every job once, after a look at those that others depend on.
+func tally(now slurm.Time, s *slurmclient.Snapshot, c *cluster) *queue {
+	q := &queue{
+		cluster: c, now: now, index: map[key]*group{}, unknown: map[string]bool{},
+		arrays: map[uint32]*array{}, hets: map[uint32]blocker{}, anyNodes: qosOfAnyNodes(s),
+	}
+	q.survey(s.Jobs.Value)
+	for _, j := range s.Jobs.Value {
+		switch j.State.Base {
+		case slurm.JobPending:
+			q.addPending(j)
+		case slurm.JobRunning, slurm.JobSuspended:
+			q.addActive(j)
+		}
+	}
+	q.addThrottled()
+	q.groups = slices.SortedFunc(maps.Values(q.index), func(a, b *group) int { return a.compare(&b.key) })
+	return q
+}
+
+// survey finds the throttled arrays and what blocks heterogeneous jobs.
+func (q *queue) survey(jobs []*slurm.Job) {
+	for _, j := range jobs {
+		if j.ArrayJobID != 0 {
+			if limit := throttle(j); limit > 0 {
+				a := q.arrays[j.ArrayJobID]
+				if a == nil {
+					a = &array{}
+					q.arrays[j.ArrayJobID] = a
+				}
+				a.limit = max(a.limit, limit)
+			}
+		}
+		if j.HetJobID != 0 && j.State.Base == slurm.JobPending {
+			q.surveyHet(j)
+		}
+	}
+}
+
+// surveyHet notes the first component that is not waiting for capacity. One that
+// no scheduler has looked at only blocks as long as none of them was looked at:
+// slurmctld gives its reasons to some components and not to others.
+func (q *queue) surveyHet(j *slurm.Job) {
+	class := Classify(q.now, j)
+	b := blocker{j.HetOffset, class}
+	old, seen := q.hets[j.HetJobID]
+	if !seen || b.rank() > old.rank() || (b.rank() == old.rank() && b.offset < old.offset) {
+		q.hets[j.HetJobID] = b
+	}
+}
+
+func (b blocker) rank() int {
+	switch b.class {
+	case ClassUnevaluated:
+		return 0
+	case ClassCapacity:
+		return 1
+	}
+	return 2
+}
+
+// addActive counts a job that holds nodes.
+func (q *queue) addActive(j *slurm.Job) {
+	suspended := j.State.Base == slurm.JobSuspended
+	for _, i := range q.cluster.partitionsOf(j.Partition) {
+		if suspended {
+			q.cluster.parts[i].SuspendedJobs++
+		} else {
+			q.cluster.parts[i].RunningJobs++
+		}
+	}
+	if j.Nodes != "" && (suspended || j.State.Has(slurm.JobConfiguring)) {
+		q.holding = append(q.holding, j.Nodes)
+	}
+	if a := q.arrays[j.ArrayJobID]; a != nil {
+		a.running++
+	}
+}
+
+func (q *queue) addPending(j *slurm.Job) {
+	class := Classify(q.now, j)
+	if _, known := ClassOf(j.Reason); !known {
+		q.unknown[j.Reason] = true
+	}
+	if j.HetJobID != 0 {
+		class = q.hets[j.HetJobID].class
+	}
+	if a := q.arrays[j.ArrayJobID]; a != nil && (class == ClassCapacity || class == ClassArrayThrottle) {
+		a.pending = append(a.pending, j)
+		return
+	}
+	tasks, exact := PendingTasks(j)
+	q.add(j, class, tasks, exact)
+}
+
+// addThrottled deals out what the throttle of each array leaves, to its records
+// in the order of their ids.
+func (q *queue) addThrottled() {
+	for _, a := range q.arrays {
+		slices.SortFunc(a.pending, func(x, y *slurm.Job) int { return cmp.Compare(x.ID, y.ID) })
+		left := a.limit - min(a.limit, a.running)
+		for _, j := range a.pending {
+			tasks, exact := PendingTasks(j)
+			run := min(tasks, left)
+			left -= run
+			q.add(j, ClassCapacity, run, exact)
+			q.add(j, ClassArrayThrottle, tasks-run, exact)
+		}
+	}
+}
+
+// add counts jobs that stand in one record in the group of their like.
+func (q *queue) add(j *slurm.Job, class Class, jobs uint64, exact bool) {
+	if jobs == 0 {
+		return
+	}
+	k := keyOf(j, class, q.anyNodes)
+	g := q.last
+	if g == nil || g.key != k {
+		if g = q.index[k]; g == nil {
+			g = &group{key: k, example: j.ID}
+			q.index[k] = g
+		}
+		q.last = g
+	}
+	g.jobs += jobs
+	g.example = min(g.example, j.ID)
+	g.inexact = g.inexact || !exact
+	g.submitted = earliest(g.submitted, j.SubmitTime)
+	if j.EligibleTime.IsSet() {
+		g.eligible = earliest(g.eligible, j.EligibleTime)
+	} else {
+		g.eligible = earliest(g.eligible, j.SubmitTime)
+	}
+}
+
+func (q *queue) unknownReasons() []string { return slices.Sorted(maps.Keys(q.unknown)) }
+
+// earliest returns the earlier of two times, of which 0 is none.
+func earliest(a, b slurm.Time) slurm.Time {
+	if !a.IsSet() || (b.IsSet() && b < a) {
+		return max(b, 0)
+	}
+	return a
+}
+
+// qosOfAnyNodes lists the QOS with the flag PartitionMaxNodes, which lifts the
+// partition's node limit (sacctmgr(1)).
+func qosOfAnyNodes(s *slurmclient.Snapshot) map[string]bool {
+	out := map[string]bool{}
+	for _, q := range s.QOS.Value {
+		if slices.Contains(q.Flags, "PARTITION_MAXIMUM_NODE") {
+			out[q.Name] = true
+		}
+	}
+	return out
+}
