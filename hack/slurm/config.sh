@@ -69,7 +69,7 @@ TaskPlugin=task/none
 JobAcctGatherType=jobacct_gather/none
 MpiDefault=none
 MailProg=/bin/true
-ReturnToService=2
+ReturnToService=1
 SlurmctldParameters=enable_configless
 SlurmdParameters=config_overrides
 SelectType=select/cons_tres
@@ -96,6 +96,7 @@ $(accounting_lines)
 $(node_lines)
 PartitionName=batch Nodes=ALL Default=YES MaxTime=INFINITE State=UP
 PartitionName=gpu Nodes=n[1-$nodes] MaxTime=1-0 State=UP
+PartitionName=debug Nodes=n1 MaxTime=1:00:00 State=UP
 $(extra_lines)
 TEXT
 }

@@ -1,0 +1,159 @@
+package realslurm
+
+import (
+	"bytes"
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+)
+
+// Cluster is a running Slurm cluster. Its methods may be called from several
+// goroutines, save [Cluster.Close], which comes last.
+type Cluster struct {
+	// URL is where slurmrestd listens, http://127.0.0.1:PORT.
+	URL string
+	// Socket is the path of the unix socket that slurmrestd listens on too.
+	Socket string
+	// TokenFile holds a token of user slurm that is good for 30 days.
+	TokenFile string
+	// KeyFile holds the HS256 key that tokens are signed with.
+	KeyFile string
+	// Version is the Slurm version, such as 26.05.
+	Version string
+	// Dir is the cluster's folder, /inst inside of it. Everybody may write to
+	// its folder scratch, and the daemons' logs are in log.
+	Dir string
+
+	config  Config
+	scripts string
+	temp    string
+}
+
+// Start starts a cluster and returns when all its nodes are idle, in seconds.
+// It has ports and a folder of its own, so several may run at once. It ends at
+// Close, or with this process.
+func Start(ctx context.Context, config Config) (*Cluster, error) {
+	scripts, err := scriptsDir()
+	if err != nil {
+		return nil, err
+	}
+	temp, err := os.MkdirTemp("", "slurm")
+	if err != nil {
+		return nil, fmt.Errorf("making the cluster's folder: %w", err)
+	}
+	config.Version = cmp.Or(config.Version, "26.05")
+	config.Nodes = cmp.Or(config.Nodes, 4)
+	dir := filepath.Join(temp, "c")
+	c := &Cluster{
+		Version:   config.Version,
+		Dir:       dir,
+		Socket:    filepath.Join(dir, "sock", "slurmrestd.sock"),
+		TokenFile: filepath.Join(dir, "token"),
+		KeyFile:   filepath.Join(dir, "etc", "jwt_hs256.key"),
+		config:    config,
+		scripts:   scripts,
+		temp:      temp,
+	}
+	if err := c.up(ctx); err != nil {
+		return nil, errors.Join(err, c.Close())
+	}
+	return c, nil
+}
+
+func (c *Cluster) up(ctx context.Context) error {
+	envFile := filepath.Join(c.temp, "env")
+	args := append([]string{"--dir", c.Dir, "--env-file", envFile}, c.config.flags()...)
+	if _, err := c.script(ctx, "up", args...); err != nil {
+		return fmt.Errorf("starting slurm %s: %w", c.Version, err)
+	}
+	env, err := os.ReadFile(envFile)
+	if err != nil {
+		return fmt.Errorf("reading where slurm %s listens: %w", c.Version, err)
+	}
+	for line := range strings.Lines(string(env)) {
+		if url, found := strings.CutPrefix(line, "SLURM_URL="); found {
+			c.URL = strings.TrimSpace(url)
+		}
+	}
+	return nil
+}
+
+// Close ends every process of the cluster and removes its folder.
+func (c *Cluster) Close() error {
+	// Without a context: a cluster is ended in any case, and the script gives
+	// up by itself.
+	out, err := exec.Command(filepath.Join(c.scripts, "down"), "--dir", c.Dir).CombinedOutput()
+	if err != nil {
+		return fmt.Errorf("ending slurm %s: %w: %s", c.Version, err, out)
+	}
+	if err := os.RemoveAll(c.temp); err != nil {
+		return fmt.Errorf("removing the cluster's folder: %w", err)
+	}
+	return nil
+}
+
+// Run runs a Slurm command inside the cluster, as root if user is empty, else
+// as alice (account ml, QOS high allowed), bob (account hpc, operator) or carol
+// (both accounts), in the user's home. It returns what the command printed; an
+// error holds what it complained about. A batch script is given with --wrap.
+func (c *Cluster) Run(ctx context.Context, user string, argv ...string) (string, error) {
+	args := append([]string{"--dir", c.Dir, "--as", cmp.Or(user, "root")}, argv...)
+	return c.script(ctx, "run", args...)
+}
+
+// Logs returns the end of each daemon's log, with headings.
+func (c *Cluster) Logs() string {
+	const limit = 16 << 10
+	files, err := filepath.Glob(filepath.Join(c.Dir, "log", "*.log"))
+	if err != nil {
+		return err.Error()
+	}
+	var logs strings.Builder
+	for _, file := range files {
+		content, err := os.ReadFile(file)
+		if err != nil {
+			content = []byte(err.Error())
+		}
+		content = content[max(0, len(content)-limit):]
+		fmt.Fprintf(&logs, "==> %s <==\n%s\n", filepath.Base(file), content)
+	}
+	return logs.String()
+}
+
+// script runs one of the scripts and returns its standard output.
+func (c *Cluster) script(ctx context.Context, name string, args ...string) (string, error) {
+	var stdout, stderr bytes.Buffer
+	cmd := exec.CommandContext(ctx, filepath.Join(c.scripts, name), args...)
+	cmd.Stdout, cmd.Stderr = &stdout, &stderr
+	if err := cmd.Run(); err != nil {
+		if ctx.Err() != nil {
+			err = context.Cause(ctx)
+		}
+		return stdout.String(), fmt.Errorf("running %s %s: %w: %s",
+			name, strings.Join(args, " "), err, bytes.TrimSpace(stderr.Bytes()))
+	}
+	return stdout.String(), nil
+}
+
+// scriptsDir finds hack/slurm in the module that the working directory is in.
+func scriptsDir() (string, error) {
+	dir, err := os.Getwd()
+	if err != nil {
+		return "", fmt.Errorf("finding the module's root: %w", err)
+	}
+	for {
+		if _, err := os.Stat(filepath.Join(dir, "go.mod")); err == nil {
+			return filepath.Join(dir, "hack", "slurm"), nil
+		}
+		parent := filepath.Dir(dir)
+		if parent == dir {
+			return "", errors.New("finding the module's root: no go.mod above the working directory")
+		}
+		dir = parent
+	}
+}

@@ -1,0 +1,78 @@
+package realslurm
+
+import (
+	"os"
+	"strconv"
+	"time"
+)
+
+// Config says what cluster to start. Its zero value is four nodes of Slurm
+// 26.05 with accounting.
+type Config struct {
+	// Version is the Slurm version, one of [Versions]. Empty means 26.05.
+	Version string
+	// Name is the cluster's name in Slurm. Empty means "dev".
+	Name string
+	// Nodes is the number of slurmds, n1 and so on, 16 CPUs, 64 GB and four
+	// GPUs each, 180 at most. Zero means 4.
+	Nodes int
+	// WithoutAccounting leaves out slurmdbd, MariaDB, accounts and QOS.
+	WithoutAccounting bool
+	// Conf are lines at the end of slurm.conf; the last of two settings counts
+	// and @N1_PORT@ stands for the port of the first slurmd.
+	Conf []string
+	// MaxJobs is MaxJobCount. Zero means 100,000.
+	MaxJobs int
+	// MinJobAge is how long slurmctld keeps finished jobs, in whole seconds.
+	// Zero means 300 s.
+	MinJobAge time.Duration
+	// RestdEnv is additional environment of slurmrestd, as KEY=VALUE.
+	RestdEnv []string
+	// RestdArgs are additional arguments of slurmrestd.
+	RestdArgs []string
+	// ArenaMax is MALLOC_ARENA_MAX of slurmrestd. Zero leaves it unset.
+	ArenaMax int
+	// WithoutJemalloc runs slurmrestd with glibc's malloc.
+	WithoutJemalloc bool
+}
+
+// Versions lists the Slurm versions that can be started, oldest first.
+func Versions() []string { return []string{"24.11", "26.05"} }
+
+// flags are the arguments of hack/slurm/up. The cluster ends with this process
+// even if nobody closes it.
+func (c Config) flags() []string {
+	flags := []string{"--owner", strconv.Itoa(os.Getpid())}
+	add := func(name, value string) { flags = append(flags, name, value) }
+	addInt := func(name string, value int) {
+		if value != 0 {
+			add(name, strconv.Itoa(value))
+		}
+	}
+	if c.Version != "" {
+		add("--slurm", c.Version)
+	}
+	if c.Name != "" {
+		add("--name", c.Name)
+	}
+	addInt("--nodes", c.Nodes)
+	addInt("--max-jobs", c.MaxJobs)
+	addInt("--min-job-age", int(c.MinJobAge/time.Second))
+	addInt("--arena-max", c.ArenaMax)
+	if c.WithoutAccounting {
+		flags = append(flags, "--no-accounting")
+	}
+	if c.WithoutJemalloc {
+		flags = append(flags, "--no-jemalloc")
+	}
+	for _, line := range c.Conf {
+		add("--conf", line)
+	}
+	for _, variable := range c.RestdEnv {
+		add("--restd-env", variable)
+	}
+	for _, arg := range c.RestdArgs {
+		add("--restd-arg", arg)
+	}
+	return flags
+}

@@ -1,0 +1,178 @@
+package realslurm
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+)
+
+// PopulateNodes is the number of nodes that [Cluster.Populate] needs.
+const PopulateNodes = 7
+
+// Populate fills a fresh cluster of at least [PopulateNodes] nodes with the
+// variety that numbers are compared on, and returns when all of it is there:
+//
+//   - nodes n1 allocated, n2 mixed, n3 drained, n4 draining, n5 down, n6
+//     reserved, n7 idle
+//   - running jobs on CPUs, on GPUs, with a licence, on two nodes; a het job; an
+//     array with a throttle; a suspended job
+//   - jobs pending for each of resources, priority, dependency, hold, begin time,
+//     array throttle, licence, QOS limit (with accounting) and a node that is
+//     down; one of them in two partitions
+//   - jobs completed, failed and cancelled
+//   - a reservation that is active and one that is to come
+//
+// It returns the ids of the jobs by name: full, gpus, two-nodes, array, het,
+// suspended; for-resources, for-priority, two-partitions, for-dependency, held,
+// for-begin, for-licence, for-qos, for-node; completed, failed, cancelled. Nothing
+// changes by itself afterwards, but that slurmctld forgets the finished ones
+// after MinJobAge.
+func (c *Cluster) Populate(ctx context.Context) (map[string]string, error) {
+	if c.config.Nodes < PopulateNodes {
+		return nil, fmt.Errorf("populating needs %d nodes, not %d", PopulateNodes, c.config.Nodes)
+	}
+	ctx, cancel := context.WithTimeoutCause(ctx, 2*time.Minute, errors.New("it takes more than two minutes"))
+	defer cancel()
+	ids := map[string]string{}
+	steps := []func(context.Context, map[string]string) error{
+		func(ctx context.Context, ids map[string]string) error { return c.submit(ctx, ids, startedJobs) },
+		c.disturb,
+		func(ctx context.Context, ids map[string]string) error { return c.submit(ctx, ids, pendingJobs) },
+		func(ctx context.Context, _ map[string]string) error { return c.awaitNodes(ctx) },
+	}
+	for _, step := range steps {
+		if err := step(ctx, ids); err != nil {
+			return nil, fmt.Errorf("populating: %w", err)
+		}
+	}
+	return ids, nil
+}
+
+// submit submits the jobs in order and waits until squeue shows of each what
+// it is wanted to be.
+func (c *Cluster) submit(ctx context.Context, ids map[string]string, set func(accounting bool, ids map[string]string) []populateJob) error {
+	jobs := set(!c.config.WithoutAccounting, ids)
+	for _, job := range jobs {
+		args := []string{"sbatch", "--parsable", "-o", "/dev/null", "-J", job.name}
+		out, err := c.Run(ctx, job.user, append(args, job.args...)...)
+		if err != nil {
+			return fmt.Errorf("submitting %s: %w", job.name, err)
+		}
+		ids[job.name] = strings.TrimSpace(out)
+	}
+	return c.awaitJobs(ctx, jobs)
+}
+
+// disturb does what needs running jobs: cancel, suspend, drain, take down,
+// reserve.
+func (c *Cluster) disturb(ctx context.Context, ids map[string]string) error {
+	commands := [][]string{
+		{"scancel", ids["cancelled"]},
+		{"scontrol", "suspend", ids["suspended"]},
+		{"scontrol", "update", "nodename=n3", "state=drain", "reason=bad dimm"},
+		{"scontrol", "update", "nodename=n4", "state=drain", "reason=fan noise"},
+		{"scontrol", "update", "nodename=n5", "state=down", "reason=dead power supply"},
+		{"scontrol", "create", "reservation", "reservationname=now", "starttime=now", "duration=UNLIMITED",
+			"users=bob", "nodes=n6"},
+		{"scontrol", "create", "reservation", "reservationname=later", "starttime=now+2hours", "duration=60",
+			"users=root", "flags=maint,ignore_jobs", "nodes=n7"},
+	}
+	for _, command := range commands {
+		if _, err := c.Run(ctx, "", command...); err != nil {
+			return err
+		}
+	}
+	return c.awaitJobs(ctx, []populateJob{
+		{name: "cancelled", want: []string{"CANCELLED"}},
+		{name: "suspended", want: []string{"SUSPENDED"}},
+	})
+}
+
+// awaitJobs waits until squeue has, for every job and every state wanted of it,
+// a line with that state and, for a pending job, that reason.
+func (c *Cluster) awaitJobs(ctx context.Context, jobs []populateJob) error {
+	return poll(ctx, func(ctx context.Context) ([]string, error) {
+		out, err := c.Run(ctx, "", "squeue", "-h", "-t", "all", "-o", "%j %T %r")
+		if err != nil {
+			return nil, err
+		}
+		seen := map[string][]string{}
+		for line := range strings.Lines(out) {
+			name, state, _ := strings.Cut(strings.TrimSpace(line), " ")
+			state, reason, _ := strings.Cut(state, " ")
+			if state == "PENDING" {
+				state += " " + reason
+			}
+			seen[name] = append(seen[name], state)
+		}
+		var missing []string
+		for _, job := range jobs {
+			for _, want := range job.want {
+				if !matchesAny(seen[job.name], want) {
+					missing = append(missing, fmt.Sprintf("%s is %q, not %s", job.name, seen[job.name], want))
+				}
+			}
+		}
+		return missing, nil
+	})
+}
+
+// matchesAny tells whether one of the states starts with one of the
+// alternatives, which a | separates.
+func matchesAny(states []string, alternatives string) bool {
+	return slices.ContainsFunc(strings.Split(alternatives, "|"), func(want string) bool {
+		return slices.ContainsFunc(states, func(state string) bool { return strings.HasPrefix(state, want) })
+	})
+}
+
+// awaitNodes waits until sinfo shows every node in the state it is meant for.
+func (c *Cluster) awaitNodes(ctx context.Context) error {
+	wanted := []string{
+		"n1 allocated", "n2 mixed", "n3 drained", "n4 draining", "n5 down", "n6 reserved", "n7 idle",
+	}
+	return poll(ctx, func(ctx context.Context) ([]string, error) {
+		out, err := c.Run(ctx, "", "sinfo", "-h", "-N", "-p", "batch", "-o", "%N %T")
+		if err != nil {
+			return nil, err
+		}
+		var missing []string
+		for _, want := range wanted {
+			if !slices.Contains(strings.Split(out, "\n"), want) {
+				missing = append(missing, "no node "+want)
+			}
+		}
+		if len(missing) > 0 {
+			missing = append(missing, "sinfo says "+strings.Join(strings.Split(strings.TrimSpace(out), "\n"), ", "))
+		}
+		return missing, nil
+	})
+}
+
+// poll calls look until nothing is missing. When the context ends first, the
+// error says what was missing last.
+func poll(ctx context.Context, look func(context.Context) ([]string, error)) error {
+	ticker := time.NewTicker(200 * time.Millisecond)
+	defer ticker.Stop()
+	var missing []string
+	for {
+		now, err := look(ctx)
+		if ctx.Err() == nil {
+			missing = now
+		}
+		switch {
+		case ctx.Err() != nil:
+			return fmt.Errorf("waiting: %w; %s", context.Cause(ctx), strings.Join(missing, "; "))
+		case err != nil:
+			return err
+		case len(missing) == 0:
+			return nil
+		}
+		select {
+		case <-ticker.C:
+		case <-ctx.Done():
+		}
+	}
+}

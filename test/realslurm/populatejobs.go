@@ -1,0 +1,68 @@
+package realslurm
+
+// populateJob is one job of the variety.
+type populateJob struct {
+	name, user string
+	// args follow sbatch's name, output and --parsable.
+	args []string
+	// want are states to be seen of the job, of its tasks or of its components
+	// together; a pending one with its reason. A | separates alternatives.
+	want []string
+}
+
+// long is the batch script of what runs on: longer than any test.
+const long = "sleep 86400"
+
+// startedJobs run at once: on n7 the ones that are over soon, elsewhere the
+// ones that stay.
+func startedJobs(accounting bool, _ map[string]string) []populateJob {
+	return []populateJob{
+		{"completed", "alice", wrap("true", "-w", "n7"), []string{"COMPLETED"}},
+		{"failed", "alice", wrap("exit 3", "-w", "n7"), []string{"FAILED"}},
+		{"cancelled", "bob", wrap(long, "-w", "n7"), []string{"RUNNING"}},
+		{"full", "alice", wrap(long, withQOS(accounting, "-p", "gpu", "-w", "n1", "-n", "16", "--gpus=4", "--mem=32000")...),
+			[]string{"RUNNING"}},
+		{"gpus", "alice", wrap(long, "-p", "gpu", "-w", "n2", "-n", "4", "--gres=gpu:h100:2", "--mem=8000", "-L", "matlab:2"),
+			[]string{"RUNNING"}},
+		{"two-nodes", "bob", wrap("srun "+long, "-w", "n2,n4", "-N", "2", "-n", "2"), []string{"RUNNING"}},
+		{"array", "alice", wrap(long, "-w", "n2", "--array=0-9%2"), []string{"RUNNING", "PENDING JobArrayTaskLimit"}},
+		{"het", "alice", wrap(long, "-w", "n2", "-n", "1", ":", "-w", "n4", "-n", "2"), []string{"RUNNING"}},
+		{"suspended", "bob", wrap(long, "-w", "n2"), []string{"RUNNING"}},
+	}
+}
+
+// pendingJobs cannot start while the started ones run. Those that wait for
+// resources and for priority are in the partition of n1 alone: of a job that asks
+// for n1 by name the scheduler says that n1 is not available, and of one that
+// could use a node that is down that this one is not.
+func pendingJobs(accounting bool, ids map[string]string) []populateJob {
+	jobs := []populateJob{
+		{"for-resources", "alice", wrap(long, "-p", "debug", "-n", "16", "--gpus=4", "-t", "60"),
+			[]string{"PENDING Resources"}},
+		{"for-priority", "bob", wrap(long, "-p", "debug", "-n", "16", "-t", "60", "--nice=1000000"),
+			[]string{"PENDING Priority"}},
+		{"two-partitions", "alice", wrap(long, "-p", "batch,gpu", "-w", "n1", "-n", "16", "-t", "60", "--nice=1000000"),
+			[]string{"PENDING"}},
+		{"for-dependency", "alice", wrap(long, "-d", "afterok:"+ids["full"]), []string{"PENDING Dependency"}},
+		{"held", "alice", wrap(long, "-H"), []string{"PENDING JobHeldUser"}},
+		{"for-begin", "alice", wrap(long, "--begin=now+1days"), []string{"PENDING BeginTime"}},
+		{"for-licence", "alice", wrap(long, "-w", "n2", "-L", "matlab:19"), []string{"PENDING Licenses"}},
+		{"for-node", "bob", wrap(long, "-w", "n5"), []string{"PENDING ReqNodeNotAvail|PENDING Nodes required"}},
+	}
+	if accounting {
+		jobs = append(jobs, populateJob{"for-qos", "alice",
+			wrap(long, withQOS(accounting, "-p", "gpu", "-N", "2", "--gpus=8")...), []string{"PENDING QOSMaxGRESPerUser"}})
+	}
+	return jobs
+}
+
+func wrap(script string, args ...string) []string {
+	return append(args, "--wrap", script)
+}
+
+func withQOS(accounting bool, args ...string) []string {
+	if !accounting {
+		return args
+	}
+	return append(args, "-A", "ml", "--qos=high")
+}

@@ -1,0 +1,329 @@
+//go:build e2e
+
+package realslurm
+
+import (
+	"context"
+	"fmt"
+	"io"
+	"io/fs"
+	"net"
+	"net/http"
+	"os"
+	"path/filepath"
+	"strings"
+	"syscall"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+)
+
+func TestMain(m *testing.M) {
+	if missing := Missing(); missing != "" {
+		fmt.Fprintln(os.Stderr, missing)
+		os.Exit(1)
+	}
+	os.Exit(m.Run())
+}
+
+// start starts a cluster that ends with the test, and shows its logs if the
+// test has failed.
+func start(t *testing.T, config Config) *Cluster {
+	t.Helper()
+	c, err := Start(t.Context(), config)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() {
+		if t.Failed() {
+			t.Log(c.Logs())
+		}
+		if err := c.Close(); err != nil {
+			t.Error(err)
+		}
+	})
+	return c
+}
+
+// run runs a command that must succeed.
+func run(t *testing.T, c *Cluster, user string, argv ...string) string {
+	t.Helper()
+	out, err := c.Run(t.Context(), user, argv...)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return strings.TrimSpace(out)
+}
+
+// ping asks slurmrestd, by URL or by its socket, and returns the status code.
+func ping(ctx context.Context, c *Cluster, client *http.Client) (int, error) {
+	token, err := os.ReadFile(c.TokenFile)
+	if err != nil {
+		return 0, err
+	}
+	request, err := http.NewRequestWithContext(ctx, http.MethodGet, c.URL+"/slurm/v0.0.42/ping", http.NoBody)
+	if err != nil {
+		return 0, err
+	}
+	request.Header.Set("X-SLURM-USER-TOKEN", strings.TrimSpace(string(token)))
+	response, err := client.Do(request)
+	if err != nil {
+		return 0, err
+	}
+	defer response.Body.Close()
+	_, err = io.Copy(io.Discard, response.Body)
+	return response.StatusCode, err
+}
+
+// awaitPing waits until slurmrestd answers.
+func awaitPing(t *testing.T, c *Cluster) {
+	t.Helper()
+	ctx, cancel := context.WithTimeout(t.Context(), 30*time.Second)
+	defer cancel()
+	err := poll(ctx, func(ctx context.Context) ([]string, error) {
+		code, err := ping(ctx, c, http.DefaultClient)
+		if err != nil || code != http.StatusOK {
+			return []string{fmt.Sprintf("an answer: %d, %v", code, err)}, nil
+		}
+		return nil, nil
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+}
+
+func TestCluster(t *testing.T) {
+	for _, version := range Versions() {
+		t.Run(version, func(t *testing.T) {
+			t.Parallel()
+			c := start(t, Config{Version: version, Nodes: 2})
+			t.Run("slurmrestd answers on the port", func(t *testing.T) { awaitPing(t, c) })
+			t.Run("slurmrestd answers on the socket", func(t *testing.T) { pingSocket(t, c) })
+			t.Run("it is the version asked for", func(t *testing.T) {
+				if got := run(t, c, "", "sinfo", "--version"); !strings.HasPrefix(got, "slurm-wlm "+version+".") {
+					t.Errorf("sinfo --version = %q, want %s", got, version)
+				}
+			})
+			t.Run("a job of alice runs to its end", func(t *testing.T) { runJob(t, c) })
+			t.Run("sacctmgr knows the users", func(t *testing.T) {
+				got := run(t, c, "", "sacctmgr", "-nP", "show", "user", "format=user,defaultaccount")
+				want := "alice|ml\nbob|hpc\ncarol|hpc\nroot|root\nslurm|root"
+				if diff := cmp.Diff(want, got); diff != "" {
+					t.Errorf("users (-want +got):\n%s", diff)
+				}
+			})
+			t.Run("daemons restart", func(t *testing.T) { restart(t, c) })
+			t.Run("a hung slurmrestd goes on", func(t *testing.T) { hang(t, c) })
+			t.Run("a dynamic node joins", func(t *testing.T) { joinDynamic(t, c) })
+		})
+	}
+}
+
+func pingSocket(t *testing.T, c *Cluster) {
+	transport := &http.Transport{DialContext: func(ctx context.Context, _, _ string) (net.Conn, error) {
+		var dialer net.Dialer
+		return dialer.DialContext(ctx, "unix", c.Socket)
+	}}
+	defer transport.CloseIdleConnections()
+	code, err := ping(t.Context(), c, &http.Client{Transport: transport})
+	if err != nil || code != http.StatusOK {
+		t.Errorf("ping = %d, %v, want 200", code, err)
+	}
+}
+
+func runJob(t *testing.T, c *Cluster) {
+	run(t, c, "alice", "sbatch", "--wait", "-N", "2", "--gpus=4", "-o", "/inst/scratch/out",
+		"--wrap", `srun sh -c 'echo $(id -un) $SLURMD_NODENAME' | sort`)
+	got, err := os.ReadFile(filepath.Join(c.Dir, "scratch", "out"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if diff := cmp.Diff("alice n1\nalice n2\n", string(got)); diff != "" {
+		t.Errorf("the job printed (-want +got):\n%s", diff)
+	}
+}
+
+func restart(t *testing.T, c *Cluster) {
+	for _, daemon := range []string{"slurmrestd", "slurmctld", "slurmd-n1"} {
+		before, err := c.PID(t.Context(), daemon)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if err := c.Restart(t.Context(), daemon); err != nil {
+			t.Fatal(err)
+		}
+		after, err := c.PID(t.Context(), daemon)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if before == after {
+			t.Errorf("%s has pid %d before and after", daemon, before)
+		}
+	}
+	awaitPing(t, c)
+	if err := c.Stop(t.Context(), "slurmrestd"); err != nil {
+		t.Fatal(err)
+	}
+	if pid, err := c.PID(t.Context(), "slurmrestd"); err == nil {
+		t.Errorf("slurmrestd has pid %d after it was stopped", pid)
+	}
+	if err := c.Start(t.Context(), "slurmrestd"); err != nil {
+		t.Fatal(err)
+	}
+	awaitPing(t, c)
+}
+
+func hang(t *testing.T, c *Cluster) {
+	cpu, err := c.CPU(t.Context(), "slurmrestd")
+	if err != nil || cpu > time.Minute {
+		t.Errorf("CPU = %s, %v, want less than a minute", cpu, err)
+	}
+	rss, err := c.RSS(t.Context(), "slurmrestd")
+	if err != nil || rss < 1<<20 || rss > 1<<30 {
+		t.Errorf("RSS = %d, %v, want between 1 MiB and 1 GiB", rss, err)
+	}
+	if err := c.Signal(t.Context(), "slurmrestd", syscall.SIGSTOP); err != nil {
+		t.Fatal(err)
+	}
+	ctx, cancel := context.WithTimeout(t.Context(), 300*time.Millisecond)
+	defer cancel()
+	if code, err := ping(ctx, c, http.DefaultClient); err == nil {
+		t.Errorf("a stopped slurmrestd answered %d", code)
+	}
+	if err := c.Signal(t.Context(), "slurmrestd", syscall.SIGCONT); err != nil {
+		t.Fatal(err)
+	}
+	awaitPing(t, c)
+}
+
+func joinDynamic(t *testing.T, c *Cluster) {
+	run(t, c, "", "scontrol", "create", "nodename=dyn1", "cpus=4", "realmemory=500", "state=future", "port="+freePort(t))
+	if err := c.Start(t.Context(), "slurmd-dyn1", "-Z", "--conf", "CPUs=4 RealMemory=500"); err != nil {
+		t.Fatal(err)
+	}
+	ctx, cancel := context.WithTimeout(t.Context(), 30*time.Second)
+	defer cancel()
+	err := poll(ctx, func(ctx context.Context) ([]string, error) {
+		out, err := c.Run(ctx, "", "sinfo", "-h", "-n", "dyn1", "-o", "%T")
+		if strings.TrimSpace(out) != "idle" {
+			return []string{fmt.Sprintf("dyn1 is %q", out)}, err
+		}
+		return nil, err
+	})
+	if err != nil {
+		t.Error(err)
+	}
+}
+
+func freePort(t *testing.T) string {
+	listener, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer listener.Close()
+	_, port, err := net.SplitHostPort(listener.Addr().String())
+	if err != nil {
+		t.Fatal(err)
+	}
+	return port
+}
+
+func TestPopulate(t *testing.T) {
+	for _, version := range Versions() {
+		t.Run(version, func(t *testing.T) {
+			t.Parallel()
+			c := start(t, Config{Version: version, Nodes: PopulateNodes})
+			ids, err := c.Populate(t.Context())
+			if err != nil {
+				t.Fatal(err)
+			}
+			if got, want := len(ids), 18; got != want {
+				t.Errorf("populated %d jobs, want %d", got, want)
+			}
+			got := run(t, c, "", "squeue", "-h", "-r", "-t", "all", "-n", "array", "-o", "%T")
+			if diff := cmp.Diff(map[string]int{"RUNNING": 2, "PENDING": 8}, count(got)); diff != "" {
+				t.Errorf("array tasks (-want +got):\n%s", diff)
+			}
+		})
+	}
+}
+
+func count(lines string) map[string]int {
+	counts := map[string]int{}
+	for line := range strings.Lines(lines) {
+		counts[strings.TrimSpace(line)]++
+	}
+	return counts
+}
+
+func TestPopulateWithoutAccounting(t *testing.T) {
+	t.Parallel()
+	c := start(t, Config{Nodes: PopulateNodes, WithoutAccounting: true})
+	ids, err := c.Populate(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, has := ids["for-qos"]; has {
+		t.Error("a job waits for a QOS limit in a cluster without QOS")
+	}
+}
+
+func TestCloseLeavesNothing(t *testing.T) {
+	c, err := Start(t.Context(), Config{Nodes: 2})
+	if err != nil {
+		t.Fatal(err)
+	}
+	run(t, c, "alice", "sbatch", "-N", "2", "--wrap", "srun sleep 600")
+	pid, err := c.PID(t.Context(), "slurmctld")
+	if err != nil {
+		t.Fatal(err)
+	}
+	namespace, err := os.Readlink(fmt.Sprintf("/proc/%d/ns/pid", pid))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if inside := processesIn(t, namespace); len(inside) < 7 {
+		t.Fatalf("processes in the cluster = %q, want at least its daemons", inside)
+	}
+	if err := c.Close(); err != nil {
+		t.Fatal(err)
+	}
+	if diff := cmp.Diff([]string(nil), processesIn(t, namespace)); diff != "" {
+		t.Errorf("processes left (-want +got):\n%s", diff)
+	}
+	if _, err := os.Stat(c.Dir); !os.IsNotExist(err) {
+		t.Errorf("the cluster's folder is still there: %v", err)
+	}
+	mounts, err := os.ReadFile("/proc/self/mounts")
+	if err != nil {
+		t.Fatal(err)
+	}
+	if strings.Contains(string(mounts), filepath.Dir(c.Dir)) {
+		t.Errorf("a mount is left:\n%s", mounts)
+	}
+}
+
+// processesIn lists the programs that run in a pid namespace.
+func processesIn(t *testing.T, namespace string) []string {
+	t.Helper()
+	links, err := filepath.Glob("/proc/[0-9]*/ns/pid")
+	if err != nil {
+		t.Fatal(err)
+	}
+	var found []string
+	for _, link := range links {
+		if target, err := os.Readlink(link); err != nil || target != namespace {
+			continue // gone, or elsewhere
+		}
+		name, err := os.ReadFile(filepath.Join(filepath.Dir(filepath.Dir(link)), "comm"))
+		if err != nil {
+			if _, gone := err.(*fs.PathError); gone {
+				continue
+			}
+			t.Fatal(err)
+		}
+		found = append(found, strings.TrimSpace(string(name)))
+	}
+	return found
+}

@@ -1,0 +1,96 @@
+package realslurm
+
+import (
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"strconv"
+	"strings"
+	"time"
+)
+
+// usage is what a process takes from the machine.
+type usage struct {
+	cpu time.Duration
+	rss int64
+}
+
+// tick is the unit of times in /proc: 1/100 s on every Linux.
+const tick = time.Second / 100
+
+// usageOf adds up a process, the children it has waited for and the children
+// that live, with theirs.
+func usageOf(pid int) (usage, error) {
+	stat, err := os.ReadFile(fmt.Sprintf("/proc/%d/stat", pid))
+	if err != nil {
+		return usage{}, err
+	}
+	total, err := parseStat(string(stat))
+	if err != nil {
+		return usage{}, err
+	}
+	children, err := childrenOf(pid)
+	if err != nil {
+		return usage{}, err
+	}
+	for _, child := range children {
+		of, err := usageOf(child)
+		if err != nil && !errors.Is(err, fs.ErrNotExist) {
+			return usage{}, err
+		}
+		total.cpu += of.cpu
+		total.rss += of.rss
+	}
+	return total, nil
+}
+
+// parseStat reads a line of /proc/PID/stat. Its second field, the program's
+// name, may hold anything, so the fields are counted from its last bracket.
+func parseStat(line string) (usage, error) {
+	const utime, cstime, rss = 14 - 3, 17 - 3, 24 - 3 // proc(5) counts from 1, and 2 are cut off
+	fields := strings.Fields(line[strings.LastIndexByte(line, ')')+1:])
+	if len(fields) <= rss {
+		return usage{}, fmt.Errorf("parsing %q: too few fields", line)
+	}
+	var ticks int64
+	for _, field := range fields[utime : cstime+1] {
+		n, err := strconv.ParseInt(field, 10, 64)
+		if err != nil {
+			return usage{}, fmt.Errorf("parsing %q: %w", line, err)
+		}
+		ticks += n
+	}
+	pages, err := strconv.ParseInt(fields[rss], 10, 64)
+	if err != nil {
+		return usage{}, fmt.Errorf("parsing %q: %w", line, err)
+	}
+	return usage{cpu: time.Duration(ticks) * tick, rss: pages * int64(os.Getpagesize())}, nil
+}
+
+// childrenOf lists the live children of every thread of a process.
+func childrenOf(pid int) ([]int, error) {
+	files, err := filepath.Glob(fmt.Sprintf("/proc/%d/task/*/children", pid))
+	if err != nil {
+		return nil, err
+	}
+	var children []int
+	for _, file := range files {
+		content, err := os.ReadFile(file)
+		if errors.Is(err, fs.ErrNotExist) {
+			continue // the thread has ended
+		}
+		if err != nil {
+			return nil, err
+		}
+		for _, field := range strings.Fields(string(content)) {
+			child, err := strconv.Atoi(field)
+			if err != nil {
+				return nil, fmt.Errorf("parsing %s: %w", file, err)
+			}
+			children = append(children, child)
+		}
+	}
+	return children, nil
+}

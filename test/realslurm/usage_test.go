@@ -1,0 +1,67 @@
+package realslurm
+
+import (
+	"os"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+)
+
+func TestParseStat(t *testing.T) {
+	page := int64(os.Getpagesize())
+	tests := []struct {
+		name, line string
+		want       usage
+		wantError  string
+	}{
+		{
+			name: "own and waited children's time is added up",
+			line: "7 (slurmrestd) S 1 7 7 0 -1 4194560 900 0 0 0 150 50 30 20 20 0 8 0 99 1000 250 18446744073709551615 1",
+			want: usage{cpu: 2500 * time.Millisecond, rss: 250 * page},
+		},
+		{
+			name: "the program's name may hold brackets and spaces",
+			line: "7 (a) S 1 (b) S 1 7 7 0 -1 4194560 900 0 0 0 1 0 0 0 20 0 8 0 99 1000 3 18446744073709551615 1",
+			want: usage{cpu: 10 * time.Millisecond, rss: 3 * page},
+		},
+		{name: "a cut line is an error", line: "7 (slurmrestd) S 1 7", wantError: "too few fields"},
+		{
+			name:      "a time that is no number is an error",
+			line:      "7 (x) S 1 7 7 0 -1 4194560 900 0 0 0 x 50 30 20 20 0 8 0 99 1000 250 1 1",
+			wantError: "invalid syntax",
+		},
+	}
+	for _, test := range tests {
+		t.Run(test.name, func(t *testing.T) {
+			got, err := parseStat(test.line)
+			if diff := cmp.Diff(test.want, got, cmp.AllowUnexported(usage{})); diff != "" {
+				t.Errorf("usage (-want +got):\n%s", diff)
+			}
+			if message := errorText(err); !strings.Contains(message, test.wantError) || (err != nil) != (test.wantError != "") {
+				t.Errorf("error = %q, want one with %q", message, test.wantError)
+			}
+		})
+	}
+}
+
+func errorText(err error) string {
+	if err == nil {
+		return ""
+	}
+	return err.Error()
+}
+
+func TestFlags(t *testing.T) {
+	config := Config{
+		Version: "24.11", Name: "a", Nodes: 7, WithoutAccounting: true, Conf: []string{"X=1", "Y=2"},
+		MaxJobs: 5, MinJobAge: time.Minute, RestdEnv: []string{"K=V"}, RestdArgs: []string{"-t", "2"},
+		ArenaMax: 1, WithoutJemalloc: true,
+	}
+	want := strings.Fields("--slurm 24.11 --name a --nodes 7 --max-jobs 5 --min-job-age 60 --arena-max 1 " +
+		"--no-accounting --no-jemalloc --conf X=1 --conf Y=2 --restd-env K=V --restd-arg -t --restd-arg 2")
+	if diff := cmp.Diff(want, config.flags()[2:]); diff != "" {
+		t.Errorf("flags (-want +got):\n%s", diff)
+	}
+}
