@@ -10,13 +10,14 @@
 //     (the documents promise 32 for numbers that are unsigned), floats double;
 //   - nothing is required, since slurmrestd leaves out what it promised whenever
 //     an answer is an error;
-//   - a query parameter that may be repeated is an array.
+//   - a query parameter that may be repeated is an array;
+//   - what the documents say wrong is corrected (see correct).
 //
 // Running it on its own output changes nothing. How to get a full document:
 //
 //	slurmrestd -d v0.0.44 -s slurmctld,slurmdbd --generate-openapi-spec
 //
-// and how to prune it (v0.0.41 needs -like v0.0.42's and v0.0.40's):
+// and how to prune it (v0.0.40 with -like v0.0.42's, v0.0.41 with -like of both):
 //
 //	go run ./hack/openapi -o slurmclient/api/v0044/openapi.json full.json
 package main

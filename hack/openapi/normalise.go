@@ -54,14 +54,18 @@ func (s *schemas) operation(raw object, method, path, name string) (object, erro
 	for _, doc := range s.like {
 		guides = append(guides, guide{doc, doc.operation(method, path)})
 	}
+	raw, err := s.correct(name, raw)
+	if err != nil {
+		return nil, err
+	}
 	if child(raw, "requestBody") != nil {
-		body, err := s.content(raw, snake(name)+"_req", guides, "requestBody")
+		body, err := s.content(raw, "openapi_"+snake(name)+"_req", guides, "requestBody")
 		if err != nil {
 			return nil, err
 		}
 		clean["requestBody"] = object{"content": body, "required": true}
 	}
-	answer, err := s.content(raw, snake(name)+"_resp", guides, "responses", "default")
+	answer, err := s.content(raw, "openapi_"+snake(name)+"_resp", guides, "responses", "default")
 	if err != nil {
 		return nil, err
 	}

@@ -7,7 +7,7 @@
 // has it, every field may be absent (a nil pointer or slice), integers are int64,
 // and enumerations are plain strings, so that a word of a newer Slurm is no error.
 // What differs is what Slurm changed: fields that come and go, and some shapes,
-// such as those of shares (v0.0.42) and job resources (v0.0.41).
+// which TestPackagesLookAlike lists.
 //
 // The clients return the raw answer. Decoding it into its type, such as
 // OpenapiPartitionResp, is left to the caller, who must look at status and content

@@ -1372,6 +1372,23 @@ type OpenapiError struct {
 	Source *string `json:"source,omitempty"`
 }
 
+// OpenapiGetJobsStateResp defines model for openapi_get_jobs_state_resp.
+type OpenapiGetJobsStateResp struct {
+	// Errors Query errors
+	Errors []OpenapiError                `json:"errors,omitempty"`
+	Jobs   []OpenapiGetJobsStateRespJobs `json:"jobs,omitempty"`
+	Meta   *OpenapiMeta                  `json:"meta,omitempty"`
+
+	// Warnings Query warnings
+	Warnings []OpenapiWarning `json:"warnings,omitempty"`
+}
+
+// OpenapiGetJobsStateRespJobs defines model for openapi_get_jobs_state_resp_jobs.
+type OpenapiGetJobsStateRespJobs struct {
+	JobID *string  `json:"job_id,omitempty"`
+	State []string `json:"state,omitempty"`
+}
+
 // OpenapiJobInfoResp defines model for openapi_job_info_resp.
 type OpenapiJobInfoResp struct {
 	// Errors Query errors

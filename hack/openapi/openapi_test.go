@@ -1,0 +1,192 @@
+package main
+
+import (
+	"bytes"
+	"encoding/json"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+)
+
+// TestCommittedDocumentsAreNormalised holds the documents in the repository to
+// what this program would write now.
+func TestCommittedDocumentsAreNormalised(t *testing.T) {
+	files, err := filepath.Glob("../../slurmclient/api/v*/openapi.json")
+	if err != nil || len(files) != 6 {
+		t.Fatalf("%d documents (%v)", len(files), err)
+	}
+	for _, file := range files {
+		want, err := os.ReadFile(file)
+		if err != nil {
+			t.Fatal(err)
+		}
+		var got bytes.Buffer
+		if err := run([]string{file}, &got); err != nil {
+			t.Fatal(err)
+		}
+		if !bytes.Equal(want, got.Bytes()) {
+			t.Errorf("%s is not what hack/openapi makes of it", file)
+		}
+	}
+}
+
+// inPath wraps the schema of the answer to GET licenses, and components, into a document.
+func inPath(version, schema, components string) string {
+	return `{"paths": {"/slurm/` + version + `/licenses/": {"get": {
+		"operationId": "slurm_get_licenses", "summary": "all licences", "tags": ["slurm"],
+		"parameters": [
+			{"in": "query", "name": "flags", "style": "form", "explode": false, "schema": {"type": "string", "enum": ["ALL"]}},
+			{"in": "query", "name": "update_time", "deprecated": true, "schema": {"type": "string"}}],
+		"responses": {"default": {"description": "d", "content": {"application/json": {"schema": ` + schema + `}}}}
+	}}, "/slurm/` + version + `/unused/": {"get": {}}}, "components": {"schemas": {` + components + `}}}`
+}
+
+const named = `{"$ref": "#/components/schemas/v0.0.44_licenses_resp"}`
+
+const namedComponents = `
+	"v0.0.44_licenses_resp": {"type": "object", "required": ["total"], "properties": {
+		"total": {"$ref": "#/components/schemas/v0.0.44_uint32_no_val_struct", "description": "all of them"},
+		"flags": {"$ref": "#/components/schemas/v0.0.44_flag_list"},
+		"load": {"type": "number", "description": "how busy"},
+		"place": {"type": "object", "properties": {"rack": {"type": "string"}}},
+		"extra": {"type": "object", "properties": {}}}},
+	"v0.0.44_uint32_no_val_struct": {"type": "object", "properties": {"number": {"type": "integer", "format": "int32"}}},
+	"v0.0.44_flag_list": {"type": "array", "items": {"type": "string", "enum": ["A", "B"]}},
+	"v0.0.44_unused": {"type": "object", "properties": {"a": {"type": "string"}}}`
+
+const inline = `{"type": "object", "properties": {
+	"total": {"type": "object", "properties": {"number": {"type": "integer"}}},
+	"free": {"type": "object", "description": "new here", "properties": {"number": {"type": "integer"}}},
+	"place": {"type": "object", "properties": {"rack": {"type": "string"}}}}}`
+
+const inlineConflict = `{"type": "object", "properties": {
+	"total": {"type": "object", "properties": {"number": {"type": "integer"}}},
+	"place": {"type": "object", "properties": {"rack": {"type": "string"},
+		"again": {"$ref": "#/components/schemas/uint32_no_val"}}}}}`
+
+func TestNormalise(t *testing.T) {
+	like := mustParse(t, string(mustNormalise(t, inPath("v0.0.44", named, namedComponents))))
+	for name, test := range map[string]struct {
+		document string
+		like     []document
+		want     string
+	}{
+		"names lose version and struct, lists and words lose theirs, numbers are wide, nothing is required": {
+			document: inPath("v0.0.44", named, namedComponents),
+			want: `{"licenses_resp": {"type": "object", "properties": {
+				"extra": {"type": "object"},
+				"flags": {"type": "array", "items": {"type": "string"}},
+				"load": {"type": "number", "format": "double", "description": "how busy"},
+				"place": {"$ref": "#/components/schemas/licenses_resp_place"},
+				"total": {"$ref": "#/components/schemas/uint32_no_val"}}},
+			"licenses_resp_place": {"type": "object", "properties": {"rack": {"type": "string"}}},
+			"uint32_no_val": {"type": "object", "properties": {"number": {"type": "integer", "format": "int64"}}}}`,
+		},
+		"an inline object takes its name from the other document, or from its place": {
+			document: inPath("v0.0.41", inline, ""),
+			like:     []document{like},
+			want: `{"licenses_resp": {"type": "object", "properties": {
+				"free": {"$ref": "#/components/schemas/licenses_resp_free"},
+				"place": {"$ref": "#/components/schemas/licenses_resp_place"},
+				"total": {"$ref": "#/components/schemas/uint32_no_val"}}},
+			"licenses_resp_free": {"type": "object", "properties": {"number": {"type": "integer", "format": "int64"}}},
+			"licenses_resp_place": {"type": "object", "properties": {"rack": {"type": "string"}}},
+			"uint32_no_val": {"type": "object", "properties": {"number": {"type": "integer", "format": "int64"}}}}`,
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			pruned, err := normalise(mustParse(t, test.document), test.like)
+			if err != nil {
+				t.Fatal(err)
+			}
+			if got, want := text(t, child(pruned, "components")["schemas"]), canonical(t, test.want); got != want {
+				t.Errorf("got  %s\nwant %s", got, want)
+			}
+			if paths := child(pruned, "paths"); len(paths) != 1 {
+				t.Errorf("%d paths, want only the one in use", len(paths))
+			}
+		})
+	}
+}
+
+func TestParametersBecomeRepeatableStrings(t *testing.T) {
+	pruned, err := normalise(mustParse(t, inPath("v0.0.44", named, namedComponents)), nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	got := text(t, descend(pruned, []string{"paths", "/slurm/v0.0.44/licenses/", "get"})["parameters"])
+	want := canonical(t, `[{"explode": true, "in": "query", "name": "flags", "schema": {"items": {"type": "string"}, "type": "array"}},
+		{"in": "query", "name": "update_time", "schema": {"type": "string"}}]`)
+	if got != want {
+		t.Errorf("got  %s\nwant %s", got, want)
+	}
+}
+
+func TestBadDocumentsAreRefused(t *testing.T) {
+	like := mustParse(t, string(mustNormalise(t, inPath("v0.0.44", named, namedComponents))))
+	for name, test := range map[string]struct {
+		document, want string
+		like           []document
+	}{
+		"a reference that leads nowhere": {document: inPath("v0.0.44", named, ""), want: "v0.0.44_licenses_resp leads nowhere"},
+		"two objects that would share a name": {
+			document: inPath("v0.0.41", inlineConflict, `"uint32_no_val": {"type": "object", "properties": {"other": {"type": "string"}}}`),
+			like:     []document{like}, want: "two different objects are called uint32_no_val",
+		},
+		"a type that is none":     {document: inPath("v0.0.44", `{"type": "money"}`, ""), want: "unknown type money"},
+		"a schema without a type": {document: inPath("v0.0.44", `{"oneOf": []}`, ""), want: "without a type"},
+		"an answer without JSON":  {document: strings.ReplaceAll(inPath("v0.0.44", named, ""), "application/json", "text/plain"), want: "no JSON under responses"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			_, err := normalise(mustParse(t, test.document), test.like)
+			if err == nil || !strings.Contains(err.Error(), test.want) || !strings.Contains(err.Error(), "GetLicenses") {
+				t.Errorf("error %v, want one about GetLicenses with %q", err, test.want)
+			}
+		})
+	}
+	if _, err := parse([]byte(`{"paths": {"/openapi/v3": {}}}`)); err == nil {
+		t.Error("a document without Slurm's paths was taken")
+	}
+}
+
+func mustParse(t *testing.T, text string) document {
+	t.Helper()
+	doc, err := parse([]byte(text))
+	if err != nil {
+		t.Fatal(err)
+	}
+	return doc
+}
+
+func mustNormalise(t *testing.T, raw string) []byte {
+	t.Helper()
+	pruned, err := normalise(mustParse(t, raw), nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	out, err := marshal(pruned)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return out
+}
+
+// text writes a value with its keys in order, canonical does so for JSON.
+func text(t *testing.T, value any) string {
+	t.Helper()
+	out, err := json.Marshal(value)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return string(out)
+}
+
+func canonical(t *testing.T, raw string) string {
+	t.Helper()
+	var value any
+	if err := json.Unmarshal([]byte(raw), &value); err != nil {
+		t.Fatal(err)
+	}
+	return text(t, value)
+}
