@@ -1,0 +1,117 @@
+package demand_test
+
+import (
+	"strings"
+	"testing"
+
+	"github.com/slurmtide/slurmtide/slurmclient/demand"
+	"github.com/slurmtide/slurmtide/slurmclient/slurm"
+)
+
+func TestPendingTasks(t *testing.T) {
+	cut := strings.Repeat("1,", 30)
+	tests := map[string]struct {
+		list  string
+		want  uint64
+		exact bool
+	}{
+		"one task":                           {"7", 1, true},
+		"task 0":                             {"0", 1, true},
+		"a range":                            {"2-9", 8, true},
+		"a range with a throttle":            {"2-9%2", 8, true},
+		"a step":                             {"1-1000:2", 500, true},
+		"a step and a throttle":              {"1-1000:2%50", 500, true},
+		"a step that does not divide":        {"0-10:3", 4, true},
+		"a list":                             {"1,3,5-7", 5, true},
+		"a list of all kinds":                {"1-4,8,10-20:5%3", 8, true},
+		"cut after a comma":                  {cut + "...", 30, false},
+		"cut inside a number":                {"1,3,5,1...", 4, false},
+		"cut inside a range":                 {"1,3,100-2...", 3, false},
+		"cut with the other mark":            {"1,3,…", 2, false},
+		"cut with a throttle":                {"1-4,7,...%5", 5, false},
+		"nothing but the mark":               {"...", 1, false},
+		"not a list":                         {"lots", 1, false},
+		"a range that runs backwards":        {"9-2", 1, false},
+		"a step of nothing":                  {"1-9:0", 1, false},
+		"a step without a range":             {"5:2", 1, false},
+		"an empty item":                      {"1,,3", 3, false},
+		"a number that is too large":         {"99999999999", 1, false},
+		"a negative number":                  {"-5", 1, false},
+		"more than an array can have":        {"0-4294967295", 4_000_001, false},
+		"more than an array can have, twice": {"0-4294967295,0-4294967295", 4_000_001, false},
+		"as many as an array can have":       {"0-4000000", 4_000_001, true},
+		"only a throttle":                    {"%5", 1, false},
+	}
+	for name, tt := range tests {
+		t.Run(name, func(t *testing.T) {
+			got, exact := demand.PendingTasks(job(1, array(1, tt.list, 0)))
+			if got != tt.want || exact != tt.exact {
+				t.Errorf("%q: %d, %v; want %d, %v", tt.list, got, exact, tt.want, tt.exact)
+			}
+		})
+	}
+}
+
+func TestPendingTasksOfOtherRecords(t *testing.T) {
+	tests := map[string]struct {
+		job  *slurm.Job
+		want uint64
+	}{
+		"a job":                          {job(1), 1},
+		"a task split off":               {job(2, arrayTask(1, 4)), 1},
+		"a split task that shows a list": {job(2, arrayTask(1, 4), with(func(j *slurm.Job) { j.ArrayTasks = "4-9" })), 1},
+		"a base record that runs":        {job(1, array(1, "1-9", 0), running("n1")), 0},
+		"a base record that has ended":   {job(1, array(1, "1-9", 0), with(func(j *slurm.Job) { j.State.Base = slurm.JobCancelled })), 0},
+		"a record of unknown state":      {job(1, with(func(j *slurm.Job) { j.State.Base = slurm.JobUnknown })), 0},
+	}
+	for name, tt := range tests {
+		t.Run(name, func(t *testing.T) {
+			if got, exact := demand.PendingTasks(tt.job); got != tt.want || !exact {
+				t.Errorf("got %d, %v; want %d, true", got, exact, tt.want)
+			}
+		})
+	}
+}
+
+func TestRunnableTasks(t *testing.T) {
+	tests := map[string]struct {
+		list          string
+		limit         uint32
+		running, want uint64
+	}{
+		"no throttle":                        {"1-100", 0, 7, 100},
+		"none runs":                          {"1-100%50", 50, 0, 50},
+		"some run":                           {"11-100%50", 50, 10, 40},
+		"as many run as may":                 {"51-100%50", 50, 50, 0},
+		"more run than may":                  {"51-100%5", 5, 50, 0},
+		"fewer tasks than the throttle":      {"1-3%50", 50, 0, 3},
+		"a throttle in the text only":        {"1-100%8", 0, 2, 6},
+		"a throttle after a cut":             {"1-4,7,...%5", 0, 1, 4},
+		"a throttle in the field only":       {"1-100", 9, 0, 9},
+		"a throttle that can not be read":    {"1-100%x", 0, 0, 100},
+		"the field goes before the old text": {"1-100%8", 4, 0, 4},
+	}
+	for name, tt := range tests {
+		t.Run(name, func(t *testing.T) {
+			if got := demand.RunnableTasks(job(1, array(1, tt.list, tt.limit)), tt.running); got != tt.want {
+				t.Errorf("got %d, want %d", got, tt.want)
+			}
+		})
+	}
+}
+
+func FuzzPendingTasksIsTotal(f *testing.F) {
+	for _, seed := range []string{"1-9%2", "0-4294967295:1,5", "1,2,…", "...", "%", "-", ":", "1-1-1"} {
+		f.Add(seed)
+	}
+	f.Fuzz(func(t *testing.T, list string) {
+		j := job(1, array(1, list, 0))
+		tasks, _ := demand.PendingTasks(j)
+		if tasks < 1 || tasks > 4_000_001 {
+			t.Errorf("%q stands for %d tasks", list, tasks)
+		}
+		if run := demand.RunnableTasks(j, 0); run > tasks {
+			t.Errorf("%q: %d of %d tasks may run", list, run, tasks)
+		}
+	})
+}

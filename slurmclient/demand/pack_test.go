@@ -1,0 +1,199 @@
+package demand_test
+
+import (
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/slurmtide/slurmtide/slurmclient/slurm"
+)
+
+func TestPendingNodesOfOnePartition(t *testing.T) {
+	exclusive := with(func(j *slurm.Job) { j.Shared = "none" })
+	memory := func(mib uint64) jobOption {
+		return func(j *slurm.Job) { j.MemoryPerNode = slurm.Num(mib) }
+	}
+	constraint := func(text string) jobOption { return func(j *slurm.Job) { j.Features = text } }
+	busy := node("busy", state("ALLOCATED"))
+	tests := map[string]struct {
+		nouns []any
+		want  uint64
+	}{
+		"an empty queue needs nothing":                       {[]any{busy}, 0},
+		"jobs that fill one node need one":                   {[]any{busy, jobs(1, 4)}, 1},
+		"one job more needs another":                         {[]any{busy, jobs(1, 5)}, 2},
+		"small jobs go beside large ones":                    {[]any{busy, job(1, tasks(3)), job(2, tasks(3)), jobs(3, 2)}, 2},
+		"an idle node takes what fits":                       {[]any{node("n1"), jobs(1, 4)}, 0},
+		"an idle node takes its part of more":                {[]any{node("n1"), jobs(1, 9)}, 2},
+		"a booting node counts as there":                     {[]any{node("n1", state("IDLE+POWERING_UP")), jobs(1, 4)}, 0},
+		"a down node does not":                               {[]any{node("n1", state("DOWN")), jobs(1, 4)}, 1},
+		"a drained node does not":                            {[]any{node("n1", state("IDLE+DRAIN")), jobs(1, 4)}, 1},
+		"a powered down node does not, but shows its shape":  {[]any{node("n1", state("IDLE+CLOUD+POWERED_DOWN")), jobs(1, 8)}, 2},
+		"the free part of a mixed node is used":              {[]any{node("n1", used(2, 0)), jobs(1, 2)}, 0},
+		"only the free part":                                 {[]any{node("n1", used(2, 0)), jobs(1, 3)}, 1},
+		"the free memory too":                                {[]any{node("n1", used(1, 6000)), job(1, memory(4000))}, 1},
+		"a draining node takes no more":                      {[]any{node("n1", used(1, 0), state("MIXED+DRAIN")), job(1)}, 1},
+		"a node that belongs to a user takes no more":        {[]any{node("n1", used(1, 0), func(n *slurm.Node) { n.Owner = "alice" }), job(1)}, 1},
+		"many mixed nodes take one large queue":              {[]any{node("n1", used(1, 0)), node("n2", used(2, 0)), node("n3", used(3, 0)), jobs(1, 6)}, 0},
+		"memory limits how many share a node":                {[]any{busy, jobs(1, 4, memory(4000))}, 2},
+		"memory per CPU is counted per CPU":                  {[]any{busy, jobs(1, 2, tasks(2), with(func(j *slurm.Job) { j.MemoryPerCPU = slurm.Num(3000) }))}, 2},
+		"exclusive jobs take whole nodes":                    {[]any{busy, jobs(1, 3, exclusive)}, 3},
+		"exclusive jobs do not share with others":            {[]any{busy, job(1, exclusive), job(2)}, 2},
+		"an exclusive job does not fit on a mixed node":      {[]any{node("n1", used(1, 0)), job(1, exclusive)}, 1},
+		"an exclusive job takes a whole idle node":           {[]any{node("n1"), job(1, exclusive), job(2)}, 1},
+		"jobs exclusive to a user share with their own":      {[]any{busy, jobs(1, 2, with(func(j *slurm.Job) { j.Shared, j.UserID = "user", 1 })), job(3, with(func(j *slurm.Job) { j.Shared, j.UserID = "user", 2 }))}, 2},
+		"-N 4 needs four nodes":                              {[]any{busy, job(1, nodes(4))}, 4},
+		"-N 4 with three idle needs one more":                {[]any{node("n1"), node("n2"), node("n3"), job(1, nodes(4))}, 1},
+		"two -N 4 jobs share their nodes":                    {[]any{busy, jobs(1, 2, nodes(4))}, 4},
+		"parts of one job do not share a node":               {[]any{node("big", size(64, 8000)), job(1, nodes(4))}, 3},
+		"small jobs fit beside a job of many nodes":          {[]any{busy, job(1, nodes(2)), jobs(2, 6)}, 2},
+		"tasks spread over as many nodes as they need":       {[]any{busy, job(1, tasks(10))}, 3},
+		"tasks per node spread them too":                     {[]any{busy, job(1, tasks(8), with(func(j *slurm.Job) { j.TasksPerNode = slurm.Num(2) }))}, 4},
+		"CPUs per node are a floor":                          {[]any{busy, jobs(1, 2, with(func(j *slurm.Job) { j.MinCPUsPerNode = slurm.Num(3) }))}, 2},
+		"an array asks for all of its tasks":                 {[]any{busy, job(1, array(1, "1-100", 0))}, 25},
+		"an array asks for no more than its throttle":        {[]any{busy, job(1, array(1, "1-100%8", 8))}, 2},
+		"the throttle counts tasks that run":                 {[]any{busy, job(1, array(1, "3-100%6", 6)), job(2, arrayTask(1, 1), running("busy")), job(3, arrayTask(1, 2), running("busy"))}, 1},
+		"the throttle binds tasks split off as well":         {[]any{busy, job(1, array(1, "10-100%4", 4)), job(2, arrayTask(1, 1)), job(3, arrayTask(1, 2))}, 1},
+		"het components all count":                           {[]any{busy, job(1, het(1, 0), tasks(4)), job(2, het(1, 1), tasks(4))}, 2},
+		"a het job asks for nothing while a part is held":    {[]any{busy, job(1, het(1, 0), tasks(4)), job(2, het(1, 1), tasks(4), with(func(j *slurm.Job) { j.Hold = true }))}, 0},
+		"a het job asks for nothing if a part can never run": {[]any{busy, job(1, het(1, 0)), job(2, het(1, 1), constraint("gold"))}, 0},
+		"jobs that no node could run ask for none":           {[]any{busy, job(1, tasks(5), with(func(j *slurm.Job) { j.MaxNodes = slurm.Num(1) }))}, 0},
+		"held, dependent and later jobs ask for none":        {[]any{busy, job(1, with(func(j *slurm.Job) { j.Hold = true })), job(2, with(func(j *slurm.Job) { j.Dependency = "afterok:1(unfulfilled)" })), job(3, with(func(j *slurm.Job) { j.EligibleTime = noon + 60 }))}, 0},
+		"running and finished jobs ask for none":             {[]any{busy, job(1, running("busy")), job(2, with(func(j *slurm.Job) { j.State.Base = slurm.JobCompleted }))}, 0},
+		"a node with the feature is asked for":               {[]any{node("n1", having("x86")), busy, job(1, constraint("x86"))}, 0},
+		"a node without the feature is of no use":            {[]any{node("n1"), node("n2", having("x86"), state("ALLOCATED")), job(1, constraint("x86"))}, 1},
+		"an excluded node is of no use":                      {[]any{node("n1"), job(1, with(func(j *slurm.Job) { j.ExcludedNodes = "n1,n7" }))}, 1},
+		"other jobs may use it":                              {[]any{node("n1"), job(1, with(func(j *slurm.Job) { j.ExcludedNodes = "n7" }))}, 0},
+		"a busy required node needs no other":                {[]any{busy, job(1, with(func(j *slurm.Job) { j.RequiredNodes = "busy" }))}, 0},
+		"a required node that is not there is one":           {[]any{busy, jobs(1, 3, with(func(j *slurm.Job) { j.RequiredNodes = "n9" }))}, 1},
+		"a required node that is down is one":                {[]any{node("n1", state("DOWN")), job(1, with(func(j *slurm.Job) { j.RequiredNodes = "n1" }))}, 1},
+		"nodes beside the required ones are packed":          {[]any{busy, job(1, nodes(3), with(func(j *slurm.Job) { j.RequiredNodes = "busy" }))}, 2},
+		"what a required node gives is gone for others":      {[]any{node("n1"), job(1, tasks(4), with(func(j *slurm.Job) { j.RequiredNodes = "n1" })), job(2)}, 1},
+		"temporary disk is honoured":                         {[]any{node("n1"), node("n2", func(n *slurm.Node) { n.TmpDiskMiB = 5000 }, state("ALLOCATED")), job(1, with(func(j *slurm.Job) { j.MinTmpDiskMiB = slurm.Num(1000) }))}, 1},
+		"memory that Slurm keeps for itself is not offered":  {[]any{node("n1", func(n *slurm.Node) { n.SpecializedMemoryMiB = 1000 }), job(1, memory(7500))}, 0},
+		"at zero nodes a job is a node":                      {[]any{jobs(1, 3)}, 3},
+		"at zero nodes -N counts":                            {[]any{job(1, nodes(4)), job(2)}, 5},
+		"FUTURE records are zero nodes":                      {[]any{node("f1", state("FUTURE+DYNAMIC_NORM")), jobs(1, 3, reason("PartitionConfig"))}, 3},
+		"an array at zero nodes asks for its throttle":       {[]any{job(1, array(1, "1-1000%50", 50))}, 50},
+		"the lightest shape that does is taken":              {[]any{node("big", size(64, 8000), state("ALLOCATED"), func(n *slurm.Node) { n.Weight = 9 }), busy, jobs(1, 8)}, 2},
+		"of equal weight, the one that needs the fewest":     {[]any{node("big", size(64, 8000), state("ALLOCATED")), busy, jobs(1, 8)}, 1},
+		"a reserved node is of no use":                       {[]any{node("n1", state("IDLE+RESERVED")), job(1)}, 1},
+		"a planned node is idle":                             {[]any{node("n1", state("IDLE+PLANNED")), job(1)}, 0},
+	}
+	for name, tt := range tests {
+		t.Run(name, func(t *testing.T) {
+			p := demandOn(t, "cpu", append(tt.nouns, partition("cpu"))...)
+			if p.PendingNodes != tt.want {
+				t.Errorf("pending nodes %d, want %d\n%+v", p.PendingNodes, tt.want, p)
+			}
+		})
+	}
+}
+
+func TestPendingNodesOfGPUs(t *testing.T) {
+	gpuNode := func(name string, options ...nodeOption) *slurm.Node {
+		return node(name, append([]nodeOption{size(16, 64000), gpus("gpu:h100:4(S:0-1)")}, options...)...)
+	}
+	busy := gpuNode("busy", state("ALLOCATED"))
+	perNode := func(text string) jobOption { return func(j *slurm.Job) { j.TRESPerNode = text } }
+	perJob := func(text string) jobOption { return func(j *slurm.Job) { j.TRESPerJob = text } }
+	tests := map[string]struct {
+		nouns []any
+		want  uint64
+	}{
+		"GPUs limit how many share a node":          {[]any{busy, jobs(1, 4, perNode("gres/gpu:h100:2"))}, 2},
+		"the old spelling is read":                  {[]any{busy, jobs(1, 4, perNode("gres:gpu:2"))}, 2},
+		"an equals sign is read":                    {[]any{busy, jobs(1, 4, perNode("gres/gpu=2"))}, 2},
+		"typed and untyped take the same GPUs":      {[]any{busy, job(1, perNode("gres/gpu:h100:3")), job(2, perNode("gres/gpu:2"))}, 2},
+		"GPUs of a job spread over its nodes":       {[]any{busy, job(1, tasks(2), perJob("gres/gpu:8"))}, 2},
+		"a job of one task stays on one node":       {[]any{busy, job(1, perJob("gres/gpu:8"), with(func(j *slurm.Job) { j.MaxNodes = slurm.Num(1) }))}, 0},
+		"GPUs of a task multiply":                   {[]any{busy, job(1, tasks(8), with(func(j *slurm.Job) { j.TRESPerTask = "gres/gpu:1" }))}, 2},
+		"the sum that slurmctld made is used":       {[]any{busy, jobs(1, 2, with(func(j *slurm.Job) { j.TRESRequested = "cpu=1,mem=100M,node=1,gres/gpu=4" }))}, 2},
+		"free GPUs are used":                        {[]any{gpuNode("n1", used(1, 0), func(n *slurm.Node) { n.GRESUsed = "gpu:h100:2(IDX:0-1)" }), job(1, perNode("gres/gpu:2"))}, 0},
+		"used GPUs are not":                         {[]any{gpuNode("n1", used(1, 0), func(n *slurm.Node) { n.GRESUsed = "gpu:h100:3(IDX:0-2)" }), job(1, perNode("gres/gpu:2"))}, 1},
+		"a GPU that no node has is not asked for":   {[]any{busy, job(1, perNode("gres/gpu:a100:1"))}, 0},
+		"more GPUs than a node has are not either":  {[]any{busy, job(1, perNode("gres/gpu:5"))}, 0},
+		"jobs without GPUs go beside jobs with":     {[]any{busy, job(1, perNode("gres/gpu:4")), jobs(2, 15)}, 1},
+		"a node without GPUs is of no use to them":  {[]any{busy, node("n1"), job(1, perNode("gres/gpu:1"))}, 1},
+		"at zero nodes GPUs are taken on trust":     {[]any{jobs(1, 2, perNode("gres/gpu:8"))}, 2},
+		"things beside GRES are passed over":        {[]any{busy, job(1, perNode("license/x:1,gres/gpu:1"))}, 1},
+		"what can not be read asks for a node only": {[]any{busy, job(1, perNode("gres/gpu:1x"))}, 1},
+	}
+	for name, tt := range tests {
+		t.Run(name, func(t *testing.T) {
+			p := demandOn(t, "cpu", append(tt.nouns, partition("cpu"))...)
+			if p.PendingNodes != tt.want {
+				t.Errorf("pending nodes %d, want %d\n%+v", p.PendingNodes, tt.want, p)
+			}
+		})
+	}
+}
+
+func TestJobsInSeveralPartitions(t *testing.T) {
+	type figures struct{ Pending, Eligible, Nodes uint64 }
+	small := node("a1", within("a"), state("ALLOCATED"))
+	large := node("b1", within("b"), size(16, 64000), state("ALLOCATED"))
+	shared := node("ab", within("a", "b"), state("ALLOCATED"))
+	down := func(p *slurm.Partition) { p.State = slurm.PartitionDown }
+	tests := map[string]struct {
+		nouns []any
+		a, b  figures
+	}{
+		"a job counts in each and asks in the first": {
+			[]any{partition("a"), partition("b"), small, large, job(1, in("a,b"))},
+			figures{1, 1, 1}, figures{1, 1, 0},
+		},
+		"the order of the list decides": {
+			[]any{partition("a"), partition("b"), small, large, job(1, in("b,a"))},
+			figures{1, 1, 0}, figures{1, 1, 1},
+		},
+		"a partition that could not run it is passed over": {
+			[]any{partition("a"), partition("b"), small, large, job(1, in("a,b"), nodes(1), tasks(8))},
+			figures{1, 0, 0}, figures{1, 1, 1},
+		},
+		"a partition that is down is passed over": {
+			[]any{partition("a", down), partition("b"), small, large, job(1, in("a,b"))},
+			figures{1, 0, 0}, figures{1, 1, 1},
+		},
+		"an idle node of the second partition will do": {
+			[]any{partition("a"), partition("b"), small, node("b2", within("b")), job(1, in("a,b"))},
+			figures{1, 1, 0}, figures{1, 1, 0},
+		},
+		"the nodes of one job are of one partition": {
+			[]any{partition("a"), partition("b"), small, node("b2", within("b")), job(1, in("a,b"), nodes(2))},
+			figures{1, 1, 2}, figures{1, 1, 0},
+		},
+		"jobs of two partitions share the nodes of both": {
+			[]any{partition("a"), partition("b"), shared, job(1, in("a")), job(2, in("b"))},
+			figures{1, 1, 1}, figures{1, 1, 0},
+		},
+		"jobs of two partitions share an idle node of both once": {
+			[]any{partition("a"), partition("b"), node("ab1", within("a", "b")), job(1, in("a"), tasks(4)), job(2, in("b"), tasks(4))},
+			figures{1, 1, 0}, figures{1, 1, 1},
+		},
+		"a partition that is not in the snapshot is left out": {
+			[]any{partition("a"), partition("b"), small, large, job(1, in("gone,b"))},
+			figures{0, 0, 0}, figures{1, 1, 1},
+		},
+		"a partition named twice counts once": {
+			[]any{partition("a"), partition("b"), small, large, job(1, in("a,a"))},
+			figures{1, 1, 1}, figures{0, 0, 0},
+		},
+	}
+	for name, tt := range tests {
+		t.Run(name, func(t *testing.T) {
+			d := compute(snapshotOf(t, tt.nouns...))
+			got := map[string]figures{}
+			for _, p := range d.Partitions {
+				got[p.Name] = figures{p.PendingJobs, p.EligiblePendingJobs, p.PendingNodes}
+			}
+			if diff := cmp.Diff(map[string]figures{"a": tt.a, "b": tt.b}, got); diff != "" {
+				t.Error(diff)
+			}
+		})
+	}
+}
+
+func het(leader, offset uint32) jobOption {
+	return func(j *slurm.Job) { j.HetJobID, j.HetOffset = leader, offset }
+}
