@@ -1,9 +1,10 @@
 package demand
 
 import (
-	"strings"
+	"slices"
 
 	"github.com/slurmtide/slurmtide/slurmclient"
+	"github.com/slurmtide/slurmtide/slurmclient/hostlist"
 	"github.com/slurmtide/slurmtide/slurmclient/slurm"
 )
 
@@ -115,10 +116,16 @@ func namesOf(lists []string) map[string]bool {
 	return out
 }
 
-// expand lists the names of a hostlist, none when it can not be read.
+// expand lists the names of a hostlist, each once and sorted, none when it can not
+// be read.
 func expand(list string) []string {
-	if list == "" || strings.Contains(list, "[") {
+	if list == "" {
 		return nil
 	}
-	return strings.Split(list, ",")
+	names, err := hostlist.Expand(list)
+	if err != nil {
+		return nil
+	}
+	slices.Sort(names)
+	return slices.Compact(names)
 }

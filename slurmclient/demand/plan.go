@@ -147,7 +147,9 @@ func (p *plan) satisfy() {
 		if r := &p.requests[i]; r.het != 0 && broken[r.het] {
 			r.target = -1
 			for k := range r.faults {
-				r.faults[k] = max(r.faults[k], faultComponent)
+				if r.faults[k] == faultNone {
+					r.faults[k] = faultComponent
+				}
 			}
 		}
 	}
@@ -239,10 +241,7 @@ func (p *plan) spreadOver(r *request, v, room amounts, maxCPUs, most uint64) (ui
 		return r.nodes, faultNone
 	}
 	if f := try(most); f != faultNone {
-		if most < max(r.cpus, r.tasks) && most > 0 {
-			f = max(f, p.limited(r, v, room, maxCPUs, f))
-		}
-		return 0, f
+		return 0, p.limited(r, v, room, maxCPUs, f)
 	}
 	low, high := r.nodes, most // low is too few, high is enough
 	for low+1 < high {

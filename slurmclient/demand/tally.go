@@ -95,9 +95,15 @@ func (q *queue) surveyHet(j *slurm.Job) {
 	class := Classify(q.now, j)
 	b := blocker{j.HetOffset, class}
 	old, seen := q.hets[j.HetJobID]
-	if !seen || b.rank() > old.rank() || (b.rank() == old.rank() && b.offset < old.offset) {
+	if !seen || b.compare(old) < 0 {
 		q.hets[j.HetJobID] = b
 	}
+}
+
+func (b blocker) compare(c blocker) int {
+	return cmp.Or(
+		cmp.Compare(c.rank(), b.rank()), cmp.Compare(b.offset, c.offset), cmp.Compare(b.class, c.class),
+	)
 }
 
 func (b blocker) rank() int {

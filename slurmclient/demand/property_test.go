@@ -1,0 +1,319 @@
+package demand_test
+
+import (
+	"fmt"
+	"math/rand/v2"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/slurmtide/slurmtide/slurmclient"
+	"github.com/slurmtide/slurmtide/slurmclient/demand"
+	"github.com/slurmtide/slurmtide/slurmclient/slurm"
+)
+
+// clusters is how many random clusters each property is tried on.
+const clusters = 3000
+
+// forRandomClusters runs a check on clusters that the seed alone decides.
+func forRandomClusters(t *testing.T, check func(t *testing.T, r *rand.Rand, s *slurmclient.Snapshot)) {
+	t.Helper()
+	for seed := range uint64(clusters) {
+		r := rand.New(rand.NewPCG(seed, 17))
+		s := randomSnapshot(t, r)
+		check(t, r, s)
+		if t.Failed() {
+			t.Fatalf("seed %d", seed)
+		}
+	}
+}
+
+func pick[T any](r *rand.Rand, of ...T) T { return of[r.IntN(len(of))] }
+
+func randomSnapshot(t *testing.T, r *rand.Rand) *slurmclient.Snapshot {
+	var nouns []any
+	for i := range 1 + r.IntN(4) {
+		p := partition(string(rune('a' + i)))
+		p.State = pick(r, slurm.PartitionUp, slurm.PartitionUp, slurm.PartitionUp, slurm.PartitionDown)
+		p.MaxNodes = pick(r, slurm.Infinite(), slurm.Infinite(), slurm.Num(3))
+		nouns = append(nouns, p)
+	}
+	for i := range r.IntN(14) {
+		nouns = append(nouns, randomNode(r, fmt.Sprintf("n%d", i)))
+	}
+	for i := range r.IntN(16) {
+		nouns = append(nouns, randomJob(r, uint32(10*i+1)))
+	}
+	if r.IntN(3) == 0 {
+		nouns = append(nouns, &slurm.Reservation{Name: "r", StartTime: noon - 5, EndTime: noon + 5, Nodes: "n1,n2"})
+	}
+	return snapshotOf(t, nouns...)
+}
+
+func randomNode(r *rand.Rand, name string) *slurm.Node {
+	n := node(name, within(pick(r, []string{"a"}, []string{"a", "b"}, []string{"b"}, []string{"c", "d"})...))
+	size(pick[uint32](r, 4, 8), pick[uint64](r, 8000, 16000))(n)
+	n.Features = pick(r, nil, nil, []string{"x"}, []string{"x", "y"})
+	n.GRES = pick(r, "", "", "gpu:h100:4")
+	n.Weight = pick[uint32](r, 1, 1, 2)
+	if r.IntN(3) == 0 {
+		used(1+r.Uint32N(n.CPUs), r.Uint64N(n.MemoryMiB))(n)
+		n.GRESUsed = pick(r, "", "gpu:h100:2(IDX:0-1)")
+		return n
+	}
+	state(pick(r, "IDLE", "IDLE", "IDLE", "ALLOCATED", "ALLOCATED", "DOWN", "IDLE+DRAIN", "MIXED+DRAIN", "FUTURE", "IDLE+POWERED_DOWN", "IDLE+POWERING_UP", "IDLE+RESERVED"))(n)
+	return n
+}
+
+func randomJob(r *rand.Rand, id uint32) *slurm.Job {
+	j := job(id, in(pick(r, "a", "a", "b", "a,b", "b,a", "c", "d,c,a", "zz")), tasks(1+r.Uint64N(6)))
+	j.Reason = pick(r, "Resources", "Resources", "Resources", "Priority", "Licenses", "QOSJobLimit", "None", "Strange")
+	j.CPUsPerTask = slurm.Num(pick[uint64](r, 1, 1, 2, 3))
+	j.CPUs = slurm.Num(j.Tasks.Or(0) * j.CPUsPerTask.Or(0))
+	if r.IntN(3) == 0 {
+		nodes(1 + r.Uint64N(5))(j)
+	}
+	j.MemoryPerNode = slurm.Num(pick[uint64](r, 0, 0, 3000, 9000))
+	j.TRESPerNode = pick(r, "", "", "", "gres/gpu:1", "gres/gpu:h100:3")
+	j.Features = pick(r, "", "", "", "x", "x|y", "y", "[")
+	j.Shared = pick(r, "", "", "", "none", "user")
+	j.UserID = r.Uint32N(2)
+	j.RequiredNodes = pick(r, "", "", "", "", "", "n1", "n2,n3", "n99")
+	j.ExcludedNodes = pick(r, "", "", "", "", "n1,n4", "n0")
+	j.Hold = r.IntN(8) == 0
+	j.EligibleTime = pick(r, noon-50, noon-50, noon-50, 0, noon+50)
+	j.SubmitTime = noon - slurm.Time(r.IntN(500))
+	j.LastSchedEval = pick(r, 0, noon-1)
+	switch r.IntN(8) {
+	case 0:
+		running("n1")(j)
+		j.State.Base = pick(r, slurm.JobRunning, slurm.JobRunning, slurm.JobSuspended, slurm.JobCompleted)
+		j.ArrayJobID = pick[uint32](r, 0, 1000)
+	case 1:
+		j.ArrayTaskID, j.ArrayJobID = slurm.Num(uint64(id)), 1000
+	case 2:
+		array(1000+uint32(r.IntN(2)), pick(r, "1-9", "1-30%5", "2-9:3%2", "1,2,..."), pick[uint32](r, 0, 2, 5))(j)
+	case 3:
+		het(2000, uint32(r.IntN(3)))(j)
+	}
+	return j
+}
+
+// nodeFigures are the numbers of nodes alone.
+func nodeFigures(d demand.Demand) map[string][7]uint64 {
+	out := map[string][7]uint64{}
+	for _, p := range d.Partitions {
+		out[p.Name] = [7]uint64{
+			p.BusyNodes, p.IdleNodes, p.BootingNodes, p.UnusableNodes, p.OffNodes, p.PendingNodes, p.RequiredNodes,
+		}
+	}
+	return out
+}
+
+func TestTheOrderOfTheInputChangesNothing(t *testing.T) {
+	forRandomClusters(t, func(t *testing.T, r *rand.Rand, s *slurmclient.Snapshot) {
+		want := compute(s)
+		r.Shuffle(len(s.Nodes.Value), func(i, j int) { swap(s.Nodes.Value, i, j) })
+		r.Shuffle(len(s.Jobs.Value), func(i, j int) { swap(s.Jobs.Value, i, j) })
+		r.Shuffle(len(s.Partitions.Value), func(i, j int) { swap(s.Partitions.Value, i, j) })
+		if diff := cmp.Diff(want, compute(s)); diff != "" {
+			t.Error(diff)
+		}
+	})
+}
+
+func swap[T any](of []T, i, j int) { of[i], of[j] = of[j], of[i] }
+
+// freed is the node without its work, whatever it was doing, as long as the
+// partition has seen its shape.
+func freed(n *slurm.Node) *slurm.Node {
+	m := *n
+	m.State = slurm.NodeState{Base: slurm.NodeIdle}
+	m.AllocCPUs, m.AllocMemoryMiB, m.GRESUsed, m.Owner = 0, 0, "", ""
+	return &m
+}
+
+func TestMoreIdleCapacityNeverRaisesPendingNodes(t *testing.T) {
+	compared := 0
+	forRandomClusters(t, func(t *testing.T, r *rand.Rand, s *slurmclient.Snapshot) {
+		before := nodeFigures(compute(s))
+		if len(s.Nodes.Value) == 0 {
+			return
+		}
+		i := r.IntN(len(s.Nodes.Value))
+		if s.Nodes.Value[i].State.Base == slurm.NodeFuture {
+			return // a shape that its partitions may not have seen
+		}
+		s.Nodes.Value = slices.Clone(s.Nodes.Value)
+		more := freed(s.Nodes.Value[i])
+		if r.IntN(2) == 0 {
+			s.Nodes.Value[i] = more
+		} else {
+			more.Name = "n77"
+			s.Nodes.Value = append(s.Nodes.Value, more)
+		}
+		compared++
+		for name, after := range nodeFigures(compute(s)) {
+			if after[5] > before[name][5] {
+				t.Errorf("partition %s: %d pending nodes, %d with %s free", name, before[name][5], after[5], more.Name)
+			}
+		}
+	})
+	if compared < clusters/2 {
+		t.Errorf("only %d clusters were compared", compared)
+	}
+}
+
+func TestAnIneligibleJobChangesNoNodeFigure(t *testing.T) {
+	removed := 0
+	forRandomClusters(t, func(t *testing.T, _ *rand.Rand, s *slurmclient.Snapshot) {
+		want := nodeFigures(compute(s))
+		ineligible := func(j *slurm.Job) bool {
+			class := demand.Classify(noon, j)
+			return j.State.Base == slurm.JobPending && j.HetJobID == 0 && j.ArrayJobID == 0 && class != demand.ClassCapacity
+		}
+		all := len(s.Jobs.Value)
+		s.Jobs.Value = slices.DeleteFunc(s.Jobs.Value, ineligible)
+		removed += all - len(s.Jobs.Value)
+		if diff := cmp.Diff(want, nodeFigures(compute(s))); diff != "" {
+			t.Error(diff)
+		}
+	})
+	if removed < clusters {
+		t.Errorf("only %d jobs were removed", removed)
+	}
+}
+
+func TestNoJobAsksTwice(t *testing.T) {
+	forRandomClusters(t, func(t *testing.T, _ *rand.Rand, s *slurmclient.Snapshot) {
+		d := compute(s)
+		var asked, most uint64
+		for _, p := range d.Partitions {
+			asked += p.PendingNodes
+		}
+		for _, j := range s.Jobs.Value {
+			if j.State.Base != slurm.JobPending {
+				continue
+			}
+			count, _ := demand.PendingTasks(j)
+			most += count * max(j.NodeCount.Or(1), j.Tasks.Or(1), uint64(len(strings.Split(j.RequiredNodes, ","))))
+		}
+		if asked > most {
+			t.Errorf("%d nodes asked for; one for each part of each job would be %d", asked, most)
+		}
+	})
+}
+
+// TestAJobInTwoPartitionsAsksForNoMoreThanInOne tries each job alone, where
+// nothing is free: all that it asks for is then its own.
+func TestAJobInTwoPartitionsAsksForNoMoreThanInOne(t *testing.T) {
+	forRandomClusters(t, func(t *testing.T, _ *rand.Rand, s *slurmclient.Snapshot) {
+		var busy []*slurm.Node
+		for _, n := range s.Nodes.Value {
+			n := *n
+			state("ALLOCATED")(&n)
+			busy = append(busy, &n)
+		}
+		for _, j := range s.Jobs.Value {
+			if j.HetJobID != 0 || j.ArrayJobID != 0 {
+				continue
+			}
+			alone := *s
+			alone.Nodes.Value, alone.Jobs.Value = busy, []*slurm.Job{j}
+			together := totalPending(compute(&alone))
+			var largest uint64
+			for name := range strings.SplitSeq(j.Partition, ",") {
+				one := *j
+				one.Partition = name
+				alone.Jobs.Value = []*slurm.Job{&one}
+				largest = max(largest, totalPending(compute(&alone)))
+			}
+			if together > largest {
+				t.Errorf("job %d in %s asks for %d nodes, for %d in any of them", j.ID, j.Partition, together, largest)
+			}
+		}
+	})
+}
+
+func totalPending(d demand.Demand) (sum uint64) {
+	for _, p := range d.Partitions {
+		sum += p.PendingNodes
+	}
+	return sum
+}
+
+func TestTheSumsMatch(t *testing.T) {
+	forRandomClusters(t, func(t *testing.T, _ *rand.Rand, s *slurmclient.Snapshot) {
+		d := compute(s)
+		if !d.Known || len(d.Partitions) != len(s.Partitions.Value) {
+			t.Errorf("%d partitions of %d", len(d.Partitions), len(s.Partitions.Value))
+		}
+		for _, p := range d.Partitions {
+			checkSums(t, s, p)
+		}
+	})
+}
+
+func checkSums(t *testing.T, s *slurmclient.Snapshot, p demand.Partition) {
+	t.Helper()
+	var jobs, eligible, unsatisfiable, pending, records uint64
+	for _, rc := range p.PendingByReason {
+		jobs += rc.Jobs
+		switch rc.Class {
+		case demand.ClassCapacity:
+			eligible += rc.Jobs
+		case demand.ClassUnsatisfiable:
+			unsatisfiable += rc.Jobs
+		}
+		if rc.Jobs == 0 || !slices.Contains(demand.Classes(), rc.Class) {
+			t.Errorf("%s: %+v", p.Name, rc)
+		}
+	}
+	for _, u := range p.Unsatisfiable {
+		unsatisfiable -= u.Jobs
+	}
+	for _, j := range s.Jobs.Value {
+		if slices.Contains(j.Partitions(), p.Name) {
+			n, _ := demand.PendingTasks(j)
+			pending += n
+		}
+	}
+	for _, n := range s.Nodes.Value {
+		if slices.Contains(n.Partitions, p.Name) {
+			records++
+		}
+	}
+	if jobs != p.PendingJobs || pending != jobs || eligible != p.EligiblePendingJobs || unsatisfiable != 0 {
+		t.Errorf("%s: jobs do not add up: %+v", p.Name, p)
+	}
+	if p.BusyNodes+p.IdleNodes+p.BootingNodes+p.UnusableNodes+p.OffNodes != records {
+		t.Errorf("%s: %d node records: %+v", p.Name, records, p)
+	}
+	if p.RequiredNodes != p.BusyNodes+p.PendingNodes {
+		t.Errorf("%s: required is not busy and pending: %+v", p.Name, p)
+	}
+	if p.PendingNodes > 0 && p.EligiblePendingJobs == 0 && !sharesNodes(p.Name) {
+		t.Errorf("%s: nodes are asked for without a job: %+v", p.Name, p)
+	}
+	if (p.OldestEligible > 0) != (p.EligiblePendingJobs > 0) || (p.OldestPending > 0) != (p.PendingJobs > 0) {
+		t.Errorf("%s: oldest jobs: %+v", p.Name, p)
+	}
+}
+
+// sharesNodes is for partitions whose nodes others may ask for: there are none, as
+// a node is asked for in the partition of its first job.
+func sharesNodes(string) bool { return false }
+
+func TestComputeWritesNothingToTheSnapshot(t *testing.T) {
+	forRandomClusters(t, func(t *testing.T, r *rand.Rand, s *slurmclient.Snapshot) {
+		seed := r.Uint64()
+		make := func() *slurmclient.Snapshot { return randomSnapshot(t, rand.New(rand.NewPCG(seed, 1))) }
+		got, want := make(), make()
+		compute(got)
+		if diff := cmp.Diff(want.Nodes.Value, got.Nodes.Value) + cmp.Diff(want.Jobs.Value, got.Jobs.Value); diff != "" {
+			t.Error(diff)
+		}
+	})
+}
