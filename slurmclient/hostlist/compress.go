@@ -1,0 +1,133 @@
+package hostlist
+
+import (
+	"cmp"
+	"slices"
+	"strconv"
+	"strings"
+)
+
+// Compress returns the shortest expression that is usual for names: sorted by
+// Compare, each once, numbers at the end of names that follow on each other as a
+// range, as scontrol show hostlist writes them. Expand gives the names back if
+// they are names: not empty, no longer than MaxNameLength, and without separators
+// and brackets. The names are not changed.
+func Compress(names []string) string {
+	split := make([]name, len(names))
+	for i, n := range names {
+		split[i] = splitName(n)
+	}
+	slices.SortFunc(split, compare)
+	split = slices.Compact(split)
+	var out strings.Builder
+	for len(split) > 0 {
+		same := 1
+		for same < len(split) && split[same].prefix == split[0].prefix && split[0].digits != "" {
+			same++
+		}
+		if out.Len() > 0 {
+			out.WriteByte(',')
+		}
+		writeGroup(&out, split[:same])
+		split = split[same:]
+	}
+	return out.String()
+}
+
+// Compare orders names as people do, n2 before n10: first what stands before the
+// number at their end, with numbers in it compared as numbers, then that number,
+// then the shorter spelling of it. It is 0 for equal names only.
+func Compare(a, b string) int { return compare(splitName(a), splitName(b)) }
+
+// name is a name, cut before the number at its end.
+type name struct {
+	prefix, digits string
+	number         uint64
+}
+
+func splitName(full string) name {
+	cut := len(full)
+	for cut > 0 && len(full)-cut < maxDigits && full[cut-1] >= '0' && full[cut-1] <= '9' {
+		cut--
+	}
+	number, _ := strconv.ParseUint(full[cut:], 10, 64) // no digits are 0
+	return name{prefix: full[:cut], digits: full[cut:], number: number}
+}
+
+func compare(a, b name) int {
+	if a.prefix != b.prefix {
+		return comparePrefix(a.prefix, b.prefix)
+	}
+	return cmp.Or(cmp.Compare(a.number, b.number), cmp.Compare(len(a.digits), len(b.digits)))
+}
+
+// comparePrefix compares text by bytes and the numbers in it by value, and by
+// bytes alone where that makes no difference ("a01b", "a1b").
+func comparePrefix(a, b string) int {
+	x, y := a, b
+	for x != "" && y != "" {
+		m, n := leadingDigits(x), leadingDigits(y)
+		if m == 0 || n == 0 {
+			if x[0] != y[0] {
+				return cmp.Compare(x[0], y[0])
+			}
+			x, y = x[1:], y[1:]
+			continue
+		}
+		p, q := strings.TrimLeft(x[:m], "0"), strings.TrimLeft(y[:n], "0")
+		if order := cmp.Or(cmp.Compare(len(p), len(q)), strings.Compare(p, q)); order != 0 {
+			return order
+		}
+		x, y = x[m:], y[n:]
+	}
+	return cmp.Or(cmp.Compare(len(x), len(y)), cmp.Compare(len(a), len(b)), strings.Compare(a, b))
+}
+
+func leadingDigits(s string) int {
+	n := 0
+	for n < len(s) && s[n] >= '0' && s[n] <= '9' {
+		n++
+	}
+	return n
+}
+
+// writeGroup writes names of one prefix, sorted.
+func writeGroup(out *strings.Builder, group []name) {
+	out.WriteString(group[0].prefix)
+	if len(group) == 1 {
+		out.WriteString(group[0].digits)
+		return
+	}
+	separator := byte('[')
+	for len(group) > 0 {
+		run := 1
+		for run < len(group) && follows(group[0], group[run], uint64(run)) {
+			run++
+		}
+		out.WriteByte(separator)
+		out.WriteString(group[0].digits)
+		if run > 1 {
+			out.WriteByte('-')
+			out.WriteString(group[run-1].digits)
+		}
+		separator, group = ',', group[run:]
+	}
+	out.WriteByte(']')
+}
+
+// follows reports whether counting steps on from first, in its width, gives next.
+func follows(first, next name, steps uint64) bool {
+	if next.number != first.number+steps {
+		return false
+	}
+	return len(next.digits) == max(len(first.digits), countDigits(next.number))
+}
+
+// countDigits returns how many digits a number has in decimal.
+func countDigits(n uint64) int {
+	count := 1
+	for ; n >= 10; n /= 10 {
+		count++
+	}
+	return count
+}

@@ -1,0 +1,63 @@
+package hostlist
+
+import (
+	"iter"
+	"slices"
+)
+
+// Expand returns the names that an expression stands for, in its order and with
+// its repetitions; none for an empty expression. An error is a *SyntaxError or a
+// *LimitError.
+func Expand(expr string) ([]string, error) {
+	list, err := parse(expr)
+	if err != nil {
+		return nil, err
+	}
+	return slices.AppendSeq(make([]string, 0, list.count), list.all()), nil
+}
+
+// All returns what Expand does, one name at a time.
+func All(expr string) (iter.Seq[string], error) {
+	list, err := parse(expr)
+	if err != nil {
+		return nil, err
+	}
+	return list.all(), nil
+}
+
+// Count returns how many names Expand would return, without making them.
+func Count(expr string) (int, error) {
+	list, err := parse(expr)
+	return list.count, err
+}
+
+func (l list) all() iter.Seq[string] {
+	return func(yield func(string) bool) {
+		name := make([]byte, 0, MaxNameLength)
+		for _, e := range l.elements {
+			if !e.names(name, yield) {
+				return
+			}
+		}
+	}
+}
+
+// names yields every name that begins with what is there already and goes on with
+// the element, and reports whether there is to be more.
+func (e element) names(name []byte, yield func(string) bool) bool {
+	if len(e) == 0 {
+		return yield(string(name))
+	}
+	first, rest := e[0], e[1:]
+	if first.ranges == nil {
+		return rest.names(append(name, first.text...), yield)
+	}
+	for _, r := range first.ranges {
+		for n := r.low; n <= r.high; n++ {
+			if !rest.names(appendNumber(name, n, r.width), yield) {
+				return false
+			}
+		}
+	}
+	return true
+}
