@@ -22,8 +22,8 @@ need_root_on_linux() {
 	[[ $(uname -s) == Linux ]] || die "real Slurm runs on Linux only, this is $(uname -s)"
 	[[ $EUID -eq 0 ]] || die "needs root (namespaces and chroot), run it as root"
 	local tool
-	for tool in unshare nsenter flock setsid chroot; do
-		command -v "$tool" >/dev/null || die "needs $tool, install util-linux and coreutils"
+	for tool in unshare nsenter flock setsid chroot hostname; do
+		command -v "$tool" >/dev/null || die "needs the program $tool"
 	done
 }
 

@@ -9,7 +9,10 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"slices"
+	"strconv"
 	"strings"
+	"time"
 )
 
 // Cluster is a running Slurm cluster. Its methods may be called from several
@@ -38,6 +41,19 @@ type Cluster struct {
 // It has ports and a folder of its own, so several may run at once. It ends at
 // Close, or with this process.
 func Start(ctx context.Context, config Config) (*Cluster, error) {
+	c, err := prepare(config)
+	if err != nil {
+		return nil, err
+	}
+	// Without it the cluster would outlive a test that is killed.
+	if err := c.up(ctx, "--owner", strconv.Itoa(os.Getpid())); err != nil {
+		return nil, errors.Join(err, c.Close())
+	}
+	return c, nil
+}
+
+// prepare makes the folder of a cluster that is yet to start.
+func prepare(config Config) (*Cluster, error) {
 	scripts, err := scriptsDir()
 	if err != nil {
 		return nil, err
@@ -49,7 +65,7 @@ func Start(ctx context.Context, config Config) (*Cluster, error) {
 	config.Version = cmp.Or(config.Version, "26.05")
 	config.Nodes = cmp.Or(config.Nodes, 4)
 	dir := filepath.Join(temp, "c")
-	c := &Cluster{
+	return &Cluster{
 		Version:   config.Version,
 		Dir:       dir,
 		Socket:    filepath.Join(dir, "sock", "slurmrestd.sock"),
@@ -58,16 +74,12 @@ func Start(ctx context.Context, config Config) (*Cluster, error) {
 		config:    config,
 		scripts:   scripts,
 		temp:      temp,
-	}
-	if err := c.up(ctx); err != nil {
-		return nil, errors.Join(err, c.Close())
-	}
-	return c, nil
+	}, nil
 }
 
-func (c *Cluster) up(ctx context.Context) error {
+func (c *Cluster) up(ctx context.Context, flags ...string) error {
 	envFile := filepath.Join(c.temp, "env")
-	args := append([]string{"--dir", c.Dir, "--env-file", envFile}, c.config.flags()...)
+	args := slices.Concat([]string{"--dir", c.Dir, "--env-file", envFile}, c.config.flags(), flags)
 	if _, err := c.script(ctx, "up", args...); err != nil {
 		return fmt.Errorf("starting slurm %s: %w", c.Version, err)
 	}
@@ -130,6 +142,7 @@ func (c *Cluster) script(ctx context.Context, name string, args ...string) (stri
 	var stdout, stderr bytes.Buffer
 	cmd := exec.CommandContext(ctx, filepath.Join(c.scripts, name), args...)
 	cmd.Stdout, cmd.Stderr = &stdout, &stderr
+	cmd.WaitDelay = time.Second // what the script has started may hold on to its output
 	if err := cmd.Run(); err != nil {
 		if ctx.Err() != nil {
 			err = context.Cause(ctx)

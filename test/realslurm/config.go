@@ -1,7 +1,6 @@
 package realslurm
 
 import (
-	"os"
 	"strconv"
 	"time"
 )
@@ -39,10 +38,9 @@ type Config struct {
 // Versions lists the Slurm versions that can be started, oldest first.
 func Versions() []string { return []string{"24.11", "26.05"} }
 
-// flags are the arguments of hack/slurm/up. The cluster ends with this process
-// even if nobody closes it.
+// flags are the arguments of hack/slurm/up.
 func (c Config) flags() []string {
-	flags := []string{"--owner", strconv.Itoa(os.Getpid())}
+	var flags []string
 	add := func(name, value string) { flags = append(flags, name, value) }
 	addInt := func(name string, value int) {
 		if value != 0 {

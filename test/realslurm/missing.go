@@ -15,7 +15,7 @@ func Missing() string {
 	if os.Geteuid() != 0 {
 		return "real Slurm needs root"
 	}
-	for _, tool := range []string{"bash", "unshare", "nsenter", "flock", "setsid", "chroot", "curl"} {
+	for _, tool := range []string{"bash", "unshare", "nsenter", "flock", "setsid", "chroot", "hostname"} {
 		if _, err := exec.LookPath(tool); err != nil {
 			return "real Slurm needs the program " + tool
 		}

@@ -6,11 +6,12 @@ import (
 	"context"
 	"fmt"
 	"io"
-	"io/fs"
 	"net"
 	"net/http"
 	"os"
+	"os/exec"
 	"path/filepath"
+	"strconv"
 	"strings"
 	"syscall"
 	"testing"
@@ -133,8 +134,13 @@ func pingSocket(t *testing.T, c *Cluster) {
 }
 
 func runJob(t *testing.T, c *Cluster) {
-	run(t, c, "alice", "sbatch", "--wait", "-N", "2", "--gpus=4", "-o", "/inst/scratch/out",
+	run(t, c, "alice", "sbatch", "-J", "hello", "-N", "2", "--gpus=4", "-o", "/inst/scratch/out",
 		"--wrap", `srun sh -c 'echo $(id -un) $SLURMD_NODENAME' | sort`)
+	ctx, cancel := context.WithTimeout(t.Context(), 30*time.Second)
+	defer cancel()
+	if err := c.awaitJobs(ctx, []populateJob{{name: "hello", want: []string{"COMPLETED"}}}); err != nil {
+		t.Fatal(err)
+	}
 	got, err := os.ReadFile(filepath.Join(c.Dir, "scratch", "out"))
 	if err != nil {
 		t.Fatal(err)
@@ -275,14 +281,7 @@ func TestCloseLeavesNothing(t *testing.T) {
 		t.Fatal(err)
 	}
 	run(t, c, "alice", "sbatch", "-N", "2", "--wrap", "srun sleep 600")
-	pid, err := c.PID(t.Context(), "slurmctld")
-	if err != nil {
-		t.Fatal(err)
-	}
-	namespace, err := os.Readlink(fmt.Sprintf("/proc/%d/ns/pid", pid))
-	if err != nil {
-		t.Fatal(err)
-	}
+	namespace := namespaceOf(t, c)
 	if inside := processesIn(t, namespace); len(inside) < 7 {
 		t.Fatalf("processes in the cluster = %q, want at least its daemons", inside)
 	}
@@ -304,6 +303,53 @@ func TestCloseLeavesNothing(t *testing.T) {
 	}
 }
 
+func TestClusterEndsWithItsOwner(t *testing.T) {
+	owner := exec.Command("sleep", "600")
+	if err := owner.Start(); err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() {
+		owner.Process.Kill()
+		owner.Wait()
+	})
+	c, err := prepare(Config{Nodes: 1, WithoutAccounting: true})
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() {
+		if err := c.Close(); err != nil {
+			t.Error(err)
+		}
+	})
+	if err := c.up(t.Context(), "--owner", strconv.Itoa(owner.Process.Pid)); err != nil {
+		t.Fatal(err)
+	}
+	namespace := namespaceOf(t, c)
+	if err := owner.Process.Kill(); err != nil {
+		t.Fatal(err)
+	}
+	owner.Wait()
+	ctx, cancel := context.WithTimeout(t.Context(), 20*time.Second)
+	defer cancel()
+	if err := poll(ctx, func(context.Context) ([]string, error) { return processesIn(t, namespace), nil }); err != nil {
+		t.Errorf("processes left: %v", err)
+	}
+}
+
+// namespaceOf names the pid namespace of a cluster.
+func namespaceOf(t *testing.T, c *Cluster) string {
+	t.Helper()
+	pid, err := c.PID(t.Context(), "slurmctld")
+	if err != nil {
+		t.Fatal(err)
+	}
+	namespace, err := os.Readlink(fmt.Sprintf("/proc/%d/ns/pid", pid))
+	if err != nil {
+		t.Fatal(err)
+	}
+	return namespace
+}
+
 // processesIn lists the programs that run in a pid namespace.
 func processesIn(t *testing.T, namespace string) []string {
 	t.Helper()
@@ -318,10 +364,7 @@ func processesIn(t *testing.T, namespace string) []string {
 		}
 		name, err := os.ReadFile(filepath.Join(filepath.Dir(filepath.Dir(link)), "comm"))
 		if err != nil {
-			if _, gone := err.(*fs.PathError); gone {
-				continue
-			}
-			t.Fatal(err)
+			continue // gone
 		}
 		found = append(found, strings.TrimSpace(string(name)))
 	}

@@ -52,16 +52,3 @@ func errorText(err error) string {
 	}
 	return err.Error()
 }
-
-func TestFlags(t *testing.T) {
-	config := Config{
-		Version: "24.11", Name: "a", Nodes: 7, WithoutAccounting: true, Conf: []string{"X=1", "Y=2"},
-		MaxJobs: 5, MinJobAge: time.Minute, RestdEnv: []string{"K=V"}, RestdArgs: []string{"-t", "2"},
-		ArenaMax: 1, WithoutJemalloc: true,
-	}
-	want := strings.Fields("--slurm 24.11 --name a --nodes 7 --max-jobs 5 --min-job-age 60 --arena-max 1 " +
-		"--no-accounting --no-jemalloc --conf X=1 --conf Y=2 --restd-env K=V --restd-arg -t --restd-arg 2")
-	if diff := cmp.Diff(want, config.flags()[2:]); diff != "" {
-		t.Errorf("flags (-want +got):\n%s", diff)
-	}
-}
