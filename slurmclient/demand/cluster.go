@@ -36,6 +36,8 @@ type member struct {
 	node  *slurm.Node
 	shape int
 	use   use
+	// room is whether a job could be put on it.
+	room bool
 }
 
 func newCluster(s *slurmclient.Snapshot) *cluster {
@@ -87,7 +89,8 @@ func (c *cluster) addNodes(s *slurmclient.Snapshot, now slurm.Time, holding []st
 			at = c.shapeOf(n)
 		}
 		last = n
-		m := member{n, at, useOf(n, held[n.Name], reserved[n.Name])}
+		m := member{node: n, shape: at, use: useOf(n, held[n.Name], reserved[n.Name])}
+		m.room = hasRoom(n, m.use, reserved[n.Name])
 		c.nodes = append(c.nodes, m)
 		for _, i := range c.shapes[at].parts {
 			m.use.count(&c.parts[i].Partition)

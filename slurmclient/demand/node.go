@@ -78,14 +78,15 @@ func useOf(n *slurm.Node, held, reserved bool) use {
 	return useIdle
 }
 
-// hasRoom reports whether a job could be put on the node beside what it has.
-func hasRoom(n *slurm.Node, u use) bool {
+// hasRoom reports whether a job could be put on the node beside what it has;
+// reserved is whether an active reservation names it.
+func hasRoom(n *slurm.Node, u use, reserved bool) bool {
 	switch u {
 	case useIdle, useBooting:
 		return true
 	case useBusy:
 		const not = flagsUnusable | flagsReserved | flagsOff | slurm.NodeCompleting | slurm.NodeNotResponding
-		return n.State.Base == slurm.NodeMixed && !n.State.Any(not) && n.Owner == ""
+		return n.State.Base == slurm.NodeMixed && !n.State.Any(not) && n.Owner == "" && !reserved
 	}
 	return false
 }

@@ -27,7 +27,7 @@ func (p *plan) supplies() []supply {
 	scratch := make(amounts, amountGRES+len(p.names))
 	var buf []byte
 	for _, m := range p.nodes {
-		if !hasRoom(m.node, m.use) {
+		if !m.room {
 			continue
 		}
 		s := supply{shape: m.shape, whole: m.use != useBusy && m.node.AllocCPUs == 0 && m.node.AllocMemoryMiB == 0}

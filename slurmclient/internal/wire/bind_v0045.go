@@ -1,0 +1,410 @@
+package wire
+
+import (
+	"context"
+
+	api "github.com/slurmtide/slurmtide/slurmclient/api/v0045"
+	"github.com/slurmtide/slurmtide/slurmclient/slurm"
+)
+
+// This file is the pattern of the bindings of all versions: hack/bindings writes
+// those of the others from it. Lines between "//since vNNNN" and "//end" are for
+// that version and later ones, those behind "//before vNNNN:" for earlier ones.
+
+type bindingV0045 struct{ client *api.Client }
+
+func newV0045(server string, http doer) (Binding, error) {
+	client, err := api.NewClient(server, api.WithHTTPClient(http))
+	return &bindingV0045{client}, err
+}
+
+func (b *bindingV0045) Version() string { return "v0.0.45" }
+
+func (b *bindingV0045) since(t slurm.Time) *string {
+	//since v0042
+	return since(t, "")
+	//end
+	//before v0042: return since(t, "uts")
+}
+
+func (b *bindingV0045) Ping(ctx context.Context) (Response, error) { return b.client.Ping(ctx) }
+
+func (b *bindingV0045) Nodes(ctx context.Context, since slurm.Time) (Response, error) {
+	return b.client.GetNodes(ctx, &api.GetNodesParams{UpdateTime: b.since(since)})
+}
+
+func (b *bindingV0045) Node(ctx context.Context, name string) (Response, error) {
+	return b.client.GetNode(ctx, name, &api.GetNodeParams{Flags: []string{"DETAIL", "MIXED", "FUTURE"}})
+}
+
+func (b *bindingV0045) Jobs(ctx context.Context, since slurm.Time) (Response, error) {
+	return b.client.GetJobs(ctx, &api.GetJobsParams{UpdateTime: b.since(since)})
+}
+
+func (b *bindingV0045) Job(ctx context.Context, id string) (Response, error) {
+	return b.client.GetJob(ctx, id, &api.GetJobParams{})
+}
+
+func (b *bindingV0045) JobStates(ctx context.Context, ids []string) (Response, error) {
+	return b.client.GetJobsState(ctx, &api.GetJobsStateParams{JobID: ids})
+}
+
+func (b *bindingV0045) Partitions(ctx context.Context, since slurm.Time) (Response, error) {
+	return b.client.GetPartitions(ctx, &api.GetPartitionsParams{UpdateTime: b.since(since)})
+}
+
+func (b *bindingV0045) Reservations(ctx context.Context, since slurm.Time) (Response, error) {
+	return b.client.GetReservations(ctx, &api.GetReservationsParams{UpdateTime: b.since(since)})
+}
+
+func (b *bindingV0045) Licenses(ctx context.Context) (Response, error) {
+	return b.client.GetLicenses(ctx)
+}
+
+func (b *bindingV0045) Stats(ctx context.Context) (Response, error) { return b.client.GetDiag(ctx) }
+
+func (b *bindingV0045) Shares(ctx context.Context) (Response, error) {
+	return b.client.GetShares(ctx, &api.GetSharesParams{})
+}
+
+func (b *bindingV0045) Associations(ctx context.Context) (Response, error) {
+	return b.client.GetAssociations(ctx)
+}
+
+func (b *bindingV0045) Accounts(ctx context.Context) (Response, error) {
+	return b.client.GetAccounts(ctx)
+}
+
+func (b *bindingV0045) Users(ctx context.Context) (Response, error) { return b.client.GetUsers(ctx) }
+
+func (b *bindingV0045) QOS(ctx context.Context) (Response, error) { return b.client.GetQOS(ctx) }
+
+func (b *bindingV0045) UpdateNode(ctx context.Context, name string, u NodeUpdate) (Response, error) {
+	body := api.UpdateNodeMsg{Reason: u.Reason, Comment: u.Comment, Features: u.Features}
+	if u.State != nil {
+		body.State = []string{*u.State}
+	}
+	if u.Weight != nil {
+		body.Weight = set[api.Uint32NoVal](slurm.Num(uint64(*u.Weight)))
+	}
+	return b.client.UpdateNode(ctx, name, body)
+}
+
+func (b *bindingV0045) CreateNode(ctx context.Context, conf string) (Response, error) {
+	//since v0044
+	return b.client.CreateNode(ctx, api.OpenapiCreateNodeReq{NodeConf: &conf})
+	//end
+	//before v0044: return nil, ErrUnsupported
+}
+
+func (b *bindingV0045) DeleteNode(ctx context.Context, name string) (Response, error) {
+	return b.client.DeleteNode(ctx, name)
+}
+
+func (b *bindingV0045) SubmitJob(ctx context.Context, j slurm.JobRequest) (Response, error) {
+	return b.client.SubmitJob(ctx, api.JobSubmitReq{Script: &j.Script, Job: &api.JobDescMsg{
+		Name: optional(j.Name), Partition: optional(j.Partition), Account: optional(j.Account), QOS: optional(j.QOS),
+		Environment: environment(j.Environment), CurrentWorkingDirectory: workingDirectory(j.WorkingDirectory),
+		Array: optional(j.Array), MinimumNodes: wide(j.Nodes), Tasks: wide(j.Tasks), CpusPerTask: wide(j.CPUsPerTask),
+		MemoryPerNode: set[api.Uint64NoVal](j.MemoryPerNode), MemoryPerCPU: set[api.Uint64NoVal](j.MemoryPerCPU),
+		TimeLimit: set[api.Uint32NoVal](j.TimeLimit), Constraints: optional(j.Constraints),
+		TRESPerNode: optional(j.TRESPerNode), TRESPerJob: optional(j.TRESPerJob), RequiredNodes: split(j.RequiredNodes),
+		Dependency: optional(j.Dependency), Licenses: optional(j.Licenses), BeginTime: setTime[api.Uint64NoVal](j.BeginTime),
+		Hold: optional(j.Hold), Shared: exclusive(j.Exclusive), Comment: optional(j.Comment), Reservation: optional(j.Reservation),
+	}})
+}
+
+func (b *bindingV0045) CancelJob(ctx context.Context, id string) (Response, error) {
+	return b.client.CancelJob(ctx, id, &api.CancelJobParams{})
+}
+
+func (b *bindingV0045) UpdateJob(ctx context.Context, id string, u JobUpdate) (Response, error) {
+	body := api.JobDescMsg{Hold: u.Hold, Comment: u.Comment}
+	if u.Nice != nil {
+		nice := int64(*u.Nice)
+		body.Nice = &nice
+	}
+	if u.Priority != nil {
+		body.Priority = set[api.Uint32NoVal](slurm.Num(uint64(*u.Priority)))
+	}
+	return b.client.UpdateJob(ctx, id, body)
+}
+
+func (b *bindingV0045) SetReservation(ctx context.Context, r slurm.ReservationRequest) (Response, error) {
+	//since v0043
+	return b.client.CreateReservation(ctx, api.ReservationDescMsg{
+		Name: &r.Name, StartTime: setTime[api.Uint64NoVal](r.StartTime), EndTime: setTime[api.Uint64NoVal](r.EndTime),
+		Duration: set[api.Uint32NoVal](r.Duration), NodeList: r.Nodes, NodeCount: set[api.Uint32NoVal](r.NodeCount),
+		Users: r.Users, Accounts: r.Accounts, Partition: optional(r.Partition), Licenses: split(r.Licenses),
+		Flags: r.Flags, Comment: optional(r.Comment),
+	})
+	//end
+	//before v0043: return nil, ErrUnsupported
+}
+
+func (b *bindingV0045) DeleteReservation(ctx context.Context, name string) (Response, error) {
+	//since v0042
+	return b.client.DeleteReservation(ctx, name)
+	//end
+	//before v0042: return nil, ErrUnsupported
+}
+
+func (b *bindingV0045) Reconfigure(ctx context.Context) (Response, error) {
+	return b.client.Reconfigure(ctx)
+}
+
+func (b *bindingV0045) DecodePings(body []byte) ([]slurm.Ping, error) {
+	v, err := decode[api.OpenapiPingArrayResp](body)
+	if err != nil {
+		return nil, err
+	}
+	var out []slurm.Ping
+	for _, p := range v.Pings {
+		ping := slurm.Ping{Hostname: or(p.Hostname), LatencyMicros: count(p.Latency)}
+		//since v0045
+		ping.Status = or(p.Status)
+		//end
+		//before v0045: ping.Status = or(p.Pinged)
+		//since v0042
+		ping.Responding, ping.Primary = or(p.Responding), or(p.Primary)
+		//end
+		//before v0042: ping.Responding, ping.Primary = ping.Status == "UP", or(p.Mode) == "primary"
+		out = append(out, ping)
+	}
+	return out, nil
+}
+
+func (b *bindingV0045) DecodeJobStates(body []byte) ([]slurm.JobStatus, error) { return jobStates(body) }
+
+func (b *bindingV0045) DecodePartitions(body []byte) ([]*slurm.Partition, error) {
+	v, err := decode[api.OpenapiPartitionResp](body)
+	if err != nil {
+		return nil, err
+	}
+	out := make([]*slurm.Partition, 0, len(v.Partitions))
+	for i := range v.Partitions {
+		out = append(out, partitionV0045(&v.Partitions[i]))
+	}
+	return out, nil
+}
+
+func partitionV0045(p *api.PartitionInfo) *slurm.Partition {
+	nodes, most, defaults := or(p.Nodes), or(p.Maximums), or(p.Defaults)
+	accounts, qos, prio, times := or(p.Accounts), or(p.QOS), or(p.Priority), or(p.Timeouts)
+	return &slurm.Partition{
+		Name: or(p.Name), State: partitionState(or(p.Partition).State),
+		//since v0045
+		Default: contains(p.Flags, "DEFAULT"), PreemptMode: p.PreemptMode,
+		//end
+		Nodes: or(nodes.Configured), NodeSets: or(p.NodeSets), AllowAllocNodes: or(nodes.AllowedAllocation),
+		TotalNodes: small(nodes.Total), TotalCPUs: small(or(p.Cpus).Total), TRES: or(or(p.TRES).Configured),
+		MinNodes: small(or(p.Minimums).Nodes), MaxNodes: numberOf(most.Nodes), MaxCPUsPerNode: numberOf(most.CpusPerNode),
+		MaxMemoryPerNode: numberOf(most.PartitionMemoryPerNode), MaxMemoryPerCPU: numberOf(most.PartitionMemoryPerCPU),
+		DefaultMemoryPerNode: numberOf(defaults.PartitionMemoryPerNode), DefaultMemoryPerCPU: numberOf(defaults.PartitionMemoryPerCPU),
+		MaxTime: numberOf(most.Time), DefaultTime: numberOf(defaults.Time), OverTimeLimit: numberOf(most.OverTimeLimit),
+		GraceTime: small(p.GraceTime), PriorityTier: small(prio.Tier), JobFactor: small(prio.JobFactor),
+		AllowAccounts: or(accounts.Allowed), DenyAccounts: or(accounts.Deny), AllowGroups: or(or(p.Groups).Allowed),
+		AllowQOS: or(qos.Allowed), DenyQOS: or(qos.Deny), QOS: or(qos.Assigned),
+		Alternate: or(p.Alternate), JobDefaults: or(defaults.Job),
+		SuspendTimeout: numberOf(times.Suspend), ResumeTimeout: numberOf(times.Resume),
+	}
+}
+
+func (b *bindingV0045) DecodeReservations(body []byte) ([]*slurm.Reservation, error) {
+	v, err := decode[api.OpenapiReservationResp](body)
+	if err != nil {
+		return nil, err
+	}
+	out := make([]*slurm.Reservation, 0, len(v.Reservations))
+	for _, r := range v.Reservations {
+		out = append(out, &slurm.Reservation{
+			Name: or(r.Name), StartTime: timeOf(r.StartTime), EndTime: timeOf(r.EndTime), Nodes: or(r.NodeList),
+			NodeCount: small(r.NodeCount), CoreCount: small(r.CoreCount), Partition: or(r.Partition),
+			Users: or(r.Users), Accounts: or(r.Accounts), Groups: or(r.Groups), Features: or(r.Features),
+			Licenses: or(r.Licenses), TRES: or(r.TRES), Flags: r.Flags,
+		})
+	}
+	return out, nil
+}
+
+func (b *bindingV0045) DecodeLicenses(body []byte) ([]slurm.License, error) {
+	v, err := decode[api.OpenapiLicensesResp](body)
+	if err != nil {
+		return nil, err
+	}
+	out := make([]slurm.License, 0, len(v.Licenses))
+	for _, l := range v.Licenses {
+		out = append(out, slurm.License{Name: or(l.LicenseName), Total: count(l.Total), Used: count(l.Used),
+			Free: count(l.Free), Reserved: count(l.Reserved), Remote: or(l.Remote)})
+	}
+	return out, nil
+}
+
+func (b *bindingV0045) DecodeStats(body []byte) (*slurm.Stats, error) {
+	v, err := decode[api.OpenapiDiagResp](body)
+	if err != nil {
+		return nil, err
+	}
+	m := or(v.Statistics)
+	s := &slurm.Stats{
+		At: timeOf(m.ReqTime), Since: timeOf(m.ReqTimeStart),
+		ServerThreads: count(m.ServerThreadCount), AgentQueue: count(m.AgentQueueSize), Agents: count(m.AgentCount),
+		AgentThreads: count(m.AgentThreadCount), DBDAgentQueue: count(m.DbdAgentQueueSize),
+		ClockLatencyMicros: count(m.GettimeofdayLatency),
+		JobsSubmitted:      count(m.JobsSubmitted), JobsStarted: count(m.JobsStarted), JobsCompleted: count(m.JobsCompleted),
+		JobsCanceled: count(m.JobsCanceled), JobsFailed: count(m.JobsFailed), JobsPending: count(m.JobsPending),
+		JobsRunning: count(m.JobsRunning), JobStatesAt: timeOf(m.JobStatesTS),
+		Main: mainSchedulerV0045(&m), Backfill: backfillV0045(&m),
+	}
+	for _, r := range m.RpcsByMessageType {
+		s.RPCsByType = append(s.RPCsByType, slurm.RPC{Name: or(r.MessageType), ID: small(r.TypeID),
+			//since v0041
+			Queued: plainNumber(r.Queued), Dropped: plainNumber(r.Dropped),
+			//end
+			Count: count(r.Count), TotalMicros: count(r.TotalTime)})
+	}
+	for _, r := range m.RpcsByUser {
+		s.RPCsByUser = append(s.RPCsByUser, slurm.RPC{Name: or(r.User), ID: small(r.UserID),
+			Count: count(r.Count), TotalMicros: count(r.TotalTime)})
+	}
+	//since v0041
+	for _, r := range m.PendingRpcs {
+		s.PendingRPCs = append(s.PendingRPCs, slurm.RPC{Name: or(r.MessageType), ID: small(r.TypeID), Count: count(r.Count)})
+	}
+	//end
+	return s, nil
+}
+
+func mainSchedulerV0045(m *api.StatsMsg) slurm.MainScheduler {
+	x := or(m.ScheduleExit)
+	return slurm.MainScheduler{
+		CycleMaxMicros: count(m.ScheduleCycleMax), CycleLastMicros: count(m.ScheduleCycleLast),
+		//since v0041
+		CycleSumMicros: count(m.ScheduleCycleSum), Depth: count(m.ScheduleCycleDepth),
+		//end
+		CycleMeanMicros: count(m.ScheduleCycleMean), Cycles: count(m.ScheduleCycleTotal),
+		MeanDepth: count(m.ScheduleCycleMeanDepth), CyclesPerMinute: count(m.ScheduleCyclePerMinute),
+		QueueLength: count(m.ScheduleQueueLength),
+		Exit: exits("end_job_queue", x.EndJobQueue, "default_queue_depth", x.DefaultQueueDepth, "max_job_start", x.MaxJobStart,
+			"max_rpc_cnt", x.MaxRPCCnt, "max_sched_time", x.MaxSchedTime, "licenses", x.Licenses),
+	}
+}
+
+func backfillV0045(m *api.StatsMsg) slurm.Backfill {
+	x := or(m.BfExit)
+	return slurm.Backfill{
+		BackfilledJobs: count(m.BfBackfilledJobs), LastBackfilledJobs: count(m.BfLastBackfilledJobs),
+		BackfilledHetJobs: count(m.BfBackfilledHetJobs), Cycles: count(m.BfCycleCounter),
+		CycleMeanMicros: count(m.BfCycleMean), CycleSumMicros: count(m.BfCycleSum), CycleLastMicros: count(m.BfCycleLast),
+		//since v0041
+		CycleMaxMicros: count(m.BfCycleMax), TableSizeSum: count(m.BfTableSizeSum),
+		//end
+		LastDepth: count(m.BfLastDepth), LastDepthTry: count(m.BfLastDepthTry), DepthSum: count(m.BfDepthSum),
+		DepthTrySum: count(m.BfDepthTrySum), DepthMean: count(m.BfDepthMean), DepthTryMean: count(m.BfDepthMeanTry),
+		QueueLength: count(m.BfQueueLen), QueueLengthMean: count(m.BfQueueLenMean), QueueLengthSum: count(m.BfQueueLenSum),
+		TableSize: count(m.BfTableSize), TableSizeMean: count(m.BfTableSizeMean),
+		LastCycleAt: timeOf(m.BfWhenLastCycle), Active: or(m.BfActive),
+		Exit: exits("end_job_queue", x.EndJobQueue, "bf_max_job_start", x.BfMaxJobStart, "bf_max_job_test", x.BfMaxJobTest,
+			"bf_max_time", x.BfMaxTime, "bf_node_space_size", x.BfNodeSpaceSize, "state_changed", x.StateChanged),
+	}
+}
+
+func (b *bindingV0045) DecodeShares(body []byte) ([]slurm.Share, error) {
+	//before v0042: body = withoutInfinity(body)
+	v, err := decode[api.OpenapiSharesResp](body)
+	if err != nil {
+		return nil, err
+	}
+	rows := or(v.Shares).Shares
+	out := make([]slurm.Share, 0, len(rows))
+	for _, s := range rows {
+		fair := or(s.Fairshare)
+		out = append(out, slurm.Share{
+			Name: or(s.Name), Parent: or(s.Parent), Partition: or(s.Partition), User: contains(s.Type, "USER"),
+			Shares: numberOf(s.Shares), SharesNormalized: floatOf(s.SharesNormalized),
+			UsageNormalized: floatOf(s.UsageNormalized), Usage: count(s.Usage),
+			//since v0042
+			EffectiveUsage: floatOf(s.EffectiveUsage), Factor: floatOf(fair.Factor), Level: floatOf(fair.Level),
+			//end
+			//before v0042: EffectiveUsage: plainFloat(s.EffectiveUsage), Factor: plainFloat(fair.Factor), Level: plainFloat(fair.Level),
+		})
+	}
+	return out, nil
+}
+
+func (b *bindingV0045) DecodeAssociations(body []byte) ([]slurm.Association, error) {
+	v, err := decode[api.OpenapiAssocsResp](body)
+	if err != nil {
+		return nil, err
+	}
+	out := make([]slurm.Association, 0, len(v.Associations))
+	for _, a := range v.Associations {
+		per := or(or(or(a.Max).Jobs).Per)
+		out = append(out, slurm.Association{
+			//since v0041
+			ID: small(a.ID),
+			//end
+			//before v0041: ID: small(or(a.ID).ID),
+			Account: or(a.Account), User: or(a.User), Partition: or(a.Partition), Cluster: or(a.Cluster),
+			ParentAccount: or(a.ParentAccount), SharesRaw: or(a.SharesRaw), Default: or(a.IsDefault), QOS: a.QOS,
+			MaxJobs: numberOf(per.Count), MaxSubmitJobs: numberOf(per.Submitted),
+		})
+	}
+	return out, nil
+}
+
+func (b *bindingV0045) DecodeAccounts(body []byte) ([]slurm.Account, error) {
+	v, err := decode[api.OpenapiAccountsResp](body)
+	if err != nil {
+		return nil, err
+	}
+	out := make([]slurm.Account, 0, len(v.Accounts))
+	for _, a := range v.Accounts {
+		out = append(out, slurm.Account{Name: or(a.Name), Description: or(a.Description), Organization: or(a.Organization)})
+	}
+	return out, nil
+}
+
+func (b *bindingV0045) DecodeUsers(body []byte) ([]slurm.User, error) {
+	v, err := decode[api.OpenapiUsersResp](body)
+	if err != nil {
+		return nil, err
+	}
+	out := make([]slurm.User, 0, len(v.Users))
+	for _, u := range v.Users {
+		out = append(out, slurm.User{Name: or(u.Name), AdminLevel: u.AdministratorLevel, DefaultAccount: or(or(u.Default).Account)})
+	}
+	return out, nil
+}
+
+func (b *bindingV0045) DecodeQOS(body []byte) ([]slurm.QOS, error) {
+	v, err := decode[api.OpenapiSlurmdbdQOSResp](body)
+	if err != nil {
+		return nil, err
+	}
+	out := make([]slurm.QOS, 0, len(v.QOS))
+	for _, q := range v.QOS {
+		most := or(or(q.Limits).Max)
+		jobs, tres := or(most.Jobs), or(most.TRES)
+		running, submitted, per := or(or(jobs.ActiveJobs).Per), or(jobs.Per), or(tres.Per)
+		out = append(out, slurm.QOS{
+			ID: int32(or(q.ID)), Name: or(q.Name), Description: or(q.Description), Priority: numberOf(q.Priority), Flags: q.Flags,
+			MaxJobs: numberOf(or(most.ActiveJobs).Count), MaxJobsPerUser: numberOf(running.User), MaxJobsPerAccount: numberOf(running.Account),
+			//since v0042
+			MaxSubmitJobs: numberOf(jobs.Count),
+			//end
+			MaxSubmitPerUser: numberOf(submitted.User), GrpTRES: tresMap(tres.Total), MaxTRESPerUser: tresMap(per.User),
+			MaxTRESPerJob: tresMap(per.Job), UsageFactor: floatOf(q.UsageFactor),
+			MaxWallMinutesPerJob: numberOf(or(or(most.WallClock).Per).Job),
+		})
+	}
+	return out, nil
+}
+
+func (b *bindingV0045) DecodeSubmitted(body []byte) (uint32, error) {
+	v, err := decode[api.OpenapiJobSubmitResponse](body)
+	if err != nil {
+		return 0, err
+	}
+	return small(v.JobID), nil
+}

@@ -1,0 +1,299 @@
+package wire
+
+import (
+	"bytes"
+	"encoding/json"
+	"fmt"
+	"strconv"
+	"strings"
+
+	"github.com/slurmtide/slurmtide/slurmclient/slurm"
+)
+
+// The helpers below turn the pointers of generated types into values. The
+// constraints spell out those types' fields, which are alike in all versions.
+
+type noValJSON interface {
+	~struct {
+		Infinite *bool  `json:"infinite,omitempty"`
+		Number   *int64 `json:"number,omitempty"`
+		Set      *bool  `json:"set,omitempty"`
+	}
+}
+
+type floatNoValJSON interface {
+	~struct {
+		Infinite *bool    `json:"infinite,omitempty"`
+		Number   *float64 `json:"number,omitempty"`
+		Set      *bool    `json:"set,omitempty"`
+	}
+}
+
+type tresJSON interface {
+	~struct {
+		Count *int64  `json:"count,omitempty"`
+		ID    *int64  `json:"id,omitempty"`
+		Name  *string `json:"name,omitempty"`
+		Type  *string `json:"type,omitempty"`
+	}
+}
+
+// or is the value, or the zero value where the answer has none.
+func or[T any](p *T) T {
+	var zero T
+	if p == nil {
+		return zero
+	}
+	return *p
+}
+
+// count is a plain number that cannot be negative.
+func count(p *int64) uint64 { return uint64(max(0, or(p))) }
+
+func small(p *int64) uint32 { return uint32(min(count(p), 1<<32-1)) }
+
+func plainNumber(p *int64) slurm.Number {
+	if p == nil || *p < 0 {
+		return slurm.Number{}
+	}
+	return slurm.Num(uint64(*p))
+}
+
+func numberOf[T noValJSON](p *T) slurm.Number {
+	if p == nil {
+		return slurm.Number{}
+	}
+	v := (struct {
+		Infinite *bool
+		Number   *int64
+		Set      *bool
+	})(*p)
+	switch {
+	case or(v.Infinite):
+		return slurm.Infinite()
+	case v.Set == nil:
+		return slurm.Number{}
+	case !*v.Set:
+		return slurm.Unset()
+	}
+	return plainNumber(v.Number)
+}
+
+func timeOf[T noValJSON](p *T) slurm.Time {
+	n := numberOf(p)
+	if n.IsInfinite() {
+		return slurm.Never
+	}
+	return slurm.Time(n.Or(0))
+}
+
+func floatOf[T floatNoValJSON](p *T) slurm.Float {
+	if p == nil {
+		return slurm.Float{}
+	}
+	v := (struct {
+		Infinite *bool
+		Number   *float64
+		Set      *bool
+	})(*p)
+	switch {
+	case or(v.Infinite):
+		return slurm.InfiniteFloat()
+	case v.Set == nil:
+		return slurm.Float{}
+	case !*v.Set:
+		return slurm.UnsetFloat()
+	}
+	return plainFloat(v.Number)
+}
+
+// plainFloat reads a number that means infinity when it is as large as an
+// unsigned 64-bit integer gets (an infinite LevelFS comes as that from v0.0.42
+// on), and "not set" when it is Slurm's NO_VAL.
+func plainFloat(p *float64) slurm.Float {
+	const noVal = 0xfffffffe
+	switch {
+	case p == nil:
+		return slurm.Float{}
+	case *p >= 1<<64-2048:
+		return slurm.InfiniteFloat()
+	case *p == noVal:
+		return slurm.UnsetFloat()
+	}
+	return slurm.Flt(*p)
+}
+
+// tresMap counts by Slurm's name, such as "cpu" and "gres/gpu"; nil when empty.
+func tresMap[T tresJSON](list []T) map[string]uint64 {
+	if len(list) == 0 {
+		return nil
+	}
+	out := make(map[string]uint64, len(list))
+	for _, t := range list {
+		v := (struct {
+			Count *int64
+			ID    *int64
+			Name  *string
+			Type  *string
+		})(t)
+		name := or(v.Type)
+		if or(v.Name) != "" {
+			name += "/" + *v.Name
+		}
+		out[name] = count(v.Count)
+	}
+	return out
+}
+
+func partitionState(states []string) slurm.PartitionState {
+	if len(states) == 0 {
+		return slurm.PartitionUnknown
+	}
+	return slurm.PartitionState(states[0])
+}
+
+func contains(list []string, word string) bool {
+	for _, w := range list {
+		if w == word {
+			return true
+		}
+	}
+	return false
+}
+
+// exits keeps what was counted.
+func exits(pairs ...any) map[string]uint64 {
+	out := make(map[string]uint64, len(pairs)/2)
+	for i := 0; i+1 < len(pairs); i += 2 {
+		if p, ok := pairs[i+1].(*int64); ok && p != nil {
+			out[pairs[i].(string)] = count(p)
+		}
+	}
+	return out
+}
+
+// decode reads a whole answer into its generated type.
+func decode[T any](body []byte) (*T, error) {
+	var v T
+	if err := json.Unmarshal(body, &v); err != nil {
+		return nil, fmt.Errorf("decoding the answer: %w", err)
+	}
+	return &v, nil
+}
+
+// withoutInfinity makes JSON of what v0.0.40 and v0.0.41 print for an infinite
+// number, which encoding/json refuses: the bare word Infinity. The number put in
+// its place is one that plainFloat reads as infinite.
+func withoutInfinity(body []byte) []byte {
+	if !bytes.Contains(body, []byte("Infinity")) {
+		return body
+	}
+	body = bytes.ReplaceAll(body, []byte(": -Infinity"), []byte(": null"))
+	return bytes.ReplaceAll(body, []byte(": Infinity"), []byte(": 1e300"))
+}
+
+// jobStatus reads an id of jobs/state: "7", "7_3", "7_[2-9%2]" or "8+1".
+func jobStatus(id string) (slurm.JobStatus, error) {
+	var s slurm.JobStatus
+	number, rest := id, ""
+	if i := strings.IndexAny(id, "_+"); i >= 0 {
+		number, rest = id[:i], id[i:]
+	}
+	n, err := strconv.ParseUint(number, 10, 32)
+	if err != nil {
+		return s, fmt.Errorf("decoding the answer: %q is no job id", id)
+	}
+	s.ID = uint32(n)
+	switch {
+	case rest == "":
+	case strings.HasPrefix(rest, "_["):
+		s.Tasks = strings.TrimSuffix(rest[2:], "]")
+	default:
+		v, err := strconv.ParseUint(rest[1:], 10, 32)
+		if err != nil {
+			return s, fmt.Errorf("decoding the answer: %q is no job id", id)
+		}
+		if rest[0] == '_' {
+			s.TaskID = slurm.Num(v)
+		} else {
+			s.HetOffset = slurm.Num(v)
+		}
+	}
+	return s, nil
+}
+
+// since is update_time in the form that every version from v0.0.40 on takes on
+// releases that the version has: plain seconds, or with the prefix uts where
+// those are refused.
+func since(t slurm.Time, prefix string) *string {
+	if t <= 0 {
+		return nil
+	}
+	s := prefix + strconv.FormatInt(int64(t), 10)
+	return &s
+}
+
+// optional is a pointer to the value, or nil for the zero value, which is left
+// out of a request.
+func optional[T comparable](v T) *T {
+	var zero T
+	if v == zero {
+		return nil
+	}
+	return &v
+}
+
+// wide is optional for the integers of the bindings.
+func wide(v uint32) *int64 { return optional(int64(v)) }
+
+// set is a number with its flags, for a request; nil where there is none.
+func set[T noValJSON](n slurm.Number) *T {
+	v, ok := n.Value()
+	if !ok && !n.IsInfinite() {
+		return nil
+	}
+	yes, infinite, number := true, n.IsInfinite(), int64(v)
+	out := T(struct {
+		Infinite *bool
+		Number   *int64
+		Set      *bool
+	}{Infinite: &infinite, Number: &number, Set: &yes})
+	return &out
+}
+
+func setTime[T noValJSON](t slurm.Time) *T {
+	if t <= 0 {
+		return nil
+	}
+	return set[T](slurm.Num(uint64(t)))
+}
+
+// workingDirectory and environment have what Slurm demands of every job.
+func workingDirectory(dir string) *string {
+	if dir == "" {
+		dir = "/"
+	}
+	return &dir
+}
+
+func environment(env []string) []string {
+	if len(env) == 0 {
+		return []string{"PATH=/bin:/usr/bin"}
+	}
+	return env
+}
+
+func exclusive(yes bool) []string {
+	if yes {
+		return []string{"none"}
+	}
+	return nil
+}
+
+func split(text string) []string {
+	if text == "" {
+		return nil
+	}
+	return strings.Split(text, ",")
+}
+

@@ -1,0 +1,53 @@
+package wire
+
+import (
+	"fmt"
+
+	"github.com/slurmtide/slurmtide/slurmclient/slurm"
+)
+
+// jobStates decodes jobs/state of any version. The documents describe the answer
+// as that of /jobs/, whose job_id is a number; here it is text such as "7_3", so
+// the generated types do not fit.
+func jobStates(body []byte) ([]slurm.JobStatus, error) {
+	var out []slurm.JobStatus
+	var bad error
+	members(body, func(key, value []byte) {
+		if string(key) != "jobs" {
+			return
+		}
+		elements(value, func(v []byte) {
+			s, err := readJobState(v)
+			if err != nil {
+				bad = err
+				return
+			}
+			out = append(out, s)
+		})
+	})
+	if bad != nil {
+		return nil, bad
+	}
+	return out, nil
+}
+
+func readJobState(v []byte) (slurm.JobStatus, error) {
+	var id string
+	var state slurm.JobState
+	members(v, func(key, value []byte) {
+		switch string(key) {
+		case "job_id":
+			if id = string(text(value)); id == "" {
+				id = string(value)
+			}
+		case "state":
+			state = jobState(value)
+		}
+	})
+	if state == (slurm.JobState{}) {
+		return slurm.JobStatus{}, fmt.Errorf("decoding the answer: job %q has no state", id)
+	}
+	s, err := jobStatus(id)
+	s.State = state
+	return s, err
+}
