@@ -46,7 +46,7 @@ func Classes() []Class {
 // reason, which goes stale. now is slurmctld's clock. The throttle of an array
 // (see RunnableTasks) is not looked at, nor are other jobs, partitions and nodes.
 func Classify(now slurm.Time, j *slurm.Job) Class {
-	if isHeld(j) {
+	if Held(j) {
 		return ClassHeld
 	}
 	if waitsForJobs(j.Dependency) {
@@ -80,7 +80,9 @@ func classOfRecord(j *slurm.Job) Class {
 	return class
 }
 
-func isHeld(j *slurm.Job) bool {
+// Held reports whether a user or an administrator holds a pending job back, by
+// its hold, its flags, or a priority of 0.
+func Held(j *slurm.Job) bool {
 	const flags = slurm.JobRequeueHold | slurm.JobSpecialExit | slurm.JobReservationDelHold
 	if j.Hold || j.State.Flags&flags != 0 {
 		return true

@@ -26,8 +26,10 @@ type Stats struct {
 
 // MainScheduler is the main scheduling loop's part of sdiag.
 type MainScheduler struct {
-	CycleMaxMicros, CycleLastMicros, CycleSumMicros, CycleMeanMicros uint64
-	Cycles, MeanDepth, CyclesPerMinute, Depth, QueueLength           uint64
+	CycleMaxMicros, CycleLastMicros, CycleMeanMicros uint64
+	Cycles, MeanDepth, CyclesPerMinute, QueueLength  uint64
+	// CycleSumMicros and Depth are absent before API v0.0.41.
+	CycleSumMicros, Depth Number
 	// Exit counts why cycles ended, by slurmrestd's names (end_job_queue, …).
 	Exit map[string]uint64
 }
@@ -36,13 +38,15 @@ type MainScheduler struct {
 type Backfill struct {
 	BackfilledJobs, LastBackfilledJobs, BackfilledHetJobs                   uint64
 	Cycles                                                                  uint64
-	CycleMeanMicros, CycleSumMicros, CycleLastMicros, CycleMaxMicros        uint64
+	CycleMeanMicros, CycleSumMicros, CycleLastMicros                        uint64
 	LastDepth, LastDepthTry, DepthSum, DepthTrySum, DepthMean, DepthTryMean uint64
 	QueueLength, QueueLengthMean, QueueLengthSum                            uint64
-	TableSize, TableSizeMean, TableSizeSum                                  uint64
-	LastCycleAt                                                             Time
-	Active                                                                  bool
-	Exit                                                                    map[string]uint64
+	TableSize, TableSizeMean                                                uint64
+	// CycleMaxMicros and TableSizeSum are absent before API v0.0.41.
+	CycleMaxMicros, TableSizeSum Number
+	LastCycleAt                  Time
+	Active                       bool
+	Exit                         map[string]uint64
 }
 
 // RPC is one row of sdiag's remote procedure call tables.

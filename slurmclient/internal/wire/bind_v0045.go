@@ -280,7 +280,7 @@ func mainSchedulerV0045(m *api.StatsMsg) slurm.MainScheduler {
 	return slurm.MainScheduler{
 		CycleMaxMicros: count(m.ScheduleCycleMax), CycleLastMicros: count(m.ScheduleCycleLast),
 		//since v0041
-		CycleSumMicros: count(m.ScheduleCycleSum), Depth: count(m.ScheduleCycleDepth),
+		CycleSumMicros: slurm.Num(count(m.ScheduleCycleSum)), Depth: slurm.Num(count(m.ScheduleCycleDepth)),
 		//end
 		CycleMeanMicros: count(m.ScheduleCycleMean), Cycles: count(m.ScheduleCycleTotal),
 		MeanDepth: count(m.ScheduleCycleMeanDepth), CyclesPerMinute: count(m.ScheduleCyclePerMinute),
@@ -297,7 +297,7 @@ func backfillV0045(m *api.StatsMsg) slurm.Backfill {
 		BackfilledHetJobs: count(m.BfBackfilledHetJobs), Cycles: count(m.BfCycleCounter),
 		CycleMeanMicros: count(m.BfCycleMean), CycleSumMicros: count(m.BfCycleSum), CycleLastMicros: count(m.BfCycleLast),
 		//since v0041
-		CycleMaxMicros: count(m.BfCycleMax), TableSizeSum: count(m.BfTableSizeSum),
+		CycleMaxMicros: slurm.Num(count(m.BfCycleMax)), TableSizeSum: slurm.Num(count(m.BfTableSizeSum)),
 		//end
 		LastDepth: count(m.BfLastDepth), LastDepthTry: count(m.BfLastDepthTry), DepthSum: count(m.BfDepthSum),
 		DepthTrySum: count(m.BfDepthTrySum), DepthMean: count(m.BfDepthMean), DepthTryMean: count(m.BfDepthMeanTry),

@@ -249,7 +249,7 @@ func mainSchedulerV0041(m *api.StatsMsg) slurm.MainScheduler {
 	x := or(m.ScheduleExit)
 	return slurm.MainScheduler{
 		CycleMaxMicros: count(m.ScheduleCycleMax), CycleLastMicros: count(m.ScheduleCycleLast),
-		CycleSumMicros: count(m.ScheduleCycleSum), Depth: count(m.ScheduleCycleDepth),
+		CycleSumMicros: slurm.Num(count(m.ScheduleCycleSum)), Depth: slurm.Num(count(m.ScheduleCycleDepth)),
 		CycleMeanMicros: count(m.ScheduleCycleMean), Cycles: count(m.ScheduleCycleTotal),
 		MeanDepth: count(m.ScheduleCycleMeanDepth), CyclesPerMinute: count(m.ScheduleCyclePerMinute),
 		QueueLength: count(m.ScheduleQueueLength),
@@ -264,7 +264,7 @@ func backfillV0041(m *api.StatsMsg) slurm.Backfill {
 		BackfilledJobs: count(m.BfBackfilledJobs), LastBackfilledJobs: count(m.BfLastBackfilledJobs),
 		BackfilledHetJobs: count(m.BfBackfilledHetJobs), Cycles: count(m.BfCycleCounter),
 		CycleMeanMicros: count(m.BfCycleMean), CycleSumMicros: count(m.BfCycleSum), CycleLastMicros: count(m.BfCycleLast),
-		CycleMaxMicros: count(m.BfCycleMax), TableSizeSum: count(m.BfTableSizeSum),
+		CycleMaxMicros: slurm.Num(count(m.BfCycleMax)), TableSizeSum: slurm.Num(count(m.BfTableSizeSum)),
 		LastDepth: count(m.BfLastDepth), LastDepthTry: count(m.BfLastDepthTry), DepthSum: count(m.BfDepthSum),
 		DepthTrySum: count(m.BfDepthTrySum), DepthMean: count(m.BfDepthMean), DepthTryMean: count(m.BfDepthMeanTry),
 		QueueLength: count(m.BfQueueLen), QueueLengthMean: count(m.BfQueueLenMean), QueueLengthSum: count(m.BfQueueLenSum),

@@ -1,0 +1,159 @@
+package exporter
+
+import (
+	"slices"
+
+	"github.com/slurmtide/slurmtide/slurmclient"
+	"github.com/slurmtide/slurmtide/slurmclient/slurm"
+)
+
+// vpensoCollector has the names behind Grafana dashboard 4323.
+func vpensoCollector() collector {
+	return collector{
+		name: "vpenso", set: Vpenso, off: true, help: "the names of the vpenso exporter, behind Grafana dashboard 4323",
+		needs: []slurmclient.Resource{
+			slurmclient.Nodes, slurmclient.Jobs, slurmclient.Partitions, slurmclient.Stats, slurmclient.Shares,
+		},
+		families: slices.Concat(
+			tallyFamilies("slurm_account_", []string{"account"}, vpensoJobs(), func(v *view) []labelled[*jobTally] {
+				return eachOf(limited(v.jobs.byAccount, v.limits.Accounts), oneLabel)
+			}),
+			tallyFamilies("slurm_user_", []string{"user"}, vpensoJobs(), func(v *view) []labelled[*jobTally] {
+				return eachOf(limited(v.jobs.byUser, v.limits.Users), oneLabel)
+			}),
+			tallyFamilies("slurm_", nil, vpensoCluster(), wholeCluster),
+			vpensoNodes(),
+			tallyFamilies("slurm_partition_", []string{"partition"}, vpensoPartition(), nodesPerPartition),
+			tallyFamilies("slurm_partition_", []string{"partition"}, []named[*jobTally]{
+				jobBase("jobs_pending", "Pending jobs", slurm.JobPending),
+			}, queuePerPartition),
+			vpensoQueue(), vpensoFairshare(), vpensoScheduler(),
+		),
+	}
+}
+
+func vpensoJobs() []named[*jobTally] {
+	return []named[*jobTally]{
+		jobBase("jobs_pending", "Pending jobs", slurm.JobPending),
+		jobBase("jobs_running", "Running jobs", slurm.JobRunning),
+		{"cpus_running", "CPUs that running jobs have", func(t *jobTally) float64 { return float64(t.running.cpus) }},
+		jobBase("jobs_suspended", "Suspended jobs", slurm.JobSuspended),
+	}
+}
+
+func vpensoCluster() []named[*nodeTally] {
+	return []named[*nodeTally]{
+		{"cpus_alloc", "CPUs that jobs have", func(t *nodeTally) float64 { return float64(t.cpus.allocated) }},
+		{"cpus_idle", "CPUs that jobs could get", func(t *nodeTally) float64 { return float64(t.cpus.idle) }},
+		{"cpus_other", "CPUs of nodes that are down or drained", func(t *nodeTally) float64 { return float64(t.cpus.other) }},
+		{"cpus_total", "CPUs", func(t *nodeTally) float64 { return float64(t.cpus.total()) }},
+		{"gpus_alloc", "GPUs that jobs have", func(t *nodeTally) float64 { return float64(t.allGPUs.allocated) }},
+		{"gpus_idle", "GPUs that jobs could get", func(t *nodeTally) float64 { return float64(t.allGPUs.idle) }},
+		{"gpus_total", "GPUs", func(t *nodeTally) float64 { return float64(t.allGPUs.total()) }},
+		{"gpus_utilization", "Part of the GPUs that jobs have, 0 to 1", func(t *nodeTally) float64 {
+			return ratio(t.allGPUs.allocated, t.allGPUs.total())
+		}},
+		nodeWord("nodes_alloc", "Nodes that are allocated", "allocated"),
+		nodeWord("nodes_comp", "Nodes that are completing", "completing"),
+		nodeWord("nodes_down", "Nodes that are down", "down"),
+		{"nodes_drain", "Nodes that are drained or draining", func(t *nodeTally) float64 { return float64(t.words["drained"] + t.words["draining"]) }},
+		nodeWord("nodes_err", "Nodes in error", "error"),
+		{"nodes_fail", "Nodes that fail", func(t *nodeTally) float64 { return float64(t.words["fail"] + t.words["failing"]) }},
+		nodeWord("nodes_idle", "Nodes that are idle", "idle"),
+		nodeWord("nodes_maint", "Nodes in maintenance", "maint"),
+		nodeWord("nodes_mix", "Nodes that are mixed", "mixed"),
+		nodeWord("nodes_resv", "Nodes that are reserved", "reserved"),
+	}
+}
+
+func ratio(part, whole uint64) float64 {
+	if whole == 0 {
+		return 0
+	}
+	return float64(part) / float64(whole)
+}
+
+func vpensoNodes() []family {
+	node := func(name, help string, of func(n *nodeFacts) uint64) family {
+		return eachWith(name, help, []string{"status"}, func(n *nodeFacts, out *samples) { out.n(of(n), n.Name, n.word) })
+	}
+	free := func(n *nodeFacts) uint64 { return uint64(n.EffectiveCPUs - min(n.EffectiveCPUs, n.AllocCPUs)) }
+	return []family{
+		node("slurm_node_cpu_alloc", "CPUs that jobs have.", func(n *nodeFacts) uint64 { return uint64(n.AllocCPUs) }),
+		node("slurm_node_cpu_idle", "CPUs that jobs could get.", func(n *nodeFacts) uint64 {
+			if !n.usable {
+				return 0
+			}
+			return free(n)
+		}),
+		node("slurm_node_cpu_other", "CPUs that jobs can not get, since the node is down or drained.", func(n *nodeFacts) uint64 {
+			if n.usable {
+				return 0
+			}
+			return free(n)
+		}),
+		node("slurm_node_cpu_total", "CPUs.", func(n *nodeFacts) uint64 { return uint64(n.EffectiveCPUs) }),
+		node("slurm_node_mem_alloc", "Memory that jobs have, in MB as Slurm counts.", func(n *nodeFacts) uint64 { return n.AllocMemoryMiB }),
+		node("slurm_node_mem_total", "Memory, in MB as Slurm counts.", func(n *nodeFacts) uint64 { return n.MemoryMiB }),
+	}
+}
+
+func vpensoPartition() []named[*nodeTally] {
+	return []named[*nodeTally]{
+		{"cpus_allocated", "CPUs that jobs have", func(t *nodeTally) float64 { return float64(t.cpus.allocated) }},
+		{"cpus_idle", "CPUs that jobs could get", func(t *nodeTally) float64 { return float64(t.cpus.idle) }},
+		{"cpus_other", "CPUs of nodes that are down or drained", func(t *nodeTally) float64 { return float64(t.cpus.other) }},
+		{"cpus_total", "CPUs", func(t *nodeTally) float64 { return float64(t.cpus.total()) }},
+	}
+}
+
+func vpensoQueue() []family {
+	out := tallyFamilies("slurm_queue_", nil, []named[*jobTally]{
+		jobBase("pending", "Pending jobs", slurm.JobPending),
+		jobBase("running", "Running jobs", slurm.JobRunning),
+		jobBase("suspended", "Suspended jobs", slurm.JobSuspended),
+		jobBase("cancelled", "Cancelled jobs", slurm.JobCancelled),
+		jobFlag("completing", "Completing jobs", slurm.JobCompleting),
+		jobBase("completed", "Completed jobs", slurm.JobCompleted),
+		jobFlag("configuring", "Configuring jobs", slurm.JobConfiguring),
+		jobBase("failed", "Failed jobs", slurm.JobFailed),
+		jobBase("timeout", "Jobs that ran out of time", slurm.JobTimeout),
+		jobBase("preempted", "Preempted jobs", slurm.JobPreempted),
+		jobBase("node_fail", "Jobs whose node failed", slurm.JobNodeFail),
+	}, wholeQueue)
+	return append(out, family{"slurm_queue_pending_dependency", gauge, "Pending jobs that wait for another job.", nil, func(v *view, out *samples) {
+		if v.jobs != nil {
+			out.n(v.jobs.byReason["Dependency"])
+		}
+	}})
+}
+
+func vpensoFairshare() []family {
+	return []family{{"slurm_account_fairshare", gauge, "Fair-share factor of the account.", []string{"account"}, func(v *view, out *samples) {
+		seen := map[string]bool{}
+		for _, s := range v.Shares.Value {
+			if !s.User && !seen[s.Name] {
+				out.float(s.Factor, s.Name)
+				seen[s.Name] = true
+			}
+		}
+	}}}
+}
+
+// vpensoScheduler keeps microseconds, as the dashboards expect.
+func vpensoScheduler() []family {
+	return statFamilies("slurm_scheduler_", []figure{
+		{"threads", "Threads of slurmctld that serve requests", func(s *slurm.Stats) float64 { return float64(s.ServerThreads) }},
+		{"queue_size", "Messages that wait for an agent", func(s *slurm.Stats) float64 { return float64(s.AgentQueue) }},
+		{"dbd_queue_size", "Messages that wait for slurmdbd", func(s *slurm.Stats) float64 { return float64(s.DBDAgentQueue) }},
+		{"last_cycle", "Time of the last cycle in microseconds", func(s *slurm.Stats) float64 { return float64(s.Main.CycleLastMicros) }},
+		{"mean_cycle", "Mean time of a cycle in microseconds", func(s *slurm.Stats) float64 { return float64(s.Main.CycleMeanMicros) }},
+		{"cycle_per_minute", "Cycles per minute", func(s *slurm.Stats) float64 { return float64(s.Main.CyclesPerMinute) }},
+		{"backfill_last_cycle", "Time of the last backfill cycle in microseconds", func(s *slurm.Stats) float64 { return float64(s.Backfill.CycleLastMicros) }},
+		{"backfill_mean_cycle", "Mean time of a backfill cycle in microseconds", func(s *slurm.Stats) float64 { return float64(s.Backfill.CycleMeanMicros) }},
+		{"backfill_depth_mean", "Mean number of jobs that backfill looked at", func(s *slurm.Stats) float64 { return float64(s.Backfill.DepthMean) }},
+		{"backfilled_jobs_since_start_total", "Jobs started by backfill since slurmctld started", func(s *slurm.Stats) float64 { return float64(s.Backfill.BackfilledJobs) }},
+		{"backfilled_jobs_since_cycle_total", "Jobs started by backfill since the last reset", func(s *slurm.Stats) float64 { return float64(s.Backfill.LastBackfilledJobs) }},
+		{"backfilled_heterogeneous_total", "Heterogeneous components started by backfill", func(s *slurm.Stats) float64 { return float64(s.Backfill.BackfilledHetJobs) }},
+	})
+}

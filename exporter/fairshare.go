@@ -1,0 +1,49 @@
+package exporter
+
+import (
+	"github.com/slurmtide/slurmtide/slurmclient"
+	"github.com/slurmtide/slurmtide/slurmclient/slurm"
+)
+
+func fairshareCollector() collector {
+	return collector{
+		name: "fairshare", set: Native, help: "accounts in the fair-share tree",
+		needs: []slurmclient.Resource{slurmclient.Shares},
+		families: shareFamilies("slurm_fairshare_account_", []string{"account", "parent"}, func(v *view) []row {
+			var out []row
+			for _, s := range v.Shares.Value {
+				if !s.User {
+					out = append(out, row{[]string{s.Name, s.Parent}, s})
+				}
+			}
+			if n := v.limits.Accounts; n > 0 && len(out) > n {
+				out = out[:n]
+			}
+			return out
+		}),
+	}
+}
+
+// row is a share with the values of its labels.
+type row struct {
+	labels []string
+	share  slurm.Share
+}
+
+func shareFamilies(prefix string, labels []string, rows func(*view) []row) []family {
+	share := func(name, help string, put func(s slurm.Share, out *samples, labels []string)) family {
+		return family{prefix + name, gauge, help, labels, func(v *view, out *samples) {
+			for _, r := range rows(v) {
+				put(r.share, out, r.labels)
+			}
+		}}
+	}
+	return []family{
+		share("shares", "Shares as assigned, of the siblings' sum.", func(s slurm.Share, out *samples, labels []string) { out.number(s.Shares, 1, labels...) }),
+		share("shares_ratio", "Normalised shares, 0 to 1 (NormShares of sshare).", func(s slurm.Share, out *samples, labels []string) { out.float(s.SharesNormalized, labels...) }),
+		share("usage_ratio", "Effective usage, 0 to 1 (EffectvUsage of sshare).", func(s slurm.Share, out *samples, labels []string) { out.float(s.EffectiveUsage, labels...) }),
+		share("usage_seconds", "Raw usage in billing seconds, which decays with time.", func(s slurm.Share, out *samples, labels []string) { out.n(s.Usage, labels...) }),
+		share("factor", "Fair-share factor, 0 to 1: what enters the priority of jobs.", func(s slurm.Share, out *samples, labels []string) { out.float(s.Factor, labels...) }),
+		share("level", "Shares over usage among siblings (LevelFS), +Inf without usage; below 1 is over-served.", func(s slurm.Share, out *samples, labels []string) { out.float(s.Level, labels...) }),
+	}
+}

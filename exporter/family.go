@@ -1,0 +1,184 @@
+package exporter
+
+import (
+	"math"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+	"unicode/utf8"
+
+	"github.com/slurmtide/slurmtide/slurmclient/slurm"
+)
+
+// kind is a metric type as expositions name it.
+type kind string
+
+const (
+	gauge   kind = "gauge"
+	counter kind = "counter"
+)
+
+// family is one metric: its samples share a name and label names.
+type family struct {
+	name   string
+	kind   kind
+	help   string
+	labels []string
+	values func(v *view, out *samples)
+}
+
+// samples collects the lines of one family.
+type samples struct {
+	buf []byte
+	// before[i] is the text before the value of label i; end is the text before
+	// the sample's value.
+	before []string
+	end    string
+	count  int
+}
+
+func newSamples(f family) *samples {
+	s := &samples{end: f.name + " "}
+	for i, l := range f.labels {
+		if i == 0 {
+			s.before = append(s.before, f.name+"{"+l+`="`)
+			continue
+		}
+		s.before = append(s.before, `",`+l+`="`)
+	}
+	if len(f.labels) > 0 {
+		s.end = `"} `
+	}
+	return s
+}
+
+// add appends one sample. There is a value for each label of the family.
+func (s *samples) add(value float64, labels ...string) {
+	for i, before := range s.before {
+		s.buf = append(s.buf, before...)
+		s.buf = appendLabel(s.buf, labels[i])
+	}
+	s.buf = append(s.buf, s.end...)
+	s.buf = appendValue(s.buf, value)
+	s.buf = append(s.buf, '\n')
+	s.count++
+}
+
+// n appends a count.
+func (s *samples) n(value uint64, labels ...string) { s.add(float64(value), labels...) }
+
+// flag appends 1 or 0.
+func (s *samples) flag(on bool, labels ...string) {
+	if on {
+		s.add(1, labels...)
+		return
+	}
+	s.add(0, labels...)
+}
+
+// number appends n times unit, +Inf when it is infinite, and nothing when it is
+// absent or unset.
+func (s *samples) number(n slurm.Number, unit float64, labels ...string) {
+	if v, ok := n.Value(); ok {
+		s.add(float64(v)*unit, labels...)
+	} else if n.IsInfinite() {
+		s.add(math.Inf(1), labels...)
+	}
+}
+
+// float appends f, +Inf when it is infinite, and nothing when there is none.
+func (s *samples) float(f slurm.Float, labels ...string) {
+	if v, ok := f.Value(); ok {
+		s.add(v, labels...)
+	} else if f.IsInfinite() {
+		s.add(math.Inf(1), labels...)
+	}
+}
+
+// time appends a Unix time, +Inf for never, and nothing when there is none.
+func (s *samples) time(t slurm.Time, labels ...string) {
+	switch {
+	case t == slurm.Never:
+		s.add(math.Inf(1), labels...)
+	case t.IsSet():
+		s.add(float64(t), labels...)
+	}
+}
+
+const (
+	mebibyte = 1 << 20
+	minute   = float64(time.Minute / time.Second)
+	micro    = 1e-6
+)
+
+func micros(n uint64) float64 { return float64(n) / 1e6 }
+
+// appendLabel escapes a label's value as the text format demands. Bytes that are
+// not UTF-8 are replaced, since one of them would spoil the whole scrape.
+func appendLabel(buf []byte, v string) []byte {
+	if !strings.ContainsAny(v, "\\\"\n") && (isASCII(v) || utf8.ValidString(v)) {
+		return append(buf, v...)
+	}
+	for _, r := range v {
+		switch r {
+		case '\\':
+			buf = append(buf, `\\`...)
+		case '"':
+			buf = append(buf, `\"`...)
+		case '\n':
+			buf = append(buf, `\n`...)
+		default:
+			buf = utf8.AppendRune(buf, r)
+		}
+	}
+	return buf
+}
+
+func isASCII(s string) bool {
+	for i := range len(s) {
+		if s[i] >= utf8.RuneSelf {
+			return false
+		}
+	}
+	return true
+}
+
+func appendValue(buf []byte, v float64) []byte {
+	switch {
+	case v == math.Trunc(v) && math.Abs(v) < 1e15:
+		return strconv.AppendInt(buf, int64(v), 10)
+	case math.IsInf(v, 1):
+		return append(buf, "+Inf"...)
+	case math.IsInf(v, -1):
+		return append(buf, "-Inf"...)
+	}
+	return strconv.AppendFloat(buf, v, 'g', -1, 64)
+}
+
+// heads returns the HELP and TYPE lines in the text format and in OpenMetrics,
+// which names counters without _total.
+func (f family) heads() (text, open string) {
+	head := func(name string) string {
+		help := strings.NewReplacer(`\`, `\\`, "\n", `\n`).Replace(f.help)
+		return "# HELP " + name + " " + help + "\n# TYPE " + name + " " + string(f.kind) + "\n"
+	}
+	name := f.name
+	if f.kind == counter {
+		name = strings.TrimSuffix(name, "_total")
+	}
+	return head(f.name), head(name)
+}
+
+// lower is Slurm's word in the spelling of our labels.
+func lower(s string) string { return strings.ToLower(s) }
+
+// sorted returns the keys of m in order, so that expositions do not jump about.
+func sorted[V any](m map[string]V) []string {
+	out := make([]string, 0, len(m))
+	for k := range m {
+		out = append(out, k)
+	}
+	slices.Sort(out)
+	return out
+}

@@ -1,0 +1,62 @@
+package exporter
+
+import (
+	"cmp"
+	"slices"
+)
+
+// Limits bound how many series labels with many values make. 0 is no limit.
+type Limits struct {
+	// Nodes is how many nodes have series of their own; the rest, by name, have none.
+	Nodes int
+	// Users and Accounts are how many have series of their own, those with the most
+	// jobs first; the rest is added up under Rest.
+	Users, Accounts int
+}
+
+// Rest is the value of the label user or account for all those beyond the limit.
+const Rest = "_rest"
+
+// limited returns the tallies to show: all, or the largest and the sum of the rest.
+func limited(all map[string]*jobTally, limit int) map[string]*jobTally {
+	if limit <= 0 || len(all) <= limit {
+		return all
+	}
+	names := sorted(all)
+	slices.SortStableFunc(names, func(a, b string) int { return cmp.Compare(all[b].total, all[a].total) })
+	out := make(map[string]*jobTally, limit+1)
+	for _, n := range names[:limit] {
+		out[n] = all[n]
+	}
+	rest := &jobTally{}
+	for _, n := range names[limit:] {
+		rest.merge(all[n])
+	}
+	out[Rest] = rest
+	return out
+}
+
+// merge adds o to t.
+func (t *jobTally) merge(o *jobTally) {
+	t.total += o.total
+	t.held += o.held
+	t.nodeLimit += o.nodeLimit
+	for i := range t.base {
+		t.base[i] += o.base[i]
+	}
+	for i := range t.flags {
+		t.flags[i] += o.flags[i]
+	}
+	t.pending.merge(o.pending)
+	t.running.merge(o.running)
+	t.suspended.merge(o.suspended)
+	t.most, t.mostFree = max(t.most, o.most), max(t.mostFree, o.mostFree)
+	t.least, t.leastFree = least(t.least, o.least), least(t.leastFree, o.leastFree)
+}
+
+func (a *amounts) merge(o amounts) {
+	a.cpus += o.cpus
+	a.gpus += o.gpus
+	a.memoryMiB += o.memoryMiB
+	a.nodes += o.nodes
+}

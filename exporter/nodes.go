@@ -1,0 +1,159 @@
+package exporter
+
+import (
+	"slices"
+	"strings"
+
+	"github.com/slurmtide/slurmtide/slurmclient"
+	"github.com/slurmtide/slurmtide/slurmclient/slurm"
+)
+
+func nodesCollector() collector {
+	return collector{
+		name: "nodes", set: Native, help: "nodes by state and their resources, as sums and one by one",
+		needs:    []slurmclient.Resource{slurmclient.Nodes},
+		families: slices.Concat(nodeSums(), nodeResources(), nodeDetails()),
+	}
+}
+
+// nodeSums are the families without a label node.
+func nodeSums() []family {
+	return []family{
+		{"slurm_nodes", gauge, "Nodes by state, in sinfo's words; a node is in exactly one.", []string{"state"},
+			sums(func(t *nodeTally, out *samples) { putWords(t, out) })},
+		{"slurm_nodes_flagged", gauge, "Nodes that have a flag beside their base state, such as drain or not_responding; a node may have several.",
+			[]string{"flag"}, sums(func(t *nodeTally, out *samples) {
+				for _, f := range nodeFlagNames() {
+					out.n(t.flags[f.bit], f.name)
+				}
+			})},
+		{"slurm_cpus", gauge, "CPUs that jobs may use, by what becomes of them: allocated, idle, or other (idle on a node that is down or drained).",
+			[]string{"state"}, sums(func(t *nodeTally, out *samples) { putSplit(out, t.cpus, 1) })},
+		{"slurm_memory_bytes", gauge, "Memory of the nodes by what becomes of it: allocated, idle, or other (idle on a node that is down or drained).",
+			[]string{"state"}, sums(func(t *nodeTally, out *samples) { putSplit(out, t.memoryMiB, mebibyte) })},
+		{"slurm_gpus", gauge, "GPUs of the nodes by type and by what becomes of them: allocated, idle, or other (idle on a node that is down or drained).",
+			[]string{"type", "state"}, sums(func(t *nodeTally, out *samples) {
+				for _, kind := range sorted(t.gpus) {
+					putSplit(out, *t.gpus[kind], 1, kind)
+				}
+			})},
+	}
+}
+
+func sums(put func(t *nodeTally, out *samples)) func(*view, *samples) {
+	return func(v *view, out *samples) {
+		if v.nodes != nil {
+			put(&v.nodes.all, out)
+		}
+	}
+}
+
+// putWords writes a sample for every state that there is.
+func putWords(t *nodeTally, out *samples, labels ...string) {
+	for _, w := range slurm.NodeWords() {
+		out.n(t.words[w], append(labels, w)...)
+	}
+}
+
+func putSplit(out *samples, s split, unit float64, labels ...string) {
+	out.add(float64(s.allocated)*unit, append(labels, "allocated")...)
+	out.add(float64(s.idle)*unit, append(labels, "idle")...)
+	out.add(float64(s.other)*unit, append(labels, "other")...)
+}
+
+type bitName struct {
+	bit  int
+	name string
+}
+
+// nodeFlagNames lists the flags of nodes in our spelling.
+func nodeFlagNames() []bitName {
+	var out []bitName
+	for i, n := range slurm.NodeFlagNames() {
+		out = append(out, bitName{i, lower(n)})
+	}
+	return out
+}
+
+// each is a family with one sample for each node.
+func each(name, help string, put func(n *nodeFacts, out *samples)) family {
+	return eachWith(name, help, nil, put)
+}
+
+func eachWith(name, help string, labels []string, put func(n *nodeFacts, out *samples)) family {
+	return family{name, gauge, help, append([]string{"node"}, labels...), func(v *view, out *samples) {
+		for _, n := range v.shownNodes() {
+			put(n, out)
+		}
+	}}
+}
+
+// shownNodes are the nodes that have series of their own.
+func (v *view) shownNodes() []*nodeFacts {
+	if v.nodes == nil {
+		return nil
+	}
+	if limit := v.limits.Nodes; limit > 0 && limit < len(v.nodes.nodes) {
+		return v.nodes.nodes[:limit]
+	}
+	return v.nodes.nodes
+}
+
+func nodeResources() []family {
+	return []family{
+		each("slurm_node_cpus", "CPUs of the node.", func(n *nodeFacts, out *samples) { out.n(uint64(n.CPUs), n.Name) }),
+		each("slurm_node_cpus_effective", "CPUs of the node that jobs may use.", func(n *nodeFacts, out *samples) { out.n(uint64(n.EffectiveCPUs), n.Name) }),
+		each("slurm_node_cpus_allocated", "CPUs of the node that jobs have.", func(n *nodeFacts, out *samples) { out.n(uint64(n.AllocCPUs), n.Name) }),
+		each("slurm_node_cpus_idle", "CPUs of the node that jobs do not have, whether they could get them or not.", func(n *nodeFacts, out *samples) { out.n(uint64(n.IdleCPUs), n.Name) }),
+		each("slurm_node_load1", "Load average of one minute as slurmd reported it.", func(n *nodeFacts, out *samples) { out.float(n.Load, n.Name) }),
+		each("slurm_node_memory_bytes", "Memory of the node.", func(n *nodeFacts, out *samples) { out.add(float64(n.MemoryMiB)*mebibyte, n.Name) }),
+		each("slurm_node_memory_allocated_bytes", "Memory of the node that jobs have.", func(n *nodeFacts, out *samples) { out.add(float64(n.AllocMemoryMiB)*mebibyte, n.Name) }),
+		each("slurm_node_memory_free_bytes", "Memory that the node's operating system calls free.", func(n *nodeFacts, out *samples) { out.number(n.FreeMemoryMiB, mebibyte, n.Name) }),
+		eachWith("slurm_node_gpus", "GPUs of the node by type.", []string{"type"}, func(n *nodeFacts, out *samples) {
+			for _, g := range n.gpus {
+				out.n(g.total, n.Name, g.kind)
+			}
+		}),
+		eachWith("slurm_node_gpus_allocated", "GPUs of the node that jobs have, by type.", []string{"type"}, func(n *nodeFacts, out *samples) {
+			for _, g := range n.gpus {
+				out.n(g.used, n.Name, g.kind)
+			}
+		}),
+		each("slurm_node_weight", "Scheduling weight of the node: nodes of less weight are taken first.", func(n *nodeFacts, out *samples) { out.n(uint64(n.Weight), n.Name) }),
+	}
+}
+
+func nodeDetails() []family {
+	return []family{
+		eachWith("slurm_node_state", "1 for the state that the node is in, in sinfo's words, with its flags joined by +.", []string{"state", "flags"},
+			func(n *nodeFacts, out *samples) { out.add(1, n.Name, n.word, nodeFlagsText(n.State)) }),
+		eachWith("slurm_node_info", "1, with what does not change often.",
+			[]string{"address", "version", "architecture", "features", "instance_type", "partitions"}, func(n *nodeFacts, out *samples) {
+				out.add(1, n.Name, n.Address, n.Version, n.Architecture, strings.Join(n.Features, ","), n.InstanceType, strings.Join(n.Partitions, ","))
+			}),
+		eachWith("slurm_node_reason_info", "1 for a node that is drained or down with a reason.", []string{"reason", "user"}, func(n *nodeFacts, out *samples) {
+			if n.Reason != "" {
+				out.add(1, n.Name, shorten(n.Reason), n.ReasonBy)
+			}
+		}),
+		each("slurm_node_reason_time_seconds", "When the reason was set, in Unix time.", func(n *nodeFacts, out *samples) {
+			if n.Reason != "" {
+				out.time(n.ReasonAt, n.Name)
+			}
+		}),
+		each("slurm_node_boot_time_seconds", "When the node was booted, in Unix time.", func(n *nodeFacts, out *samples) { out.time(n.BootTime, n.Name) }),
+		each("slurm_node_last_busy_time_seconds", "When the node last had work, in Unix time.", func(n *nodeFacts, out *samples) { out.time(n.LastBusy, n.Name) }),
+	}
+}
+
+func nodeFlagsText(s slurm.NodeState) string { return lower(strings.Join(s.Names()[1:], "+")) }
+
+// mostText bounds texts that users write.
+const mostText = 128
+
+func shorten(text string) string {
+	if len(text) <= mostText {
+		return text
+	}
+	return strings.ToValidUTF8(text[:mostText], "") + "…"
+}

@@ -1,0 +1,133 @@
+package exporter
+
+import (
+	"bytes"
+	"compress/flate"
+	"encoding/binary"
+	"hash/crc32"
+	"io"
+)
+
+// format is an exposition format.
+type format int
+
+const (
+	textFormat format = iota
+	openFormat
+	formats
+)
+
+// piece is a part of an exposition. The head differs between the formats; the
+// body does not, so it is kept once as text and once compressed, as a run of
+// deflate blocks that refers to nothing before it. Pieces are not changed once made.
+type piece struct {
+	head [formats][]byte
+	body []byte
+	// packed is body as deflate blocks, ending on a byte boundary.
+	packed []byte
+}
+
+// packer compresses bodies. It is for one goroutine.
+type packer struct {
+	buf bytes.Buffer
+	w   *flate.Writer
+}
+
+func newPacker() *packer {
+	p := &packer{}
+	w, err := flate.NewWriter(&p.buf, flate.BestSpeed)
+	if err != nil {
+		panic(err) // BestSpeed is a level that flate knows
+	}
+	p.w = w
+	return p
+}
+
+func (p *packer) pack(body []byte) []byte {
+	if len(body) == 0 {
+		return nil
+	}
+	p.buf.Reset()
+	p.w.Reset(&p.buf)
+	// Writing to a bytes.Buffer does not fail.
+	_, _ = p.w.Write(body)
+	_ = p.w.Flush()
+	return bytes.Clone(p.buf.Bytes())
+}
+
+// A gzip member (RFC 1952) around deflate blocks (RFC 1951).
+var (
+	gzipHead = []byte{0x1f, 0x8b, 8, 0, 0, 0, 0, 0, 0, 255}
+	lastByte = []byte{1, 0, 0, 0xff, 0xff} // an empty stored block that is the last
+)
+
+// mostStored is how much a stored block can hold.
+const mostStored = 1<<16 - 1
+
+// writePlain writes the pieces one after the other.
+func writePlain(w io.Writer, f format, pieces []piece) error {
+	for _, p := range pieces {
+		if _, err := w.Write(p.head[f]); err != nil {
+			return err
+		}
+		if _, err := w.Write(p.body); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// writeGzip writes the pieces as one gzip member without compressing anything.
+func writeGzip(w io.Writer, f format, pieces []piece) error {
+	if _, err := w.Write(gzipHead); err != nil {
+		return err
+	}
+	sum, size := uint32(0), uint32(0)
+	for _, p := range pieces {
+		sum = crc32.Update(crc32.Update(sum, crc32.IEEETable, p.head[f]), crc32.IEEETable, p.body)
+		size += uint32(len(p.head[f]) + len(p.body))
+		if err := writeStored(w, p.head[f]); err != nil {
+			return err
+		}
+		if _, err := w.Write(p.packed); err != nil {
+			return err
+		}
+	}
+	if _, err := w.Write(lastByte); err != nil {
+		return err
+	}
+	tail := binary.LittleEndian.AppendUint32(nil, sum)
+	_, err := w.Write(binary.LittleEndian.AppendUint32(tail, size))
+	return err
+}
+
+// writeStored writes data as stored blocks, none of them the last.
+func writeStored(w io.Writer, data []byte) error {
+	for len(data) > 0 {
+		n := min(len(data), mostStored)
+		head := []byte{0, byte(n), byte(n >> 8), ^byte(n), ^byte(n >> 8)}
+		if _, err := w.Write(append(head, data[:n]...)); err != nil {
+			return err
+		}
+		data = data[n:]
+	}
+	return nil
+}
+
+// sizePlain and sizeGzip are what the two would write.
+func sizePlain(f format, pieces []piece) int {
+	n := 0
+	for _, p := range pieces {
+		n += len(p.head[f]) + len(p.body)
+	}
+	return n
+}
+
+func sizeGzip(f format, pieces []piece) int {
+	n := len(gzipHead) + len(lastByte) + 8
+	for _, p := range pieces {
+		blocks := (len(p.head[f]) + mostStored - 1) / mostStored
+		n += len(p.head[f]) + 5*blocks + len(p.packed)
+	}
+	return n
+}

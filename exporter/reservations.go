@@ -1,0 +1,55 @@
+package exporter
+
+import (
+	"github.com/slurmtide/slurmtide/slurmclient"
+	"github.com/slurmtide/slurmtide/slurmclient/slurm"
+)
+
+func reservationsCollector() collector {
+	return collector{
+		name: "reservations", set: Native, help: "advance reservations",
+		needs: []slurmclient.Resource{slurmclient.Reservations},
+		families: []family{
+			{"slurm_reservation_info", gauge, "1, with who may use the reservation and where.", []string{"reservation", "partition", "users", "accounts"},
+				reservations(func(r *slurm.Reservation, out *samples) {
+					out.add(1, r.Name, r.Partition, shorten(r.Users), shorten(r.Accounts))
+				})},
+			reservation("slurm_reservation_start_time_seconds", "When the reservation starts, in Unix time.", func(r *slurm.Reservation, out *samples) { out.time(r.StartTime, r.Name) }),
+			reservation("slurm_reservation_end_time_seconds", "When the reservation ends, in Unix time.", func(r *slurm.Reservation, out *samples) { out.time(r.EndTime, r.Name) }),
+			reservation("slurm_reservation_nodes", "Nodes in the reservation.", func(r *slurm.Reservation, out *samples) { out.n(uint64(r.NodeCount), r.Name) }),
+			reservation("slurm_reservation_cores", "Cores in the reservation.", func(r *slurm.Reservation, out *samples) { out.n(uint64(r.CoreCount), r.Name) }),
+		},
+	}
+}
+
+func reservation(name, help string, put func(r *slurm.Reservation, out *samples)) family {
+	return family{name, gauge, help, []string{"reservation"}, reservations(put)}
+}
+
+func reservations(put func(r *slurm.Reservation, out *samples)) func(*view, *samples) {
+	return func(v *view, out *samples) {
+		for _, r := range v.Reservations.Value {
+			put(r, out)
+		}
+	}
+}
+
+func licensesCollector() collector {
+	license := func(name, help string, of func(l slurm.License) uint64) family {
+		return family{name, gauge, help, []string{"license"}, func(v *view, out *samples) {
+			for _, l := range v.Licenses.Value {
+				out.n(of(l), l.Name)
+			}
+		}}
+	}
+	return collector{
+		name: "licenses", set: Native, help: "licences",
+		needs: []slurmclient.Resource{slurmclient.Licenses},
+		families: []family{
+			license("slurm_license_capacity", "Licences that there are.", func(l slurm.License) uint64 { return l.Total }),
+			license("slurm_license_used", "Licences that jobs hold.", func(l slurm.License) uint64 { return l.Used }),
+			license("slurm_license_free", "Licences that jobs could get.", func(l slurm.License) uint64 { return l.Free }),
+			license("slurm_license_reserved", "Licences that reservations hold.", func(l slurm.License) uint64 { return l.Reserved }),
+		},
+	}
+}

@@ -1,0 +1,179 @@
+package exporter
+
+import (
+	"math/bits"
+
+	"github.com/slurmtide/slurmtide/slurmclient/demand"
+	"github.com/slurmtide/slurmtide/slurmclient/slurm"
+)
+
+// amounts are the resources of some jobs.
+type amounts struct{ cpus, gpus, memoryMiB, nodes uint64 }
+
+func (a *amounts) add(t slurm.TRES, times uint64) {
+	a.cpus += t.CPUs * times
+	a.gpus += t.GPUs() * times
+	a.memoryMiB += t.MemoryMiB * times
+	a.nodes += t.Nodes * times
+}
+
+// jobTally counts jobs as "squeue --array" shows them: an array task is a job
+// whether it has a record of its own or not, a heterogeneous component is one too.
+type jobTally struct {
+	total uint64
+	base  [16]uint64 // by slurm.JobBase
+	flags [20]uint64 // by the bit of slurm.JobFlags
+	held  uint64
+	// pending is what pending jobs ask for, running and suspended what those hold.
+	pending, running, suspended amounts
+	// sizes are of pending jobs: the nodes asked for.
+	most, least         uint64
+	mostFree, leastFree uint64 // without held ones
+	nodeLimit           uint64 // waiting for PartitionNodeLimit
+}
+
+func (t *jobTally) add(j *slurm.Job, c counted) {
+	t.total += c.tasks
+	t.base[j.State.Base] += c.tasks
+	for set := uint32(j.State.Flags); set != 0; set &= set - 1 {
+		t.flags[bits.TrailingZeros32(set)] += c.tasks
+	}
+	switch j.State.Base {
+	case slurm.JobPending:
+		t.pending.add(c.wanted, c.tasks)
+		t.addPending(j, c)
+	case slurm.JobRunning:
+		t.running.add(c.held, 1)
+	case slurm.JobSuspended:
+		t.suspended.add(c.held, 1)
+	}
+}
+
+func (t *jobTally) addPending(j *slurm.Job, c counted) {
+	nodes := j.NodeCount.Or(0)
+	t.most = max(t.most, nodes)
+	t.least = least(t.least, nodes)
+	if c.isHeld {
+		t.held += c.tasks
+	} else {
+		t.mostFree = max(t.mostFree, nodes)
+		t.leastFree = least(t.leastFree, nodes)
+	}
+	if j.Reason == "PartitionNodeLimit" {
+		t.nodeLimit += c.tasks
+	}
+}
+
+func least(a, b uint64) uint64 {
+	if a == 0 {
+		return b
+	}
+	return min(a, b)
+}
+
+// of returns how many jobs are in a state.
+func (t *jobTally) of(b slurm.JobBase) uint64 { return t.base[b] }
+
+// with returns how many jobs have a flag.
+func (t *jobTally) with(f slurm.JobFlags) uint64 { return t.flags[bits.TrailingZeros32(uint32(f))] }
+
+func (t *jobTally) finished() uint64 {
+	var n uint64
+	for _, b := range slurm.JobBases() {
+		if b.Finished() {
+			n += t.base[b]
+		}
+	}
+	return n
+}
+
+// counted is what a job's record says, read once for all tallies.
+type counted struct {
+	tasks        uint64
+	isHeld       bool
+	wanted, held slurm.TRES
+}
+
+// jobTotals are the sums over all jobs.
+type jobTotals struct {
+	all     jobTally
+	records int
+	// A job that may run in several partitions is in byPartition for each.
+	byPartition, byUser, byAccount, byQOS map[string]*jobTally
+	userID                                map[string]uint32
+	byReason                              map[string]uint64 // pending ones
+	// inexact is true when the list of an array's tasks was cut.
+	inexact bool
+
+	tres         map[string]slurm.TRES
+	partitionsOf map[string][]string
+}
+
+func totalJobs(jobs []*slurm.Job) *jobTotals {
+	t := &jobTotals{
+		byPartition: map[string]*jobTally{}, byUser: map[string]*jobTally{},
+		byAccount: map[string]*jobTally{}, byQOS: map[string]*jobTally{},
+		userID: map[string]uint32{}, byReason: map[string]uint64{},
+		tres: map[string]slurm.TRES{}, partitionsOf: map[string][]string{},
+	}
+	for _, j := range jobs {
+		t.add(j)
+	}
+	t.tres, t.partitionsOf = nil, nil
+	return t
+}
+
+func (t *jobTotals) add(j *slurm.Job) {
+	c := counted{tasks: 1, wanted: t.parse(j.TRESRequested), held: t.parse(j.TRESAllocated)}
+	if j.State.Base == slurm.JobPending {
+		n, exact := demand.PendingTasks(j)
+		c.tasks = n
+		t.inexact = t.inexact || !exact
+		c.isHeld = demand.Held(j)
+		t.byReason[reasonText(j.Reason)] += n
+	}
+	t.records++
+	t.all.add(j, c)
+	for _, p := range t.partitions(j.Partition) {
+		at(t.byPartition, p).add(j, c)
+	}
+	at(t.byUser, j.UserName).add(j, c)
+	t.userID[j.UserName] = j.UserID
+	at(t.byAccount, j.Account).add(j, c)
+	at(t.byQOS, j.QOS).add(j, c)
+}
+
+func reasonText(r string) string {
+	if r == "" {
+		return "None"
+	}
+	return r
+}
+
+// parse reads TRES text; a part that cannot be read is left out.
+func (t *jobTotals) parse(text string) slurm.TRES {
+	tres, ok := t.tres[text]
+	if !ok {
+		tres, _ = slurm.ParseTRES(text)
+		t.tres[text] = tres
+	}
+	return tres
+}
+
+func (t *jobTotals) partitions(text string) []string {
+	list, ok := t.partitionsOf[text]
+	if !ok {
+		list = (&slurm.Job{Partition: text}).Partitions()
+		t.partitionsOf[text] = list
+	}
+	return list
+}
+
+func at[T any](m map[string]*T, key string) *T {
+	t := m[key]
+	if t == nil {
+		t = new(T)
+		m[key] = t
+	}
+	return t
+}
