@@ -34,7 +34,9 @@ type collector struct {
 	// needs are the resources that the families read.
 	needs []slurmclient.Resource
 	// clocked: the values also change as time passes.
-	clocked  bool
+	clocked bool
+	// observes: what is observed between snapshots belongs to it.
+	observes bool
 	families []family
 }
 

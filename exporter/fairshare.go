@@ -40,7 +40,12 @@ func shareFamilies(prefix string, labels []string, rows func(*view) []row) []fam
 	}
 	return []family{
 		share("shares", "Shares as assigned, of the siblings' sum.", func(s slurm.Share, out *samples, labels []string) { out.number(s.Shares, 1, labels...) }),
-		share("shares_ratio", "Normalised shares, 0 to 1 (NormShares of sshare).", func(s slurm.Share, out *samples, labels []string) { out.float(s.SharesNormalized, labels...) }),
+		share("shares_ratio", "Normalised shares, 0 to 1 (NormShares of sshare).", func(s slurm.Share, out *samples, labels []string) {
+			// Without shares, as the root account has none, the ratio is that of Slurm's mark for "unset".
+			if !s.Shares.IsUnset() && !s.Shares.IsAbsent() {
+				out.float(s.SharesNormalized, labels...)
+			}
+		}),
 		share("usage_ratio", "Effective usage, 0 to 1 (EffectvUsage of sshare).", func(s slurm.Share, out *samples, labels []string) { out.float(s.EffectiveUsage, labels...) }),
 		share("usage_seconds", "Raw usage in billing seconds, which decays with time.", func(s slurm.Share, out *samples, labels []string) { out.n(s.Usage, labels...) }),
 		share("factor", "Fair-share factor, 0 to 1: what enters the priority of jobs.", func(s slurm.Share, out *samples, labels []string) { out.float(s.Factor, labels...) }),

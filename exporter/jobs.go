@@ -8,7 +8,7 @@ import (
 func jobsCollector() collector {
 	return collector{
 		name: "jobs", set: Native, help: "jobs by state, what they hold and ask for, waiting times and how jobs end",
-		needs: []slurmclient.Resource{slurmclient.Jobs},
+		needs: []slurmclient.Resource{slurmclient.Jobs}, observes: true,
 		families: []family{
 			{"slurm_jobs", gauge, "Jobs by state: every array task and every heterogeneous component counts.", []string{"state"},
 				allJobs(func(t *jobTally, out *samples) { putJobStates(out, t) })},

@@ -1,0 +1,134 @@
+package exporter
+
+import (
+	"bytes"
+
+	"github.com/prometheus/client_golang/prometheus"
+	dto "github.com/prometheus/client_model/go"
+	"github.com/prometheus/common/expfmt"
+	"github.com/prometheus/common/model"
+
+	"github.com/slurmtide/slurmtide/slurmclient"
+	"github.com/slurmtide/slurmtide/slurmclient/slurm"
+)
+
+// observed is what can only be told by comparing snapshots: how long jobs waited
+// and how they ended. It counts from the first reading of the jobs on.
+type observed struct {
+	registry *prometheus.Registry
+	eligible *prometheus.HistogramVec
+	start    *prometheus.HistogramVec
+	ended    *prometheus.CounterVec
+
+	old   *slurmclient.Snapshot
+	names map[string]bool // partitions that have their series
+}
+
+// waitBuckets go from what nobody notices to a week, in seconds.
+var waitBuckets = []float64{1, 5, 15, 60, 300, 900, 1800, 3600, 2 * 3600, 4 * 3600, 8 * 3600, 24 * 3600, 3 * 24 * 3600, 7 * 24 * 3600}
+
+func newObserved() *observed {
+	o := &observed{
+		registry: prometheus.NewRegistry(),
+		eligible: prometheus.NewHistogramVec(prometheus.HistogramOpts{
+			Name: "slurm_job_eligible_wait_seconds", Buckets: waitBuckets,
+			Help: "Time from the submission of a job until it could run, of jobs that started since the exporter did.",
+		}, []string{"partition"}),
+		start: prometheus.NewHistogramVec(prometheus.HistogramOpts{
+			Name: "slurm_job_start_wait_seconds", Buckets: waitBuckets,
+			Help: "Time from when a job could run until it started, of jobs that started since the exporter did.",
+		}, []string{"partition"}),
+		ended: prometheus.NewCounterVec(prometheus.CounterOpts{
+			Name: "slurm_jobs_ended_total",
+			Help: "Jobs that ended since the exporter started, by partition and state.",
+		}, []string{"partition", "state"}),
+		names: map[string]bool{},
+	}
+	o.registry.MustRegister(o.eligible, o.start, o.ended)
+	return o
+}
+
+// see compares a snapshot with the one before. Jobs of the first one are history.
+func (o *observed) see(s *slurmclient.Snapshot) {
+	for _, p := range s.Partitions.Value {
+		o.partition(p.Name)
+	}
+	if o.old == nil || !o.old.Jobs.Known {
+		o.old = s
+		return
+	}
+	if !differs(o.old, s, slurmclient.Jobs) {
+		return
+	}
+	for _, c := range slurmclient.JobChanges(o.old, s) {
+		o.change(c)
+	}
+	o.old = s
+}
+
+// partition makes all series of a partition, so that they begin with 0.
+func (o *observed) partition(name string) {
+	if o.names[name] {
+		return
+	}
+	o.names[name] = true
+	o.eligible.WithLabelValues(name)
+	o.start.WithLabelValues(name)
+	for _, b := range slurm.JobBases() {
+		if b.Finished() {
+			o.ended.WithLabelValues(name, lower(b.String()))
+		}
+	}
+}
+
+func (o *observed) change(c slurmclient.Change[slurm.Job]) {
+	j := c.New
+	if j == nil {
+		return
+	}
+	if startedNow(c.Old, j) {
+		o.partition(j.Partition)
+		o.eligible.WithLabelValues(j.Partition).Observe(max(0, j.EligibleTime.Sub(j.SubmitTime).Seconds()))
+		o.start.WithLabelValues(j.Partition).Observe(max(0, j.StartTime.Sub(j.EligibleTime).Seconds()))
+	}
+	if j.State.Base.Finished() && (c.Old == nil || !c.Old.State.Base.Finished()) {
+		o.partition(j.Partition)
+		o.ended.WithLabelValues(j.Partition, lower(j.State.Base.String())).Inc()
+	}
+}
+
+// startedNow reports that a job has started since it was last seen. One that was
+// submitted, ran and ended in between counts; one cancelled before it started
+// does not, and neither does one whose times are not all known.
+func startedNow(old, j *slurm.Job) bool {
+	if j.State.Base == slurm.JobPending || j.State.Base == slurm.JobUnknown || j.Nodes == "" {
+		return false
+	}
+	if !j.StartTime.IsSet() || !j.EligibleTime.IsSet() || !j.SubmitTime.IsSet() || j.EligibleTime > j.StartTime {
+		return false
+	}
+	return old == nil || old.State.Base == slurm.JobPending
+}
+
+// pieces renders what was observed.
+func (o *observed) pieces(p *packer) []namedPiece {
+	families, err := o.registry.Gather()
+	if err != nil {
+		return nil // registered families of one registry do not contradict
+	}
+	var out []namedPiece
+	for _, f := range families {
+		text, open := encode(f, expfmt.NewFormat(expfmt.TypeTextPlain)), encode(f, expfmt.NewFormat(expfmt.TypeOpenMetrics))
+		// The formats differ in more than the head here, so it is all head.
+		out = append(out, namedPiece{f.GetName(), piece{head: [formats][]byte{text, open}}})
+	}
+	return out
+}
+
+// encode renders a family with underscores for what legacy names may not hold.
+func encode(f *dto.MetricFamily, as expfmt.Format) []byte {
+	var buf bytes.Buffer
+	e := expfmt.NewEncoder(&buf, as.WithEscapingScheme(model.UnderscoreEscaping))
+	_ = e.Encode(f) // a bytes.Buffer takes everything
+	return buf.Bytes()
+}

@@ -1,0 +1,79 @@
+package exporter
+
+import (
+	"strconv"
+	"time"
+
+	"github.com/prometheus/client_golang/prometheus"
+
+	"github.com/slurmtide/slurmtide/slurmclient"
+)
+
+// Requests keeps metrics of the requests and polls of a slurmclient. It is a
+// slurmclient.Observer and a prometheus.Collector; give it to both.
+type Requests struct {
+	took   *prometheus.HistogramVec
+	failed *prometheus.CounterVec
+	bytes  *prometheus.CounterVec
+	polls  *prometheus.CounterVec
+	poll   *prometheus.GaugeVec
+}
+
+// NewRequests returns a Requests that has seen nothing.
+func NewRequests() *Requests {
+	counter := func(name, help string, labels ...string) *prometheus.CounterVec {
+		return prometheus.NewCounterVec(prometheus.CounterOpts{Name: "slurm_exporter_" + name, Help: help}, labels)
+	}
+	r := &Requests{
+		took: prometheus.NewHistogramVec(prometheus.HistogramOpts{
+			Name: "slurm_exporter_request_duration_seconds", Help: "Time of requests to slurmrestd until the answer was read.",
+			Buckets: []float64{.005, .02, .1, .5, 2, 10, 60},
+		}, []string{"operation"}),
+		failed: counter("requests_total", "Requests to slurmrestd by HTTP status; 0 is no answer.", "operation", "status"),
+		bytes:  counter("response_bytes_total", "Bytes of answers read from slurmrestd.", "operation"),
+		polls:  counter("polls_total", "Polls of a resource by how they ended.", "resource", "result"),
+		poll: prometheus.NewGaugeVec(prometheus.GaugeOpts{
+			Name: "slurm_exporter_poll_duration_seconds", Help: "Time that the last poll of a resource took.",
+		}, []string{"resource"}),
+	}
+	for _, res := range slurmclient.Resources() {
+		r.polls.WithLabelValues(string(res), "success")
+		r.polls.WithLabelValues(string(res), "error")
+	}
+	return r
+}
+
+// Request implements slurmclient.Observer.
+func (r *Requests) Request(op string, status int, took time.Duration, bytes int64) {
+	r.took.WithLabelValues(op).Observe(took.Seconds())
+	r.failed.WithLabelValues(op, strconv.Itoa(status)).Inc()
+	r.bytes.WithLabelValues(op).Add(float64(max(0, bytes)))
+}
+
+// Polled implements slurmclient.Observer.
+func (r *Requests) Polled(res slurmclient.Resource, took time.Duration, err error) {
+	result := "success"
+	if err != nil {
+		result = "error"
+	}
+	r.polls.WithLabelValues(string(res), result).Inc()
+	r.poll.WithLabelValues(string(res)).Set(took.Seconds())
+}
+
+func (r *Requests) collectors() []prometheus.Collector {
+	return []prometheus.Collector{r.took, r.failed, r.bytes, r.polls, r.poll}
+}
+
+// Describe implements prometheus.Collector.
+func (r *Requests) Describe(out chan<- *prometheus.Desc) {
+	for _, c := range r.collectors() {
+		c.Describe(out)
+	}
+}
+
+// Collect implements prometheus.Collector.
+func (r *Requests) Collect(out chan<- prometheus.Metric) {
+	for _, c := range r.collectors() {
+		c.Collect(out)
+	}
+}

@@ -1,0 +1,175 @@
+package exporter
+
+import (
+	"time"
+
+	"github.com/prometheus/client_golang/prometheus"
+
+	"github.com/slurmtide/slurmtide/slurmclient"
+)
+
+// core are the resources without which the exporter is not up.
+func core() []slurmclient.Resource {
+	return []slurmclient.Resource{
+		slurmclient.Pings, slurmclient.Nodes, slurmclient.Jobs, slurmclient.Partitions, slurmclient.Stats,
+	}
+}
+
+// up reports whether Slurm answers: a slurmctld responds, and the last poll of
+// every core resource succeeded.
+func up(s *slurmclient.Snapshot) bool {
+	for _, r := range core() {
+		if p := pollOf(s, r); p.Enabled && (!p.Known || p.Err != nil) {
+			return false
+		}
+	}
+	for _, p := range s.Pings.Value {
+		if p.Responding {
+			return true
+		}
+	}
+	return !s.Pings.Enabled
+}
+
+// self tells how the exporter fares. Its values are those of the moment.
+type self struct {
+	exporter *Exporter
+
+	up, info, known, age, period, failures *metric
+	success, duration, series, expiry      *metric
+}
+
+// metric is a gauge that self gives.
+type metric struct {
+	name, help string
+	labels     []string
+	desc       *prometheus.Desc
+}
+
+func newMetric(name, help string, labels ...string) *metric {
+	return &metric{name, help, labels, prometheus.NewDesc(name, help, labels, nil)}
+}
+
+func newSelf(e *Exporter) *self {
+	return &self{
+		exporter: e,
+		up:       newMetric("slurm_up", "1 when a slurmctld answers and the last poll of nodes, jobs, partitions and statistics succeeded."),
+		info:     newMetric("slurm_cluster_info", "1, with the cluster's name, the release of its slurmrestd and the API version in use.", "cluster", "release", "api_version"),
+		known:    newMetric("slurm_exporter_resource_up", "1 when the last poll of the resource succeeded, 0 when it failed or there was none yet.", "resource"),
+		age:      newMetric("slurm_exporter_snapshot_age_seconds", "Time since the poll that last confirmed the resource began; no sample before the first.", "resource"),
+		period:   newMetric("slurm_exporter_poll_period_seconds", "Pause that is kept now between polls of the resource.", "resource"),
+		failures: newMetric("slurm_exporter_poll_consecutive_failures", "Polls of the resource that failed in a row.", "resource"),
+		success:  newMetric("slurm_exporter_collector_success", "1 when the last poll of every resource that the collector needs succeeded.", "collector"),
+		duration: newMetric("slurm_exporter_collector_duration_seconds", "Time that the collector's exposition took to render.", "collector"),
+		series:   newMetric("slurm_exporter_collector_series", "Series that the collector's families have.", "collector"),
+		expiry:   newMetric("slurm_exporter_token_expiry_time_seconds", "When the token in use expires, in Unix time; no sample when that is not known."),
+	}
+}
+
+func (s *self) table() []*metric {
+	return []*metric{s.up, s.info, s.known, s.age, s.period, s.failures, s.success, s.duration, s.series, s.expiry}
+}
+
+// Describe implements prometheus.Collector.
+func (s *self) Describe(out chan<- *prometheus.Desc) {
+	for _, m := range s.table() {
+		out <- m.desc
+	}
+}
+
+// Collect implements prometheus.Collector.
+func (s *self) Collect(out chan<- prometheus.Metric) {
+	put := func(m *metric, value float64, labels ...string) {
+		out <- prometheus.MustNewConstMetric(m.desc, prometheus.GaugeValue, value, labels...)
+	}
+	now := s.exporter.source.Snapshot()
+	put(s.up, oneIf(up(now)))
+	if now.Version != "" {
+		put(s.info, 1, now.Server.Cluster, now.Server.Release, now.Version)
+	}
+	s.polls(now, put)
+	s.sections(now, put)
+	if s.exporter.cfg.TokenExpiry == nil {
+		return
+	}
+	if t := s.exporter.cfg.TokenExpiry(); !t.IsZero() {
+		put(s.expiry, float64(t.Unix()))
+	}
+}
+
+type putMetric func(m *metric, value float64, labels ...string)
+
+func (s *self) polls(now *slurmclient.Snapshot, put putMetric) {
+	clock := s.exporter.cfg.Now()
+	for _, p := range now.Polls() {
+		if !p.Enabled {
+			continue
+		}
+		r := string(p.Resource)
+		put(s.known, oneIf(p.Known && p.Err == nil), r)
+		put(s.failures, float64(p.Failures), r)
+		if p.Known {
+			put(s.age, p.Age(clock).Seconds(), r)
+		}
+		if p.Period > 0 {
+			put(s.period, p.Period.Seconds(), r)
+		}
+	}
+}
+
+func (s *self) sections(now *slurmclient.Snapshot, put putMetric) {
+	page := s.exporter.page.Load()
+	for i, c := range s.exporter.collectors {
+		put(s.success, oneIf(succeeded(now, c)), c.name)
+		if page != nil {
+			put(s.duration, page.sections[i].took.Seconds(), c.name)
+			put(s.series, float64(page.sections[i].series), c.name)
+		}
+	}
+}
+
+func succeeded(s *slurmclient.Snapshot, c collector) bool {
+	for _, r := range c.needs {
+		if p := pollOf(s, r); p.Enabled && (!p.Known || p.Err != nil) {
+			return false
+		}
+	}
+	return true
+}
+
+// Ready returns nil once there is something to scrape, else what is missing. It
+// stays nil when Slurm fails later: the last values are still served.
+func (e *Exporter) Ready() error {
+	if e.page.Load() == nil {
+		return errNotReady("nothing has been rendered yet")
+	}
+	s := e.source.Snapshot()
+	for _, r := range []slurmclient.Resource{slurmclient.Nodes, slurmclient.Jobs, slurmclient.Partitions} {
+		p := pollOf(s, r)
+		if p.Known || !p.Enabled {
+			continue
+		}
+		if p.Err != nil {
+			return errNotReady(string(r) + " could not be read: " + p.Err.Error())
+		}
+		return errNotReady(string(r) + " have not been read yet")
+	}
+	return nil
+}
+
+type errNotReady string
+
+func (e errNotReady) Error() string { return string(e) }
+
+// ages is for humans: how old the oldest of the core resources is.
+func age(s *slurmclient.Snapshot, now time.Time) (time.Duration, bool) {
+	var oldest time.Duration
+	for _, r := range core() {
+		p := pollOf(s, r)
+		if p.Enabled && !p.Known {
+			return 0, false
+		}
+		oldest = max(oldest, p.Age(now))
+	}
+	return oldest, true
+}
