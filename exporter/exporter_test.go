@@ -1,0 +1,482 @@
+package exporter
+
+import (
+	"bytes"
+	"compress/gzip"
+	"context"
+	"errors"
+	"flag"
+	"fmt"
+	"io"
+	"net/http"
+	"net/http/httptest"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+	"github.com/prometheus/client_golang/prometheus/testutil/promlint"
+	"github.com/prometheus/common/expfmt"
+	"github.com/prometheus/common/model"
+
+	"github.com/slurmtide/slurmtide/slurmclient"
+	"github.com/slurmtide/slurmtide/slurmclient/slurm"
+)
+
+var update = flag.Bool("update", false, "rewrite the files in testdata")
+
+// fixed is the clock of most tests.
+func fixed() time.Time { return epoch }
+
+// everything switches all collectors on.
+func everything() Config {
+	return Config{Collectors: map[string]bool{"users": true}, Now: fixed}
+}
+
+// rendered returns an exporter that has rendered s.
+func rendered(t *testing.T, s *slurmclient.Snapshot, cfg Config) *Exporter {
+	t.Helper()
+	e, err := New(newSource(s), cfg)
+	if err != nil {
+		t.Fatal(err)
+	}
+	seen := newObserved()
+	seen.see(s)
+	r := &renderer{collectors: e.collectors, viewer: viewer{limits: cfg.Limits}, packer: newPacker(), observed: seen}
+	e.page.Store(r.render(epoch, s))
+	return e
+}
+
+// get scrapes and returns the body as it came.
+func get(t *testing.T, h http.Handler, target string, header ...string) *httptest.ResponseRecorder {
+	t.Helper()
+	r := httptest.NewRequest(http.MethodGet, target, nil)
+	for i := 0; i < len(header); i += 2 {
+		r.Header.Set(header[i], header[i+1])
+	}
+	w := httptest.NewRecorder()
+	h.ServeHTTP(w, r)
+	return w
+}
+
+func scrape(t *testing.T, e *Exporter, set Set, target string) string {
+	t.Helper()
+	w := get(t, e.Metrics(set), target)
+	if w.Code != http.StatusOK {
+		t.Fatalf("HTTP %d: %s", w.Code, w.Body)
+	}
+	return w.Body.String()
+}
+
+// slurmOnly leaves out what is of this process or depends on the time it took.
+func slurmOnly(text string) string {
+	var out strings.Builder
+	for line := range strings.Lines(text) {
+		name := strings.TrimPrefix(strings.TrimPrefix(line, "# HELP "), "# TYPE ")
+		if strings.HasPrefix(name, "slurm_") && !strings.HasPrefix(name, "slurm_exporter_build_info") &&
+			!strings.HasPrefix(name, "slurm_exporter_collector_duration_seconds") {
+			out.WriteString(line)
+		}
+	}
+	return out.String()
+}
+
+func TestExpositions(t *testing.T) {
+	for _, tc := range []struct {
+		set Set
+		cfg Config
+	}{
+		{Native, everything()},
+		{Slinky, Config{Compat: Sets(), Now: fixed}},
+		{OpenMetrics, Config{Compat: Sets(), Now: fixed}},
+		{Vpenso, Config{Compat: Sets(), Now: fixed}},
+	} {
+		t.Run(string(tc.set), func(t *testing.T) {
+			e := rendered(t, smallCluster(), tc.cfg)
+			got := slurmOnly(scrape(t, e, tc.set, "/metrics"))
+			golden := filepath.Join("testdata", string(tc.set)+".prom")
+			if *update {
+				if err := os.WriteFile(golden, []byte(got), 0o644); err != nil {
+					t.Fatal(err)
+				}
+			}
+			want, err := os.ReadFile(golden)
+			if err != nil {
+				t.Fatal(err)
+			}
+			if diff := cmp.Diff(string(want), got); diff != "" {
+				t.Errorf("exposition differs (-want +got), -update rewrites it:\n%s", diff)
+			}
+		})
+	}
+}
+
+func TestNativeMetricsPassTheLinter(t *testing.T) {
+	e := rendered(t, smallCluster(), everything())
+	problems, err := promlint.New(strings.NewReader(slurmOnly(scrape(t, e, Native, "/metrics")))).Lint()
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, p := range problems {
+		t.Errorf("%s: %s", p.Metric, p.Text)
+	}
+}
+
+// TestEveryNativeFamilyHasSamples keeps the small cluster, and with it the golden
+// file and the linter, complete.
+func TestEveryNativeFamilyHasSamples(t *testing.T) {
+	e := rendered(t, smallCluster(), everything())
+	families := parseText(t, scrape(t, e, Native, "/metrics"))
+	for _, c := range collectors() {
+		if c.set != Native {
+			continue
+		}
+		for _, f := range c.families {
+			// Nothing of the small cluster is impossible.
+			if families[f.name] == 0 && f.name != "slurm_partition_unsatisfiable_jobs" {
+				t.Errorf("%s has no sample", f.name)
+			}
+		}
+	}
+}
+
+// parseText counts the samples of each family.
+func parseText(t *testing.T, text string) map[string]int {
+	t.Helper()
+	parser := expfmt.NewTextParser(model.LegacyValidation)
+	families, err := parser.TextToMetricFamilies(strings.NewReader(text))
+	if err != nil {
+		t.Fatalf("the exposition does not parse: %v", err)
+	}
+	out := map[string]int{}
+	for name, f := range families {
+		out[name] = len(f.GetMetric())
+	}
+	return out
+}
+
+func TestAllSetsTogetherAreOneExposition(t *testing.T) {
+	cfg := everything()
+	cfg.Compat = Sets()
+	text := scrape(t, rendered(t, smallCluster(), cfg), Native, "/metrics")
+	families := parseText(t, text)
+	for _, name := range []string{"slurm_partition_jobs", "slurm_nodes_total", "slurm_queue_pending", "slurm_bf_active"} {
+		if families[name] == 0 {
+			t.Errorf("%s is missing", name)
+		}
+	}
+	if n := strings.Count(text, "# TYPE slurm_partition_jobs gauge\n"); n != 1 {
+		t.Errorf("slurm_partition_jobs is there %d times", n)
+	}
+	if strings.Contains(text, `slurm_partition_jobs{partition="cpu"} `) {
+		t.Error("a native name has samples of another set")
+	}
+}
+
+func TestNothingIsShownBeforeItIsKnown(t *testing.T) {
+	e := rendered(t, emptySnapshot(), everything())
+	for line := range strings.Lines(scrape(t, e, Native, "/metrics")) {
+		if strings.HasPrefix(line, "#") || !strings.HasPrefix(line, "slurm_") || strings.HasPrefix(line, "slurm_exporter_") {
+			continue
+		}
+		if line != "slurm_up 0\n" {
+			t.Errorf("nothing has been read, but there is %s", line)
+		}
+	}
+}
+
+func TestNoSeriesVanishesWhenPollsFail(t *testing.T) {
+	good := smallCluster()
+	before := seriesOf(scrape(t, rendered(t, good, everything()), Native, "/metrics"))
+	bad := *good
+	for _, p := range []*slurmclient.Poll{
+		&bad.Pings.Poll, &bad.Nodes.Poll, &bad.Jobs.Poll, &bad.Partitions.Poll, &bad.Reservations.Poll,
+		&bad.Licenses.Poll, &bad.Stats.Poll, &bad.Shares.Poll, &bad.QOS.Poll,
+	} {
+		p.Err, p.Failures = errors.New("connection refused"), 3
+	}
+	text := scrape(t, rendered(t, &bad, everything()), Native, "/metrics")
+	after := seriesOf(text)
+	for s := range before {
+		if !after[s] {
+			t.Errorf("%s vanished", s)
+		}
+	}
+	for _, want := range []string{"slurm_up 0\n", `slurm_exporter_resource_up{resource="jobs"} 0`, `slurm_exporter_collector_success{collector="nodes"} 0`} {
+		if !strings.Contains(text, want) {
+			t.Errorf("%q is missing", want)
+		}
+	}
+}
+
+func seriesOf(text string) map[string]bool {
+	out := map[string]bool{}
+	for line := range strings.Lines(text) {
+		if i := strings.LastIndexByte(line, ' '); !strings.HasPrefix(line, "#") && i > 0 {
+			out[line[:i]] = true
+		}
+	}
+	return out
+}
+
+func TestFormats(t *testing.T) {
+	e := rendered(t, smallCluster(), everything())
+	const openAccept = "application/openmetrics-text;version=1.0.0,text/plain;q=0.5"
+	for _, tc := range []struct {
+		name, accept, contentType, end string
+	}{
+		{"text when nothing is asked for", "", "text/plain; version=0.0.4; charset=utf-8", "\n"},
+		{"OpenMetrics when it is preferred", openAccept, "application/openmetrics-text; version=1.0.0; charset=utf-8", "# EOF\n"},
+		{"text when protobuf is preferred", "application/vnd.google.protobuf;proto=io.prometheus.client.MetricFamily;encoding=delimited", "text/plain; version=0.0.4; charset=utf-8", "\n"},
+	} {
+		t.Run(tc.name, func(t *testing.T) {
+			plain := get(t, e.Metrics(Native), "/metrics?collect[]=nodes", "Accept", tc.accept)
+			if got := plain.Header().Get("Content-Type"); got != tc.contentType {
+				t.Errorf("Content-Type is %q", got)
+			}
+			if !strings.HasSuffix(plain.Body.String(), tc.end) {
+				t.Error("it ends wrong")
+			}
+			if got := plain.Header().Get("Content-Length"); got != fmt.Sprint(plain.Body.Len()) {
+				t.Errorf("Content-Length is %s of %d", got, plain.Body.Len())
+			}
+			packed := get(t, e.Metrics(Native), "/metrics?collect[]=nodes", "Accept", tc.accept, "Accept-Encoding", "deflate, gzip;q=0.8")
+			if got := packed.Header().Get("Content-Length"); got != fmt.Sprint(packed.Body.Len()) {
+				t.Errorf("Content-Length is %s of %d", got, packed.Body.Len())
+			}
+			if diff := cmp.Diff(withoutDurations(plain.Body.String()), withoutDurations(unzip(t, packed.Body))); diff != "" {
+				t.Errorf("gzip holds something else:\n%s", diff)
+			}
+		})
+	}
+}
+
+func withoutDurations(text string) string {
+	var out strings.Builder
+	for line := range strings.Lines(text) {
+		if !strings.Contains(line, "_duration_seconds") {
+			out.WriteString(line)
+		}
+	}
+	return out.String()
+}
+
+// unzip reads one gzip member and demands that nothing follows it.
+func unzip(t *testing.T, from *bytes.Buffer) string {
+	t.Helper()
+	r, err := gzip.NewReader(from)
+	if err != nil {
+		t.Fatal(err)
+	}
+	r.Multistream(false)
+	text, err := io.ReadAll(r)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if from.Len() != 0 {
+		t.Errorf("%d bytes follow the gzip member", from.Len())
+	}
+	return string(text)
+}
+
+func TestAcceptEncoding(t *testing.T) {
+	for header, want := range map[string]bool{
+		"": false, "gzip": true, "gzip;q=0": false, "br": false, "*": true, "br, gzip; q=0.5": true, "identity": false, "gzip;q=x": false,
+	} {
+		if got := acceptsGzip(http.Header{"Accept-Encoding": {header}}); got != want {
+			t.Errorf("%q: %v", header, got)
+		}
+	}
+}
+
+func TestParametersChooseCollectors(t *testing.T) {
+	e := rendered(t, smallCluster(), everything())
+	for _, tc := range []struct {
+		name, query   string
+		status        int
+		shown, hidden []string
+	}{
+		{"collect[] shows only those named, and slurm_up", "collect[]=nodes&collect[]=licenses", 200, []string{"slurm_nodes{", "slurm_license_used{", "slurm_up "}, []string{"slurm_jobs{", "go_goroutines"}},
+		{"exclude[] hides those named", "exclude[]=nodes", 200, []string{"slurm_jobs{", "slurm_up "}, []string{"slurm_nodes{"}},
+		{"without parameters all is shown", "", 200, []string{"slurm_jobs{", "slurm_nodes{", "go_goroutines"}, nil},
+		{"an unknown collector is an error that lists the known ones", "collect[]=nope", 400, []string{`no collector "nope"`, "licenses"}, nil},
+		{"both parameters are an error", "collect[]=nodes&exclude[]=jobs", 400, []string{"can not be used together"}, nil},
+	} {
+		t.Run(tc.name, func(t *testing.T) {
+			w := get(t, e.Metrics(Native), "/metrics?"+tc.query)
+			if w.Code != tc.status {
+				t.Errorf("HTTP %d", w.Code)
+			}
+			for _, s := range tc.shown {
+				if !strings.Contains(w.Body.String(), s) {
+					t.Errorf("%q is missing", s)
+				}
+			}
+			for _, s := range tc.hidden {
+				if strings.Contains(w.Body.String(), s) {
+					t.Errorf("%q is there", s)
+				}
+			}
+		})
+	}
+}
+
+func TestTooManyScrapesAreTurnedAway(t *testing.T) {
+	cfg := everything()
+	cfg.MaxScrapes = 1
+	e := rendered(t, smallCluster(), cfg)
+	e.slots <- struct{}{}
+	if w := get(t, e.Metrics(Native), "/metrics"); w.Code != http.StatusServiceUnavailable {
+		t.Errorf("HTTP %d", w.Code)
+	}
+	<-e.slots
+	if w := get(t, e.Metrics(Native), "/metrics"); w.Code != http.StatusOK {
+		t.Errorf("HTTP %d", w.Code)
+	}
+}
+
+func TestUnknownNamesAreErrors(t *testing.T) {
+	for _, cfg := range []Config{{Collectors: map[string]bool{"node": true}}, {Compat: []Set{"vpens"}}} {
+		if _, err := New(newSource(emptySnapshot()), cfg); err == nil {
+			t.Errorf("%+v was accepted", cfg)
+		}
+	}
+}
+
+func TestOnlyWhatIsShownIsPolled(t *testing.T) {
+	off := map[string]bool{}
+	for _, c := range Collectors() {
+		off[c.Name] = false
+	}
+	got, err := Config{Collectors: off}.Resources()
+	if err != nil {
+		t.Fatal(err)
+	}
+	want := []slurmclient.Resource{slurmclient.Pings, slurmclient.Nodes, slurmclient.Jobs, slurmclient.Partitions, slurmclient.Stats}
+	if diff := cmp.Diff(want, got); diff != "" {
+		t.Error(diff)
+	}
+	off["licenses"] = true
+	if got, _ = (Config{Collectors: off}).Resources(); len(got) != 6 {
+		t.Errorf("with licenses: %v", got)
+	}
+}
+
+func TestRunRendersWhatIsPublished(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		source := newSource(emptySnapshot())
+		e, err := New(source, everything())
+		if err != nil {
+			t.Fatal(err)
+		}
+		if e.Ready() == nil {
+			t.Error("ready before anything was rendered")
+		}
+		ctx, cancel := context.WithCancel(t.Context())
+		done := make(chan struct{})
+		go func() { e.Run(ctx); close(done) }()
+		synctest.Wait()
+		if err := e.Ready(); err == nil || !strings.Contains(err.Error(), "nodes have not been read yet") {
+			t.Errorf("ready before anything was read: %v", err)
+		}
+		source.publish(func(s *slurmclient.Snapshot) {
+			n := s.Sequence
+			*s = *smallCluster()
+			s.Sequence = n
+		})
+		synctest.Wait()
+		if err := e.Ready(); err != nil {
+			t.Error(err)
+		}
+		if text := scrape(t, e, Native, "/metrics"); !strings.Contains(text, "slurm_up 1\n") || !strings.Contains(text, `slurm_nodes{state="idle"} 1`) {
+			t.Errorf("the snapshot is not shown:\n%s", text)
+		}
+		cancel()
+		<-done
+	})
+}
+
+func TestSectionsAreRenderedOnlyWhenTheirSourcesChange(t *testing.T) {
+	e := rendered(t, smallCluster(), everything())
+	r := &renderer{collectors: e.collectors, packer: newPacker(), observed: newObserved()}
+	first := r.render(epoch, smallCluster())
+	s := smallCluster()
+	s.Sequence++
+	s.Jobs.Err = errors.New("failed")
+	s.Licenses.Sequence++
+	second := r.render(epoch.Add(time.Second), s)
+	for i, c := range e.collectors {
+		same := &first.sections[i].pieces[0] == &second.sections[i].pieces[0]
+		if same == (c.name == "licenses") {
+			t.Errorf("%s: rendered again is %v", c.name, !same)
+		}
+	}
+	third := r.render(epoch.Add(demandLife+time.Second), s)
+	for i, c := range e.collectors {
+		same := &second.sections[i].pieces[0] == &third.sections[i].pieces[0]
+		if same == c.clocked {
+			t.Errorf("%s after a while: rendered again is %v", c.name, !same)
+		}
+	}
+}
+
+func TestUp(t *testing.T) {
+	failed := func(p *slurmclient.Poll) { p.Err = errors.New("failed") }
+	for _, tc := range []struct {
+		name   string
+		change func(s *slurmclient.Snapshot)
+		want   bool
+	}{
+		{"all is well", func(*slurmclient.Snapshot) {}, true},
+		{"jobs could not be read", func(s *slurmclient.Snapshot) { failed(&s.Jobs.Poll) }, false},
+		{"nodes were never read", func(s *slurmclient.Snapshot) { s.Nodes.Known = false }, false},
+		{"slurmdbd does not answer", func(s *slurmclient.Snapshot) { failed(&s.QOS.Poll) }, true},
+		{"no slurmctld responds", func(s *slurmclient.Snapshot) { s.Pings.Value = nil }, false},
+		{"ping is not polled", func(s *slurmclient.Snapshot) { s.Pings = slurmclient.Reading[[]slurm.Ping]{} }, true},
+	} {
+		t.Run(tc.name, func(t *testing.T) {
+			s := smallCluster()
+			tc.change(s)
+			if got := up(s); got != tc.want {
+				t.Errorf("up is %v", got)
+			}
+		})
+	}
+}
+
+func TestMetricsPageIsUpToDate(t *testing.T) {
+	const file = "../docs/metrics.md"
+	got := MetricsPage()
+	if *update {
+		if err := os.WriteFile(file, []byte(got), 0o644); err != nil {
+			t.Fatal(err)
+		}
+	}
+	want, err := os.ReadFile(file)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if diff := cmp.Diff(string(want), got); diff != "" {
+		t.Errorf("docs/metrics.md is old, make generate rewrites it:\n%s", diff)
+	}
+}
+
+func TestLandingPageShowsTheCluster(t *testing.T) {
+	s := smallCluster()
+	s.Shares.Err = errors.New("slurmdbd <is> gone")
+	cfg := everything()
+	cfg.Compat = []Set{Vpenso}
+	landing, err := rendered(t, s, cfg).Landing("/metrics")
+	if err != nil {
+		t.Fatal(err)
+	}
+	w := get(t, landing, "/")
+	for _, want := range []string{"Cluster c1", "26.05.5", "read 3s ago", "1 idle", "2 running", "<td>gpu</td>", "slurmdbd &lt;is&gt; gone", "metrics/vpenso"} {
+		if !strings.Contains(w.Body.String(), want) {
+			t.Errorf("%q is missing", want)
+		}
+	}
+}

@@ -1,0 +1,125 @@
+package exporter
+
+import (
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+	dto "github.com/prometheus/client_model/go"
+
+	"github.com/slurmtide/slurmtide/slurmclient/slurm"
+)
+
+// story shows snapshots with these jobs one after the other and returns how many
+// waits were observed and the counters that are not 0.
+func story(t *testing.T, lists ...[]*slurm.Job) (waits int, ended map[string]float64) {
+	t.Helper()
+	o := newObserved()
+	for i, jobs := range lists {
+		s := smallCluster()
+		s.Jobs.Value, s.Jobs.Sequence = jobs, uint64(i+1)
+		o.see(s)
+	}
+	ended = map[string]float64{}
+	for _, b := range slurm.JobBases() {
+		if n := endedIn(t, o, lower(b.String())); n > 0 {
+			ended[lower(b.String())] = n
+		}
+	}
+	families, err := o.registry.Gather()
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, f := range families {
+		if f.GetName() == "slurm_job_start_wait_seconds" {
+			for _, m := range f.GetMetric() {
+				waits += int(m.GetHistogram().GetSampleCount())
+			}
+		}
+	}
+	return waits, ended
+}
+
+// endedIn returns how many jobs of the partition cpu ended in a state.
+func endedIn(t *testing.T, o *observed, state string) float64 {
+	t.Helper()
+	var m dto.Metric
+	if err := o.ended.WithLabelValues("cpu", state).Write(&m); err != nil {
+		t.Fatal(err)
+	}
+	return m.GetCounter().GetValue()
+}
+
+func TestObservedBetweenSnapshots(t *testing.T) {
+	asIs := func(*slurm.Job) {}
+	ended := func(state string) func(*slurm.Job) {
+		return func(j *slurm.Job) { running(j); j.State = slurm.ParseJobState(state) }
+	}
+	one := func(change func(*slurm.Job)) []*slurm.Job { return []*slurm.Job{job(1, change)} }
+	for _, tc := range []struct {
+		name  string
+		lists [][]*slurm.Job
+		waits int
+		ended map[string]float64
+	}{
+		{"jobs of the first snapshot are history", [][]*slurm.Job{one(ended("FAILED"))}, 0, nil},
+		{"a job that starts has waited", [][]*slurm.Job{one(asIs), one(running)}, 1, nil},
+		{"it waits once", [][]*slurm.Job{one(asIs), one(running), one(ended("COMPLETED"))}, 1, map[string]float64{"completed": 1}},
+		{"a job that came, ran and ended in between counts", [][]*slurm.Job{nil, one(ended("TIMEOUT"))}, 1, map[string]float64{"timeout": 1}},
+		{"a job cancelled while it waits has not started", [][]*slurm.Job{one(asIs), one(func(j *slurm.Job) { j.State = slurm.ParseJobState("CANCELLED") })}, 0, map[string]float64{"cancelled": 1}},
+		{"the end of completing is no second end", [][]*slurm.Job{one(running), one(ended("COMPLETED")), one(func(j *slurm.Job) { ended("COMPLETED")(j); j.EndTime = 5 })}, 0, map[string]float64{"completed": 1}},
+		{"a purge is no end", [][]*slurm.Job{one(running), nil}, 0, nil},
+		{"a job that is requeued and starts again waits again", [][]*slurm.Job{one(asIs), one(running), one(asIs), one(running)}, 2, nil},
+		{"a start before the eligible time is not known well enough", [][]*slurm.Job{one(asIs), one(func(j *slurm.Job) { running(j); j.EligibleTime = j.StartTime + 1 })}, 0, nil},
+	} {
+		t.Run(tc.name, func(t *testing.T) {
+			waits, got := story(t, tc.lists...)
+			if waits != tc.waits {
+				t.Errorf("%d waits were observed, not %d", waits, tc.waits)
+			}
+			want := tc.ended
+			if want == nil {
+				want = map[string]float64{}
+			}
+			if diff := cmp.Diff(want, got); diff != "" {
+				t.Error(diff)
+			}
+		})
+	}
+}
+
+func TestNothingIsObservedBeforeJobsAreRead(t *testing.T) {
+	o := newObserved()
+	o.see(emptySnapshot())
+	s := smallCluster()
+	o.see(s)
+	if n := endedIn(t, o, "failed"); n != 0 {
+		t.Errorf("the first reading counted %v jobs", n)
+	}
+	next := *s
+	next.Jobs.Sequence++
+	next.Jobs.Value = append([]*slurm.Job{}, s.Jobs.Value...)
+	next.Jobs.Value = append(next.Jobs.Value, job(99, func(j *slurm.Job) { running(j); j.State = slurm.ParseJobState("FAILED") }))
+	o.see(&next)
+	if n := endedIn(t, o, "failed"); n != 1 {
+		t.Errorf("the second reading counted %v jobs", n)
+	}
+}
+
+func TestLimitedKeepsTheLargestAndAddsUpTheRest(t *testing.T) {
+	all := map[string]*jobTally{}
+	for name, n := range map[string]int{"a": 5, "b": 1, "c": 3, "d": 3} {
+		for range n {
+			at(all, name).add(job(1, running), counted{tasks: 1, held: slurm.TRES{CPUs: 2}})
+		}
+	}
+	got := map[string]uint64{}
+	for name, tally := range limited(all, 2) {
+		got[name] = tally.running.cpus
+	}
+	if diff := cmp.Diff(map[string]uint64{"a": 10, "c": 6, Rest: 8}, got); diff != "" {
+		t.Error(diff)
+	}
+	if n := len(limited(all, 0)); n != 4 {
+		t.Errorf("without a limit there are %d", n)
+	}
+}
