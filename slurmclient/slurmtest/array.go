@@ -1,0 +1,112 @@
+package slurmtest
+
+import (
+	"slices"
+	"strconv"
+
+	"github.com/slurmtide/slurmtide/slurmclient/slurm"
+)
+
+// array is a job array. As in Slurm one record, the base, stands for all tasks
+// that have not been split off; the last of them takes the base record over.
+type array struct {
+	id       uint32
+	throttle uint32
+	running  uint32
+	// tasks are the indexes not split off, in order.
+	tasks []uint32
+	base  *job // nil once it is gone
+	split map[*job]bool
+}
+
+// text is array_task_string.
+func (a *array) text(cut int) string {
+	if len(a.tasks) == 0 {
+		return ""
+	}
+	text := rangesText(a.tasks, cut)
+	if a.throttle > 0 {
+		text += "%" + strconv.FormatUint(uint64(a.throttle), 10)
+	}
+	return text
+}
+
+func (a *array) full() bool { return a.throttle > 0 && a.running >= a.throttle }
+
+// makeArray turns a new job into the base of an array.
+func (c *Cluster) makeArray(j *job, tasks []uint32, throttle uint32) {
+	a := &array{id: j.id, throttle: throttle, tasks: tasks, base: j, split: map[*job]bool{}}
+	j.array = a
+	c.arrays[a.id] = a
+	r := c.edit(j)
+	r.ArrayJobID, r.ArrayMaxRunning = a.id, throttle
+	r.ArrayTasks = a.text(c.cfg.BitstrLen)
+}
+
+// splitTask makes a record of the task's own, or turns the base into it when it
+// is the last. The new record takes the base's place in the table and the base
+// goes to the end, as slurmctld has it.
+func (c *Cluster) splitTask(a *array, task uint32) *job {
+	base := a.base
+	i, found := slices.BinarySearch(a.tasks, task)
+	if !found {
+		return nil
+	}
+	if len(a.tasks) == 1 {
+		a.tasks = nil
+		r := c.edit(base)
+		r.ArrayTaskID, r.ArrayTasks = slurm.Num(uint64(task)), ""
+		return base
+	}
+	if i == 0 {
+		a.tasks = a.tasks[1:]
+	} else {
+		a.tasks = slices.Delete(slices.Clone(a.tasks), i, i+1)
+	}
+	one := *base
+	one.id, one.queued, one.depends = c.newID(), false, slices.Clone(base.depends)
+	rec := *base.view()
+	one.shared = shared[jobRecord]{rec: &rec, gen: c.gen}
+	j := &one
+	rec.ID, rec.ArrayTaskID, rec.ArrayTasks = j.id, slurm.Num(uint64(task)), ""
+	c.jobs[j.place] = j
+	c.jobByID[j.id] = j
+	base.place = len(c.jobs)
+	c.jobs = append(c.jobs, base)
+	a.split[j] = true
+	c.edit(base).ArrayTasks = a.text(c.cfg.BitstrLen)
+	return j
+}
+
+// taskRecord returns the record of a task that has one.
+func (a *array) taskRecord(task uint32) *job {
+	is := func(j *job) bool {
+		v, ok := j.view().ArrayTaskID.Value()
+		return ok && v == uint64(task)
+	}
+	if a.base != nil && is(a.base) {
+		return a.base
+	}
+	for j := range a.split {
+		if is(j) {
+			return j
+		}
+	}
+	return nil
+}
+
+// isBase reports whether the record stands for tasks not split off.
+func (j *job) isBase() bool { return j.array != nil && j.array.base == j && len(j.array.tasks) > 0 }
+
+// members lists the array's records in order of id.
+func (a *array) members() []*job {
+	var out []*job
+	if a.base != nil {
+		out = append(out, a.base)
+	}
+	for j := range a.split {
+		out = append(out, j)
+	}
+	slices.SortFunc(out, func(x, y *job) int { return int(x.id) - int(y.id) })
+	return out
+}

@@ -1,0 +1,146 @@
+package slurmtest
+
+import (
+	"net/http"
+	"strings"
+	"time"
+
+	"github.com/golang-jwt/jwt/v5"
+)
+
+// ControllerState is how slurmctld is.
+type ControllerState uint8
+
+// The states of slurmctld. slurmrestd itself goes on answering.
+const (
+	ControllerUp ControllerState = iota
+	// ControllerDown is not there: requests fail at once.
+	ControllerDown
+	// ControllerHung takes requests and does not answer them. What they ask for is
+	// done all the same once it is up again, as with a slurmctld that was stopped.
+	ControllerHung
+)
+
+// SetController makes slurmctld answer, be gone or hang.
+func (c *Cluster) SetController(s ControllerState) {
+	c.mu.Lock()
+	c.down = s
+	var late []func()
+	if s == ControllerUp {
+		late, c.late = c.late, nil
+	}
+	c.mu.Unlock()
+	for _, do := range late {
+		do()
+	}
+}
+
+func (c *Cluster) controller() ControllerState {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	return c.down
+}
+
+// admit checks the token and slurmctld. It answers when the request may not go on.
+func (k *call) admit() bool {
+	token := k.r.Header.Get("X-SLURM-USER-TOKEN")
+	if token == "" {
+		token = strings.TrimPrefix(k.r.Header.Get("Authorization"), "Bearer ")
+	}
+	if token == "" {
+		plain(k.w, http.StatusUnauthorized, "Authentication failure")
+		return false
+	}
+	user, ok := k.userOf(token, k.r.Header.Get("X-SLURM-USER-NAME"))
+	k.user = user
+	state := k.controller()
+	switch {
+	case k.route.path == "/slurm/ping":
+		k.pingWith(ok, state)
+		return false
+	case k.route.db() && !ok:
+		k.databaseRefuses()
+		return false
+	case k.route.db():
+		return true
+	case !ok:
+		k.fail(http.StatusNetworkAuthenticationRequired, 1007)
+		return false
+	}
+	return k.reach(state)
+}
+
+func (k *call) databaseRefuses() {
+	text := "Failed to open slurmdbd connection"
+	if k.cfg.Release == Release2411 {
+		text += ", authentication error"
+	}
+	k.answer(http.StatusBadGateway, nil, []problem{{7000, errorText(7000), text, "openapi_get_db_conn"}}, nil)
+}
+
+// reach reports whether slurmctld answers, and says so when it does not.
+func (k *call) reach(state ControllerState) bool {
+	switch state {
+	case ControllerDown:
+		k.fail(http.StatusBadGateway, 1800)
+	case ControllerHung:
+		k.postpone()
+		select {
+		case <-k.r.Context().Done():
+		case <-time.After(k.cfg.MessageTimeout):
+		}
+		k.fail(http.StatusGatewayTimeout, 5004)
+	default:
+		return true
+	}
+	return false
+}
+
+// userOf checks a token. The user's name may be another one's for admins only.
+func (c *Cluster) userOf(token, as string) (string, bool) {
+	if c.cfg.Key == nil {
+		if as != "" {
+			return as, true
+		}
+		return "root", true
+	}
+	claims := jwt.MapClaims{}
+	_, err := jwt.NewParser(jwt.WithValidMethods([]string{"HS256"}), jwt.WithExpirationRequired(),
+		jwt.WithTimeFunc(c.cfg.Now)).ParseWithClaims(token, claims, func(*jwt.Token) (any, error) { return c.cfg.Key, nil })
+	if err != nil {
+		return "", false
+	}
+	user, _ := claims["sun"].(string)
+	if user == "" {
+		user, _ = claims["username"].(string)
+	}
+	if as == "" || as == user {
+		return user, user != ""
+	}
+	return as, c.users[user].Admin
+}
+
+func (k *call) admin() bool { return k.users[k.user].Admin }
+
+func (k *call) ping() {}
+
+// pingWith answers a ping, which never fails: it says that slurmctld does not
+// answer, also when the token is bad.
+func (k *call) pingWith(ok bool, state ControllerState) {
+	p := pingRecord{up: ok && state == ControllerUp, status: errorText(0), micros: 900}
+	switch {
+	case state == ControllerDown:
+		p.status = errorText(1800)
+	case state == ControllerHung:
+		p.status = errorText(5004)
+	case !ok:
+		p.status = errorText(1007)
+	}
+	if state == ControllerHung {
+		select {
+		case <-k.r.Context().Done():
+		case <-time.After(k.cfg.MessageTimeout):
+		}
+	}
+	k.answer(http.StatusOK, func(o *out) { writeList(o, "pings", k.wr.ping, []pingRecord{p}) }, nil, nil)
+}

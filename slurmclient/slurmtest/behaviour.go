@@ -1,0 +1,57 @@
+package slurmtest
+
+import (
+	"fmt"
+	"regexp"
+	"strconv"
+
+	"github.com/slurmtide/slurmtide/slurmclient/slurm"
+)
+
+// behaviour decides how long a job runs and how it ends.
+func behaviour(s JobSpec) (slurm.Time, result) {
+	res := result{exit: exitCode{code: s.ExitCode}, never: s.Forever}
+	if n, ok := lastNumber(`(?m)\bexit +(\d+)`, s.Script); ok && s.ExitCode == 0 {
+		res.exit.code = uint32(n)
+	}
+	if s.RunFor > 0 {
+		return max(1, slurm.Time(s.RunFor.Seconds())), res
+	}
+	if n, ok := sum(`(?m)\bsleep +(\d+)`, s.Script); ok {
+		return n, res
+	}
+	n, _ := lastNumber(`\bduration=(\d+)`, s.Comment)
+	return n, res
+}
+
+func numbers(pattern, text string) (out []slurm.Time) {
+	for _, m := range regexp.MustCompile(pattern).FindAllStringSubmatch(text, -1) {
+		if n, err := strconv.ParseUint(m[1], 10, 32); err == nil {
+			out = append(out, slurm.Time(n))
+		}
+	}
+	return out
+}
+
+func sum(pattern, text string) (total slurm.Time, ok bool) {
+	list := numbers(pattern, text)
+	for _, n := range list {
+		total += n
+	}
+	return total, len(list) > 0
+}
+
+func lastNumber(pattern, text string) (slurm.Time, bool) {
+	list := numbers(pattern, text)
+	if len(list) == 0 {
+		return 0, false
+	}
+	return list[len(list)-1], true
+}
+
+// shapeText tells wishes apart: two jobs of one shape fit the same nodes.
+func shapeText(s JobSpec, w *wish) string {
+	return fmt.Sprint(s.Partition, "/", w.nodes, "/", w.cpus, "/", w.memoryPerNode, "/", w.memoryPerCPU, "/",
+		w.gpuType, w.gpusPerNode, "/", w.gpus, "/", w.features, "/", s.RequiredNodes, "/", s.ExcludedNodes, "/",
+		w.exclusive, "/", s.Reservation)
+}

@@ -1,0 +1,222 @@
+package slurmtest
+
+import (
+	"encoding/json"
+	"io"
+	"mime"
+	"net/http"
+	"strconv"
+	"strings"
+
+	"github.com/slurmtide/slurmtide/slurmclient/slurm"
+	"github.com/slurmtide/slurmtide/slurmclient/slurmtest/internal/template"
+)
+
+// call is one request under way.
+type call struct {
+	*Cluster
+	wr      *writers
+	w       http.ResponseWriter
+	r       *http.Request
+	route   route
+	version string
+	arg     string // what the placeholder stands for
+	user    string
+}
+
+// problem is one entry of an answer's errors or warnings.
+type problem struct {
+	number int
+	err    string // Slurm's text for the number
+	text   string
+	source string
+}
+
+// fail answers with one error, about what the route is about.
+func (k *call) fail(status, number int) { k.failAbout(status, number, k.route.fails.text) }
+
+func (k *call) failAbout(status, number int, text string) {
+	k.answer(status, nil, []problem{{number: number, err: errorText(number), text: text, source: k.route.fails.source}}, nil)
+}
+
+// refuse answers with a mistake of the client: releases differ in the status.
+func (k *call) refuse(number int, text string) { k.failAbout(k.refusal(), number, text) }
+
+func (k *call) refusal() int {
+	if k.cfg.Release == Release2411 {
+		return http.StatusInternalServerError
+	}
+	return http.StatusUnprocessableEntity
+}
+
+// out streams an answer.
+type out struct {
+	*template.Writer
+	to  io.Writer
+	bad bool // the client has gone
+}
+
+// maxBuffer is how much of an answer is kept before it is sent.
+const maxBuffer = 64 << 10
+
+func (o *out) flush(limit int) {
+	if o.Len() < limit {
+		return
+	}
+	if !o.bad {
+		_, err := o.to.Write(o.Bytes())
+		o.bad = err != nil
+	}
+	o.Reset()
+}
+
+// answer writes a whole answer: what body writes, and what every answer has.
+// Answers without a body begin with their errors, as slurmrestd has it.
+func (k *call) answer(status int, body func(*out), errs, warnings []problem) {
+	k.w.Header().Set("Content-Type", "application/json")
+	k.w.WriteHeader(status)
+	o := &out{Writer: template.NewWriter(styleOf(k.cfg)), to: k.w}
+	o.Object()
+	if body != nil {
+		body(o)
+		k.meta(o)
+	}
+	o.Key("errors")
+	writeProblems(o, errs, true)
+	o.Key("warnings")
+	writeProblems(o, warnings, false)
+	if body == nil {
+		k.meta(o)
+	}
+	o.EndObject()
+	o.Literal("\n")
+	o.flush(0)
+}
+
+func (k *call) meta(o *out) {
+	plugin, source := "slurmctld", "127.0.0.1:6820(fd:9)"
+	if k.route.db() {
+		plugin = "slurmdbd"
+	}
+	if k.cfg.Release == Release2411 {
+		source = "[localhost]:6820(fd:9)"
+	}
+	storage := "accounting_storage/slurmdbd"
+	if k.cfg.NoAccounting {
+		storage = ""
+	}
+	release := releaseText(k.cfg.Release)
+	v := strings.Split(release, ".")
+	text := func(key, value string) { o.Key(key); o.String(value) }
+	open := func(key string) { o.Key(key); o.Object() }
+	open("meta")
+	open("plugin")
+	text("type", "openapi/"+plugin)
+	text("name", "Slurm OpenAPI "+plugin)
+	text("data_parser", "data_parser/"+k.version)
+	text("accounting_storage", storage)
+	o.EndObject()
+	open("client")
+	text("source", source)
+	text("user", "root")
+	text("group", "root")
+	o.EndObject()
+	o.Key("command")
+	o.Strings()
+	open("slurm")
+	open("version")
+	text("major", v[0])
+	text("micro", v[2])
+	text("minor", v[1])
+	o.EndObject()
+	text("release", release)
+	text("cluster", k.cfg.ClusterName)
+	o.EndObject()
+	o.EndObject()
+}
+
+func writeProblems(o *out, list []problem, numbered bool) {
+	o.Array()
+	for _, p := range list {
+		o.Item()
+		o.Object()
+		o.Key("description")
+		o.String(p.text)
+		if numbered {
+			o.Key("error_number")
+			o.Int(int64(p.number))
+			o.Key("error")
+			o.String(p.err)
+		}
+		o.Key("source")
+		o.String(p.source)
+		o.EndObject()
+	}
+	o.EndArray()
+}
+
+// writeList writes records as a member.
+func writeList[T any](o *out, key string, t *template.Template[T], list []T) {
+	o.Key(key)
+	o.Array()
+	for _, v := range list {
+		o.Item()
+		t.Append(o.Writer, v)
+		o.flush(maxBuffer)
+	}
+	o.EndArray()
+}
+
+func writeTime(o *out, key string, t slurm.Time) {
+	o.Key(key)
+	o.Number(slurm.Num(uint64(t)))
+}
+
+// body decodes the request's JSON; when it cannot, it answers and returns false.
+func (k *call) body(into any) bool {
+	kind, _, err := mime.ParseMediaType(k.r.Header.Get("Content-Type"))
+	if err != nil || kind != "application/json" {
+		plain(k.w, http.StatusUnsupportedMediaType, "Unsupported media type")
+		return false
+	}
+	text, err := io.ReadAll(io.LimitReader(k.r.Body, 64<<20))
+	if err == nil {
+		err = json.Unmarshal(text, into)
+	}
+	if err != nil {
+		plain(k.w, http.StatusBadRequest, "Unable to parse the request: "+err.Error())
+		return false
+	}
+	return true
+}
+
+// errorText is slurm_strerror().
+func errorText(number int) string {
+	texts := map[int]string{
+		-1: "Unspecified error", 0: "No error",
+		1007: "Protocol authentication error",
+		1800: "Unable to contact slurm controller (connect failure)",
+		2000: "Invalid partition name specified",
+		2003: "Job violates accounting/QOS policy (job submit limit, user's size and/or time limits)",
+		2010: "Invalid user id", 2014: "Requested node configuration is not available",
+		2015: "Requested partition configuration not available now",
+		2016: "Requested nodes are busy", 2017: "Invalid job id specified",
+		2018: "Invalid node name specified",
+		2020: "Requested time limit is invalid (missing or exceeds some limit)",
+		2021: "Job/step already completing or completed",
+		2028: "Invalid node state specified", 2029: "Requested operation is presently disabled",
+		2037: "Job dependency problem", 2045: "Invalid account or account/partition combination specified",
+		2046: "Invalid job array specification",
+		2048: "Invalid license specification", 2052: "Invalid feature specification",
+		2063: "Unable to process environment", 2066: "Invalid qos specification",
+		2070: "Requested reservation is invalid", 2072: "Invalid generic resource (gres) specification",
+		5004: "Socket timed out on send/recv operation",
+		6010: "Rejecting authentication of user nobody or group nobody",
+		7000: "Unable to connect to database",
+		9000: "Query parameter is invalid",
+	}
+	if t, ok := texts[number]; ok {
+		return t
+	}
+	return "Unknown error " + strconv.Itoa(number)
+}

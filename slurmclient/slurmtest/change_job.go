@@ -1,0 +1,210 @@
+package slurmtest
+
+import (
+	"slices"
+	"strconv"
+	"strings"
+
+	"github.com/slurmtide/slurmtide/slurmclient/slurm"
+)
+
+// Cancel cancels a job, an array, or one task ("7_3"). Errors are *Refusal.
+func (c *Cluster) Cancel(id string) error {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if r := c.cancel(id, ""); r != nil {
+		return r
+	}
+	return nil
+}
+
+// cancel cancels as user; "" may do everything.
+func (c *Cluster) cancel(id, user string) *Refusal {
+	jobs := c.targets(id)
+	if len(jobs) == 0 {
+		return refuse(2017)
+	}
+	number := 2021
+	for _, j := range slices.Clone(jobs) {
+		if !c.owns(user, j) {
+			return refuse(2010)
+		}
+		s := j.state()
+		if s.Finished() {
+			continue
+		}
+		number = 0
+		exit := exitCode{}
+		if s != slurm.JobPending {
+			exit.signal = 15
+		}
+		if j.isBase() {
+			j.array.tasks = nil
+		}
+		c.end(j, slurm.JobCancelled, "None", exit)
+	}
+	return refuse(number)
+}
+
+// targets resolves an id; a task that has no record yet gets one.
+func (c *Cluster) targets(id string) []*job {
+	number, task, isTask := strings.Cut(id, "_")
+	if isTask {
+		n, err := strconv.ParseUint(number, 10, 32)
+		t, err2 := strconv.ParseUint(task, 10, 32)
+		if a := c.arrays[uint32(n)]; err == nil && err2 == nil && a != nil && a.base != nil && a.base.isBase() {
+			if j := c.splitTask(a, uint32(t)); j != nil {
+				c.queue.add(j)
+				return []*job{j}
+			}
+		}
+	}
+	return c.jobsNamed(id)
+}
+
+func (c *Cluster) owns(user string, j *job) bool {
+	return user == "" || c.users[user].Admin || j.view().UserName == user
+}
+
+// Hold holds pending jobs; Release lets them go. Errors are *Refusal.
+func (c *Cluster) Hold(id string) error { return c.setHold(id, true) }
+
+// Release lets held jobs go. Errors are *Refusal.
+func (c *Cluster) Release(id string) error { return c.setHold(id, false) }
+
+func (c *Cluster) setHold(id string, hold bool) error {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if r := c.hold(id, "", hold); r != nil {
+		return r
+	}
+	return nil
+}
+
+func (c *Cluster) hold(id, user string, hold bool) *Refusal {
+	jobs := c.targets(id)
+	if len(jobs) == 0 {
+		return refuse(2017)
+	}
+	for _, j := range jobs {
+		if !c.owns(user, j) {
+			return refuse(2010)
+		}
+		if !j.pending() || j.view().Hold == hold {
+			continue
+		}
+		r := c.edit(j)
+		r.Hold = hold
+		if hold {
+			r.Priority, r.Reason, r.ReasonText = slurm.Num(0), "JobHeldUser", ""
+			if user == "" || c.users[user].Admin {
+				r.Reason = "JobHeldAdmin"
+			}
+			continue
+		}
+		r.Priority, r.Reason = slurm.Num(uint64(c.priorityOf(specOf(r)))), "None"
+		r.EligibleTime, r.AccrueTime = c.now, c.now
+		c.queue.sorted = false
+		c.queue.add(j)
+		c.dirty = true
+	}
+	return nil
+}
+
+// specOf is what priorityOf needs of a job.
+func specOf(r *jobRecord) JobSpec { return JobSpec{JobRequest: slurm.JobRequest{QOS: r.QOS}} }
+
+// Requeue stops a job and puts it back into the queue. Errors are *Refusal.
+func (c *Cluster) Requeue(id string) error {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if r := c.requeue(id, "", "None"); r != nil {
+		return r
+	}
+	return nil
+}
+
+func (c *Cluster) requeue(id, user, reason string) *Refusal {
+	jobs := c.jobsNamed(id)
+	if len(jobs) == 0 {
+		return refuse(2017)
+	}
+	for _, j := range jobs {
+		switch {
+		case !c.owns(user, j):
+			return refuse(2010)
+		case j.pending():
+			if len(jobs) == 1 {
+				return refuse(2021)
+			}
+		case !j.view().Requeue:
+			return refuse(2029)
+		default:
+			c.putBack(j, reason)
+		}
+	}
+	return nil
+}
+
+// putBack makes a job that runs or has ended pending again.
+func (c *Cluster) putBack(j *job, reason string) {
+	held := len(j.grants) > 0
+	if held && !j.view().State.Has(slurm.JobCompleting) {
+		c.leave(j)
+	}
+	c.freeGrants(j)
+	r := c.edit(j)
+	r.State = slurm.JobState{Base: slurm.JobPending}
+	r.Reason, r.ReasonText, r.exit = reason, "", exitCode{}
+	r.Restarts++
+	r.Nodes, r.BatchHost, r.TRESAllocated, r.licensesHeld = "", "", "", ""
+	r.held, r.gres = nil, nil
+	r.StartTime, r.EndTime, r.EligibleTime = 0, 0, c.now
+	j.due, j.ends = slurm.Never, slurm.Never
+	if reason == "BeginTime" {
+		j.begin = c.now + 120
+		r.StartTime, r.EligibleTime = j.begin, j.begin
+		c.events.add(j.begin, event{})
+	}
+	c.queue.sorted = false
+	c.queue.add(j)
+	c.dirty = true
+}
+
+// Suspend stops a running job where it is; Unsuspend lets it go on.
+func (c *Cluster) Suspend(id string) error { return c.suspend(id, true) }
+
+// Unsuspend lets a suspended job go on.
+func (c *Cluster) Unsuspend(id string) error { return c.suspend(id, false) }
+
+func (c *Cluster) suspend(id string, stop bool) error {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	jobs := c.jobsNamed(id)
+	if len(jobs) == 0 {
+		return refuse(2017)
+	}
+	for _, j := range jobs {
+		switch {
+		case stop && j.state() == slurm.JobRunning:
+			r := c.edit(j)
+			r.State.Base, r.SuspendTime = slurm.JobSuspended, c.now
+			r.preSuspended += c.now - max(r.StartTime, lastResume(r))
+			j.due = slurm.Never
+		case !stop && j.state() == slurm.JobSuspended:
+			r := c.edit(j)
+			r.EndTime += c.now - r.SuspendTime
+			r.State.Base, r.SuspendTime = slurm.JobRunning, c.now
+			c.plan(j)
+		}
+	}
+	return nil
+}
+
+// lastResume is when the job last went on, 0 when it was never suspended.
+func lastResume(r *jobRecord) slurm.Time {
+	if r.preSuspended == 0 {
+		return 0
+	}
+	return r.SuspendTime
+}

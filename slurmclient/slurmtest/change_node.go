@@ -1,0 +1,282 @@
+package slurmtest
+
+import (
+	"slices"
+	"strconv"
+	"strings"
+
+	"github.com/slurmtide/slurmtide/slurmclient/slurm"
+)
+
+// UpdateNode sets a node's state to one of Slurm's words (DRAIN, UNDRAIN, RESUME,
+// DOWN, FUTURE, …) with a reason, as root. Errors are *Refusal.
+func (c *Cluster) UpdateNode(name, state, reason string) error {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	n := c.nodeByName[name]
+	if n == nil {
+		return refuse(2018)
+	}
+	if r := c.setNodeState(n, state, reason, "root"); r != nil {
+		return r
+	}
+	return nil
+}
+
+// setNodeState is scontrol update nodename=… state=….
+func (c *Cluster) setNodeState(n *node, state, reason, by string) *Refusal {
+	if n.base == slurm.NodeFuture && state != "FUTURE" {
+		return refuse(2028)
+	}
+	switch state {
+	case "DRAIN":
+		n.flags |= slurm.NodeDrain
+		c.setNodeReason(n, reason, by)
+	case "UNDRAIN":
+		n.flags &^= slurm.NodeDrain
+		c.setNodeReason(n, "", "")
+		c.awaitPing(n)
+	case "RESUME", "IDLE":
+		if n.base == slurm.NodeUnknown {
+			return refuse(2028)
+		}
+		n.flags &^= slurm.NodeDrain | slurm.NodeFail | slurm.NodeInvalid | slurm.NodeInvalidReg
+		if n.base == slurm.NodeDown {
+			n.base = slurm.NodeIdle
+		}
+		c.setNodeReason(n, "", "")
+		c.awaitPing(n)
+	case "DOWN":
+		n.base = slurm.NodeDown
+		c.setNodeReason(n, reason, by)
+		c.failJobs(n)
+	case "FAIL":
+		n.flags |= slurm.NodeFail | slurm.NodeDrain
+		c.setNodeReason(n, reason, by)
+	case "FUTURE":
+		return c.toFuture(n)
+	default:
+		return refuse(2028)
+	}
+	c.touchNode(n)
+	c.dirty = true
+	return nil
+}
+
+func (c *Cluster) setNodeReason(n *node, reason, by string) {
+	r := n.edit(c.gen)
+	r.Reason, r.ReasonBy, r.ReasonAt = reason, by, c.now
+	if reason == "" && by == "" {
+		r.ReasonAt = 0
+	}
+}
+
+// awaitPing makes the node respond only after slurmctld has pinged it. A node
+// that was powered down has nothing to answer.
+func (c *Cluster) awaitPing(n *node) {
+	if n.flags&slurm.NodePoweredDown != 0 {
+		return
+	}
+	n.flags |= slurm.NodeNotResponding
+	n.pingAt = c.now + slurm.Time(c.cfg.PingAfter.Seconds())
+	c.events.add(n.pingAt, event{node: n})
+}
+
+// failJobs ends the jobs of a node that went down.
+func (c *Cluster) failJobs(n *node) {
+	for _, j := range slices.Clone(n.jobs) {
+		if j.state().Finished() {
+			continue
+		}
+		c.edit(j).failedNode = n.name
+		if j.view().Requeue {
+			c.putBack(j, "BeginTime")
+			continue
+		}
+		c.end(j, slurm.JobNodeFail, "NodeDown", exitCode{signal: 1})
+	}
+}
+
+// toFuture makes a dynamic node's record invisible again.
+func (c *Cluster) toFuture(n *node) *Refusal {
+	switch {
+	case !n.dynamic:
+		return refuse(2028)
+	case len(n.jobs) > 0:
+		return refuse(2016)
+	}
+	n.base, n.flags, n.pingAt = slurm.NodeFuture, slurm.NodeDynamicNorm, 0
+	r := n.edit(c.gen)
+	r.Version, r.Architecture, r.OS, r.Reason, r.ReasonBy, r.ReasonAt = "", "", "", "", "", 0
+	c.touchNode(n)
+	c.dirty = true
+	return nil
+}
+
+// DeleteNode removes a dynamic node without jobs. Errors are *Refusal.
+func (c *Cluster) DeleteNode(name string) error {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if r := c.deleteNodes(name); r != nil {
+		return r
+	}
+	return nil
+}
+
+func (c *Cluster) deleteNodes(hostlist string) *Refusal {
+	names, err := expandNames(hostlist)
+	if err != nil || len(names) == 0 {
+		return refuse(2018)
+	}
+	for _, name := range names {
+		n := c.nodeByName[name]
+		switch {
+		case n == nil:
+			return refuse(2018)
+		case len(n.jobs) > 0:
+			return refuse(2016)
+		case !n.dynamic && n.flags&slurm.NodeCloud == 0:
+			return refuse(2028)
+		}
+	}
+	for _, name := range names {
+		delete(c.nodeByName, name)
+	}
+	c.nodes = slices.DeleteFunc(slices.Clone(c.nodes), func(n *node) bool { return c.nodeByName[n.name] != n })
+	for i, n := range c.nodes {
+		n.index = i
+	}
+	for _, r := range c.resvs {
+		r.nodes = slices.DeleteFunc(r.nodes, func(n *node) bool { return c.nodeByName[n.name] != n })
+	}
+	c.changed.nodes = c.now
+	c.refreshPartitions()
+	return nil
+}
+
+// Register is what happens when the slurmd of a dynamic node comes up (slurmd -Z):
+// it takes over the record of its name or gets a new one. GRES that the record
+// has and slurmd does not report make the node INVALID and drained.
+func (c *Cluster) Register(conf NodeConf) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	names, err := expandNames(conf.Names)
+	if err != nil {
+		return
+	}
+	conf.State, conf.Dynamic = "", true
+	for _, name := range names {
+		n := c.nodeByName[name]
+		if n == nil {
+			c.addNode(newNode(name, conf))
+			continue
+		}
+		c.takeOver(n, conf)
+	}
+	c.refreshPartitions()
+	c.dirty = true
+}
+
+func (c *Cluster) takeOver(n *node, conf NodeConf) {
+	future := n.base == slurm.NodeFuture
+	kind, count := parseGPUs(conf.GRES)
+	missing := n.gpus > 0 && (count < n.gpus || kind != n.gpuType)
+	if future && !missing {
+		n.setShape(conf)
+		n.memory = max(1, conf.MemoryMiB)
+		if len(conf.Features) > 0 {
+			n.features = conf.Features
+		}
+		n.edit(c.gen).GRES = conf.GRES
+	}
+	if future {
+		c.setNodeReason(n, "", "")
+		n.flags &^= slurm.NodeDrain
+	}
+	c.writeNode(n)
+	c.register(n)
+	if missing {
+		n.flags |= slurm.NodeInvalidReg | slurm.NodeDrain
+		c.setNodeReason(n, "gres/gpu count reported lower than configured", "slurm")
+		c.touchNode(n)
+	}
+}
+
+// StopSlurmd makes nodes not respond, as when their slurmd ends. They stay so
+// until Register or, once slurmctld gives up, UpdateNode with DOWN.
+func (c *Cluster) StopSlurmd(hostlist string) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	names, _ := expandNames(hostlist)
+	for _, name := range names {
+		if n := c.nodeByName[name]; n != nil {
+			n.flags |= slurm.NodeNotResponding
+			n.pingAt = 0
+			c.touchNode(n)
+		}
+	}
+}
+
+// CreateNodes makes records from a line such as "NodeName=cpu-[0-9] CPUs=4
+// State=FUTURE"; only FUTURE and CLOUD ones may be made. Errors are *Refusal.
+func (c *Cluster) CreateNodes(line string) error {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if r := c.createNodes(line); r != nil {
+		return r
+	}
+	return nil
+}
+
+func (c *Cluster) createNodes(line string) *Refusal {
+	conf, ok := parseNodeLine(line)
+	names, err := expandNames(conf.Names)
+	if !ok || err != nil || len(names) == 0 {
+		return refuse(2018)
+	}
+	if conf.State != "FUTURE" && conf.State != "CLOUD" {
+		return refuse(2028)
+	}
+	if slices.ContainsFunc(names, func(n string) bool { return c.nodeByName[n] != nil }) {
+		return refuse(2018)
+	}
+	c.addNodes(conf)
+	return nil
+}
+
+// parseNodeLine reads a line of slurm.conf.
+func parseNodeLine(line string) (NodeConf, bool) {
+	conf := NodeConf{Dynamic: true}
+	for word := range strings.FieldsSeq(line) {
+		key, value, ok := strings.Cut(word, "=")
+		if !ok {
+			return conf, false
+		}
+		n, _ := strconv.ParseUint(value, 10, 32)
+		switch strings.ToLower(key) {
+		case "nodename":
+			conf.Names = value
+		case "cpus", "procs":
+			conf.CPUs = uint32(n)
+		case "sockets":
+			conf.Sockets = uint32(n)
+		case "corespersocket":
+			conf.CoresPerSocket = uint32(n)
+		case "threadspercore":
+			conf.ThreadsPerCore = uint32(n)
+		case "realmemory":
+			conf.MemoryMiB = n
+		case "gres":
+			conf.GRES = value
+		case "feature", "features":
+			conf.Features = strings.Split(value, ",")
+		case "weight":
+			conf.Weight = uint32(n)
+		case "port":
+			conf.Port = uint32(n)
+		case "state":
+			conf.State = strings.ToUpper(value)
+		}
+	}
+	return conf, conf.Names != ""
+}

@@ -1,0 +1,94 @@
+package slurmtest
+
+import (
+	"sync"
+	"time"
+
+	"github.com/slurmtide/slurmtide/slurmclient/slurm"
+)
+
+// Cluster is a simulated Slurm cluster. Its methods and its Handler may be used
+// by any number of goroutines.
+type Cluster struct {
+	cfg Config
+	*server
+
+	mu sync.Mutex
+	// now is the model's time; it moves only in Step and SetClock.
+	now slurm.Time
+	// gen counts the answers begun; see shared.
+	gen uint64
+
+	nodes      []*node
+	nodeByName map[string]*node
+	partitions []*partition
+	licenses   []*license
+	resvs      []*reservation
+	users      map[string]UserConf
+
+	jobs    []*job // in slurmctld's order
+	jobByID map[uint32]*job
+	arrays  map[uint32]*array
+	lastID  uint32
+	queue   queue
+	running usage
+
+	// changed is when each kind of record last changed, for update_time.
+	changed   changes
+	events    events
+	stats     stats
+	flagTexts map[jobFlags]string
+	dirty     bool // the scheduler has something to look at
+	down      ControllerState
+	// late is what a hung slurmctld was asked to do.
+	late []func()
+	// dependents are the jobs that wait for others.
+	dependents []*job
+}
+
+type changes struct{ nodes, jobs, partitions, reservations slurm.Time }
+
+// New returns a cluster at the time of cfg.Now, with all its nodes up.
+func New(cfg Config) *Cluster {
+	cfg = cfg.withDefaults()
+	c := &Cluster{
+		cfg: cfg, now: slurm.At(cfg.Now()), gen: 1,
+		nodeByName: map[string]*node{}, users: map[string]UserConf{},
+		jobByID: map[uint32]*job{}, arrays: map[uint32]*array{},
+		running: usage{}, flagTexts: map[jobFlags]string{},
+	}
+	c.changed = changes{c.now, c.now, c.now, c.now}
+	c.stats.since = c.now
+	for _, u := range cfg.Users {
+		c.users[u.Name] = u
+	}
+	for _, l := range cfg.Licenses {
+		c.licenses = append(c.licenses, &license{LicenseConf: l})
+	}
+	for _, p := range cfg.Partitions {
+		c.partitions = append(c.partitions, newPartition(p))
+	}
+	for _, n := range cfg.Nodes {
+		c.addNodes(n)
+	}
+	c.server = newServer(cfg)
+	return c
+}
+
+// Now returns the model's time.
+func (c *Cluster) Now() time.Time {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	return c.now.Time()
+}
+
+// SetClock sets the model's time without anything happening in between, as when
+// the server's clock jumps. It may go back.
+func (c *Cluster) SetClock(t time.Time) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.now = slurm.At(t)
+}
+
+// snapshot begins an answer: records taken now stay as they are.
+func (c *Cluster) snapshot() { c.gen++ }

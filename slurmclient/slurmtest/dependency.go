@@ -1,0 +1,148 @@
+package slurmtest
+
+import (
+	"slices"
+	"strconv"
+	"strings"
+
+	"github.com/slurmtide/slurmtide/slurmclient/slurm"
+)
+
+// dependency is one part of sbatch --dependency: kind is after, afterany,
+// afterok, afternotok, aftercorr or singleton.
+type dependency struct {
+	kind string
+	id   uint32
+}
+
+func (d dependency) text() string {
+	if d.kind == "singleton" {
+		return "singleton(unfulfilled)"
+	}
+	return d.kind + ":" + strconv.FormatUint(uint64(d.id), 10) + "(unfulfilled)"
+}
+
+// parseDependencies reads "afterok:3:4,singleton". "?" counts as ",".
+func parseDependencies(text string) (list []dependency, ok bool) {
+	if text == "" {
+		return nil, true
+	}
+	for part := range strings.FieldsFuncSeq(text, func(r rune) bool { return r == ',' || r == '?' }) {
+		words := strings.Split(part, ":")
+		known := slices.Contains([]string{"after", "afterany", "afterok", "afternotok", "aftercorr"}, words[0])
+		if words[0] == "singleton" && len(words) == 1 {
+			list = append(list, dependency{kind: "singleton"})
+			continue
+		}
+		if !known || len(words) < 2 {
+			return nil, false
+		}
+		for _, w := range words[1:] {
+			number, _, _ := strings.Cut(w, "+")
+			number, _, _ = strings.Cut(number, "_")
+			id, err := strconv.ParseUint(number, 10, 32)
+			if err != nil {
+				return nil, false
+			}
+			list = append(list, dependency{words[0], uint32(id)})
+		}
+	}
+	return list, true
+}
+
+// wakeDependents makes the scheduler look at the jobs that wait for others.
+func (c *Cluster) wakeDependents() { c.dirty = true }
+
+// resolveDependents drops the dependencies that have come true.
+func (c *Cluster) resolveDependents() {
+	c.dependents = slices.DeleteFunc(c.dependents, func(j *job) bool {
+		if j.gone || !j.pending() {
+			return true
+		}
+		c.resolve(j)
+		return len(j.depends) == 0
+	})
+}
+
+func (c *Cluster) resolve(j *job) {
+	var left []dependency
+	blocked := ""
+	for _, d := range j.depends {
+		switch c.fulfilled(j, d) {
+		case depMet:
+		case depNever:
+			blocked = "DependencyNeverSatisfied"
+			left = append(left, d)
+		default:
+			left = append(left, d)
+		}
+	}
+	if len(left) > 0 && blocked == "" {
+		blocked = "Dependency"
+	}
+	changed := len(left) != len(j.depends)
+	j.depends, j.blocked = left, blocked
+	if !changed && (blocked == "" || j.view().Reason == blocked || j.view().Hold) {
+		return
+	}
+	var texts []string
+	for _, d := range left {
+		texts = append(texts, d.text())
+	}
+	r := c.edit(j)
+	r.Dependency = strings.Join(texts, ",")
+	if blocked != "" && !r.Hold {
+		r.Reason = blocked
+	} else if blocked == "" && strings.HasPrefix(r.Reason, "Dependency") {
+		r.Reason, r.EligibleTime, r.AccrueTime = "None", c.now, c.now
+		r.flags &^= flagDependent
+		r.Flags = c.flagText(r.flags)
+	}
+}
+
+type depState uint8
+
+const (
+	depWaits depState = iota
+	depMet
+	depNever
+)
+
+// fulfilled tells about one dependency. A job that is no longer known counts as
+// one that ended well.
+func (c *Cluster) fulfilled(j *job, d dependency) depState {
+	if d.kind == "singleton" {
+		return c.singleton(j)
+	}
+	begun, ended, good := true, true, true
+	jobs := c.jobsNamed(strconv.FormatUint(uint64(d.id), 10))
+	if len(jobs) == 0 && d.kind == "afternotok" {
+		return depNever
+	}
+	for _, other := range jobs {
+		base := other.state()
+		begun = begun && base != slurm.JobPending
+		ended = ended && base.Finished()
+		good = good && base == slurm.JobCompleted
+	}
+	switch {
+	case d.kind == "after" && begun:
+		return depMet
+	case d.kind == "after" || !ended:
+		return depWaits
+	case d.kind == "afterany", d.kind == "afternotok" != good:
+		return depMet
+	}
+	return depNever
+}
+
+func (c *Cluster) singleton(j *job) depState {
+	v := j.view()
+	for _, other := range c.jobs {
+		o := other.view()
+		if other != j && other.id < j.id && o.Name == v.Name && o.UserName == v.UserName && !o.State.Base.Finished() {
+			return depWaits
+		}
+	}
+	return depMet
+}

@@ -1,0 +1,52 @@
+package slurmtest
+
+import (
+	"container/heap"
+
+	"github.com/slurmtide/slurmtide/slurmclient/slurm"
+)
+
+// event is that something is due at a time: for a job, a node, or, when it names
+// neither, that the scheduler should look.
+type event struct {
+	at   slurm.Time
+	job  *job
+	node *node
+}
+
+// events is a queue ordered by time.
+type events struct{ list eventHeap }
+
+func (e *events) add(at slurm.Time, ev event) {
+	ev.at = at
+	heap.Push(&e.list, ev)
+}
+
+// next returns the first event that is due by now.
+func (e *events) next(now slurm.Time) (event, bool) {
+	if len(e.list) == 0 || e.list[0].at > now {
+		return event{}, false
+	}
+	return heap.Pop(&e.list).(event), true
+}
+
+// first returns the time of the first event.
+func (e *events) first() (slurm.Time, bool) {
+	if len(e.list) == 0 {
+		return 0, false
+	}
+	return e.list[0].at, true
+}
+
+type eventHeap []event
+
+func (h eventHeap) Len() int           { return len(h) }
+func (h eventHeap) Less(i, j int) bool { return h[i].at < h[j].at }
+func (h eventHeap) Swap(i, j int)      { h[i], h[j] = h[j], h[i] }
+func (h *eventHeap) Push(x any)        { *h = append(*h, x.(event)) }
+func (h *eventHeap) Pop() any {
+	old := *h
+	last := old[len(old)-1]
+	*h = old[:len(old)-1]
+	return last
+}

@@ -1,0 +1,78 @@
+package slurmtest
+
+import (
+	"github.com/slurmtide/slurmtide/slurmclient/slurm"
+	"github.com/slurmtide/slurmtide/slurmclient/slurmtest/internal/template"
+)
+
+// statsRecord is the moment of what sdiag shows.
+type statsRecord struct {
+	stats
+	now slurm.Time
+}
+
+func statsFields() template.Fields[statsRecord] {
+	type s = statsRecord
+	count := func(get func(s) uint64) template.Field[s] { return template.Count(get) }
+	return template.Fields[statsRecord]{
+		"req_time":                  template.Time(func(s s) slurm.Time { return s.now }),
+		"req_time_start":            template.Time(func(s s) slurm.Time { return s.since }),
+		"schedule_cycle_max":        count(func(s s) uint64 { return s.maxCycle }),
+		"schedule_cycle_last":       count(func(s s) uint64 { return s.lastCycleMicros }),
+		"schedule_cycle_sum":        count(func(s s) uint64 { return s.sumCycle }),
+		"schedule_cycle_total":      count(func(s s) uint64 { return s.cycles }),
+		"schedule_cycle_mean":       count(func(s s) uint64 { return s.sumCycle / max(1, s.cycles) }),
+		"schedule_cycle_mean_depth": count(func(s s) uint64 { return s.depth / max(1, s.cycles) }),
+		"schedule_cycle_per_minute": count(func(s s) uint64 { return s.perMinute() }),
+		"schedule_cycle_depth":      count(func(s s) uint64 { return s.depth }),
+		"schedule_exit.end_job_queue": count(func(s s) uint64 {
+			return s.cycles
+		}),
+		"schedule_queue_length": count(func(s s) uint64 { return s.queueLength }),
+		"jobs_submitted":        count(func(s s) uint64 { return s.submitted }),
+		"jobs_started":          count(func(s s) uint64 { return s.started }),
+		"jobs_completed":        count(func(s s) uint64 { return s.completed }),
+		"jobs_canceled":         count(func(s s) uint64 { return s.cancelled }),
+		"jobs_failed":           count(func(s s) uint64 { return s.failed }),
+		"jobs_pending":          count(func(s s) uint64 { return s.pending }),
+		"jobs_running":          count(func(s s) uint64 { return s.running }),
+		"job_states_ts":         template.Time(func(s s) slurm.Time { return s.jobStatesAt }),
+		"bf_cycle_counter":      count(func(s s) uint64 { return s.cycles }),
+		"bf_last_depth":         count(func(s s) uint64 { return s.lastDepth }),
+		"bf_queue_len":          count(func(s s) uint64 { return s.queueLength }),
+		"bf_when_last_cycle":    template.Time(func(s s) slurm.Time { return s.lastCycle }),
+	}
+}
+
+func (s statsRecord) perMinute() uint64 {
+	minutes := uint64(max(0, s.now-s.since)) / 60
+	if minutes == 0 {
+		return 0
+	}
+	return s.cycles / minutes
+}
+
+// pingRecord is what slurmrestd finds when it asks slurmctld.
+type pingRecord struct {
+	up     bool
+	status string
+	micros uint64
+}
+
+func pingFields() template.Fields[pingRecord] {
+	type p = pingRecord
+	return template.Fields[pingRecord]{
+		"hostname":   template.Text(func(p) string { return controllerName }),
+		"pinged":     template.Text(func(p p) string { return upDown(p.up) }),
+		"responding": template.Flag(func(p p) bool { return p.up }),
+		"latency":    template.Count(func(p p) uint64 { return p.micros }),
+		"status":     template.Text(func(p p) string { return p.status }),
+	}
+}
+
+func upDown(up bool) string {
+	if up {
+		return "UP"
+	}
+	return "DOWN"
+}

@@ -1,0 +1,138 @@
+package slurmtest
+
+import (
+	"math/bits"
+	"slices"
+)
+
+// fit chooses nodes for the wish among candidates, first fit. It returns nil
+// when they do not suffice. With asIfIdle, what jobs hold does not matter.
+func (w *wish) fit(candidates []*node, empty emptiness) []*grant {
+	if len(w.required) > 0 {
+		candidates = requiredFirst(w.required, candidates)
+	}
+	count := w.minNodes()
+	if w.nodes > 0 || w.gpus > 0 || len(w.required) > 1 {
+		return w.fitEvenly(candidates, count, empty)
+	}
+	if g := w.fitEvenly(candidates, count, empty); g != nil {
+		return g
+	}
+	return w.fitGreedily(candidates, empty)
+}
+
+// requiredFirst puts the named nodes before the others. nil if one is missing.
+func requiredFirst(names []string, nodes []*node) []*node {
+	var first, rest []*node
+	for _, n := range nodes {
+		if slices.Contains(names, n.name) {
+			first = append(first, n)
+		} else {
+			rest = append(rest, n)
+		}
+	}
+	if len(first) < len(names) {
+		return nil
+	}
+	return append(first, rest...)
+}
+
+// fitEvenly gives each of count nodes its part of the CPUs and GPUs.
+func (w *wish) fitEvenly(candidates []*node, count uint32, empty emptiness) []*grant {
+	var grants []*grant
+	for k, n := range candidates {
+		i := uint32(len(grants))
+		r := w.roomOf(n, empty)
+		cpus, gpus := max(1, share(w.cpus, count, i)), max(w.gpusPerNode, share(w.gpus, count, i))
+		if r.cpus < cpus || r.gpus < gpus {
+			if k < len(w.required) {
+				return nil
+			}
+			continue
+		}
+		grants = append(grants, w.grant(n, cpus, gpus))
+		if i+1 == count {
+			return grants
+		}
+	}
+	return nil
+}
+
+// fitGreedily takes what each node has until it is enough.
+func (w *wish) fitGreedily(candidates []*node, empty emptiness) []*grant {
+	var grants []*grant
+	left := w.cpus
+	for k, n := range candidates {
+		r := w.roomOf(n, empty)
+		if r.cpus == 0 || r.gpus < w.gpusPerNode {
+			if k < len(w.required) {
+				return nil
+			}
+			continue
+		}
+		take := min(left, r.cpus)
+		grants = append(grants, w.grant(n, take, w.gpusPerNode))
+		if left -= take; left == 0 {
+			return grants
+		}
+	}
+	return nil
+}
+
+func (w *wish) grant(n *node, cpus, gpus uint32) *grant {
+	g := &grant{node: n, name: n.name, cpus: cpus, sockets: n.sockets, wide: n.cores}
+	if w.exclusive {
+		g.cpus = n.cpus
+	}
+	g.memory = w.memoryPerNode
+	if g.memory == 0 {
+		g.memory = w.memoryPerCPU * uint64(g.cpus)
+	}
+	g.gpus = uint64(gpus)
+	return g
+}
+
+// take holds the grant's resources on its node. Until then gpus is a count;
+// from then on it is the set of their indexes.
+func (g *grant) take(j *job) {
+	n := g.node
+	g.cores = n.freeCores((g.cpus + n.threads - 1) / n.threads)
+	g.gpus = freeBits(n.usedGPUs, int(g.gpus), int(n.gpus))
+	n.usedCPUs += g.cpus
+	n.usedMemory += g.memory
+	n.usedGPUs |= g.gpus
+	n.usedCores.union(g.cores)
+	n.jobs = append(n.jobs, j)
+}
+
+// free gives the grant's resources back.
+func (g *grant) free(j *job) {
+	n := g.node
+	n.usedCPUs -= min(n.usedCPUs, g.cpus)
+	n.usedMemory -= min(n.usedMemory, g.memory)
+	n.usedGPUs &^= g.gpus
+	n.usedCores.remove(g.cores)
+	n.jobs = slices.DeleteFunc(n.jobs, func(x *job) bool { return x == j })
+}
+
+func (n *node) freeCores(count uint32) (s coreSet) {
+	for i := uint32(0); i < min(256, n.sockets*n.cores) && count > 0; i++ {
+		if !n.usedCores.has(i) {
+			s.add(i)
+			count--
+		}
+	}
+	return s
+}
+
+func freeBits(used uint64, count, size int) (set uint64) {
+	for i := range min(size, 64) {
+		if bits.OnesCount64(set) == count {
+			break
+		}
+		if used&(1<<i) == 0 {
+			set |= 1 << i
+		}
+	}
+	return set
+}

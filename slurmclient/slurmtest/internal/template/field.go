@@ -1,0 +1,113 @@
+package template
+
+import (
+	"encoding/json"
+	"errors"
+	"math"
+
+	"github.com/slurmtide/slurmtide/slurmclient/slurm"
+)
+
+// Field gives the value of one place in a record. How it is written follows the
+// recording, since versions differ: a number is bare in one and an object in
+// another.
+type Field[T any] func(recorded value) (put[T], error)
+
+type put[T any] func(*Writer, T)
+
+var errShape = errors.New("the recorded value has another type")
+
+// Text gives a string. Where the recording has an array, the words between its
+// commas are the elements.
+func Text[T any](get func(T) string) Field[T] {
+	return func(v value) (put[T], error) {
+		switch {
+		case v.kind == arrayKind:
+			return func(w *Writer, t T) { w.Words(get(t)) }, nil
+		case v.is(""):
+			return func(w *Writer, t T) { w.String(get(t)) }, nil
+		}
+		return nil, errShape
+	}
+}
+
+// Texts gives an array of strings.
+func Texts[T any](get func(T) []string) Field[T] {
+	return func(v value) (put[T], error) {
+		if v.kind != arrayKind {
+			return nil, errShape
+		}
+		return func(w *Writer, t T) { w.Strings(get(t)...) }, nil
+	}
+}
+
+// Flag gives a boolean.
+func Flag[T any](get func(T) bool) Field[T] {
+	return func(v value) (put[T], error) {
+		if !v.is(true) {
+			return nil, errShape
+		}
+		return func(w *Writer, t T) { w.Bool(get(t)) }, nil
+	}
+}
+
+// Int gives a whole number that is written bare.
+func Int[T any](get func(T) int64) Field[T] {
+	return func(v value) (put[T], error) {
+		if !v.is(json.Number("")) {
+			return nil, errShape
+		}
+		return func(w *Writer, t T) { w.Int(get(t)) }, nil
+	}
+}
+
+// Number gives a whole number that may be unset or infinite. Where the recording
+// is bare, those are 0.
+func Number[T any](get func(T) slurm.Number) Field[T] {
+	return func(v value) (put[T], error) {
+		switch {
+		case v.isNumber():
+			return func(w *Writer, t T) { w.Number(get(t)) }, nil
+		case v.is(json.Number("")):
+			return func(w *Writer, t T) { w.Uint(get(t).Or(0)) }, nil
+		}
+		return nil, errShape
+	}
+}
+
+// Time gives a moment, 0 when there is none.
+func Time[T any](get func(T) slurm.Time) Field[T] {
+	return Number(func(t T) slurm.Number { return slurm.Num(uint64(max(0, get(t)))) })
+}
+
+// Count gives a whole number that is always set.
+func Count[T any](get func(T) uint64) Field[T] {
+	return Number(func(t T) slurm.Number { return slurm.Num(get(t)) })
+}
+
+// Float gives a number with a fraction. Where the recording is bare, infinity is
+// the word Infinity and unset is 0.
+func Float[T any](get func(T) slurm.Float) Field[T] {
+	return func(v value) (put[T], error) {
+		switch {
+		case v.isNumber():
+			return func(w *Writer, t T) { w.FloatNumber(get(t)) }, nil
+		case v.is(json.Number("")):
+			return func(w *Writer, t T) { w.Float(bare(get(t))) }, nil
+		}
+		return nil, errShape
+	}
+}
+
+func bare(f slurm.Float) float64 {
+	if f.IsInfinite() {
+		return math.Inf(1)
+	}
+	v, _ := f.Value()
+	return v
+}
+
+// Value writes whatever the function writes: one whole value.
+func Value[T any](write func(*Writer, T)) Field[T] {
+	return func(value) (put[T], error) { return write, nil }
+}

@@ -1,0 +1,69 @@
+package slurmtest
+
+import (
+	"strconv"
+	"strings"
+)
+
+type license struct {
+	LicenseConf
+	used, reserved uint64
+}
+
+func (c *Cluster) license(name string) *license {
+	for _, l := range c.licenses {
+		if l.Name == name {
+			return l
+		}
+	}
+	return nil
+}
+
+// licenseWish is one part of sbatch -L "matlab:2,ansys".
+type licenseWish struct {
+	name  string
+	count uint64
+}
+
+func parseLicenses(text string) []licenseWish {
+	if text == "" {
+		return nil
+	}
+	var out []licenseWish
+	for part := range strings.SplitSeq(text, ",") {
+		name, count, ok := strings.Cut(part, ":")
+		n, err := strconv.ParseUint(count, 10, 32)
+		if !ok || err != nil {
+			n = 1
+		}
+		out = append(out, licenseWish{name, n})
+	}
+	return out
+}
+
+// licensesFree reports whether all of the licences are free now.
+func (c *Cluster) licensesFree(wishes []licenseWish) bool {
+	for _, w := range wishes {
+		l := c.license(w.name)
+		if l == nil || l.used+l.reserved+w.count > l.Total {
+			return false
+		}
+	}
+	return true
+}
+
+func (c *Cluster) takeLicenses(wishes []licenseWish) {
+	for _, w := range wishes {
+		if l := c.license(w.name); l != nil {
+			l.used += w.count
+		}
+	}
+}
+
+func (c *Cluster) returnLicenses(wishes []licenseWish) {
+	for _, w := range wishes {
+		if l := c.license(w.name); l != nil {
+			l.used -= min(l.used, w.count)
+		}
+	}
+}

@@ -1,0 +1,155 @@
+package slurmtest
+
+import (
+	"math/bits"
+	"slices"
+	"strings"
+
+	"github.com/slurmtide/slurmtide/slurmclient/slurm"
+)
+
+// node is a node of the model. Its record is what answers show.
+type node struct {
+	shared[slurm.Node]
+	name    string
+	index   int
+	dynamic bool
+	// base is UNKNOWN, DOWN, IDLE or FUTURE; IDLE shows as ALLOCATED or MIXED while
+	// jobs hold the node. flags are those that do not come from jobs or reservations.
+	base  slurm.NodeBase
+	flags slurm.NodeFlags
+
+	cpus, sockets, cores, threads uint32
+	memory                        uint64
+	gpuType                       string
+	gpus                          uint32
+	features                      []string
+
+	jobs       []*job // that hold resources here, COMPLETING ones too
+	usedCPUs   uint32
+	usedMemory uint64
+	usedCores  coreSet
+	usedGPUs   uint64
+	// pingAt is when a node that does not respond will, 0 for never.
+	pingAt slurm.Time
+	resv   *reservation
+}
+
+// coreSet is a set of the cores of a node, up to 256.
+type coreSet [4]uint64
+
+func (s *coreSet) has(i uint32) bool { return s[i>>6&3]&(1<<(i&63)) != 0 }
+func (s *coreSet) add(i uint32)      { s[i>>6&3] |= 1 << (i & 63) }
+
+func (s *coreSet) union(o coreSet) {
+	for i := range s {
+		s[i] |= o[i]
+	}
+}
+
+func (s *coreSet) remove(o coreSet) {
+	for i := range s {
+		s[i] &^= o[i]
+	}
+}
+
+func (s coreSet) count() (n int) {
+	for _, w := range s {
+		n += bits.OnesCount64(w)
+	}
+	return n
+}
+
+// free tells what jobs may still take of the node.
+func (n *node) free() (cpus uint32, memory uint64, gpus uint32) {
+	return n.cpus - min(n.cpus, n.usedCPUs), n.memory - min(n.memory, n.usedMemory),
+		n.gpus - min(n.gpus, uint32(bits.OnesCount64(n.usedGPUs)))
+}
+
+// usable reports whether jobs may start on the node.
+func (n *node) usable() bool {
+	return n.base == slurm.NodeIdle && n.flags&(slurm.NodeDrain|slurm.NodeNotResponding|slurm.NodeInvalid) == 0
+}
+
+func (n *node) hasFeature(f string) bool { return slices.Contains(n.features, f) }
+
+// state is what answers show.
+func (n *node) state() slurm.NodeState {
+	s := slurm.NodeState{Base: n.base, Flags: n.flags}
+	completing := 0
+	for _, j := range n.jobs {
+		if j.view().State.Has(slurm.JobCompleting) {
+			completing++
+		}
+	}
+	if completing > 0 {
+		s.Flags |= slurm.NodeCompleting
+	}
+	if n.base == slurm.NodeIdle && completing < len(n.jobs) {
+		s.Base = slurm.NodeMixed
+		if n.usedCPUs >= n.cpus {
+			s.Base = slurm.NodeAllocated
+		}
+	}
+	if n.resv != nil {
+		s.Flags |= slurm.NodeReserved
+		if slices.Contains(n.resv.view().Flags, "MAINT") {
+			s.Flags |= slurm.NodeMaintenance
+		}
+	}
+	return s
+}
+
+// touchNode writes the node's record anew.
+func (c *Cluster) touchNode(n *node) {
+	c.changed.nodes = c.now
+	r := n.edit(c.gen)
+	r.State = n.state()
+	r.AllocCPUs, r.IdleCPUs = n.usedCPUs, n.cpus-min(n.cpus, n.usedCPUs)
+	r.AllocMemoryMiB = n.usedMemory
+	r.TRESUsed = n.tresUsed()
+	r.GRESUsed = n.gresUsed()
+	r.Reservation = ""
+	if n.resv != nil {
+		r.Reservation = n.resv.view().Name
+	}
+}
+
+func (n *node) tres() string {
+	return tresText{cpus: uint64(n.cpus), memory: n.memory, billing: uint64(n.cpus), gpus: uint64(n.gpus)}.String()
+}
+
+func (n *node) tresUsed() string {
+	return tresText{cpus: uint64(n.usedCPUs), memory: n.usedMemory, gpus: uint64(bits.OnesCount64(n.usedGPUs))}.String()
+}
+
+func (n *node) gresUsed() string {
+	if n.gpus == 0 || !n.registered() {
+		return ""
+	}
+	return gpuName(n.gpuType, n.usedGPUs)
+}
+
+// registered reports whether slurmd has told what the node has.
+func (n *node) registered() bool { return n.view().Version != "" }
+
+// gpuName is such as "gpu:h100:2(IDX:0-1)".
+func gpuName(kind string, set uint64) string {
+	var b strings.Builder
+	b.WriteString("gpu:")
+	if kind != "" {
+		b.WriteString(kind + ":")
+	}
+	writeUint(&b, uint64(bits.OnesCount64(set)))
+	b.WriteString("(IDX:")
+	if set == 0 {
+		b.WriteString("N/A")
+	}
+	var list []uint32
+	for s := set; s != 0; s &= s - 1 {
+		list = append(list, uint32(bits.TrailingZeros64(s)))
+	}
+	b.WriteString(rangesText(list, 0))
+	b.WriteString(")")
+	return b.String()
+}

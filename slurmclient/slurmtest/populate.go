@@ -1,0 +1,147 @@
+package slurmtest
+
+import (
+	"fmt"
+	"math/rand/v2"
+	"time"
+
+	"github.com/slurmtide/slurmtide/slurmclient/slurm"
+)
+
+// Populate fills the cluster with about that many nodes and job records, the same
+// for the same seed: nodes cn00001…, half of them with four GPUs; and of the jobs
+// three in ten running, one in ten finished, the others pending for various
+// reasons, a few of them arrays. It replaces partitions "cpu" (the default) and
+// "gpu" of that name.
+func (c *Cluster) Populate(nodes, jobs int, seed uint64) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.populateNodes(nodes)
+	p := &population{c: c, rnd: rand.New(rand.NewPCG(seed, 1))}
+	for i := range jobs {
+		p.add(i)
+	}
+	c.countStates()
+}
+
+func (c *Cluster) populateNodes(count int) {
+	kept := c.partitions[:0:0]
+	for _, p := range c.partitions {
+		if p.name() != "cpu" && p.name() != "gpu" {
+			p.conf.Default = false
+			p.edit(c.gen).Default = false
+			kept = append(kept, p)
+		}
+	}
+	c.partitions = append(kept,
+		newPartition(PartitionConf{Name: "cpu", Default: true, Feature: "cpu"}),
+		newPartition(PartitionConf{Name: "gpu", Feature: "h100", MaxMinutes: 1440}))
+	half := count / 2
+	shape := NodeConf{Sockets: 2, CoresPerSocket: 8, MemoryMiB: 64000}
+	plain, gpu := shape, shape
+	plain.Names, plain.Features = fmt.Sprintf("cn[%05d-%05d]", 1, count-half), []string{"cpu", "x86"}
+	gpu.Names, gpu.Features = fmt.Sprintf("cn[%05d-%05d]", count-half+1, count), []string{"x86", "h100"}
+	gpu.GRES = "gpu:h100:4"
+	c.addNodes(plain)
+	if half > 0 {
+		c.addNodes(gpu)
+	}
+}
+
+// population makes jobs of many shapes.
+type population struct {
+	c    *Cluster
+	rnd  *rand.Rand
+	next map[string]int // where the search for a node of a partition goes on
+}
+
+func (p *population) add(i int) {
+	s := p.spec(i)
+	parts, ok := p.c.partitionsOf(s.Partition)
+	if !ok {
+		return
+	}
+	j := p.c.newJob(s, parts)
+	p.c.enter(j)
+	switch k := p.rnd.IntN(100); {
+	case k < 30:
+		p.run(j)
+	case k < 40:
+		if p.run(j) {
+			p.finish(j)
+		}
+	default:
+		p.wait(j, k)
+	}
+}
+
+func (p *population) spec(i int) JobSpec {
+	users := []string{"alice", "bob"}
+	s := JobSpec{User: users[i%len(users)], RunFor: time.Duration(600+p.rnd.IntN(80000)) * time.Second}
+	s.Name, s.Partition = fmt.Sprintf("job-%d", p.rnd.IntN(500)), "cpu"
+	s.Tasks = uint32(1 + p.rnd.IntN(4))
+	s.Script, s.WorkingDirectory = "#!/bin/sh\nsrun ./work\n", fmt.Sprintf("/home/%s/run-%d", s.User, i)
+	if p.rnd.IntN(4) == 0 {
+		s.Partition, s.TRESPerNode = "gpu", "gres/gpu:h100:1"
+	}
+	if p.rnd.IntN(3) == 0 {
+		s.TimeLimit = slurm.Num(uint64(30 * (1 + p.rnd.IntN(40))))
+	}
+	return s
+}
+
+// run starts the job where there is room, looking on from the last such place.
+func (p *population) run(j *job) bool {
+	part := j.wish.partitions[0]
+	if p.next == nil {
+		p.next = map[string]int{}
+	}
+	for range part.nodes {
+		n := part.nodes[p.next[part.name()]%len(part.nodes)]
+		if grants := j.wish.fit([]*node{n}, asItIs); grants != nil && n.usable() {
+			p.c.start(j, part, grants)
+			return true
+		}
+		p.next[part.name()]++
+		if p.next[part.name()] >= 2*len(part.nodes) {
+			return false
+		}
+	}
+	return false
+}
+
+func (p *population) finish(j *job) {
+	states := []slurm.JobBase{slurm.JobCompleted, slurm.JobCompleted, slurm.JobFailed, slurm.JobCancelled}
+	p.c.end(j, states[p.rnd.IntN(len(states))], "None", exitCode{})
+	p.c.release(j)
+}
+
+// wait gives a pending job one of the reasons for waiting.
+func (p *population) wait(j *job, k int) {
+	c := p.c
+	if k >= 99 {
+		c.makeArray(j, taskRange(0, uint32(10+p.rnd.IntN(200))), 5)
+	}
+	r := c.edit(j)
+	r.LastSchedEval = c.now
+	switch {
+	case k < 45:
+		r.Hold, r.Priority, r.Reason = true, slurm.Num(0), "JobHeldUser"
+	case k < 50:
+		j.begin = c.now + slurm.Time(3600+p.rnd.IntN(36000))
+		r.EligibleTime, r.StartTime, r.Reason = j.begin, j.begin, "BeginTime"
+	case k < 55:
+		r.Reason = "Resources"
+	default:
+		r.Reason = "Priority"
+	}
+	c.queue.add(j)
+}
+
+func taskRange(from, to uint32) []uint32 {
+	list := make([]uint32, 0, to-from+1)
+	for i := from; i <= to; i++ {
+		list = append(list, i)
+	}
+	return list
+}

@@ -1,0 +1,57 @@
+package slurmtest
+
+import "slices"
+
+// queue holds the pending jobs in the order in which the scheduler looks at them:
+// by partition tier and priority, then by age.
+type queue struct {
+	jobs   []*job
+	sorted bool
+}
+
+func (q *queue) add(j *job) {
+	if j.queued {
+		return
+	}
+	j.queued = true
+	q.jobs = append(q.jobs, j)
+	q.sorted = false
+}
+
+// order drops the jobs that are no longer pending and sorts the others.
+func (q *queue) order() []*job {
+	q.jobs = slices.DeleteFunc(q.jobs, func(j *job) bool {
+		if j.gone || !j.pending() {
+			j.queued = false
+			return true
+		}
+		return false
+	})
+	if !q.sorted {
+		slices.SortStableFunc(q.jobs, before)
+		q.sorted = true
+	}
+	return q.jobs
+}
+
+func before(a, b *job) int {
+	if d := b.tier() - a.tier(); d != 0 {
+		return d
+	}
+	pa, pb := a.view().Priority.Or(0), b.view().Priority.Or(0)
+	switch {
+	case pa > pb:
+		return -1
+	case pa < pb:
+		return 1
+	}
+	return int(a.id) - int(b.id)
+}
+
+func (j *job) tier() int {
+	tier := 0
+	for _, p := range j.wish.partitions {
+		tier = max(tier, int(p.view().PriorityTier))
+	}
+	return tier
+}

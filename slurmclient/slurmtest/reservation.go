@@ -1,0 +1,149 @@
+package slurmtest
+
+import (
+	"slices"
+	"strings"
+
+	"github.com/slurmtide/slurmtide/slurmclient/slurm"
+)
+
+type reservation struct {
+	shared[slurm.Reservation]
+	nodes []*node
+	// active is whether the model has marked the nodes.
+	active bool
+}
+
+func (c *Cluster) reservation(name string) *reservation {
+	for _, r := range c.resvs {
+		if r.view().Name == name {
+			return r
+		}
+	}
+	return nil
+}
+
+// lets reports whether the job may use the reservation's nodes.
+func (r *reservation) lets(j *job) bool {
+	v := r.view()
+	if j.view().Reservation != v.Name {
+		return false
+	}
+	return listed(v.Users, j.view().UserName) || listed(v.Accounts, j.view().Account)
+}
+
+func listed(list, name string) bool {
+	return list != "" && slices.Contains(strings.Split(list, ","), name)
+}
+
+// SetReservation creates a reservation or replaces the one of that name. Nodes
+// that do not exist are left out.
+func (c *Cluster) SetReservation(r slurm.ReservationRequest) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.setReservation(r)
+}
+
+func (c *Cluster) setReservation(q slurm.ReservationRequest) {
+	c.deleteReservation(q.Name)
+	r := &reservation{}
+	v := r.edit(c.gen)
+	v.Name, v.StartTime, v.EndTime = q.Name, q.StartTime, q.EndTime
+	if v.StartTime == 0 {
+		v.StartTime = c.now
+	}
+	if v.EndTime == 0 {
+		v.EndTime = v.StartTime + slurm.Time(60*q.Duration.Or(365*24*60))
+	}
+	v.Users, v.Accounts = strings.Join(q.Users, ","), strings.Join(q.Accounts, ",")
+	v.Partition, v.Licenses = q.Partition, q.Licenses
+	v.Flags = append(slices.Clone(q.Flags), "SPEC_NODES")
+	c.fillReservation(r, q)
+	c.resvs = append(c.resvs, r)
+	c.changed.reservations = c.now
+	c.moveReservations()
+}
+
+func (c *Cluster) fillReservation(r *reservation, q slurm.ReservationRequest) {
+	v := r.edit(c.gen)
+	for _, name := range q.Nodes {
+		if name == "ALL" {
+			r.nodes = slices.Clone(c.nodes)
+			break
+		}
+		names, _ := expandNames(name)
+		for _, one := range names {
+			if n := c.nodeByName[one]; n != nil {
+				r.nodes = append(r.nodes, n)
+			}
+		}
+	}
+	if len(q.Nodes) == 0 {
+		count := int(q.NodeCount.Or(0))
+		for _, n := range c.nodes {
+			if len(r.nodes) < count && n.usable() && n.resv == nil {
+				r.nodes = append(r.nodes, n)
+			}
+		}
+	}
+	var names []string
+	for _, n := range r.nodes {
+		names = append(names, n.name)
+		v.CoreCount += n.sockets * n.cores
+	}
+	v.Nodes, v.NodeCount = compressNames(names), uint32(len(names))
+	if v.CoreCount > 0 {
+		v.TRES = tresText{cpus: uint64(v.CoreCount)}.String()
+	}
+}
+
+// DeleteReservation removes a reservation; without one nothing happens.
+func (c *Cluster) DeleteReservation(name string) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.deleteReservation(name)
+}
+
+func (c *Cluster) deleteReservation(name string) bool {
+	r := c.reservation(name)
+	if r == nil {
+		return false
+	}
+	c.markReservation(r, false)
+	c.resvs = slices.DeleteFunc(c.resvs, func(x *reservation) bool { return x == r })
+	c.changed.reservations = c.now
+	return true
+}
+
+// moveReservations starts and ends reservations whose time has come.
+func (c *Cluster) moveReservations() {
+	for _, r := range slices.Clone(c.resvs) {
+		if now := r.view().Active(c.now); now != r.active {
+			c.markReservation(r, now)
+		}
+		if r.view().EndTime <= c.now {
+			c.deleteReservation(r.view().Name)
+		} else if !r.active {
+			c.events.add(r.view().StartTime, event{})
+		} else {
+			c.events.add(r.view().EndTime, event{})
+		}
+	}
+}
+
+func (c *Cluster) markReservation(r *reservation, active bool) {
+	r.active = active
+	c.dirty = true
+	c.changed.reservations = c.now
+	for _, n := range r.nodes {
+		switch {
+		case active && n.resv == nil:
+			n.resv = r
+		case !active && n.resv == r:
+			n.resv = nil
+		default:
+			continue
+		}
+		c.touchNode(n)
+	}
+}

@@ -1,0 +1,269 @@
+package slurmtest
+
+import (
+	"strings"
+
+	"github.com/slurmtide/slurmtide/slurmclient/slurm"
+)
+
+// schedule is one pass of the scheduler: it starts every pending job that fits,
+// in the queue's order, as the main and the backfill scheduler do between them.
+func (c *Cluster) schedule() {
+	c.dirty = false
+	c.resolveDependents()
+	p := &pass{c: c, free: map[*partition][]*node{}, failed: map[string]verdict{}, waiting: map[*partition]bool{}}
+	depth := uint64(0)
+	for _, j := range c.queue.order() {
+		if depth >= uint64(c.cfg.Depth) {
+			break
+		}
+		if j.view().Hold {
+			continue
+		}
+		depth++
+		p.try(j)
+	}
+	c.noteCycle(depth)
+}
+
+func (c *Cluster) noteCycle(depth uint64) {
+	s := &c.stats
+	s.cycles++
+	s.lastDepth = depth
+	s.depth += depth
+	s.lastCycleMicros = 50 + 10*depth
+	s.sumCycle += s.lastCycleMicros
+	s.maxCycle = max(s.maxCycle, s.lastCycleMicros)
+	s.queueLength = uint64(len(c.queue.jobs))
+	s.lastCycle = c.now
+}
+
+// verdict is why a job does not start.
+type verdict struct{ reason, text string }
+
+// pass is what one pass of the scheduler knows.
+type pass struct {
+	c *Cluster
+	// free are the nodes of a partition that jobs may start on.
+	free map[*partition][]*node
+	// failed are the shapes that did not fit, so that their like need no look.
+	failed map[string]verdict
+	// waiting are the partitions where a job waits for resources: those behind it
+	// wait for their priority.
+	waiting map[*partition]bool
+}
+
+// try starts the job, or the next tasks of the array, or notes why not.
+func (p *pass) try(j *job) {
+	c := p.c
+	for j.pending() {
+		if v := c.blocker(j); v.reason != "" {
+			c.setReason(j, v)
+			return
+		}
+		part, grants, v := p.place(j)
+		if grants == nil {
+			c.setReason(j, v)
+			return
+		}
+		one := j
+		if j.isBase() {
+			one = c.splitTask(j.array, j.array.tasks[0])
+		}
+		c.start(one, part, grants)
+		if c.endsAtOnce(one) {
+			c.jobDue(one)
+		}
+	}
+}
+
+func (c *Cluster) endsAtOnce(j *job) bool { return j.due <= c.now }
+
+// blocker is what keeps the job from starting whatever nodes are free.
+func (c *Cluster) blocker(j *job) verdict {
+	v := j.view()
+	switch {
+	case j.begin > c.now:
+		return verdict{reason: "BeginTime"}
+	case j.blocked != "":
+		return verdict{reason: j.blocked}
+	case j.array != nil && j.array.full():
+		return verdict{reason: "JobArrayTaskLimit"}
+	case !c.licensesFree(j.wish.licenses):
+		return verdict{reason: "Licenses"}
+	case v.State.Has(slurm.JobCompleting):
+		return verdict{reason: "Cleaning"}
+	}
+	if r := c.reservation(v.Reservation); v.Reservation != "" && (r == nil || !r.active) {
+		if r == nil {
+			return verdict{reason: "ReservationDeleted"}
+		}
+		return verdict{reason: "Reservation"}
+	}
+	for _, q := range c.cfg.QOS {
+		if q.Name == v.QOS && q.MaxJobsPerUser > 0 && c.running[usageKey(j)] >= q.MaxJobsPerUser {
+			return verdict{reason: "QOSMaxJobsPerUserLimit"}
+		}
+	}
+	return verdict{}
+}
+
+func (c *Cluster) setReason(j *job, v verdict) {
+	old := j.view()
+	if old.Reason == v.reason && old.ReasonText == v.text && old.LastSchedEval != 0 && c.now-old.LastSchedEval < 30 {
+		return
+	}
+	r := c.edit(j)
+	r.Reason, r.ReasonText, r.LastSchedEval = v.reason, v.text, c.now
+	if v.reason == "BeginTime" {
+		r.StartTime, r.EligibleTime = j.begin, j.begin
+		return
+	}
+	r.flags |= flagScheduling
+	r.Flags = c.flagText(r.flags)
+}
+
+// place looks for nodes in the job's partitions, one after the other.
+func (p *pass) place(j *job) (*partition, []*grant, verdict) {
+	var last verdict
+	for _, part := range j.wish.partitions {
+		v := p.c.partitionLimits(j, part)
+		if v.reason == "" {
+			key := part.name() + "/" + j.wish.shape
+			if known, ok := p.failed[key]; ok {
+				v = p.behind(part, known)
+			} else if grants := j.wish.fit(p.candidates(j, part), asItIs); grants != nil {
+				return part, grants, verdict{}
+			} else {
+				v = p.c.whyNot(j, part)
+				p.failed[key] = v
+				v = p.behind(part, v)
+			}
+		}
+		if last.reason == "" || last.reason == "Priority" {
+			last = v
+		}
+	}
+	return nil, nil, last
+}
+
+// behind makes of "Resources" what all but the first such job of a partition get.
+func (p *pass) behind(part *partition, v verdict) verdict {
+	if v.reason != "Resources" || v.text != "" {
+		return v
+	}
+	if p.waiting[part] {
+		return verdict{reason: "Priority"}
+	}
+	p.waiting[part] = true
+	return v
+}
+
+// candidates are the nodes of the partition that the job may have, were they free.
+func (p *pass) candidates(j *job, part *partition) []*node {
+	list, ok := p.free[part]
+	if !ok {
+		for _, n := range part.nodes {
+			if n.usable() && n.usedCPUs < n.cpus {
+				list = append(list, n)
+			}
+		}
+		p.free[part] = list
+	}
+	var out []*node
+	for _, n := range list {
+		if n.usedCPUs < n.cpus && p.c.mayUse(j, n) && j.wish.accepts(n) {
+			out = append(out, n)
+		}
+	}
+	return out
+}
+
+// mayUse tells whether reservations let the job onto the node.
+func (c *Cluster) mayUse(j *job, n *node) bool {
+	if n.resv == nil {
+		return j.view().Reservation == ""
+	}
+	return n.resv.lets(j)
+}
+
+func (c *Cluster) partitionLimits(j *job, part *partition) verdict {
+	v := part.view()
+	switch v.State {
+	case slurm.PartitionDown, slurm.PartitionInactive:
+		return verdict{reason: "Partition" + strings.ToUpper(string(v.State[:1])) + strings.ToLower(string(v.State[1:]))}
+	}
+	if most, ok := v.MaxNodes.Value(); ok && uint64(j.wish.minNodes()) > most {
+		return verdict{reason: "PartitionNodeLimit"}
+	}
+	if most, ok := v.MaxTime.Value(); ok {
+		if minutes, limited := j.wish.minutes.Value(); !limited || minutes > most {
+			return verdict{reason: "PartitionTimeLimit"}
+		}
+	}
+	return verdict{}
+}
+
+// whyNot finds the reason for which the job did not fit the partition.
+func (c *Cluster) whyNot(j *job, part *partition) verdict {
+	var could, unavailable, reserved []*node
+	for _, n := range part.nodes {
+		switch {
+		case !j.wish.accepts(n):
+		case !n.usable():
+			unavailable = append(unavailable, n)
+		case !c.mayUse(j, n):
+			reserved = append(reserved, n)
+		default:
+			could = append(could, n)
+		}
+	}
+	if j.wish.fit(could, asIfIdle) != nil {
+		return verdict{reason: "Resources"}
+	}
+	with := append(append([]*node{}, could...), reserved...)
+	if j.wish.fit(with, asIfIdle) != nil {
+		return c.downOrReserved("May be reserved for other job")
+	}
+	if j.wish.fit(append(with, unavailable...), asIfIdle) != nil {
+		return c.unavailable(j, unavailable)
+	}
+	if len(part.nodes) == 0 {
+		return verdict{reason: "PartitionConfig"}
+	}
+	if int(j.wish.minNodes()) > len(part.nodes) {
+		return verdict{reason: "PartitionNodeLimit"}
+	}
+	return verdict{reason: "BadConstraints"}
+}
+
+// unavailable is the reason of a job whose nodes are down, drained or FUTURE.
+func (c *Cluster) unavailable(j *job, nodes []*node) verdict {
+	var names []string
+	for _, n := range nodes {
+		if len(j.wish.required) == 0 || contains(j.wish.required, n.name) {
+			names = append(names, n.name)
+		}
+	}
+	text := "UnavailableNodes:" + compressNames(names)
+	if len(j.wish.required) > 0 {
+		return verdict{"ReqNodeNotAvail", "ReqNodeNotAvail, " + text}
+	}
+	return c.downOrReserved(text)
+}
+
+func (c *Cluster) downOrReserved(text string) verdict {
+	if c.cfg.Release == Release2411 {
+		return verdict{"ReqNodeNotAvail", "ReqNodeNotAvail, " + text}
+	}
+	return verdict{"Resources", "Nodes required for job are DOWN, DRAINED or reserved for jobs in higher priority partitions"}
+}
+
+func contains(list []string, s string) bool {
+	for _, x := range list {
+		if x == s {
+			return true
+		}
+	}
+	return false
+}

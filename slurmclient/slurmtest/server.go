@@ -1,0 +1,126 @@
+package slurmtest
+
+import (
+	"net/http"
+	"strings"
+	"sync"
+)
+
+// controllerName is the host of slurmctld.
+const controllerName = "ctl"
+
+// server is the HTTP side of a Cluster.
+type server struct {
+	routes  map[string]route
+	writers map[string]func() (*writers, error)
+	reqs    requests
+	faults  faults
+}
+
+func newServer(cfg Config) *server {
+	s := &server{routes: map[string]route{}, writers: map[string]func() (*writers, error){}}
+	for _, v := range cfg.Versions {
+		s.writers[v] = sync.OnceValues(func() (*writers, error) { return newWriters(cfg, v) })
+	}
+	for _, r := range routes() {
+		s.routes[r.method+" "+r.path] = r
+	}
+	return s
+}
+
+func releaseText(release string) string {
+	if release == Release2411 {
+		return "24.11.5"
+	}
+	return "26.05.5"
+}
+
+// Handler answers as the cluster's slurmrestd does. It may be used by any number
+// of servers at once.
+func (c *Cluster) Handler() http.Handler { return http.HandlerFunc(c.serve) }
+
+func (c *Cluster) serve(w http.ResponseWriter, r *http.Request) {
+	route, version, arg, known := c.find(r.Method, r.URL.Path)
+	c.reqs.add(r.Method, r.URL.Path, route)
+	if w = c.faults.strike(w, r); w == nil {
+		return
+	}
+	if r.URL.Path == "/openapi/v3" {
+		c.serveDocument(w)
+		return
+	}
+	if !known {
+		plain(w, http.StatusNotFound, c.notFoundText())
+		return
+	}
+	wr, err := c.writers[version]()
+	if err != nil {
+		plain(w, http.StatusInternalServerError, err.Error())
+		return
+	}
+	k := &call{Cluster: c, w: w, r: r, route: route, version: version, arg: arg, wr: wr}
+	if k.admit() {
+		route.serve(k)
+	}
+}
+
+func (c *Cluster) notFoundText() string {
+	if c.cfg.Release == Release2411 {
+		return "Unable find requested URL. Please view /openapi/v3 for API reference."
+	}
+	return "Unable to find requested URL endpoint. Please query the '/openapi/v3' endpoint or visit " +
+		"'https://slurm.schedmd.com/rest_api.html' for the OpenAPI specification which includes a list " +
+		"of all possible slurmrestd endpoints."
+}
+
+// find returns the route of a path and what its placeholder stands for.
+func (c *Cluster) find(method, path string) (r route, version, arg string, ok bool) {
+	parts := strings.Split(strings.Trim(path, "/"), "/")
+	if len(parts) < 3 || !c.cfg.serves(parts[1]) {
+		return route{}, "", "", false
+	}
+	version = parts[1]
+	tail := parts[2:]
+	patterns := []string{strings.Join(tail, "/")}
+	if len(tail) >= 2 {
+		patterns = append(patterns, strings.Join(append([]string{tail[0], "{}"}, tail[2:]...), "/"))
+	}
+	for i, p := range patterns {
+		r, ok = c.routes[method+" /"+parts[0]+"/"+p]
+		if ok && version >= r.since && !(parts[0] == "slurmdb" && c.cfg.NoAccounting) {
+			if i == 1 {
+				arg = tail[1]
+			}
+			return r, version, arg, true
+		}
+	}
+	return route{}, version, "", false
+}
+
+func plain(w http.ResponseWriter, status int, text string) {
+	w.Header().Set("Content-Type", "text/plain")
+	w.WriteHeader(status)
+	_, _ = w.Write([]byte(text))
+}
+
+// serveDocument answers with the outline of an OpenAPI document: its paths.
+func (c *Cluster) serveDocument(w http.ResponseWriter) {
+	var b strings.Builder
+	b.WriteString(`{"openapi":"3.0.3","info":{"title":"Slurm REST API","version":"` + releaseText(c.cfg.Release) + `"},"paths":{`)
+	first := true
+	for _, v := range c.cfg.Versions {
+		for _, r := range routes() {
+			if v < r.since || r.method != http.MethodGet {
+				continue
+			}
+			if !first {
+				b.WriteByte(',')
+			}
+			first = false
+			b.WriteString(`"` + r.versioned(v) + `":{"get":{}}`)
+		}
+	}
+	b.WriteString("}}")
+	w.Header().Set("Content-Type", "application/json")
+	_, _ = w.Write([]byte(b.String()))
+}

@@ -1,0 +1,102 @@
+package slurmtest
+
+import (
+	"fmt"
+	"net/http"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/slurmtide/slurmtide/slurmclient/slurm"
+)
+
+// since reads update_time; 0 is none. When it cannot be read it answers and
+// returns false.
+func (k *call) since(status int) (slurm.Time, bool) {
+	text := k.r.URL.Query().Get("update_time")
+	if text == "" || text == "0" {
+		return 0, true
+	}
+	epoch, uts := strings.CutPrefix(text, "uts")
+	n, err := strconv.ParseInt(epoch, 10, 64)
+	plainRefused := k.version < "v0.0.42"
+	if err != nil || plainRefused && !uts {
+		number := -1
+		if status == http.StatusUnprocessableEntity {
+			number = 9000
+		}
+		k.failAbout(status, number, "Parsing of "+text+" for timestamp failed")
+		return 0, false
+	}
+	return slurm.Time(n), true
+}
+
+// unchanged is slurmctld's rule, with its grain of a second.
+func unchanged(since, changed slurm.Time) bool { return since > 0 && since-1 >= changed }
+
+// unmodified answers what nodes, partitions and reservations do.
+func (k *call) unmodified() { k.w.WriteHeader(http.StatusNotModified) }
+
+// nothingNew is what jobs answer instead: a list without jobs, and a warning.
+func (k *call) nothingNew(since slurm.Time) {
+	text := fmt.Sprintf("No job changes since update_time[%d]=%s", since, since.Time().UTC().Format("2006-01-02T15:04:05"))
+	k.answer(http.StatusOK, func(o *out) {
+		writeList(o, "jobs", k.wr.job, nil)
+		writeTime(o, "last_backfill", 0)
+		writeTime(o, "last_update", 0)
+	}, nil, []problem{{text: text, source: "op_handler_jobs"}})
+}
+
+// showFlags is what ?flags= asks for.
+type showFlags struct {
+	future, mixed bool
+	// status is that of the answer: an unknown word is an error with a full body.
+	status int
+	errs   []problem
+}
+
+// flags reads ?flags=, which may be repeated. When the words are joined by
+// commas it answers and returns false.
+func (k *call) flags() (showFlags, bool) {
+	f := showFlags{mixed: true, status: http.StatusOK}
+	words := k.r.URL.Query()["flags"]
+	if len(words) == 0 {
+		return f, true
+	}
+	if strings.Contains(k.r.URL.RawQuery, ",") {
+		status, text := http.StatusInternalServerError, "Unspecified error"
+		if k.cfg.Release == Release2411 {
+			status, text = http.StatusBadRequest, "Bad request"
+		}
+		plain(k.w, status, text)
+		return f, false
+	}
+	f.mixed = false
+	for _, word := range words {
+		switch word {
+		case "FUTURE":
+			f.future = true
+		case "MIXED":
+			f.mixed = true
+		case "ALL", "DETAIL", "LOCAL", "SIBLING", "FEDERATION":
+		default:
+			if k.version >= "v0.0.41" {
+				f.status = http.StatusInternalServerError
+				f.errs = []problem{{-1, errorText(-1), "Unknown flag " + word, "data_parser"}}
+			}
+		}
+	}
+	return f, true
+}
+
+// wait lets d pass unless the request ends before. It reports whether it did not.
+func wait(r *http.Request, d time.Duration) bool {
+	t := time.NewTimer(d)
+	defer t.Stop()
+	select {
+	case <-r.Context().Done():
+		return false
+	case <-t.C:
+		return true
+	}
+}

@@ -1,0 +1,147 @@
+package slurmtest
+
+import (
+	"cmp"
+	"time"
+
+	"github.com/slurmtide/slurmtide/slurmclient/slurm"
+)
+
+// JobSpec is a job to submit.
+type JobSpec struct {
+	slurm.JobRequest
+	// User submits it, "root" if empty.
+	User string
+	// RunFor is how long it runs. If zero, the script's "sleep N" decide, or the
+	// comment's "duration=N"; without either the job ends at once.
+	RunFor time.Duration
+	// Forever makes it run until its time limit, or until something ends it.
+	Forever bool
+	// ExitCode is how the script ends; if zero the script's "exit N" decides.
+	ExitCode uint32
+	Nice     int32
+	Priority uint32 // 0 lets Slurm choose
+	// ExcludedNodes is a hostlist.
+	ExcludedNodes string
+	NoRequeue     bool
+	// Components make it a heterogeneous job, of itself and of these.
+	Components []JobSpec
+}
+
+// newJob makes a job of the specification; nothing of the cluster changes.
+func (c *Cluster) newJob(s JobSpec, parts []*partition) *job {
+	j := &job{wish: c.wishOf(s, parts), begin: s.BeginTime}
+	j.runFor, j.result = behaviour(s)
+	r := j.shared.edit(c.gen)
+	*r = jobRecord{Job: c.nounOf(s, &j.wish), batch: true, comment: s.Comment,
+		directory: cmp.Or(s.WorkingDirectory, "/"), submitLine: "sbatch " + s.Name}
+	u := c.users[r.UserName]
+	r.groupID, r.assocID = u.UID, c.assocID(r.UserName)
+	r.flags = specFlags(s)
+	r.Flags = c.flagText(r.flags)
+	if s.Hold {
+		r.Hold, r.Priority, r.Reason = true, slurm.Num(0), "JobHeldUser"
+	}
+	return j
+}
+
+// nounOf fills what does not change until the job starts.
+func (c *Cluster) nounOf(s JobSpec, w *wish) slurm.Job {
+	user := cmp.Or(s.User, "root")
+	u, known := c.users[user]
+	if !known {
+		u = UserConf{Name: "nobody", UID: 99}
+	}
+	j := slurm.Job{
+		Name: cmp.Or(s.Name, "openapi"), UserName: u.Name, UserID: u.UID, GroupName: u.Name,
+		Account: cmp.Or(s.Account, u.Account), QOS: cmp.Or(s.QOS, "normal"), Partition: s.Partition,
+		State: slurm.JobState{Base: slurm.JobPending}, Reason: "None", Requeue: !s.NoRequeue,
+		Priority: slurm.Num(uint64(cmp.Or(s.Priority, c.priorityOf(s)))), Nice: s.Nice, ArrayTaskID: slurm.Unset(),
+		TimeLimit: w.minutes, RequiredNodes: s.RequiredNodes, ExcludedNodes: s.ExcludedNodes,
+		Features: s.Constraints, NodeCount: slurm.Num(uint64(w.minNodes())), MaxNodes: slurm.Num(uint64(w.minNodes())),
+		CPUs: slurm.Num(uint64(w.cpus)), Tasks: slurm.Num(uint64(max(1, s.Tasks, w.nodes))), CPUsPerTask: slurm.Num(uint64(max(1, s.CPUsPerTask))),
+		TasksPerNode: slurm.Num(0), MinCPUsPerNode: slurm.Num(uint64(max(1, s.CPUsPerTask))), MinTmpDiskMiB: slurm.Num(0),
+		MemoryPerCPU: s.MemoryPerCPU, MemoryPerNode: s.MemoryPerNode, ThreadsPerCore: slurm.Unset(),
+		TRESPerJob: s.TRESPerJob, TRESPerNode: s.TRESPerNode, Licenses: s.Licenses,
+		Dependency: s.Dependency, Reservation: s.Reservation, TRESRequested: w.tres(),
+	}
+	if s.Partition == "" && len(w.partitions) > 0 {
+		j.Partition = w.partitions[0].name()
+	}
+	if s.Exclusive {
+		j.Shared = "none"
+	}
+	j.MemoryPerCPU, j.MemoryPerNode = slurm.Unset(), slurm.Unset()
+	if w.memoryPerNode > 0 {
+		j.MemoryPerNode = slurm.Num(w.memoryPerNode)
+	} else {
+		j.MemoryPerCPU = slurm.Num(w.memoryPerCPU)
+	}
+	return j
+}
+
+func (c *Cluster) priorityOf(s JobSpec) uint32 {
+	for _, q := range c.cfg.QOS {
+		if q.Name == s.QOS {
+			return 1 + q.Priority
+		}
+	}
+	return 1
+}
+
+func (c *Cluster) wishOf(s JobSpec, parts []*partition) wish {
+	w := wish{partitions: parts, nodes: s.Nodes, exclusive: s.Exclusive, features: s.Constraints,
+		memoryPerNode: s.MemoryPerNode.Or(0), licenses: parseLicenses(s.Licenses), minutes: s.TimeLimit}
+	w.cpus = max(1, s.Tasks, s.Nodes) * max(1, s.CPUsPerTask)
+	w.gpuType, w.gpusPerNode = parseGPUs(s.TRESPerNode)
+	if kind, n := parseGPUs(s.TRESPerJob); n > 0 {
+		w.gpuType, w.gpus = kind, n
+	}
+	w.required, _ = expandNames(s.RequiredNodes)
+	w.excluded, _ = expandNames(s.ExcludedNodes)
+	if w.memoryPerNode == 0 {
+		w.memoryPerCPU = s.MemoryPerCPU.Or(c.cfg.DefMemPerCPU)
+	}
+	if _, ok := w.minutes.Value(); !ok {
+		w.minutes = slurm.Infinite()
+		if len(parts) > 0 {
+			v := parts[0].view()
+			if w.minutes = v.MaxTime; v.DefaultTime.Or(0) > 0 {
+				w.minutes = v.DefaultTime
+			}
+		}
+	}
+	w.shape = shapeText(s, &w)
+	return w
+}
+
+// tres is the text of what is asked for.
+func (w *wish) tres() string {
+	n := uint64(w.minNodes())
+	memory := w.memoryPerNode * n
+	if memory == 0 {
+		memory = w.memoryPerCPU * uint64(w.cpus)
+	}
+	return tresText{cpus: uint64(w.cpus), memory: memory, nodes: n, billing: uint64(w.cpus),
+		gpus: uint64(max(w.gpus, w.gpusPerNode*uint32(n)))}.String()
+}
+
+func specFlags(s JobSpec) jobFlags {
+	f := flagExactTasks | flagDefaultWCKey
+	if s.MemoryPerNode.Or(0) > 0 || s.MemoryPerCPU.Or(0) > 0 {
+		f |= flagExactMemory
+	}
+	if s.Account == "" {
+		f |= flagDefaultAccount
+	}
+	if s.Partition == "" {
+		f |= flagDefaultPartition | flagPartitionAssigned
+	}
+	if s.QOS == "" {
+		f |= flagDefaultQOS
+	}
+	if s.Nodes == 0 {
+		f |= flagImplicitNodes
+	}
+	return f
+}

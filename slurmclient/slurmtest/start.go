@@ -1,0 +1,138 @@
+package slurmtest
+
+import (
+	"math/bits"
+	"slices"
+	"strings"
+
+	"github.com/slurmtide/slurmtide/slurmclient/slurm"
+)
+
+// yearSeconds is how long Slurm expects jobs without a limit to run.
+const yearSeconds = 365 * 24 * 3600
+
+// start gives the job its nodes and runs it.
+func (c *Cluster) start(j *job, p *partition, grants []*grant) {
+	j.grants = grants
+	for _, g := range grants {
+		g.take(j)
+	}
+	c.takeLicenses(j.wish.licenses)
+	c.stats.started++
+	if a := j.array; a != nil {
+		a.running++
+	}
+	c.running.add(j, 1)
+	c.writeStart(j, p)
+	for _, g := range grants {
+		c.touchNode(g.node)
+	}
+	c.plan(j)
+}
+
+func (c *Cluster) writeStart(j *job, p *partition) {
+	r := c.edit(j)
+	r.State = slurm.JobState{Base: slurm.JobRunning}
+	if slices.ContainsFunc(j.grants, func(g *grant) bool { return g.node.flags&slurm.NodePoweredDown != 0 }) {
+		r.State.Flags = slurm.JobConfiguring | slurm.JobPowerUpNode
+	}
+	r.Reason, r.ReasonText, r.Partition = "None", "", p.name()
+	r.StartTime, r.LastSchedEval = c.now, c.now
+	r.EndTime = c.now + yearSeconds
+	if m, ok := j.wish.minutes.Value(); ok {
+		r.EndTime = c.now + slurm.Time(60*m)
+	}
+	r.EligibleTime, r.AccrueTime = orNow(r.EligibleTime, c.now), orNow(r.AccrueTime, c.now)
+	r.held = j.grants
+	r.licensesHeld = r.Licenses
+	r.ScheduledNodes = ""
+	c.writeHolding(j, r)
+	r.flags = (r.flags | flagWasRunning) &^ (flagBackfill | flagScheduling | flagDependent)
+	r.Flags = c.flagText(r.flags)
+}
+
+func orNow(t, now slurm.Time) slurm.Time {
+	if t == 0 || t > now {
+		return now
+	}
+	return t
+}
+
+// writeHolding writes what the job got.
+func (c *Cluster) writeHolding(j *job, r *jobRecord) {
+	names := make([]string, 0, len(j.grants))
+	t := tresText{nodes: uint64(len(j.grants))}
+	r.gres = nil
+	for _, g := range j.grants {
+		names = append(names, g.name)
+		t.cpus += uint64(g.cpus)
+		t.memory += g.memory
+		if g.gpus != 0 {
+			t.gpus += uint64(bits.OnesCount64(g.gpus))
+			r.gres = append(r.gres, gpuName(g.node.gpuType, g.gpus))
+		}
+	}
+	t.billing = t.cpus
+	r.Nodes, r.BatchHost = compressNames(names), names[0]
+	r.NodeCount, r.MaxNodes = slurm.Num(uint64(len(names))), slurm.Num(0)
+	r.CPUs = slurm.Num(t.cpus)
+	r.TRESAllocated = t.String()
+}
+
+// plan decides when the job ends.
+func (c *Cluster) plan(j *job) {
+	v := j.view()
+	j.ends = v.StartTime + j.runFor - v.preSuspended
+	if j.result.never {
+		j.ends = slurm.Never
+	}
+	if v.preSuspended > 0 {
+		j.ends = c.now + j.runFor - v.preSuspended
+	}
+	if _, ok := j.wish.minutes.Value(); ok {
+		j.ends = min(j.ends, v.EndTime)
+	}
+	c.dueAt(j, j.ends)
+}
+
+// dueAt makes something happen to the job at a time.
+func (c *Cluster) dueAt(j *job, at slurm.Time) {
+	j.due = at
+	if at != slurm.Never {
+		c.events.add(at, event{job: j})
+	}
+}
+
+// usage counts running jobs by user and QOS.
+type usage map[string]uint32
+
+func usageKey(j *job) string {
+	v := j.view()
+	return v.QOS + "/" + v.UserName
+}
+
+func (u usage) add(j *job, n int32) {
+	key := usageKey(j)
+	u[key] = uint32(int32(u[key]) + n)
+}
+
+// assocID numbers associations by user, in the order of the configuration.
+func (c *Cluster) assocID(user string) uint32 {
+	if c.cfg.NoAccounting {
+		return 0
+	}
+	i := slices.IndexFunc(c.cfg.Users, func(u UserConf) bool { return u.Name == user })
+	return uint32(2 + len(c.accounts()) + i)
+}
+
+// accounts lists the names of accounts, root first.
+func (c *Cluster) accounts() []string {
+	list := []string{"root"}
+	for _, u := range c.cfg.Users {
+		if u.Account != "" && !slices.Contains(list, u.Account) {
+			list = append(list, u.Account)
+		}
+	}
+	slices.SortStableFunc(list[1:], strings.Compare)
+	return list
+}

@@ -1,0 +1,245 @@
+package slurmtest
+
+import (
+	"errors"
+	"fmt"
+	"slices"
+	"strconv"
+	"strings"
+)
+
+// Submit submits a job as sbatch does and returns its id. The scheduler looks at
+// it in the next Step. Errors are *Refusal.
+func (c *Cluster) Submit(s JobSpec) (uint32, error) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	id, refused := c.submit(s)
+	if refused != nil {
+		return 0, refused
+	}
+	return id, nil
+}
+
+// Refusal is an error of slurmctld's.
+type Refusal struct {
+	// Number is Slurm's error number.
+	Number int
+}
+
+// Error returns Slurm's text for the number.
+func (r *Refusal) Error() string { return errorText(r.Number) }
+
+// refuse is nil for 0.
+func refuse(number int) *Refusal {
+	if number == 0 {
+		return nil
+	}
+	return &Refusal{number}
+}
+
+func (c *Cluster) submit(s JobSpec) (uint32, *Refusal) {
+	if len(s.Components) > 0 {
+		return c.submitHet(s)
+	}
+	j, tasks, throttle, r := c.prepare(s)
+	if r != nil {
+		return 0, r
+	}
+	c.enter(j)
+	if tasks != nil {
+		c.makeArray(j, tasks, throttle)
+	}
+	return j.id, nil
+}
+
+// prepare checks a specification and makes its job, which is not in the table yet.
+func (c *Cluster) prepare(s JobSpec) (j *job, tasks []uint32, throttle uint32, r *Refusal) {
+	parts, ok := c.partitionsOf(s.Partition)
+	if !ok {
+		return nil, nil, 0, refuse(2000)
+	}
+	if s.Array != "" {
+		var err error
+		if tasks, throttle, err = parseArray(s.Array, c.cfg.MaxArraySize); err != nil {
+			return nil, nil, 0, refuse(2046)
+		}
+	}
+	depends, ok := parseDependencies(s.Dependency)
+	if !ok {
+		return nil, nil, 0, refuse(2037)
+	}
+	if number := c.mistake(s); number != 0 {
+		return nil, nil, 0, refuse(number)
+	}
+	j = c.newJob(s, parts)
+	j.depends = depends
+	if !c.everFits(j) {
+		return nil, nil, 0, refuse(2014)
+	}
+	return j, tasks, throttle, nil
+}
+
+// mistake finds the error number of what a specification names and is not there.
+func (c *Cluster) mistake(s JobSpec) int {
+	for _, f := range featureNames(s.Constraints) {
+		if !slices.ContainsFunc(c.nodes, func(n *node) bool { return n.hasFeature(f) }) {
+			return 2052
+		}
+	}
+	names, err := expandNames(s.RequiredNodes)
+	if err != nil || slices.ContainsFunc(names, func(n string) bool { return c.nodeByName[n] == nil }) {
+		return 2018
+	}
+	for _, l := range parseLicenses(s.Licenses) {
+		if have := c.license(l.name); have == nil || have.Total < l.count {
+			return 2048
+		}
+	}
+	switch {
+	case s.Reservation != "" && c.reservation(s.Reservation) == nil:
+		return 2070
+	case s.QOS != "" && !slices.ContainsFunc(c.cfg.QOS, func(q QOSConf) bool { return q.Name == s.QOS }):
+		return 2066
+	case s.Account != "" && !c.cfg.NoAccounting && !slices.Contains(c.accounts(), s.Account):
+		return 2045
+	}
+	return 0
+}
+
+// everFits reports whether the job is let in: 24.11 wants nodes that could run
+// it, whatever their state; 26.05 lets it wait where the partition has too few.
+func (c *Cluster) everFits(j *job) bool {
+	if c.cfg.Release != Release2411 {
+		return c.fitsWaiting(j)
+	}
+	for _, part := range j.wish.partitions {
+		if c.fitsAll(j, part) {
+			return true
+		}
+	}
+	return false
+}
+
+func (c *Cluster) fitsAll(j *job, part *partition) bool {
+	var nodes []*node
+	for _, n := range part.nodes {
+		if j.wish.accepts(n) {
+			nodes = append(nodes, n)
+		}
+	}
+	return j.wish.fit(nodes, asIfIdle) != nil
+}
+
+// fitsWaiting lets a job in unless a partition with enough nodes has none of the
+// shape asked for.
+func (c *Cluster) fitsWaiting(j *job) bool {
+	for _, part := range j.wish.partitions {
+		if len(part.nodes) < int(j.wish.minNodes()) || c.fitsAll(j, part) {
+			return true
+		}
+	}
+	return false
+}
+
+// enter puts a new job into the table.
+func (c *Cluster) enter(j *job) {
+	j.id = c.newID()
+	r := c.edit(j)
+	r.ID, r.SubmitTime = j.id, c.now
+	if !r.Hold && j.begin <= c.now && len(j.depends) == 0 {
+		r.EligibleTime, r.AccrueTime = c.now, c.now
+	}
+	c.appendJob(j)
+	c.stats.submitted++
+	c.queue.add(j)
+	c.dirty = true
+	if j.begin > c.now {
+		c.events.add(j.begin, event{})
+	}
+	if len(j.depends) > 0 {
+		r.flags |= flagDependent
+		r.Flags = c.flagText(r.flags)
+		c.dependents = append(c.dependents, j)
+		c.resolve(j)
+	}
+}
+
+// parseArray reads "0-7,9,10-20:2%4".
+func parseArray(text string, size uint32) (tasks []uint32, throttle uint32, err error) {
+	list, limit, throttled := strings.Cut(text, "%")
+	if throttled {
+		n, err := strconv.ParseUint(limit, 10, 32)
+		if err != nil {
+			return nil, 0, fmt.Errorf("reading the limit of array %q: %w", text, err)
+		}
+		throttle = uint32(n)
+	}
+	for part := range strings.SplitSeq(list, ",") {
+		from, to, step, err := parseSpan(part)
+		if err != nil {
+			return nil, 0, fmt.Errorf("reading array %q: %w", text, err)
+		}
+		if to >= size {
+			return nil, 0, errors.New("the array is too large")
+		}
+		for i := from; i <= to; i += step {
+			tasks = append(tasks, i)
+		}
+	}
+	slices.Sort(tasks)
+	return slices.Compact(tasks), throttle, nil
+}
+
+func parseSpan(text string) (from, to, step uint32, err error) {
+	span, stepText, stepped := strings.Cut(text, ":")
+	fromText, toText, isRange := strings.Cut(span, "-")
+	if !isRange {
+		toText = fromText
+	}
+	if !stepped {
+		stepText = "1"
+	}
+	var values [3]uint32
+	for i, t := range []string{fromText, toText, stepText} {
+		n, err := strconv.ParseUint(t, 10, 31)
+		if err != nil {
+			return 0, 0, 0, err
+		}
+		values[i] = uint32(n)
+	}
+	if values[1] < values[0] || values[2] == 0 {
+		return 0, 0, 0, fmt.Errorf("bad range %q", text)
+	}
+	return values[0], values[1], values[2], nil
+}
+
+// submitHet submits a heterogeneous job; its components start one by one.
+func (c *Cluster) submitHet(s JobSpec) (uint32, *Refusal) {
+	first := s
+	first.Components = nil
+	var h hetJob
+	for _, part := range append([]JobSpec{first}, s.Components...) {
+		part.User = s.User
+		j, tasks, _, r := c.prepare(part)
+		if r == nil && tasks != nil {
+			r = refuse(2046)
+		}
+		if r != nil {
+			return 0, r
+		}
+		h.jobs = append(h.jobs, j)
+	}
+	var ids []string
+	for _, j := range h.jobs {
+		j.het = &h
+		c.enter(j)
+		ids = append(ids, strconv.FormatUint(uint64(j.id), 10))
+	}
+	text := compressNames(ids)
+	for i, j := range h.jobs {
+		r := c.edit(j)
+		r.HetJobID, r.HetOffset, r.HetJobIDs = h.leader().id, uint32(i), strings.Trim(text, "[]")
+		r.batch = i == 0
+	}
+	return h.leader().id, nil
+}

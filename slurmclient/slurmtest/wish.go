@@ -1,0 +1,103 @@
+package slurmtest
+
+import (
+	"slices"
+	"strings"
+
+	"github.com/slurmtide/slurmtide/slurmclient/slurm"
+)
+
+// wish is what a job asks for, as the scheduler sees it.
+type wish struct {
+	partitions []*partition
+	// nodes is how many; 0 is as few as will do.
+	nodes         uint32
+	cpus          uint32 // in all
+	memoryPerNode uint64
+	memoryPerCPU  uint64
+	gpuType       string
+	gpusPerNode   uint32
+	gpus          uint32 // in all
+	features      string
+	required      []string
+	excluded      []string
+	exclusive     bool
+	licenses      []licenseWish
+	minutes       slurm.Number
+	// shape tells wishes apart that may fit on different nodes.
+	shape string
+}
+
+// minNodes is the least number of nodes that the job may get.
+func (w *wish) minNodes() uint32 { return max(1, w.nodes, uint32(len(w.required))) }
+
+// accepts reports whether the node is of the right kind, whatever its state.
+func (w *wish) accepts(n *node) bool {
+	return matchFeatures(w.features, n.features) && !slices.Contains(w.excluded, n.name) &&
+		(w.gpusPerNode == 0 && w.gpus == 0 || n.gpus > 0 && (w.gpuType == "" || w.gpuType == n.gpuType))
+}
+
+// matchFeatures evaluates "a&b|c": & binds tighter.
+func matchFeatures(expr string, have []string) bool {
+	if expr == "" {
+		return true
+	}
+	for any := range strings.SplitSeq(expr, "|") {
+		all := true
+		for f := range strings.SplitSeq(any, "&") {
+			all = all && slices.Contains(have, strings.Trim(f, "()[] "))
+		}
+		if all {
+			return true
+		}
+	}
+	return false
+}
+
+// featureNames lists the features that the expression names.
+func featureNames(expr string) []string {
+	return strings.FieldsFunc(expr, func(r rune) bool { return strings.ContainsRune("&|()[] ,", r) })
+}
+
+// room is how much of one node a job could take.
+type room struct {
+	cpus   uint32
+	memory uint64
+	gpus   uint32
+}
+
+// roomOf tells what the job could have of the node: of all of it when empty is
+// true, else of what is free.
+func (w *wish) roomOf(n *node, empty emptiness) room {
+	r := room{n.cpus, n.memory, n.gpus}
+	if empty == asItIs {
+		if w.exclusive && len(n.jobs) > 0 {
+			return room{}
+		}
+		r.cpus, r.memory, r.gpus = n.free()
+	}
+	if w.memoryPerNode > 0 && r.memory < w.memoryPerNode || w.gpusPerNode > r.gpus {
+		return room{}
+	}
+	if w.memoryPerCPU > 0 {
+		r.cpus = min(r.cpus, uint32(r.memory/w.memoryPerCPU))
+	}
+	return r
+}
+
+// emptiness says how to look at nodes.
+type emptiness bool
+
+const (
+	asItIs   emptiness = false
+	asIfIdle emptiness = true
+)
+
+// share is what the i-th of n nodes must give when total is split evenly.
+func share(total, n, i uint32) uint32 {
+	s := total / n
+	if i < total%n {
+		s++
+	}
+	return s
+}

@@ -1,0 +1,174 @@
+package slurmtest
+
+import (
+	"bytes"
+	"encoding/json"
+	"io"
+	"net/http"
+	"strings"
+
+	"github.com/slurmtide/slurmtide/slurmclient/slurm"
+)
+
+// postpone keeps what a hung slurmctld was asked to do, to be done later.
+func (k *call) postpone() {
+	if k.r.Method == http.MethodGet {
+		return
+	}
+	text, err := io.ReadAll(io.LimitReader(k.r.Body, 64<<20))
+	if err != nil {
+		return
+	}
+	later := *k
+	later.w = &nowhere{header: http.Header{}}
+	later.r = k.r.Clone(k.r.Context())
+	later.r.Body = io.NopCloser(bytes.NewReader(text))
+	k.mu.Lock()
+	defer k.mu.Unlock()
+	k.late = append(k.late, func() { later.route.serve(&later) })
+}
+
+// nowhere is where answers go that nobody waits for.
+type nowhere struct{ header http.Header }
+
+func (n *nowhere) Header() http.Header         { return n.header }
+func (n *nowhere) Write(p []byte) (int, error) { return len(p), nil }
+func (n *nowhere) WriteHeader(int)             {}
+
+// settled answers that it is done, or why it was refused.
+func (k *call) settled(r *Refusal, about string) {
+	if r != nil {
+		k.refuse(r.Number, about)
+		return
+	}
+	k.done()
+}
+
+// number reads a number of a request: bare, text, or with its flags.
+type number struct{ slurm.Number }
+
+// UnmarshalJSON takes 5, "5" and {"set": true, "number": 5}.
+func (n *number) UnmarshalJSON(text []byte) error {
+	var v struct {
+		Set, Infinite bool
+		Number        uint64
+	}
+	if len(text) > 0 && text[0] == '{' {
+		if err := json.Unmarshal(text, &v); err != nil {
+			return err
+		}
+		switch {
+		case v.Infinite:
+			n.Number = slurm.Infinite()
+		case v.Set:
+			n.Number = slurm.Num(v.Number)
+		}
+		return nil
+	}
+	if err := json.Unmarshal(bytes.Trim(text, `"`), &v.Number); err != nil {
+		return err
+	}
+	n.Number = slurm.Num(v.Number)
+	return nil
+}
+
+// words reads text or a list of texts.
+type words []string
+
+// UnmarshalJSON takes "A,B" and ["A", "B"].
+func (w *words) UnmarshalJSON(text []byte) error {
+	if len(text) > 0 && text[0] == '"' {
+		var s string
+		err := json.Unmarshal(text, &s)
+		*w = strings.Split(s, ",")
+		return err
+	}
+	return json.Unmarshal(text, (*[]string)(w))
+}
+
+func (k *call) updateNode() {
+	var u struct {
+		State           words   `json:"state"`
+		Reason, Comment *string `json:",omitempty"`
+		Features        words   `json:"features"`
+		Weight          number  `json:"weight"`
+	}
+	if !k.body(&u) {
+		return
+	}
+	about := "Failure to update node " + k.arg
+	if !k.admin() {
+		k.refuse(2010, about)
+		return
+	}
+	k.mu.Lock()
+	n := k.nodeByName[k.arg]
+	var r *Refusal
+	if n == nil {
+		r = refuse(2018)
+	}
+	reason := ""
+	if u.Reason != nil {
+		reason = *u.Reason
+	}
+	for _, s := range u.State {
+		if r == nil {
+			r = k.setNodeState(n, s, reason, k.user)
+		}
+	}
+	if r == nil {
+		k.editNode(n, u.Comment, u.Features, u.Weight.Number)
+		if u.Reason != nil && len(u.State) == 0 {
+			k.setNodeReason(n, reason, k.user)
+		}
+	}
+	k.mu.Unlock()
+	k.settled(r, about)
+}
+
+// editNode sets what is not its state.
+func (c *Cluster) editNode(n *node, comment *string, features []string, weight slurm.Number) {
+	r := n.edit(c.gen)
+	if comment != nil {
+		r.Comment = *comment
+	}
+	if v, ok := weight.Value(); ok {
+		r.Weight = uint32(v)
+	}
+	if features != nil {
+		n.features = features
+		r.Features, r.ActiveFeatures = features, features
+		c.refreshPartitions()
+		c.dirty = true
+	}
+	c.touchNode(n)
+}
+
+func (k *call) deleteNode() {
+	about := "Failure to delete node " + k.arg
+	if !k.admin() {
+		k.refuse(2010, about)
+		return
+	}
+	k.mu.Lock()
+	r := k.deleteNodes(k.arg)
+	k.mu.Unlock()
+	k.settled(r, about)
+}
+
+func (k *call) createNode() {
+	var q struct {
+		Conf string `json:"node_conf"`
+	}
+	if !k.body(&q) {
+		return
+	}
+	if !k.admin() {
+		k.refuse(2010, k.route.fails.text)
+		return
+	}
+	k.mu.Lock()
+	r := k.createNodes(q.Conf)
+	k.mu.Unlock()
+	k.settled(r, k.route.fails.text)
+}
