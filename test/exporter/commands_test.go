@@ -1,0 +1,296 @@
+//go:build e2e
+
+package exporter
+
+import (
+	"context"
+	"fmt"
+	"regexp"
+	"strconv"
+	"strings"
+	"testing"
+
+	"github.com/slurmtide/slurmtide/test/realslurm"
+)
+
+// commands reads Slurm's own commands into the series that the exporter should
+// have. Of the families it knows it tells all series that are not 0.
+type commands struct {
+	t       *testing.T
+	cluster *realslurm.Cluster
+	want    series
+}
+
+func (c *commands) run(argv ...string) string {
+	c.t.Helper()
+	out, err := c.cluster.Run(c.t.Context(), "", argv...)
+	if err != nil {
+		c.t.Fatal(err)
+	}
+	return out
+}
+
+// rows splits a command's lines at the bars.
+func (c *commands) rows(argv ...string) [][]string {
+	c.t.Helper()
+	var out [][]string
+	for line := range strings.Lines(c.run(argv...)) {
+		if line = strings.TrimSpace(line); line != "" {
+			out = append(out, strings.Split(line, "|"))
+		}
+	}
+	return out
+}
+
+func (c *commands) add(value float64, name string, labels ...string) {
+	c.want[key(name, labels...)] += value
+}
+
+// key is how the exporter writes a series. labels are names and values in turn.
+func key(name string, labels ...string) string {
+	var pairs []string
+	for i := 0; i+1 < len(labels); i += 2 {
+		pairs = append(pairs, fmt.Sprintf("%s=%q", labels[i], labels[i+1]))
+	}
+	if len(pairs) == 0 {
+		return name
+	}
+	return name + "{" + strings.Join(pairs, ",") + "}"
+}
+
+func (c *commands) number(text string) float64 {
+	c.t.Helper()
+	n, err := strconv.ParseFloat(strings.TrimSpace(text), 64)
+	if err != nil {
+		c.t.Fatal(err)
+	}
+	return n
+}
+
+// read runs every command.
+func (c *commands) read() {
+	c.squeue()
+	c.sinfo()
+	c.nodes()
+	c.partitions()
+	c.licenses()
+	c.reservations()
+	c.sdiag()
+	c.accounting()
+}
+
+// queueLine is squeue's line of one job, array task or component.
+type queueLine struct{ partition, state, reason, cpus, user, account, qos, nodes string }
+
+func (c *commands) queue() []queueLine {
+	var out []queueLine
+	for _, f := range c.rows("squeue", "-r", "-h", "-t", "all", "-o", "%P|%T|%r|%C|%u|%a|%q|%D") {
+		// squeue shows slurmctld's longer text where there is one; it begins with the reason.
+		reason, _, _ := strings.Cut(f[2], ",")
+		out = append(out, queueLine{f[0], strings.ToLower(f[1]), reason, f[3], f[4], f[5], f[6], f[7]})
+	}
+	return out
+}
+
+func (c *commands) squeue() {
+	for _, j := range c.queue() {
+		c.add(1, "slurm_jobs", "state", j.state)
+		for partition := range strings.SplitSeq(j.partition, ",") {
+			c.add(1, "slurm_partition_jobs", "partition", partition, "state", j.state)
+			if j.state == "pending" {
+				c.add(1, "slurm_partition_pending_jobs", "partition", partition)
+				c.add(1, "by_reason", "partition", partition, "reason", j.reason)
+			}
+		}
+		switch j.state {
+		case "pending":
+			c.add(1, "slurm_jobs_pending_by_reason", "reason", j.reason)
+			if strings.HasPrefix(j.reason, "JobHeld") {
+				c.add(1, "slurm_jobs_held")
+			}
+		case "running", "suspended":
+			c.add(c.number(j.cpus), "slurm_jobs_cpus", "state", j.state)
+			c.add(c.number(j.nodes), "slurm_jobs_nodes", "state", j.state)
+		default:
+			continue
+		}
+		c.add(1, "slurm_user_jobs", "user", j.user, "state", j.state)
+		c.add(1, "slurm_account_jobs", "account", j.account, "state", j.state)
+		c.add(1, "slurm_qos_jobs", "qos", j.qos, "state", j.state)
+	}
+}
+
+// signs are what sinfo appends to the word of a state.
+const signs = "*~#!%$@^-+"
+
+func (c *commands) sinfo() {
+	seen := map[string]bool{}
+	for _, f := range c.rows("sinfo", "-h", "-N", "-o", "%N|%R|%T") {
+		word := strings.TrimRight(f[2], signs)
+		c.add(1, "slurm_partition_nodes", "partition", f[1], "state", word)
+		if word == "idle" || word == "planned" {
+			c.add(1, "slurm_partition_idle_nodes", "partition", f[1])
+		}
+		if !seen[f[0]] {
+			seen[f[0]] = true
+			c.add(1, "slurm_nodes", "state", word)
+		}
+	}
+	for _, f := range c.rows("sinfo", "-h", "-o", "%R|%C") {
+		c.split(f[1], "slurm_partition_cpus", "partition", f[0])
+	}
+	for _, f := range c.rows("sinfo", "-h", "-o", "%C") {
+		c.split(f[0], "slurm_cpus")
+	}
+}
+
+// split reads sinfo's allocated/idle/other/total.
+func (c *commands) split(text, name string, labels ...string) {
+	parts := strings.Split(text, "/")
+	for i, state := range []string{"allocated", "idle", "other"} {
+		c.add(c.number(parts[i]), name, append(labels, "state", state)...)
+	}
+}
+
+// fields reads the NAME=VALUE words of a line of "scontrol -o show".
+func fields(line string) map[string]string {
+	out := map[string]string{}
+	for word := range strings.FieldsSeq(line) {
+		if name, value, ok := strings.Cut(word, "="); ok {
+			out[name] = value
+		}
+	}
+	return out
+}
+
+func (c *commands) show(what string) []map[string]string {
+	var out []map[string]string
+	for line := range strings.Lines(c.run("env", "SLURM_TIME_FORMAT=%s", "scontrol", "-o", "show", what)) {
+		if strings.Contains(line, "=") {
+			out = append(out, fields(line))
+		}
+	}
+	return out
+}
+
+var gpus = regexp.MustCompile(`gpu:(\w+):(\d+)`)
+
+func (c *commands) nodes() {
+	const mebibyte = 1 << 20
+	for _, f := range c.show("node") {
+		name := f["NodeName"]
+		c.add(c.number(f["CPUTot"]), "slurm_node_cpus", "node", name)
+		c.add(c.number(f["CPUEfctv"]), "slurm_node_cpus_effective", "node", name)
+		c.add(c.number(f["CPUAlloc"]), "slurm_node_cpus_allocated", "node", name)
+		c.add(c.number(f["RealMemory"])*mebibyte, "slurm_node_memory_bytes", "node", name)
+		c.add(c.number(f["AllocMem"])*mebibyte, "slurm_node_memory_allocated_bytes", "node", name)
+		c.add(c.number(f["Weight"]), "slurm_node_weight", "node", name)
+	}
+	seen := map[string]bool{}
+	for line := range strings.Lines(c.run("sinfo", "-h", "-N", "-O", "NodeList:30,Gres:60,GresUsed:60")) {
+		f := strings.Fields(line)
+		if len(f) < 3 || seen[f[0]] {
+			continue
+		}
+		seen[f[0]] = true
+		if m := gpus.FindStringSubmatch(f[1]); m != nil {
+			c.add(c.number(m[2]), "slurm_node_gpus", "node", f[0], "type", m[1])
+		}
+		if m := gpus.FindStringSubmatch(f[2]); m != nil {
+			c.add(c.number(m[2]), "slurm_node_gpus_allocated", "node", f[0], "type", m[1])
+			c.add(c.number(m[2]), "slurm_gpus_allocated", "type", m[1])
+		}
+	}
+}
+
+func (c *commands) partitions() {
+	for _, f := range c.show("partition") {
+		c.add(1, "slurm_partition_state", "partition", f["PartitionName"], "state", strings.ToLower(f["State"]))
+		c.add(c.number(f["PriorityTier"]), "slurm_partition_priority_tier", "partition", f["PartitionName"])
+	}
+}
+
+func (c *commands) licenses() {
+	for _, f := range c.show("licenses") {
+		c.add(c.number(f["Total"]), "slurm_license_capacity", "license", f["LicenseName"])
+		c.add(c.number(f["Used"]), "slurm_license_used", "license", f["LicenseName"])
+		c.add(c.number(f["Free"]), "slurm_license_free", "license", f["LicenseName"])
+	}
+}
+
+func (c *commands) reservations() {
+	for _, f := range c.show("reservation") {
+		name := f["ReservationName"]
+		c.add(c.number(f["NodeCnt"]), "slurm_reservation_nodes", "reservation", name)
+		c.add(c.number(f["CoreCnt"]), "slurm_reservation_cores", "reservation", name)
+		c.add(c.number(f["StartTime"]), "slurm_reservation_start_time_seconds", "reservation", name)
+		c.add(c.number(f["EndTime"]), "slurm_reservation_end_time_seconds", "reservation", name)
+	}
+}
+
+// sdiag reads the figures that stand still while nothing is submitted.
+func (c *commands) sdiag() {
+	text := c.run("sdiag")
+	for name, metric := range map[string]string{
+		"Jobs submitted": "slurm_controller_jobs_submitted_total", "Jobs started": "slurm_controller_jobs_started_total",
+		"Jobs completed": "slurm_controller_jobs_completed_total", "Jobs canceled": "slurm_controller_jobs_canceled_total",
+		"Jobs failed": "slurm_controller_jobs_failed_total", "DBD Agent queue size": "slurm_controller_dbd_queue_length",
+		"Agent queue size": "slurm_controller_agent_queue_length",
+	} {
+		c.add(c.number(find(c.t, text, `(?m)^`+name+`:\s+(\d+)$`)), metric)
+	}
+	c.add(c.number(find(c.t, text, `Data since .*\((\d+)\)`)), "slurm_controller_stats_start_time_seconds")
+	c.add(c.number(find(c.t, text, `(?m)^\tTotal backfilled jobs \(since last slurm start\): (\d+)$`)), "slurm_backfill_jobs_total")
+	c.add(c.number(find(c.t, text, `REQUEST_SUBMIT_BATCH_JOB\s*\(\s*\d+\) count:(\d+)`)), "slurm_rpc_requests_total", "type", "REQUEST_SUBMIT_BATCH_JOB")
+}
+
+func find(t *testing.T, text, pattern string) string {
+	t.Helper()
+	m := regexp.MustCompile(pattern).FindStringSubmatch(text)
+	if m == nil {
+		t.Fatalf("sdiag has nothing like %s:\n%s", pattern, text)
+	}
+	return m[1]
+}
+
+func (c *commands) accounting() {
+	for _, f := range c.rows("sacctmgr", "-nP", "show", "qos", "format=Name,Priority,MaxJobsPU,MaxSubmitPU") {
+		c.add(c.number(f[1]), "slurm_qos_priority", "qos", f[0])
+		if f[2] != "" {
+			c.add(c.number(f[2]), "slurm_qos_max_jobs_per_user", "qos", f[0])
+		}
+	}
+	parents := map[string]string{}
+	for _, f := range c.rows("sacctmgr", "-nP", "show", "association", "format=Account,User,ParentName") {
+		if f[1] == "" {
+			parents[f[0]] = f[2]
+		}
+	}
+	for _, f := range c.rows("sshare", "-a", "-hP", "-o", "Account,User,RawShares") {
+		account := strings.TrimSpace(f[0])
+		if f[1] == "" && f[2] != "" && f[2] != "parent" {
+			c.add(c.number(f[2]), "slurm_fairshare_account_shares", "account", account, "parent", parents[account])
+		}
+	}
+}
+
+// steady returns what the commands say, and whether they said the same before
+// and after the exporter read the cluster.
+func steady(ctx context.Context, t *testing.T, cluster *realslurm.Cluster, p *process) (want, got series, ok bool) {
+	t.Helper()
+	if ctx.Err() != nil {
+		t.Fatal(ctx.Err())
+	}
+	before := &commands{t: t, cluster: cluster, want: series{}}
+	before.read()
+	got = p.fresh("nodes", "jobs", "diag", "partitions", "licenses", "reservations")
+	after := &commands{t: t, cluster: cluster, want: series{}}
+	after.read()
+	for k, v := range after.want {
+		if before.want[k] != v {
+			t.Logf("%s went from %v to %v", k, before.want[k], v)
+			return nil, nil, false
+		}
+	}
+	return after.want, got, len(before.want) == len(after.want)
+}

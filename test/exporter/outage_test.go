@@ -1,0 +1,113 @@
+//go:build e2e
+
+package exporter
+
+import (
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/slurmtide/slurmtide/test/realslurm"
+)
+
+func TestOutageOfSlurmrestd(t *testing.T) {
+	for _, release := range realslurm.Versions() {
+		t.Run(release, func(t *testing.T) {
+			t.Parallel()
+			cluster := start(t, release)
+			p := startExporter(t, "--slurm.url="+cluster.URL, "--slurm.token-file="+cluster.TokenFile)
+			before := p.fresh("nodes", "jobs", "diag", "partitions", "ping")
+			if before["slurm_up"] != 1 {
+				t.Fatal("it is not up")
+			}
+			if err := cluster.Stop(t.Context(), "slurmrestd"); err != nil {
+				t.Fatal(err)
+			}
+			var during series
+			p.await("slurm_up to be 0", func() bool { during = p.scrape(); return during["slurm_up"] == 0 })
+			age := during[`slurm_exporter_snapshot_age_seconds{resource="nodes"}`]
+			p.await("the age to grow", func() bool {
+				during = p.scrape()
+				return during[`slurm_exporter_snapshot_age_seconds{resource="nodes"}`] > age+2
+			})
+			for k, v := range before {
+				now, ok := during[k]
+				if !ok {
+					t.Errorf("%s vanished", k)
+				}
+				if strings.HasPrefix(k, "slurm_nodes{") && now != v {
+					t.Errorf("%s went from %v to %v", k, v, now)
+				}
+			}
+			if err := cluster.Start(t.Context(), "slurmrestd"); err != nil {
+				t.Fatal(err)
+			}
+			p.await("slurm_up to be 1 again", func() bool { return p.scrape()["slurm_up"] == 1 })
+			if n := strings.Count(p.logs.String(), "polling fails"); n > 12 {
+				t.Errorf("%d lines tell that polling fails", n)
+			}
+		})
+	}
+}
+
+// TestRotatedToken replaces the token while the exporter runs, and then lets
+// slurmctld refuse the old one by its age.
+func TestRotatedToken(t *testing.T) {
+	cluster := start(t, "26.05")
+	token := func(lifespan string) []byte {
+		out, err := cluster.Run(t.Context(), "", "scontrol", "token", "username=slurm", "lifespan="+lifespan)
+		if err != nil {
+			t.Fatal(err)
+		}
+		_, value, _ := strings.Cut(strings.TrimSpace(out), "=")
+		return []byte(value)
+	}
+	file := filepath.Join(t.TempDir(), "token")
+	if err := os.WriteFile(file, token("10"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	p := startExporter(t, "--slurm.url="+cluster.URL, "--slurm.token-file="+file)
+	first := p.scrape()["slurm_exporter_token_expiry_time_seconds"]
+	if first == 0 {
+		t.Fatal("the expiry of the token is not shown")
+	}
+	next := file + ".next"
+	if err := os.WriteFile(next, token("3600"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.Rename(next, file); err != nil {
+		t.Fatal(err)
+	}
+	var s series
+	p.await("the first token to be too old", func() bool {
+		s = p.scrape()
+		if s["slurm_up"] != 1 {
+			t.Error("a scrape shows slurm_up 0")
+		}
+		return s["slurm_controller_stats_start_time_seconds"] > 0 && now(t, cluster) > first+2
+	})
+	s = p.fresh("nodes", "jobs", "diag")
+	for k, v := range s {
+		if strings.HasPrefix(k, "slurm_exporter_polls_total{") && strings.Contains(k, `result="error"`) && v != 0 {
+			t.Errorf("%s is %v", k, v)
+		}
+	}
+	if s["slurm_exporter_token_expiry_time_seconds"] <= first+60 {
+		t.Error("the new token's expiry is not shown")
+	}
+	if strings.Contains(p.logs.String(), string(token("60"))[:20]) {
+		t.Error("a token is in the log")
+	}
+}
+
+// now is the time by the cluster's clock.
+func now(t *testing.T, cluster *realslurm.Cluster) float64 {
+	t.Helper()
+	out, err := cluster.Run(t.Context(), "", "date", "+%s")
+	if err != nil {
+		t.Fatal(err)
+	}
+	c := &commands{t: t}
+	return c.number(out)
+}
