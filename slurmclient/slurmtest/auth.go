@@ -3,7 +3,6 @@ package slurmtest
 import (
 	"net/http"
 	"strings"
-	"time"
 
 	"github.com/golang-jwt/jwt/v5"
 )
@@ -85,10 +84,7 @@ func (k *call) reach(state ControllerState) bool {
 		k.fail(http.StatusBadGateway, 1800)
 	case ControllerHung:
 		k.postpone()
-		select {
-		case <-k.r.Context().Done():
-		case <-time.After(k.cfg.MessageTimeout):
-		}
+		wait(k.r, k.cfg.MessageTimeout)
 		k.fail(http.StatusGatewayTimeout, 5004)
 	default:
 		return true
@@ -137,10 +133,7 @@ func (k *call) pingWith(ok bool, state ControllerState) {
 		p.status = errorText(1007)
 	}
 	if state == ControllerHung {
-		select {
-		case <-k.r.Context().Done():
-		case <-time.After(k.cfg.MessageTimeout):
-		}
+		wait(k.r, k.cfg.MessageTimeout)
 	}
 	k.answer(http.StatusOK, func(o *out) { writeList(o, "pings", k.wr.ping, []pingRecord{p}) }, nil, nil)
 }

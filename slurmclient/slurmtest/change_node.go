@@ -71,13 +71,16 @@ func (c *Cluster) setNodeReason(n *node, reason, by string) {
 	}
 }
 
-// awaitPing makes the node respond only after slurmctld has pinged it. A node
-// that was powered down has nothing to answer.
+// awaitPing makes the node respond only after slurmctld has pinged it; without a
+// slurmd it never does.
 func (c *Cluster) awaitPing(n *node) {
 	if n.flags&slurm.NodePoweredDown != 0 {
 		return
 	}
 	n.flags |= slurm.NodeNotResponding
+	if n.dead {
+		return
+	}
 	n.pingAt = c.now + slurm.Time(c.cfg.PingAfter.Seconds())
 	c.events.add(n.pingAt, event{node: n})
 }
@@ -211,7 +214,7 @@ func (c *Cluster) StopSlurmd(hostlist string) {
 	for _, name := range names {
 		if n := c.nodeByName[name]; n != nil {
 			n.flags |= slurm.NodeNotResponding
-			n.pingAt = 0
+			n.pingAt, n.dead = 0, true
 			c.touchNode(n)
 		}
 	}

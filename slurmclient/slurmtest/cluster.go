@@ -44,6 +44,8 @@ type Cluster struct {
 	late []func()
 	// dependents are the jobs that wait for others.
 	dependents []*job
+	// life keeps a living cluster busy; nil for others.
+	life *life
 }
 
 type changes struct{ nodes, jobs, partitions, reservations slurm.Time }

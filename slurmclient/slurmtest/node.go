@@ -32,7 +32,9 @@ type node struct {
 	usedGPUs   uint64
 	// pingAt is when a node that does not respond will, 0 for never.
 	pingAt slurm.Time
-	resv   *reservation
+	// dead tells that no slurmd runs there.
+	dead bool
+	resv *reservation
 }
 
 // coreSet is a set of the cores of a node, up to 256.

@@ -90,7 +90,7 @@ func (c *Cluster) writeNode(n *node) {
 
 // register is what happens when the node's slurmd comes up.
 func (c *Cluster) register(n *node) {
-	n.base = slurm.NodeIdle
+	n.base, n.dead = slurm.NodeIdle, false
 	n.flags &^= slurm.NodeNotResponding
 	r := n.edit(c.gen)
 	r.Architecture, r.OS = "x86_64", "Linux 6.12.0 #1 SMP PREEMPT_DYNAMIC"

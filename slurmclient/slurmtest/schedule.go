@@ -1,6 +1,7 @@
 package slurmtest
 
 import (
+	"slices"
 	"strings"
 
 	"github.com/slurmtide/slurmtide/slurmclient/slurm"
@@ -71,13 +72,8 @@ func (p *pass) try(j *job) {
 			one = c.splitTask(j.array, j.array.tasks[0])
 		}
 		c.start(one, part, grants)
-		if c.endsAtOnce(one) {
-			c.jobDue(one)
-		}
 	}
 }
-
-func (c *Cluster) endsAtOnce(j *job) bool { return j.due <= c.now }
 
 // blocker is what keeps the job from starting whatever nodes are free.
 func (c *Cluster) blocker(j *job) verdict {
@@ -241,7 +237,7 @@ func (c *Cluster) whyNot(j *job, part *partition) verdict {
 func (c *Cluster) unavailable(j *job, nodes []*node) verdict {
 	var names []string
 	for _, n := range nodes {
-		if len(j.wish.required) == 0 || contains(j.wish.required, n.name) {
+		if len(j.wish.required) == 0 || slices.Contains(j.wish.required, n.name) {
 			names = append(names, n.name)
 		}
 	}
@@ -257,13 +253,4 @@ func (c *Cluster) downOrReserved(text string) verdict {
 		return verdict{"ReqNodeNotAvail", "ReqNodeNotAvail, " + text}
 	}
 	return verdict{"Resources", "Nodes required for job are DOWN, DRAINED or reserved for jobs in higher priority partitions"}
-}
-
-func contains(list []string, s string) bool {
-	for _, x := range list {
-		if x == s {
-			return true
-		}
-	}
-	return false
 }

@@ -1,0 +1,157 @@
+package slurmtest
+
+import (
+	"context"
+	"fmt"
+	"math/rand/v2"
+	"time"
+
+	"github.com/slurmtide/slurmtide/slurmclient/slurm"
+)
+
+// Sized returns a cluster of release 26.05 with that many nodes and job records,
+// in every state (see Populate), the same each time.
+func Sized(now func() time.Time, nodes, jobs int) *Cluster {
+	c := New(Config{Now: now, Licenses: []LicenseConf{{Name: "matlab", Total: 100}}})
+	c.Populate(nodes, jobs, 1)
+	return c
+}
+
+// Living returns a lively cluster for demonstrations: CPU and GPU partitions,
+// users of several accounts, QOS, arrays, held and dependent jobs, a reservation,
+// a drained and a down node. Run keeps it busy.
+func Living(now func() time.Time) *Cluster {
+	c := New(livingConfig(now))
+	c.life = &life{rnd: rand.New(rand.NewPCG(7, 7))}
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.setReservation(slurm.ReservationRequest{Name: "course", Nodes: []string{"cpu-[23-24]"}, Accounts: []string{"teaching"}})
+	c.setReservation(slurm.ReservationRequest{Name: "maintenance", Nodes: []string{"gpu-08"}, Users: []string{"root"},
+		StartTime: c.now + 6*3600, Duration: slurm.Num(240), Flags: []string{"MAINT"}})
+	_ = c.setNodeState(c.nodeByName["cpu-21"], "DRAIN", "memory errors", "root")
+	_ = c.setNodeState(c.nodeByName["cpu-22"], "DOWN", "Not responding", "slurm")
+	for range 150 {
+		c.life.submit(c)
+	}
+	c.settle()
+	return c
+}
+
+func livingConfig(now func() time.Time) Config {
+	return Config{
+		Now: now, ClusterName: "demo",
+		Nodes: []NodeConf{
+			{Names: "cpu-[01-24]", Sockets: 2, CoresPerSocket: 16, MemoryMiB: 128000, Features: []string{"cpu", "x86"}},
+			{Names: "gpu-[01-08]", Sockets: 2, CoresPerSocket: 32, MemoryMiB: 512000, GRES: "gpu:h100:4", Features: []string{"gpu", "h100"}},
+		},
+		Partitions: []PartitionConf{
+			{Name: "cpu", Default: true, Feature: "cpu", MaxMinutes: 2880, DefaultMinutes: 60},
+			{Name: "gpu", Feature: "gpu", MaxMinutes: 1440, DefaultMinutes: 60},
+			{Name: "debug", Nodes: "cpu-[01-02]", MaxMinutes: 30, MaxNodes: 1, PriorityTier: 10},
+		},
+		Licenses: []LicenseConf{{"matlab", 12}, {"ansys", 4}},
+		Users: []UserConf{
+			{Name: "root", Account: "root", Shares: 1, Admin: true},
+			{Name: "slurm", UID: 64030, Account: "root", Shares: 1, Admin: true},
+			{Name: "alice", UID: 3001, Account: "ml", Shares: 5}, {Name: "dora", UID: 3004, Account: "ml", Shares: 2},
+			{Name: "bob", UID: 3002, Account: "hpc", Shares: 3}, {Name: "erik", UID: 3005, Account: "hpc", Shares: 1},
+			{Name: "carol", UID: 3003, Account: "teaching", Shares: 1},
+		},
+		QOS: []QOSConf{{Name: "normal"}, {Name: "high", Priority: 1000, MaxJobsPerUser: 20}, {Name: "low", Priority: 0}},
+	}
+}
+
+// Run lets the model's time follow the clock, step by step each second, until the
+// context ends. A Living cluster gets new jobs all the while.
+func (c *Cluster) Run(ctx context.Context) {
+	tick := time.NewTicker(time.Second)
+	defer tick.Stop()
+	for {
+		select {
+		case <-ctx.Done():
+			return
+		case <-tick.C:
+			c.catchUp()
+		}
+	}
+}
+
+// catchUp moves the model to the clock's time, in seconds, and lives them.
+func (c *Cluster) catchUp() {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	to := slurm.At(c.cfg.Now())
+	if c.life == nil || to-c.now > 600 {
+		c.advance(to)
+		return
+	}
+	for c.now < to {
+		c.life.second(c)
+		c.advance(c.now + 1)
+	}
+}
+
+// life makes the jobs of a living cluster.
+type life struct{ rnd *rand.Rand }
+
+// second is what users do within a second, and what their jobs do to the nodes.
+func (l *life) second(c *Cluster) {
+	if l.rnd.IntN(3) == 0 && len(c.queue.jobs) < 400 {
+		l.submit(c)
+	}
+	if l.rnd.IntN(60) == 0 && len(c.jobs) > 0 {
+		j := c.jobs[l.rnd.IntN(len(c.jobs))]
+		_ = c.cancel(fmt.Sprint(j.id), "")
+	}
+	if c.now%30 != 0 {
+		return
+	}
+	for _, n := range c.nodes {
+		if n.usable() {
+			r := n.edit(c.gen)
+			r.Load = slurm.Flt(float64(n.usedCPUs) * (0.8 + 0.3*l.rnd.Float64()))
+			r.FreeMemoryMiB = slurm.Num(n.memory - n.usedMemory/2 - n.memory/20)
+			c.changed.nodes = c.now
+		}
+	}
+}
+
+func (l *life) submit(c *Cluster) {
+	users := []string{"alice", "alice", "bob", "bob", "carol", "dora", "erik"}
+	s := JobSpec{User: users[l.rnd.IntN(len(users))], RunFor: time.Duration(20+l.rnd.IntN(900)) * time.Second}
+	s.Name = []string{"train", "simulate", "evaluate", "analysis", "render"}[l.rnd.IntN(5)]
+	s.Script, s.Tasks = "#!/bin/sh\nsrun ./"+s.Name+"\n", uint32(1+l.rnd.IntN(32))
+	s.MemoryPerCPU = slurm.Num(uint64(1000 + 500*l.rnd.IntN(5)))
+	s.TimeLimit = slurm.Num(uint64(10 + 10*l.rnd.IntN(6)))
+	if l.rnd.IntN(20) == 0 {
+		s.ExitCode = 1
+	}
+	l.vary(c, &s)
+	_, _ = c.submit(s)
+}
+
+// vary makes one job in a few special.
+func (l *life) vary(c *Cluster, s *JobSpec) {
+	switch k := l.rnd.IntN(40); {
+	case k < 8:
+		s.Partition, s.TRESPerNode, s.Tasks = "gpu", fmt.Sprintf("gres/gpu:h100:%d", 1+l.rnd.IntN(4)), 8
+	case k < 10:
+		s.Partition, s.Tasks, s.TimeLimit = "debug", 2, slurm.Num(10)
+	case k < 14:
+		s.Array, s.Tasks = fmt.Sprintf("0-%d%%%d", 4+l.rnd.IntN(20), 2+l.rnd.IntN(4)), 2
+	case k < 16:
+		s.Licenses = []string{"matlab:2", "ansys:1"}[l.rnd.IntN(2)]
+	case k < 18:
+		s.Nodes, s.Tasks = 4, 64
+	case k < 21:
+		s.QOS = []string{"high", "low"}[l.rnd.IntN(2)]
+	case k == 21:
+		s.Hold = true
+	case k == 22 && c.lastID > 0:
+		s.Dependency = fmt.Sprintf("afterany:%d", c.lastID)
+	case k == 23:
+		s.BeginTime = c.now + 1800
+	case k == 24:
+		s.User, s.Reservation = "carol", "course"
+	}
+}
