@@ -1,0 +1,139 @@
+// Command slurm-exporter serves the metrics of a Slurm cluster to Prometheus. It
+// polls slurmrestd; a scrape touches no network.
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net/http"
+	"os"
+	"os/signal"
+	"strings"
+	"sync"
+	"syscall"
+	"time"
+
+	"github.com/prometheus/common/version"
+	"github.com/prometheus/exporter-toolkit/web"
+
+	"github.com/slurmtide/slurmtide/exporter"
+	"github.com/slurmtide/slurmtide/slurmclient"
+)
+
+func main() {
+	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
+	code := run(ctx, os.Args[1:])
+	stop()
+	os.Exit(code)
+}
+
+// run returns the exit status: 0 after a signal, 1 when it cannot start or serve,
+// 2 for flags that make no sense.
+func run(ctx context.Context, args []string) int {
+	o, err := parse(args)
+	if err != nil {
+		fmt.Fprintf(os.Stderr, "slurm-exporter: %v\nslurm-exporter: --help lists the flags\n", err)
+		return 2
+	}
+	log := o.logger(os.Stderr)
+	log.Info("starting", "version", version.Info(), "build", version.BuildContext())
+	if err := serve(ctx, o, log); err != nil {
+		log.Error("stopping", "err", err)
+		return 1
+	}
+	log.Info("stopped")
+	return 0
+}
+
+// serve polls and serves until ctx ends, then finishes the scrapes under way.
+func serve(ctx context.Context, o *options, log logger) error {
+	ctx, cancel := context.WithCancel(ctx)
+	var wg sync.WaitGroup
+	defer wg.Wait()
+	defer cancel()
+	if o.simulate {
+		if err := simulate(ctx, o, &wg); err != nil {
+			return err
+		}
+	}
+	requests := exporter.NewRequests()
+	token, err := o.token()
+	if err != nil {
+		return err
+	}
+	client, err := o.client(token, requests)
+	if err != nil {
+		return err
+	}
+	cfg := o.exporterConfig(requests, token)
+	resources, err := cfg.Resources()
+	if err != nil {
+		return err
+	}
+	cache := slurmclient.NewCache(client, o.cacheConfig(resources))
+	exp, err := exporter.New(cache, cfg)
+	if err != nil {
+		return err
+	}
+	handler, err := routes(exp, o)
+	if err != nil {
+		return err
+	}
+	wg.Go(func() { cache.Run(ctx) })
+	wg.Go(func() { exp.Run(ctx) })
+	wg.Go(func() { watch(ctx, cache, log) })
+	log.Info("polling slurmrestd", "url", o.url, "period", o.period)
+	return listen(ctx, o, handler, log)
+}
+
+// listen serves until ctx ends.
+func listen(ctx context.Context, o *options, handler http.Handler, log logger) error {
+	server := &http.Server{Handler: handler, ReadHeaderTimeout: 10 * time.Second}
+	done := make(chan error, 1)
+	go func() { done <- web.ListenAndServe(server, o.web, log.slog()) }()
+	if o.simulate {
+		log.Info("serving a simulated cluster", "page", "http://"+loopback((*o.web.WebListenAddresses)[0])+"/")
+	}
+	select {
+	case err := <-done:
+		return fmt.Errorf("serving: %w", err)
+	case <-ctx.Done():
+	}
+	log.Info("finishing scrapes", "signal", "received")
+	grace, cancel := context.WithTimeout(context.WithoutCancel(ctx), 5*time.Second)
+	defer cancel()
+	err := server.Shutdown(grace)
+	if served := <-done; !errors.Is(served, http.ErrServerClosed) {
+		err = errors.Join(err, served)
+	}
+	return err
+}
+
+// loopback turns an address to listen on into one to go to.
+func loopback(address string) string {
+	if strings.HasPrefix(address, ":") {
+		return "localhost" + address
+	}
+	return address
+}
+
+func routes(exp *exporter.Exporter, o *options) (http.Handler, error) {
+	mux := http.NewServeMux()
+	path := "/" + strings.Trim(o.metricsPath, "/")
+	mux.Handle("GET "+path, exp.Metrics(exporter.Native))
+	for _, set := range o.compat {
+		mux.Handle("GET "+path+"/"+string(set), exp.Metrics(set))
+	}
+	mux.Handle("GET /-/healthy", exporter.Healthy())
+	mux.Handle("GET /-/ready", exp.ReadyHandler())
+	if path == "/" {
+		return mux, nil
+	}
+	landing, err := exp.Landing(path)
+	if err != nil {
+		return nil, err
+	}
+	mux.Handle("GET /{$}", landing)
+	return mux, nil
+}

@@ -1,0 +1,150 @@
+package main
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"net"
+	"net/http"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/slurmtide/slurmtide/slurmclient"
+)
+
+func TestFlagsThatMakeNoSense(t *testing.T) {
+	t.Setenv("SLURM_URL", "")
+	for _, tc := range []struct {
+		name string
+		args []string
+		want string
+	}{
+		{"nothing to read", nil, "give --slurm.url="},
+		{"two clusters", []string{"--slurm.simulate", "--slurm.url=http://localhost:1"}, "can not be used with"},
+		{"half a client certificate", []string{"--slurm.url=https://localhost:1", "--slurm.cert-file=x"}, "needs both"},
+		{"an unknown set", []string{"--slurm.simulate", "--compat=vpenso,nope"}, `no set "nope"`},
+		{"an unknown reader", []string{"--slurm.simulate", "--slurm.jobs-reader=fast"}, "must be one of"},
+		{"no pause at all", []string{"--slurm.simulate", "--slurm.poll-interval=1ms"}, "at least 1s"},
+	} {
+		t.Run(tc.name, func(t *testing.T) {
+			_, err := parse(tc.args)
+			if err == nil || !strings.Contains(err.Error(), tc.want) {
+				t.Errorf("the error is %v", err)
+			}
+		})
+	}
+}
+
+func TestTokens(t *testing.T) {
+	for _, tc := range []struct {
+		name string
+		o    options
+		env  string
+		want string // of the error, empty for none
+	}{
+		{"none over TCP", options{url: "http://localhost:1", tokenEnv: "TEST_JWT"}, "", "give --slurm.token-file"},
+		{"none is needed on a socket", options{url: "unix:///run/restd", tokenEnv: "TEST_JWT"}, "", ""},
+		{"from the environment", options{url: "http://localhost:1", tokenEnv: "TEST_JWT"}, "a.b.c", ""},
+		{"a file that is not there", options{url: "http://localhost:1", tokenFile: "/nonexistent"}, "", "check --slurm.token-file"},
+		{"a key that is not there", options{url: "http://localhost:1", keyFile: "/nonexistent", keyUser: "slurm"}, "", "check --slurm.jwt-key-file"},
+	} {
+		t.Run(tc.name, func(t *testing.T) {
+			t.Setenv("TEST_JWT", tc.env)
+			_, err := tc.o.token()
+			if got := fmt.Sprint(err); (tc.want == "") != (err == nil) || !strings.Contains(got, tc.want) {
+				t.Errorf("the error is %v", err)
+			}
+		})
+	}
+}
+
+func TestASimulatedClusterIsServedAndEndsCleanly(t *testing.T) {
+	l, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	address := l.Addr().String()
+	l.Close()
+	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
+	defer cancel()
+	code := make(chan int, 1)
+	go func() {
+		code <- run(ctx, []string{"--slurm.simulate", "--web.listen-address=" + address, "--compat=vpenso,slinky", "--log.level=error"})
+	}()
+	for path, want := range map[string]string{
+		"/-/ready": "ready", "/metrics": "slurm_up 1\n", "/metrics/vpenso": "slurm_queue_running ", "/": "Cluster demo", "/-/healthy": "healthy",
+	} {
+		if body := await(ctx, t, "http://"+address+path); !strings.Contains(body, want) {
+			t.Errorf("%s has no %q", path, want)
+		}
+	}
+	cancel()
+	if got := <-code; got != 0 {
+		t.Errorf("the exit status is %d", got)
+	}
+}
+
+// await gets a page as soon as there is one.
+func await(ctx context.Context, t *testing.T, url string) string {
+	t.Helper()
+	tick := time.NewTicker(20 * time.Millisecond)
+	defer tick.Stop()
+	for {
+		if r, err := http.Get(url); err == nil {
+			body, err := io.ReadAll(r.Body)
+			r.Body.Close()
+			if err == nil && r.StatusCode == http.StatusOK && !strings.Contains(string(body), "slurm_up 0\n") {
+				return string(body)
+			}
+		}
+		select {
+		case <-tick.C:
+		case <-ctx.Done():
+			t.Fatalf("%s did not answer", url)
+		}
+	}
+}
+
+func TestWatchTellsEachCauseOnce(t *testing.T) {
+	refused := &slurmclient.Error{Code: slurmclient.CodeUnavailable, Op: "listing", Err: errors.New("connection refused")}
+	var out bytes.Buffer
+	w := newWatcher((&options{logLevel: "info", logFormat: "logfmt"}).logger(&out))
+	s := &slurmclient.Snapshot{}
+	s.Nodes.Poll = slurmclient.Poll{Resource: slurmclient.Nodes, Err: refused}
+	s.Jobs.Poll = slurmclient.Poll{Resource: slurmclient.Jobs, Err: refused}
+	w.see(s)
+	w.see(s)
+	if n := strings.Count(out.String(), "polling fails"); n != 1 {
+		t.Errorf("it is told %d times:\n%s", n, &out)
+	}
+	half := *s
+	half.Nodes.Err = nil
+	w.see(&half)
+	if strings.Contains(out.String(), "works again") {
+		t.Error("jobs still fail")
+	}
+	half.Jobs.Err = nil
+	w.see(&half)
+	if !strings.Contains(out.String(), "polling works again") {
+		t.Error("the recovery is not told")
+	}
+}
+
+func TestLogFormats(t *testing.T) {
+	var out bytes.Buffer
+	log := (&options{logLevel: "warn", logFormat: "json"}).logger(&out)
+	log.Info("not shown")
+	log.slog().With("a", 1).WithGroup("g").Warn("shown", "b", "two")
+	got := out.String()
+	for _, want := range []string{`"msg":"shown"`, `"a":"1"`, `"g.b":"two"`, `"level":"warn"`} {
+		if !strings.Contains(got, want) {
+			t.Errorf("%s is missing in %s", want, got)
+		}
+	}
+	if strings.Contains(got, "not shown") {
+		t.Error("a line below the level is shown")
+	}
+}

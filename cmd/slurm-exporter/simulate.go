@@ -1,0 +1,31 @@
+package main
+
+import (
+	"context"
+	"fmt"
+	"net"
+	"net/http"
+	"sync"
+	"time"
+
+	"github.com/slurmtide/slurmtide/slurmclient/slurmtest"
+)
+
+// simulate starts a simulated cluster on loopback and points the options to it.
+// It ends with ctx.
+func simulate(ctx context.Context, o *options, wg *sync.WaitGroup) error {
+	cluster := slurmtest.Living(time.Now)
+	listener, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		return fmt.Errorf("starting the simulated cluster: %w", err)
+	}
+	server := &http.Server{Handler: cluster.Handler(), ReadHeaderTimeout: 10 * time.Second}
+	wg.Go(func() { cluster.Run(ctx) })
+	wg.Go(func() { _ = server.Serve(listener) })
+	wg.Go(func() {
+		<-ctx.Done()
+		_ = server.Close()
+	})
+	o.url = "http://" + listener.Addr().String()
+	return nil
+}
