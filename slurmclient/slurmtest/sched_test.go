@@ -1,0 +1,232 @@
+package slurmtest_test
+
+import (
+	"errors"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/slurmtide/slurmtide/slurmclient/slurm"
+	"github.com/slurmtide/slurmtide/slurmclient/slurmtest"
+)
+
+// small is a cluster of two nodes with 4 CPUs each.
+func small(release string) *slurmtest.Cluster {
+	return slurmtest.New(slurmtest.Config{Release: release, Now: clock,
+		Nodes:      []slurmtest.NodeConf{{Names: "n[1-2]", CPUs: 4, MemoryMiB: 4000, Features: []string{"x86"}}},
+		Partitions: []slurmtest.PartitionConf{{Name: "batch", Default: true}, {Name: "other", MaxMinutes: 10}},
+		Licenses:   []slurmtest.LicenseConf{{Name: "matlab", Total: 2}}})
+}
+
+func submit(t *testing.T, c *slurmtest.Cluster, s slurmtest.JobSpec) uint32 {
+	t.Helper()
+	id, err := c.Submit(s)
+	if err != nil {
+		t.Fatalf("submitting %+v: %v", s, err)
+	}
+	return id
+}
+
+func forever(q slurm.JobRequest) slurmtest.JobSpec {
+	return slurmtest.JobSpec{JobRequest: q, User: "alice", Forever: true}
+}
+
+func stateOf(t *testing.T, c *slurmtest.Cluster, id uint32) string {
+	t.Helper()
+	j, ok := c.Job(id)
+	if !ok {
+		return "gone"
+	}
+	return j.State.String() + " " + j.Reason
+}
+
+func TestPendingJobsTellWhyTheyWait(t *testing.T) {
+	cases := []struct {
+		name string
+		job  slurm.JobRequest
+		want string
+	}{
+		{"a job that fits runs", slurm.JobRequest{Tasks: 1}, "RUNNING None"},
+		{"a job that would fit an idle cluster waits for resources", slurm.JobRequest{Nodes: 2, Tasks: 8}, "PENDING Resources"},
+		{"a held job", slurm.JobRequest{Hold: true}, "PENDING JobHeldUser"},
+		{"a job that begins later", slurm.JobRequest{BeginTime: base + 3600}, "PENDING BeginTime"},
+		{"a job that depends on one that runs", slurm.JobRequest{Dependency: "afterok:1"}, "PENDING Dependency"},
+		{"a job whose licences are taken", slurm.JobRequest{Licenses: "matlab:1"}, "PENDING Licenses"},
+		{"a job over the partition's time limit", slurm.JobRequest{Partition: "other", TimeLimit: slurm.Num(11)}, "PENDING PartitionTimeLimit"},
+		{"a job for one of two partitions", slurm.JobRequest{Partition: "other,batch", TimeLimit: slurm.Num(11)}, "RUNNING None"},
+	}
+	for _, tc := range cases {
+		t.Run(tc.name, func(t *testing.T) {
+			c := small("")
+			submit(t, c, forever(slurm.JobRequest{Tasks: 3, Licenses: "matlab:2"}))
+			c.Step(0)
+			id := submit(t, c, forever(tc.job))
+			c.Step(time.Second)
+			if got := stateOf(t, c, id); got != tc.want {
+				t.Errorf("%s, want %s", got, tc.want)
+			}
+		})
+	}
+}
+
+func TestSecondJobBehindAWaitingOneHasPriorityAsItsReason(t *testing.T) {
+	c := small("")
+	submit(t, c, forever(slurm.JobRequest{Nodes: 2, Tasks: 8}))
+	first, second := submit(t, c, forever(slurm.JobRequest{Tasks: 1})), submit(t, c, forever(slurm.JobRequest{Tasks: 2}))
+	c.Step(time.Second)
+	got := []string{stateOf(t, c, first), stateOf(t, c, second)}
+	if diff := cmp.Diff([]string{"PENDING Resources", "PENDING Priority"}, got); diff != "" {
+		t.Error(diff)
+	}
+}
+
+func TestJobsEndAsTheirScriptsSay(t *testing.T) {
+	cases := []struct {
+		name   string
+		spec   slurmtest.JobSpec
+		during string
+		after  string
+	}{
+		{"a script that sleeps completes", slurmtest.JobSpec{JobRequest: slurm.JobRequest{Script: "#!/bin/sh\nsleep 30\n"}},
+			"RUNNING None", "COMPLETED None"},
+		{"a script that exits with 3 fails", slurmtest.JobSpec{JobRequest: slurm.JobRequest{Script: "#!/bin/sh\nsleep 30\nexit 3\n"}},
+			"RUNNING None", "FAILED NonZeroExitCode"},
+		{"a job over its time limit times out",
+			slurmtest.JobSpec{JobRequest: slurm.JobRequest{TimeLimit: slurm.Num(1)}, RunFor: time.Hour}, "RUNNING None", "TIMEOUT TimeLimit"},
+	}
+	for _, tc := range cases {
+		t.Run(tc.name, func(t *testing.T) {
+			c := small("")
+			id := submit(t, c, tc.spec)
+			c.Step(10 * time.Second)
+			during := stateOf(t, c, id)
+			c.Step(80 * time.Second)
+			after := stateOf(t, c, id)
+			c.Step(10 * time.Minute)
+			got := []string{during, after, stateOf(t, c, id)}
+			if diff := cmp.Diff([]string{tc.during, tc.after, "gone"}, got); diff != "" {
+				t.Error(diff)
+			}
+		})
+	}
+}
+
+func TestArraySplitsItsTasksAsTheyStart(t *testing.T) {
+	c := small("")
+	id := submit(t, c, slurmtest.JobSpec{JobRequest: slurm.JobRequest{Array: "1-5%2"}, RunFor: time.Minute})
+	c.Step(time.Second)
+	type row struct {
+		ID, Task uint64
+		Tasks    string
+		State    string
+	}
+	rows := func() (out []row) {
+		for _, j := range c.Jobs() {
+			out = append(out, row{uint64(j.ID), j.ArrayTaskID.Or(0), j.ArrayTasks, stateOf(t, c, j.ID)})
+		}
+		return out
+	}
+	want := []row{{2, 1, "", "RUNNING None"}, {3, 2, "", "RUNNING None"}, {uint64(id), 0, "3-5%2", "PENDING JobArrayTaskLimit"}}
+	if diff := cmp.Diff(want, rows()); diff != "" {
+		t.Errorf("after one second: %s", diff)
+	}
+	c.Step(5 * time.Minute)
+	want = []row{{2, 1, "", "COMPLETED None"}, {3, 2, "", "COMPLETED None"}, {4, 3, "", "COMPLETED None"},
+		{5, 4, "", "COMPLETED None"}, {1, 5, "", "COMPLETED None"}}
+	if diff := cmp.Diff(want, rows()); diff != "" {
+		t.Errorf("at the end: %s", diff)
+	}
+}
+
+func TestDependenciesComeTrueOrNever(t *testing.T) {
+	cases := []struct {
+		name, kind string
+		exit       uint32
+		want       string
+	}{
+		{"afterok behind success", "afterok", 0, "RUNNING None"},
+		{"afterok behind failure", "afterok", 1, "PENDING DependencyNeverSatisfied"},
+		{"afternotok behind failure", "afternotok", 1, "RUNNING None"},
+		{"afternotok behind success", "afternotok", 0, "PENDING DependencyNeverSatisfied"},
+		{"afterany behind failure", "afterany", 1, "RUNNING None"},
+	}
+	for _, tc := range cases {
+		t.Run(tc.name, func(t *testing.T) {
+			c := small("")
+			submit(t, c, slurmtest.JobSpec{RunFor: time.Minute, ExitCode: tc.exit})
+			id := submit(t, c, forever(slurm.JobRequest{Dependency: tc.kind + ":1"}))
+			c.Step(2 * time.Second)
+			if got := stateOf(t, c, id); got != "PENDING Dependency" {
+				t.Errorf("before: %s", got)
+			}
+			c.Step(2 * time.Minute)
+			if got := stateOf(t, c, id); got != tc.want {
+				t.Errorf("after: %s, want %s", got, tc.want)
+			}
+		})
+	}
+}
+
+func TestRefusedJobs(t *testing.T) {
+	cases := []struct {
+		name       string
+		job        slurm.JobRequest
+		old, young int
+	}{
+		{"a partition that is not there", slurm.JobRequest{Partition: "nosuch"}, 2000, 2000},
+		{"a feature that no node has", slurm.JobRequest{Constraints: "arm"}, 2052, 2052},
+		{"a node that is not there", slurm.JobRequest{RequiredNodes: "n9"}, 2018, 2018},
+		{"a bad array", slurm.JobRequest{Array: "9-1"}, 2046, 2046},
+		{"a bad dependency", slurm.JobRequest{Dependency: "whenever:3"}, 2037, 2037},
+		{"more licences than there are", slurm.JobRequest{Licenses: "matlab:3"}, 2048, 2048},
+		{"GPUs where there are none", slurm.JobRequest{TRESPerNode: "gres/gpu:1"}, 2014, 2014},
+		{"more nodes than there are", slurm.JobRequest{Nodes: 3}, 2014, 0},
+	}
+	for _, tc := range cases {
+		t.Run(tc.name, func(t *testing.T) {
+			for release, want := range map[string]int{slurmtest.Release2411: tc.old, slurmtest.Release2605: tc.young} {
+				_, err := small(release).Submit(forever(tc.job))
+				got := 0
+				if r := (*slurmtest.Refusal)(nil); errors.As(err, &r) {
+					got = r.Number
+				}
+				if got != want {
+					t.Errorf("%s: error %d (%v), want %d", release, got, err, want)
+				}
+			}
+		})
+	}
+}
+
+func TestAtZeroNodesReleasesDiffer(t *testing.T) {
+	empty := func(release string) *slurmtest.Cluster {
+		return slurmtest.New(slurmtest.Config{Release: release, Now: clock,
+			Partitions: []slurmtest.PartitionConf{{Name: "cpu", Default: true, Feature: "cpu"}}})
+	}
+	if _, err := empty(slurmtest.Release2411).Submit(forever(slurm.JobRequest{})); err == nil {
+		t.Error("24.11 took a job without nodes")
+	}
+	young := empty(slurmtest.Release2605)
+	id := submit(t, young, forever(slurm.JobRequest{Array: "1-3"}))
+	young.Step(time.Second)
+	if got := stateOf(t, young, id); got != "PENDING PartitionConfig" {
+		t.Errorf("26.05: %s", got)
+	}
+	for _, release := range []string{slurmtest.Release2411, slurmtest.Release2605} {
+		c := empty(release)
+		if err := c.CreateNodes("NodeName=cpu-[0-2] CPUs=4 RealMemory=1000 Feature=cpu State=FUTURE"); err != nil {
+			t.Fatal(err)
+		}
+		id := submit(t, c, forever(slurm.JobRequest{Nodes: 2, Constraints: "cpu"}))
+		c.Step(time.Second)
+		if j, _ := c.Job(id); j.State.Base != slurm.JobPending || j.ReasonText == "" {
+			t.Errorf("%s: %+v", release, j)
+		}
+		c.Register(slurmtest.NodeConf{Names: "cpu-[0-1]", CPUs: 4, MemoryMiB: 1000, Features: []string{"cpu"}})
+		c.Step(time.Second)
+		if got := stateOf(t, c, id); got != "RUNNING None" {
+			t.Errorf("%s: %s after two nodes came", release, got)
+		}
+	}
+}
