@@ -38,7 +38,8 @@ const (
 	FaultTruncate
 	// FaultGarbage answers 200 with what is not JSON.
 	FaultGarbage
-	// FaultReset drops the connection before any answer.
+	// FaultReset drops the connection before any answer. net/http repeats a GET
+	// by itself when the connection had been used before.
 	FaultReset
 	// FaultLost serves the request and drops the connection before any answer.
 	FaultLost

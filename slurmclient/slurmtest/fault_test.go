@@ -1,0 +1,212 @@
+package slurmtest_test
+
+import (
+	"context"
+	"io"
+	"net/http"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/slurmtide/slurmtide/slurmclient"
+	"github.com/slurmtide/slurmtide/slurmclient/slurm"
+	"github.com/slurmtide/slurmtide/slurmclient/slurmtest"
+)
+
+// fetch makes a GET and returns the status and the first error.
+func fetch(ctx context.Context, url string) (int, string, error) {
+	req, err := http.NewRequestWithContext(ctx, http.MethodGet, url, nil)
+	if err != nil {
+		return 0, "", err
+	}
+	req.Header.Set("X-SLURM-USER-TOKEN", "token")
+	req.Close = true // or net/http repeats the request on another connection
+	resp, err := http.DefaultTransport.RoundTrip(req)
+	if err != nil {
+		return 0, "", err
+	}
+	defer resp.Body.Close()
+	body, err := io.ReadAll(resp.Body)
+	return resp.StatusCode, string(body), err
+}
+
+func TestFaultsHitTheRequestsTheyAreFor(t *testing.T) {
+	cases := []struct {
+		name  string
+		fault slurmtest.Fault
+		check func(status int, body string, err error) bool
+	}{
+		{"a status", slurmtest.Fault{Kind: slurmtest.FaultStatus, Status: 503},
+			func(s int, _ string, err error) bool { return s == 503 && err == nil }},
+		{"garbage", slurmtest.Fault{Kind: slurmtest.FaultGarbage},
+			func(s int, b string, err error) bool { return s == 200 && strings.Contains(b, "\x00") }},
+		{"a truncated answer", slurmtest.Fault{Kind: slurmtest.FaultTruncate, After: 100},
+			func(s int, b string, err error) bool { return s == 200 && err != nil && len(b) == 100 }},
+		{"a dropped connection", slurmtest.Fault{Kind: slurmtest.FaultReset},
+			func(_ int, _ string, err error) bool { return err != nil }},
+		{"a lost answer", slurmtest.Fault{Kind: slurmtest.FaultLost},
+			func(_ int, _ string, err error) bool { return err != nil }},
+		{"latency", slurmtest.Fault{Latency: 20 * time.Millisecond},
+			func(s int, _ string, err error) bool { return s == 200 && err == nil }},
+	}
+	for _, tc := range cases {
+		t.Run(tc.name, func(t *testing.T) {
+			c := demo("")
+			url := serve(t, c).URL + "/slurm/v0.0.45"
+			tc.fault.Prefix, tc.fault.Times = "/slurm/v0.0.45/nodes", 1
+			c.Fail(tc.fault)
+			if status, _, err := fetch(t.Context(), url+"/ping/"); status != 200 || err != nil {
+				t.Errorf("another path: %d %v", status, err)
+			}
+			status, body, err := fetch(t.Context(), url+"/nodes/")
+			if !tc.check(status, body, err) {
+				t.Errorf("status %d, %d bytes, error %v", status, len(body), err)
+			}
+			if status, _, err := fetch(t.Context(), url+"/nodes/"); status != 200 || err != nil {
+				t.Errorf("the next request: %d %v", status, err)
+			}
+		})
+	}
+}
+
+func TestHangingRequestEndsWithItsClient(t *testing.T) {
+	c := demo("")
+	url := serve(t, c).URL + "/slurm/v0.0.45/nodes/"
+	clear := c.Fail(slurmtest.Fault{Kind: slurmtest.FaultHang})
+	ctx, cancel := context.WithTimeout(t.Context(), 50*time.Millisecond)
+	defer cancel()
+	if _, _, err := fetch(ctx, url); err == nil {
+		t.Error("the request came through")
+	}
+	clear()
+	if status, _, err := fetch(t.Context(), url); status != 200 || err != nil {
+		t.Errorf("once cleared: %d %v", status, err)
+	}
+}
+
+func TestControllerThatIsGone(t *testing.T) {
+	eachVersion(t, func(t *testing.T, release, v string) {
+		c := demo(release)
+		srv := serve(t, c)
+		c.SetController(slurmtest.ControllerDown)
+		status, body, err := fetch(t.Context(), srv.URL+"/slurm/"+v+"/nodes/")
+		if err != nil || status != 502 || !strings.Contains(body, `"error_number": 1800`) {
+			t.Errorf("nodes: %d %s %v", status, body, err)
+		}
+		if status, _, _ = fetch(t.Context(), srv.URL+"/slurmdb/"+v+"/users/"); status != 200 {
+			t.Errorf("slurmdb: %d", status)
+		}
+		if status, _, _ = fetch(t.Context(), srv.URL+"/slurm/"+v+"/ping/"); status != 200 {
+			t.Errorf("ping: %d", status)
+		}
+		c.SetController(slurmtest.ControllerUp)
+		if status, _, _ = fetch(t.Context(), srv.URL+"/slurm/"+v+"/nodes/"); status != 200 {
+			t.Errorf("once up: %d", status)
+		}
+	})
+}
+
+func TestHungControllerDoesLateWhatItWasAskedTo(t *testing.T) {
+	c := slurmtest.New(slurmtest.Config{Now: clock, MessageTimeout: 20 * time.Millisecond, Nodes: []slurmtest.NodeConf{{Names: "n1", MemoryMiB: 1000}}})
+	cl := client(t, c, "v0.0.45")
+	c.SetController(slurmtest.ControllerHung)
+	if err := cl.Drain(t.Context(), "n1", "late"); slurmclient.CodeOf(err) != slurmclient.CodeUnavailable {
+		t.Errorf("draining: %v", err)
+	}
+	if _, err := cl.SubmitJob(t.Context(), slurm.JobRequest{Script: "#!/bin/sh\n"}); slurmclient.CodeOf(err) != slurmclient.CodeUnavailable {
+		t.Errorf("submitting: %v", err)
+	}
+	if got := nodeState(t, c, "n1"); got != "IDLE" {
+		t.Errorf("while it hangs: %s", got)
+	}
+	c.SetController(slurmtest.ControllerUp)
+	if got := nodeState(t, c, "n1"); got != "IDLE+DRAIN" {
+		t.Errorf("afterwards: %s", got)
+	}
+	if n := len(c.Jobs()); n == 0 {
+		t.Error("the job is not there")
+	}
+}
+
+func TestRequestsAreCountedByOperation(t *testing.T) {
+	c := demo("")
+	srv := serve(t, c)
+	for _, path := range []string{"/slurm/v0.0.45/nodes/", "/slurm/v0.0.45/nodes", "/slurm/v0.0.45/node/n1", "/slurm/v0.0.45/node/n2",
+		"/slurm/v0.0.45/job/1", "/slurm/v0.0.45/nosuch"} {
+		get(t, "GET", srv.URL+path, "")
+	}
+	want := map[string]int{"GET /slurm/v0.0.45/nodes/": 2, "GET /slurm/v0.0.45/node/{node_name}": 2,
+		"GET /slurm/v0.0.45/job/{job_id}": 1, "GET /slurm/v0.0.45/nosuch": 1}
+	if diff := cmp.Diff(want, c.Requests()); diff != "" {
+		t.Error(diff)
+	}
+	c.ResetRequests()
+	if n := len(c.Requests()); n != 0 {
+		t.Errorf("%d counters after the reset", n)
+	}
+}
+
+func TestAnswerShowsOneMomentWhateverHappensMeanwhile(t *testing.T) {
+	c := slurmtest.Sized(clock, 200, 2000)
+	srv := serve(t, c)
+	ctx, cancel := context.WithCancel(t.Context())
+	var wg sync.WaitGroup
+	wg.Go(func() {
+		for ctx.Err() == nil {
+			c.Step(time.Second)
+		}
+	})
+	cl, err := slurmclient.New(slurmclient.Config{URL: srv.URL, Version: "v0.0.45",
+		Token: slurmclient.TokenFromKey([]byte("k"), "root", time.Hour, time.Now)})
+	must(t, err)
+	for range 5 {
+		list, err := cl.Jobs(ctx, 0)
+		if err != nil {
+			t.Error(err)
+		}
+		for _, j := range list.Items {
+			if j.State.Base == slurm.JobRunning && (j.StartTime > list.ServerTime || j.Nodes == "") {
+				t.Errorf("job %d runs on %q since %d, seen at %d", j.ID, j.Nodes, j.StartTime, list.ServerTime)
+			}
+		}
+	}
+	cancel()
+	wg.Wait()
+}
+
+func TestLivingClusterKeepsWorking(t *testing.T) {
+	var mu sync.Mutex
+	now := clock()
+	c := slurmtest.Living(func() time.Time { mu.Lock(); defer mu.Unlock(); return now })
+	states := map[string]int{}
+	count := func() {
+		for _, j := range c.Jobs() {
+			states[j.State.Base.String()]++
+		}
+	}
+	count()
+	ctx, cancel := context.WithCancel(t.Context())
+	var wg sync.WaitGroup
+	wg.Go(func() { c.Run(ctx) })
+	mu.Lock()
+	now = now.Add(9 * time.Minute)
+	mu.Unlock()
+	for c.Now().Before(clock().Add(9*time.Minute)) && ctx.Err() == nil {
+		select {
+		case <-t.Context().Done():
+			t.Fatal("the model does not follow the clock")
+		case <-time.After(20 * time.Millisecond):
+		}
+	}
+	cancel()
+	wg.Wait()
+	count()
+	for _, s := range []string{"RUNNING", "PENDING", "COMPLETED", "FAILED"} {
+		if states[s] == 0 {
+			t.Errorf("no job is %s: %v", s, states)
+		}
+	}
+}
