@@ -37,7 +37,7 @@ func eachVersion(t *testing.T, test func(t *testing.T, release, version string))
 
 func TestClientReadsEveryList(t *testing.T) {
 	eachVersion(t, func(t *testing.T, release, v string) {
-		cl := client(t, demo(release), v)
+		cl := client(t, demo(t, release), v)
 		ctx := t.Context()
 		checks := map[string]func() (int, error){
 			"nodes":        func() (int, error) { l, err := cl.Nodes(ctx, 0); return len(l.Items), err },
@@ -73,7 +73,7 @@ func TestClientReadsEveryList(t *testing.T) {
 
 func TestClientSeesTheModel(t *testing.T) {
 	eachVersion(t, func(t *testing.T, release, v string) {
-		c := demo(release)
+		c := demo(t, release)
 		cl := client(t, c, v)
 		nodes, err := cl.Nodes(t.Context(), 0)
 		if err != nil {
@@ -108,7 +108,7 @@ func equateEmpty() cmp.Option {
 
 func TestUnchangedListsAnswerAsSlurmDoes(t *testing.T) {
 	eachVersion(t, func(t *testing.T, release, v string) {
-		c := demo(release)
+		c := demo(t, release)
 		url := serve(t, c).URL + "/slurm/" + v
 		c.Step(time.Minute)
 		since := fmt.Sprintf("?update_time=uts%d", c.Now().Unix())
@@ -137,7 +137,7 @@ func TestUnchangedListsAnswerAsSlurmDoes(t *testing.T) {
 }
 
 func TestPlainEpochIsRefusedByOldVersions(t *testing.T) {
-	srv := serve(t, demo(slurmtest.Release2411))
+	srv := serve(t, demo(t, slurmtest.Release2411))
 	for path, want := range map[string]int{
 		"/slurm/v0.0.40/nodes/": 500, "/slurm/v0.0.41/jobs/": 422, "/slurm/v0.0.42/jobs/": 200,
 	} {
@@ -149,7 +149,7 @@ func TestPlainEpochIsRefusedByOldVersions(t *testing.T) {
 
 func TestUnknownThingsAnswerAsSlurmDoes(t *testing.T) {
 	eachVersion(t, func(t *testing.T, release, v string) {
-		url := serve(t, demo(release)).URL + "/slurm/" + v
+		url := serve(t, demo(t, release)).URL + "/slurm/" + v
 		partition := http.StatusOK
 		if release == slurmtest.Release2411 {
 			partition = http.StatusUnprocessableEntity

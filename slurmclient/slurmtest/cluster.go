@@ -92,5 +92,23 @@ func (c *Cluster) SetClock(t time.Time) {
 	c.now = slurm.At(t)
 }
 
+// Restart is what a restart of slurmctld does: its counters begin anew, and
+// everything counts as changed.
+func (c *Cluster) Restart() {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.stats = stats{since: c.now, purged: c.stats.purged}
+	c.changed = changes{c.now, c.now, c.now, c.now}
+	c.dirty = true
+}
+
+// SetNextJobID decides which id the next job gets, or the first free one behind
+// it. Ids begin at 1 again behind the largest, 67108863.
+func (c *Cluster) SetNextJobID(id uint32) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.lastID = max(1, id) - 1
+}
+
 // snapshot begins an answer: records taken now stay as they are.
 func (c *Cluster) snapshot() { c.gen++ }

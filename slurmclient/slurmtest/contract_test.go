@@ -31,7 +31,8 @@ func served() map[string][]string {
 }
 
 // demo is a cluster with something of everything.
-func demo(release string) *slurmtest.Cluster {
+func demo(t *testing.T, release string) *slurmtest.Cluster {
+	t.Helper()
 	c := slurmtest.New(slurmtest.Config{
 		Release: release, Now: clock, ClusterName: "sim",
 		Nodes: []slurmtest.NodeConf{
@@ -43,7 +44,7 @@ func demo(release string) *slurmtest.Cluster {
 	})
 	submit := func(q slurm.JobRequest) {
 		if _, err := c.Submit(slurmtest.JobSpec{JobRequest: q, User: "alice", RunFor: time.Hour}); err != nil {
-			panic(err)
+			t.Fatal(err)
 		}
 	}
 	submit(slurm.JobRequest{Name: "plain", Script: "#!/bin/sh\n"})
@@ -117,7 +118,7 @@ func TestAnswersHaveTheKeysOfRecordedOnes(t *testing.T) {
 		"slurmdb_accounts": "/slurmdb/V/accounts/", "slurmdb_associations": "/slurmdb/V/associations/",
 	}
 	for release, versions := range served() {
-		srv := serve(t, demo(release))
+		srv := serve(t, demo(t, release))
 		for _, v := range versions {
 			for name, path := range paths {
 				recorded, err := os.ReadFile("../testdata/recorded/" + release + "/" + v + "/" + name + ".json")

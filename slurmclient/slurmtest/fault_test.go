@@ -54,7 +54,7 @@ func TestFaultsHitTheRequestsTheyAreFor(t *testing.T) {
 	}
 	for _, tc := range cases {
 		t.Run(tc.name, func(t *testing.T) {
-			c := demo("")
+			c := demo(t, "")
 			url := serve(t, c).URL + "/slurm/v0.0.45"
 			tc.fault.Prefix, tc.fault.Times = "/slurm/v0.0.45/nodes", 1
 			c.Fail(tc.fault)
@@ -73,7 +73,7 @@ func TestFaultsHitTheRequestsTheyAreFor(t *testing.T) {
 }
 
 func TestHangingRequestEndsWithItsClient(t *testing.T) {
-	c := demo("")
+	c := demo(t, "")
 	url := serve(t, c).URL + "/slurm/v0.0.45/nodes/"
 	clear := c.Fail(slurmtest.Fault{Kind: slurmtest.FaultHang})
 	ctx, cancel := context.WithTimeout(t.Context(), 50*time.Millisecond)
@@ -89,7 +89,7 @@ func TestHangingRequestEndsWithItsClient(t *testing.T) {
 
 func TestControllerThatIsGone(t *testing.T) {
 	eachVersion(t, func(t *testing.T, release, v string) {
-		c := demo(release)
+		c := demo(t, release)
 		srv := serve(t, c)
 		c.SetController(slurmtest.ControllerDown)
 		status, body, err := fetch(t.Context(), srv.URL+"/slurm/"+v+"/nodes/")
@@ -132,7 +132,7 @@ func TestHungControllerDoesLateWhatItWasAskedTo(t *testing.T) {
 }
 
 func TestRequestsAreCountedByOperation(t *testing.T) {
-	c := demo("")
+	c := demo(t, "")
 	srv := serve(t, c)
 	for _, path := range []string{"/slurm/v0.0.45/nodes/", "/slurm/v0.0.45/nodes", "/slurm/v0.0.45/node/n1", "/slurm/v0.0.45/node/n2",
 		"/slurm/v0.0.45/job/1", "/slurm/v0.0.45/nosuch"} {
@@ -175,38 +175,4 @@ func TestAnswerShowsOneMomentWhateverHappensMeanwhile(t *testing.T) {
 	}
 	cancel()
 	wg.Wait()
-}
-
-func TestLivingClusterKeepsWorking(t *testing.T) {
-	var mu sync.Mutex
-	now := clock()
-	c := slurmtest.Living(func() time.Time { mu.Lock(); defer mu.Unlock(); return now })
-	states := map[string]int{}
-	count := func() {
-		for _, j := range c.Jobs() {
-			states[j.State.Base.String()]++
-		}
-	}
-	count()
-	ctx, cancel := context.WithCancel(t.Context())
-	var wg sync.WaitGroup
-	wg.Go(func() { c.Run(ctx) })
-	mu.Lock()
-	now = now.Add(9 * time.Minute)
-	mu.Unlock()
-	for c.Now().Before(clock().Add(9*time.Minute)) && ctx.Err() == nil {
-		select {
-		case <-t.Context().Done():
-			t.Fatal("the model does not follow the clock")
-		case <-time.After(20 * time.Millisecond):
-		}
-	}
-	cancel()
-	wg.Wait()
-	count()
-	for _, s := range []string{"RUNNING", "PENDING", "COMPLETED", "FAILED"} {
-		if states[s] == 0 {
-			t.Errorf("no job is %s: %v", s, states)
-		}
-	}
 }

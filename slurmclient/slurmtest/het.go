@@ -4,3 +4,61 @@ package slurmtest
 type hetJob struct{ jobs []*job }
 
 func (h *hetJob) leader() *job { return h.jobs[0] }
+
+// tryHet starts all components of a heterogeneous job, or none.
+func (p *pass) tryHet(h *hetJob) {
+	for _, j := range h.jobs {
+		if j.state().Finished() {
+			continue
+		}
+		if v := p.c.blocker(j); v.reason != "" || !j.pending() {
+			p.waitHet(h, v)
+			return
+		}
+	}
+	if v, ok := p.rehearse(h); !ok {
+		p.waitHet(h, v)
+		return
+	}
+	for _, j := range h.jobs {
+		if part, grants, _ := p.place(j); grants != nil && j.pending() {
+			p.c.start(j, part, grants)
+		}
+	}
+}
+
+// rehearse finds out whether there is room for all components at once.
+func (p *pass) rehearse(h *hetJob) (verdict, bool) {
+	var taken []*grant
+	var holders []*job
+	defer func() {
+		for i, g := range taken {
+			g.free(holders[i])
+		}
+		p.free = map[*partition][]*node{}
+	}()
+	for _, j := range h.jobs {
+		if !j.pending() {
+			continue
+		}
+		_, grants, v := p.place(j)
+		if grants == nil {
+			// What others could still have must not be taken for full.
+			p.failed = map[string]verdict{}
+			return v, false
+		}
+		for _, g := range grants {
+			g.take(j)
+			taken, holders = append(taken, g), append(holders, j)
+		}
+	}
+	return verdict{}, true
+}
+
+func (p *pass) waitHet(h *hetJob, v verdict) {
+	for _, j := range h.jobs {
+		if j.pending() && v.reason != "" {
+			p.c.setReason(j, v)
+		}
+	}
+}

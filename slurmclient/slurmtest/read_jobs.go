@@ -2,6 +2,7 @@ package slurmtest
 
 import (
 	"net/http"
+	"slices"
 	"strconv"
 	"strings"
 
@@ -91,7 +92,7 @@ func (c *Cluster) jobsNamed(text string) []*job {
 	case j == nil:
 		return nil
 	case j.het != nil && j.het.leader() == j:
-		return j.het.jobs
+		return slices.DeleteFunc(slices.Clone(j.het.jobs), func(x *job) bool { return x.gone })
 	}
 	return []*job{j}
 }

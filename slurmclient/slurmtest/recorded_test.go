@@ -127,7 +127,7 @@ func readRecorded(release, name string) string {
 }
 
 func TestOldSharesHoldABareInfinity(t *testing.T) {
-	c := demo(slurmtest.Release2411)
+	c := demo(t, slurmtest.Release2411)
 	for v, want := range map[string]bool{"v0.0.40": true, "v0.0.41": true, "v0.0.42": false} {
 		_, body := get(t, "GET", serve(t, c).URL+"/slurm/"+v+"/shares", "")
 		if got := strings.Contains(body, `"level": Infinity`); got != want {

@@ -71,13 +71,13 @@ func (c *Cluster) Run(ctx context.Context) {
 		case <-ctx.Done():
 			return
 		case <-tick.C:
-			c.catchUp()
+			c.CatchUp()
 		}
 	}
 }
 
-// catchUp moves the model to the clock's time, in seconds, and lives them.
-func (c *Cluster) catchUp() {
+// CatchUp moves the model to the clock's time, and lives the seconds in between.
+func (c *Cluster) CatchUp() {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	to := slurm.At(c.cfg.Now())

@@ -230,3 +230,30 @@ func TestAtZeroNodesReleasesDiffer(t *testing.T) {
 		}
 	}
 }
+
+func TestComponentsOfAHeterogeneousJobStartTogether(t *testing.T) {
+	c := small("")
+	blocker := submit(t, c, slurmtest.JobSpec{RunFor: time.Minute, JobRequest: slurm.JobRequest{Tasks: 3}})
+	spec := forever(slurm.JobRequest{Tasks: 4})
+	spec.Components = []slurmtest.JobSpec{forever(slurm.JobRequest{Tasks: 3})}
+	leader := submit(t, c, spec)
+	c.Step(10 * time.Second)
+	got := []string{stateOf(t, c, blocker), stateOf(t, c, leader), stateOf(t, c, leader+1)}
+	if diff := cmp.Diff([]string{"RUNNING None", "PENDING Resources", "PENDING Resources"}, got); diff != "" {
+		t.Errorf("while there is room for one only: %s", diff)
+	}
+	c.Step(time.Minute)
+	got = []string{stateOf(t, c, leader), stateOf(t, c, leader+1)}
+	if diff := cmp.Diff([]string{"RUNNING None", "RUNNING None"}, got); diff != "" {
+		t.Errorf("with room for both: %s", diff)
+	}
+	j, _ := c.Job(leader + 1)
+	if j.HetJobID != leader || j.HetOffset != 1 || j.HetJobIDs != "2-3" {
+		t.Errorf("%+v", j)
+	}
+	must(t, c.Cancel(jobID(leader)))
+	got = []string{stateOf(t, c, leader), stateOf(t, c, leader+1)}
+	if diff := cmp.Diff([]string{"CANCELLED+COMPLETING None", "CANCELLED+COMPLETING None"}, got); diff != "" {
+		t.Errorf("cancelled: %s", diff)
+	}
+}

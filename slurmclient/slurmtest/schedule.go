@@ -57,6 +57,12 @@ type pass struct {
 // try starts the job, or the next tasks of the array, or notes why not.
 func (p *pass) try(j *job) {
 	c := p.c
+	if j.het != nil {
+		if j.het.leader() == j {
+			p.tryHet(j.het)
+		}
+		return
+	}
 	for j.pending() {
 		if v := c.blocker(j); v.reason != "" {
 			c.setReason(j, v)

@@ -213,7 +213,7 @@ func parseSpan(text string) (from, to, step uint32, err error) {
 	return values[0], values[1], values[2], nil
 }
 
-// submitHet submits a heterogeneous job; its components start one by one.
+// submitHet submits a heterogeneous job; its components start together.
 func (c *Cluster) submitHet(s JobSpec) (uint32, *Refusal) {
 	first := s
 	first.Components = nil

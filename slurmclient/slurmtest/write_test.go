@@ -137,7 +137,7 @@ func TestRefusedNodeChanges(t *testing.T) {
 
 func TestClientSubmitsHoldsReleasesAndCancels(t *testing.T) {
 	eachVersion(t, func(t *testing.T, release, v string) {
-		c := demo(release)
+		c := demo(t, release)
 		cl := client(t, c, v)
 		ctx := t.Context()
 		req := slurm.JobRequest{Name: "x", Partition: "gpu,batch", Script: "#!/bin/sh\nsleep 300\n", Nodes: 2, Tasks: 4, CPUsPerTask: 2,
@@ -202,7 +202,7 @@ func TestJobStateNamesOfTasksDependOnTheVersion(t *testing.T) {
 		"v0.0.40": {"1", "2", "3_0", "3_1", "4", "3_2", "3_9"},
 		"v0.0.42": {"1", "2", "5_0", "6_1", "4", "3_2", "3_9"},
 	} {
-		_, body := get(t, "GET", serve(t, demo(slurmtest.Release2411)).URL+"/slurm/"+v+"/jobs/state/", "")
+		_, body := get(t, "GET", serve(t, demo(t, slurmtest.Release2411)).URL+"/slurm/"+v+"/jobs/state/", "")
 		var ids []string
 		for _, j := range decode(t, body)["jobs"].([]any) {
 			ids = append(ids, j.(map[string]any)["job_id"].(string))
