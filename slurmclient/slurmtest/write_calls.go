@@ -47,11 +47,14 @@ func (k *call) settled(r *Refusal, about string) {
 // number reads a number of a request: bare, text, or with its flags.
 type number struct{ slurm.Number }
 
-// UnmarshalJSON takes 5, "5" and {"set": true, "number": 5}.
+// UnmarshalJSON takes 5, "5", {"set": true, "number": 5}, and null for nothing.
 func (n *number) UnmarshalJSON(text []byte) error {
 	var v struct {
 		Set, Infinite bool
 		Number        uint64
+	}
+	if string(text) == "null" {
+		return nil
 	}
 	if len(text) > 0 && text[0] == '{' {
 		if err := json.Unmarshal(text, &v); err != nil {
