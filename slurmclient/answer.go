@@ -28,7 +28,8 @@ const (
 	errBadNode        = 2018
 	errAlreadyDone    = 2021
 	errInvalidState   = 2028
-	errDisabled       = 2029
+	errReservation    = 2053
+	errTransition     = 2180
 	errTimeout        = 5004
 	errDBConnection   = 7000
 )
@@ -38,6 +39,9 @@ const (
 const (
 	firstRefusal = 2000
 	lastRefusal  = 2999
+	// Those of slurmrestd's parser of requests.
+	firstParseError = 9200
+	lastParseError  = 9299
 )
 
 // codes says what Slurm's error numbers mean. The HTTP status differs between
@@ -46,7 +50,8 @@ var codes = map[int]Code{
 	errProtocolAuth: CodeUnauthorized, errAccessDenied: CodeUnauthorized, errInvalidUser: CodeUnauthorized,
 	errCtldConnection: CodeUnavailable, errTimeout: CodeUnavailable, errDBConnection: CodeUnavailable,
 	errBadPartition: CodeNotFound, errBadJob: CodeNotFound, errBadNode: CodeNotFound,
-	errNodesBusy: CodeConflict, errInvalidState: CodeConflict, errAlreadyDone: CodeConflict, errDisabled: CodeConflict,
+	errNodesBusy: CodeConflict, errInvalidState: CodeConflict, errAlreadyDone: CodeConflict, errTransition: CodeConflict,
+	errReservation: CodeNotFound,
 }
 
 // answer is one whole answer.
@@ -150,7 +155,7 @@ func outlineProblem(op string, status int, out wire.Outline) error {
 	code, ok := codes[p.Number]
 	switch {
 	case ok:
-	case p.Number >= firstRefusal && p.Number <= lastRefusal:
+	case p.Number >= firstRefusal && p.Number <= lastRefusal, p.Number >= firstParseError && p.Number <= lastParseError:
 		code = CodeInvalid
 	default:
 		code = codeOfStatus(status)

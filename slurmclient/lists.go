@@ -180,7 +180,7 @@ func (c *Client) Jobs(ctx context.Context, since slurm.Time) (List[*slurm.Job], 
 	return List[*slurm.Job]{Items: items, ServerTime: out.LastUpdate, Server: out.Server}, nil
 }
 
-// Node reads one node. Unlike in Nodes, FUTURE nodes are found too.
+// Node reads one node, FUTURE ones too.
 func (c *Client) Node(ctx context.Context, name string) (*slurm.Node, error) {
 	call := listCall[slurm.Node]{op: "reading node " + strconv.Quote(name), name: "node", key: "nodes", decode: wire.Nodes,
 		send: func(ctx context.Context, b wire.Binding) (*http.Response, error) { return b.Node(ctx, name) }}

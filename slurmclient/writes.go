@@ -90,7 +90,8 @@ func (c *Client) SubmitJob(ctx context.Context, job slurm.JobRequest) (uint32, e
 }
 
 // CancelJob cancels a job, an array, or one task ("7_3"). CodeConflict when it
-// has finished already, CodeNotFound when there is none.
+// has finished already, CodeNotFound when there is none; servers tell neither
+// before API v0.0.42, and nil is returned then.
 func (c *Client) CancelJob(ctx context.Context, id string) error {
 	return c.write(ctx, "cancelling job "+strconv.Quote(id), "cancel job",
 		func(ctx context.Context, b wire.Binding) (*http.Response, error) { return b.CancelJob(ctx, id) })

@@ -40,7 +40,16 @@ func (k *call) failAbout(status, number int, text string) {
 }
 
 // refuse answers with a mistake of the client: releases differ in the status.
-func (k *call) refuse(number int, text string) { k.failAbout(k.refusal(), number, text) }
+func (k *call) refuse(number int, text string) {
+	if number == badFlag {
+		k.failAbout(http.StatusInternalServerError, number, text)
+		return
+	}
+	k.failAbout(k.refusal(), number, text)
+}
+
+// badFlag is slurmrestd's own error for a word that it does not know.
+const badFlag = 9207
 
 func (k *call) refusal() int {
 	if k.cfg.Release == Release2411 {
@@ -204,15 +213,17 @@ func errorText(number int) string {
 		2018: "Invalid node name specified",
 		2020: "Requested time limit is invalid (missing or exceeds some limit)",
 		2021: "Job/step already completing or completed",
-		2028: "Invalid node state specified", 2029: "Requested operation is presently disabled",
-		2037: "Job dependency problem", 2045: "Invalid account or account/partition combination specified",
-		2046: "Invalid job array specification",
-		2048: "Invalid license specification", 2052: "Invalid feature specification",
-		2063: "Unable to process environment", 2066: "Invalid qos specification",
-		2070: "Requested reservation is invalid", 2072: "Invalid generic resource (gres) specification",
+		2019: "I/O error writing script/environment to file",
+		2028: "Invalid node state specified", 2029: "Invalid feature specification",
+		2038: "Job dependency problem", 2045: "Invalid account or account/partition combination specified",
+		2048: "Invalid license specification", 2053: "Requested reservation is invalid",
+		2066: "Invalid qos specification",
+		2072: "Invalid generic resource (gres) specification", 2081: "Invalid job array specification",
+		2127: "Environment is missing in job", 2180: "Invalid node state transition",
 		5004: "Socket timed out on send/recv operation",
 		6010: "Rejecting authentication of user nobody or group nobody",
 		7000: "Unable to connect to database",
+		9207: "Data parser unable to parse invalid flag",
 		9000: "Query parameter is invalid",
 	}
 	if t, ok := texts[number]; ok {

@@ -56,7 +56,7 @@ func (c *Cluster) setNodeState(n *node, state, reason, by string) *Refusal {
 	case "FUTURE":
 		return c.toFuture(n)
 	default:
-		return refuse(2028)
+		return refuse(badFlag)
 	}
 	c.touchNode(n)
 	c.dirty = true

@@ -127,14 +127,6 @@ func (c *Cluster) newID() uint32 {
 	}
 }
 
-func (c *Cluster) setFlags(j *job, set, clear jobFlags) {
-	if f := (j.view().flags | set) &^ clear; f != j.view().flags {
-		r := c.edit(j)
-		r.flags = f
-		r.Flags = c.flagText(f)
-	}
-}
-
 // flagText returns the names of the flags. Jobs share the texts: there are few.
 func (c *Cluster) flagText(f jobFlags) string {
 	if text, ok := c.flagTexts[f]; ok {

@@ -12,8 +12,6 @@ type partition struct {
 	shared[slurm.Partition]
 	conf  PartitionConf
 	nodes []*node
-	// member tells by a node's index whether it is in the partition.
-	member map[string]bool
 }
 
 func newPartition(conf PartitionConf) *partition {
@@ -69,7 +67,7 @@ func (c *Cluster) fillPartition(p *partition) {
 			wanted[name] = true
 		}
 	}
-	p.nodes, p.member = nil, map[string]bool{}
+	p.nodes = nil
 	var total tresText
 	var names []string
 	for _, n := range c.nodes {
@@ -77,7 +75,6 @@ func (c *Cluster) fillPartition(p *partition) {
 			continue
 		}
 		p.nodes = append(p.nodes, n)
-		p.member[n.name] = true
 		names = append(names, n.name)
 		total.cpus += uint64(n.cpus)
 		total.memory += n.memory

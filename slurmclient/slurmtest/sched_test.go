@@ -175,10 +175,10 @@ func TestRefusedJobs(t *testing.T) {
 		old, young int
 	}{
 		{"a partition that is not there", slurm.JobRequest{Partition: "nosuch"}, 2000, 2000},
-		{"a feature that no node has", slurm.JobRequest{Constraints: "arm"}, 2052, 2052},
+		{"a feature that no node has", slurm.JobRequest{Constraints: "arm"}, 2029, 2029},
 		{"a node that is not there", slurm.JobRequest{RequiredNodes: "n9"}, 2018, 2018},
-		{"a bad array", slurm.JobRequest{Array: "9-1"}, 2046, 2046},
-		{"a bad dependency", slurm.JobRequest{Dependency: "whenever:3"}, 2037, 2037},
+		{"a bad array", slurm.JobRequest{Array: "9-1"}, 2081, 2081},
+		{"a bad dependency", slurm.JobRequest{Dependency: "whenever:3"}, 2038, 2038},
 		{"more licences than there are", slurm.JobRequest{Licenses: "matlab:3"}, 2048, 2048},
 		{"GPUs where there are none", slurm.JobRequest{TRESPerNode: "gres/gpu:1"}, 2014, 2014},
 		{"more nodes than there are", slurm.JobRequest{Nodes: 3}, 2014, 0},

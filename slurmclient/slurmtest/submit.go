@@ -61,12 +61,12 @@ func (c *Cluster) prepare(s JobSpec) (j *job, tasks []uint32, throttle uint32, r
 	if s.Array != "" {
 		var err error
 		if tasks, throttle, err = parseArray(s.Array, c.cfg.MaxArraySize); err != nil {
-			return nil, nil, 0, refuse(2046)
+			return nil, nil, 0, refuse(2081)
 		}
 	}
 	depends, ok := parseDependencies(s.Dependency)
 	if !ok {
-		return nil, nil, 0, refuse(2037)
+		return nil, nil, 0, refuse(2038)
 	}
 	if number := c.mistake(s); number != 0 {
 		return nil, nil, 0, refuse(number)
@@ -83,7 +83,7 @@ func (c *Cluster) prepare(s JobSpec) (j *job, tasks []uint32, throttle uint32, r
 func (c *Cluster) mistake(s JobSpec) int {
 	for _, f := range featureNames(s.Constraints) {
 		if !slices.ContainsFunc(c.nodes, func(n *node) bool { return n.hasFeature(f) }) {
-			return 2052
+			return 2029
 		}
 	}
 	names, err := expandNames(s.RequiredNodes)
@@ -97,7 +97,7 @@ func (c *Cluster) mistake(s JobSpec) int {
 	}
 	switch {
 	case s.Reservation != "" && c.reservation(s.Reservation) == nil:
-		return 2070
+		return 2053
 	case s.QOS != "" && !slices.ContainsFunc(c.cfg.QOS, func(q QOSConf) bool { return q.Name == s.QOS }):
 		return 2066
 	case s.Account != "" && !c.cfg.NoAccounting && !slices.Contains(c.accounts(), s.Account):
@@ -222,7 +222,7 @@ func (c *Cluster) submitHet(s JobSpec) (uint32, *Refusal) {
 		part.User = s.User
 		j, tasks, _, r := c.prepare(part)
 		if r == nil && tasks != nil {
-			r = refuse(2046)
+			r = refuse(2081)
 		}
 		if r != nil {
 			return 0, r

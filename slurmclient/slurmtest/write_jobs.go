@@ -115,7 +115,10 @@ func (k *call) unsubmittable(script string, jobs []*jobBody) int {
 	case !known && k.cfg.Release != Release2411:
 		return 6010
 	case len(jobs[0].Environment) == 0 || script == "" && jobs[0].Script == "":
-		return 2063
+		if k.cfg.Release == Release2411 {
+			return 2019
+		}
+		return 2127
 	}
 	return 0
 }

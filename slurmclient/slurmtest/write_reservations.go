@@ -75,7 +75,7 @@ func (k *call) removeReservation() {
 	found := k.deleteReservation(k.arg)
 	k.mu.Unlock()
 	if !found {
-		k.refuse(2070, k.route.fails.text)
+		k.refuse(2053, k.route.fails.text)
 		return
 	}
 	k.done()

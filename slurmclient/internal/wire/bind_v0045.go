@@ -30,11 +30,11 @@ func (b *bindingV0045) since(t slurm.Time) *string {
 func (b *bindingV0045) Ping(ctx context.Context) (Response, error) { return b.client.Ping(ctx) }
 
 func (b *bindingV0045) Nodes(ctx context.Context, since slurm.Time) (Response, error) {
-	return b.client.GetNodes(ctx, &api.GetNodesParams{UpdateTime: b.since(since)})
+	return b.client.GetNodes(ctx, &api.GetNodesParams{UpdateTime: b.since(since), Flags: nodeFlags()})
 }
 
 func (b *bindingV0045) Node(ctx context.Context, name string) (Response, error) {
-	return b.client.GetNode(ctx, name, &api.GetNodeParams{Flags: []string{"DETAIL", "MIXED", "FUTURE"}})
+	return b.client.GetNode(ctx, name, &api.GetNodeParams{Flags: nodeFlags()})
 }
 
 func (b *bindingV0045) Jobs(ctx context.Context, since slurm.Time) (Response, error) {
@@ -174,7 +174,9 @@ func (b *bindingV0045) DecodePings(body []byte) ([]slurm.Ping, error) {
 	return out, nil
 }
 
-func (b *bindingV0045) DecodeJobStates(body []byte) ([]slurm.JobStatus, error) { return jobStates(body) }
+func (b *bindingV0045) DecodeJobStates(body []byte) ([]slurm.JobStatus, error) {
+	return jobStates(body)
+}
 
 func (b *bindingV0045) DecodePartitions(body []byte) ([]*slurm.Partition, error) {
 	v, err := decode[api.OpenapiPartitionResp](body)

@@ -297,3 +297,6 @@ func split(text string) []string {
 	return strings.Split(text, ",")
 }
 
+// nodeFlags are those of node queries: what is the default, and FUTURE records,
+// which are left out otherwise. Naming flags turns the default off.
+func nodeFlags() []string { return []string{"DETAIL", "MIXED", "FUTURE"} }

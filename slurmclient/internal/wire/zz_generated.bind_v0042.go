@@ -25,11 +25,11 @@ func (b *bindingV0042) since(t slurm.Time) *string {
 func (b *bindingV0042) Ping(ctx context.Context) (Response, error) { return b.client.Ping(ctx) }
 
 func (b *bindingV0042) Nodes(ctx context.Context, since slurm.Time) (Response, error) {
-	return b.client.GetNodes(ctx, &api.GetNodesParams{UpdateTime: b.since(since)})
+	return b.client.GetNodes(ctx, &api.GetNodesParams{UpdateTime: b.since(since), Flags: nodeFlags()})
 }
 
 func (b *bindingV0042) Node(ctx context.Context, name string) (Response, error) {
-	return b.client.GetNode(ctx, name, &api.GetNodeParams{Flags: []string{"DETAIL", "MIXED", "FUTURE"}})
+	return b.client.GetNode(ctx, name, &api.GetNodeParams{Flags: nodeFlags()})
 }
 
 func (b *bindingV0042) Jobs(ctx context.Context, since slurm.Time) (Response, error) {

@@ -25,11 +25,11 @@ func (b *bindingV0044) since(t slurm.Time) *string {
 func (b *bindingV0044) Ping(ctx context.Context) (Response, error) { return b.client.Ping(ctx) }
 
 func (b *bindingV0044) Nodes(ctx context.Context, since slurm.Time) (Response, error) {
-	return b.client.GetNodes(ctx, &api.GetNodesParams{UpdateTime: b.since(since)})
+	return b.client.GetNodes(ctx, &api.GetNodesParams{UpdateTime: b.since(since), Flags: nodeFlags()})
 }
 
 func (b *bindingV0044) Node(ctx context.Context, name string) (Response, error) {
-	return b.client.GetNode(ctx, name, &api.GetNodeParams{Flags: []string{"DETAIL", "MIXED", "FUTURE"}})
+	return b.client.GetNode(ctx, name, &api.GetNodeParams{Flags: nodeFlags()})
 }
 
 func (b *bindingV0044) Jobs(ctx context.Context, since slurm.Time) (Response, error) {

@@ -1,0 +1,15 @@
+package contract
+
+import "time"
+
+// minted is the lifetime of tokens that a test mints.
+const minted = time.Hour
+
+func systemClock() time.Time { return time.Now() }
+
+// fixedToken is a token that does not change.
+type fixedToken string
+
+func (f fixedToken) Token() (string, error) { return string(f), nil }
+func (fixedToken) Reload() (bool, error)    { return false, nil }
+func (fixedToken) Expiry() time.Time        { return time.Time{} }
