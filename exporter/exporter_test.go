@@ -62,9 +62,9 @@ func get(t *testing.T, h http.Handler, target string, header ...string) *httptes
 	return w
 }
 
-func scrape(t *testing.T, e *Exporter, set Set, target string) string {
+func scrape(t *testing.T, e *Exporter, set Set) string {
 	t.Helper()
-	w := get(t, e.Metrics(set), target)
+	w := get(t, e.Metrics(set), "/metrics")
 	if w.Code != http.StatusOK {
 		t.Fatalf("HTTP %d: %s", w.Code, w.Body)
 	}
@@ -96,7 +96,7 @@ func TestExpositions(t *testing.T) {
 	} {
 		t.Run(string(tc.set), func(t *testing.T) {
 			e := rendered(t, smallCluster(), tc.cfg)
-			got := slurmOnly(scrape(t, e, tc.set, "/metrics"))
+			got := slurmOnly(scrape(t, e, tc.set))
 			golden := filepath.Join("testdata", string(tc.set)+".prom")
 			if *update {
 				if err := os.WriteFile(golden, []byte(got), 0o644); err != nil {
@@ -116,7 +116,7 @@ func TestExpositions(t *testing.T) {
 
 func TestNativeMetricsPassTheLinter(t *testing.T) {
 	e := rendered(t, smallCluster(), everything())
-	problems, err := promlint.New(strings.NewReader(slurmOnly(scrape(t, e, Native, "/metrics")))).Lint()
+	problems, err := promlint.New(strings.NewReader(slurmOnly(scrape(t, e, Native)))).Lint()
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -129,7 +129,7 @@ func TestNativeMetricsPassTheLinter(t *testing.T) {
 // file and the linter, complete.
 func TestEveryNativeFamilyHasSamples(t *testing.T) {
 	e := rendered(t, smallCluster(), everything())
-	families := parseText(t, scrape(t, e, Native, "/metrics"))
+	families := parseText(t, scrape(t, e, Native))
 	for _, c := range collectors() {
 		if c.set != Native {
 			continue
@@ -161,7 +161,7 @@ func parseText(t *testing.T, text string) map[string]int {
 func TestAllSetsTogetherAreOneExposition(t *testing.T) {
 	cfg := everything()
 	cfg.Compat = Sets()
-	text := scrape(t, rendered(t, smallCluster(), cfg), Native, "/metrics")
+	text := scrape(t, rendered(t, smallCluster(), cfg), Native)
 	families := parseText(t, text)
 	for _, name := range []string{"slurm_partition_jobs", "slurm_nodes_total", "slurm_queue_pending", "slurm_bf_active"} {
 		if families[name] == 0 {
@@ -178,7 +178,7 @@ func TestAllSetsTogetherAreOneExposition(t *testing.T) {
 
 func TestNothingIsShownBeforeItIsKnown(t *testing.T) {
 	e := rendered(t, emptySnapshot(), everything())
-	for line := range strings.Lines(scrape(t, e, Native, "/metrics")) {
+	for line := range strings.Lines(scrape(t, e, Native)) {
 		if strings.HasPrefix(line, "#") || !strings.HasPrefix(line, "slurm_") || strings.HasPrefix(line, "slurm_exporter_") {
 			continue
 		}
@@ -190,7 +190,7 @@ func TestNothingIsShownBeforeItIsKnown(t *testing.T) {
 
 func TestNoSeriesVanishesWhenPollsFail(t *testing.T) {
 	good := smallCluster()
-	before := seriesOf(scrape(t, rendered(t, good, everything()), Native, "/metrics"))
+	before := seriesOf(scrape(t, rendered(t, good, everything()), Native))
 	bad := *good
 	for _, p := range []*slurmclient.Poll{
 		&bad.Pings.Poll, &bad.Nodes.Poll, &bad.Jobs.Poll, &bad.Partitions.Poll, &bad.Reservations.Poll,
@@ -198,7 +198,7 @@ func TestNoSeriesVanishesWhenPollsFail(t *testing.T) {
 	} {
 		p.Err, p.Failures = errors.New("connection refused"), 3
 	}
-	text := scrape(t, rendered(t, &bad, everything()), Native, "/metrics")
+	text := scrape(t, rendered(t, &bad, everything()), Native)
 	after := seriesOf(text)
 	for s := range before {
 		if !after[s] {
@@ -391,7 +391,7 @@ func TestRunRendersWhatIsPublished(t *testing.T) {
 		if err := e.Ready(); err != nil {
 			t.Error(err)
 		}
-		if text := scrape(t, e, Native, "/metrics"); !strings.Contains(text, "slurm_up 1\n") || !strings.Contains(text, `slurm_nodes{state="idle"} 1`) {
+		if text := scrape(t, e, Native); !strings.Contains(text, "slurm_up 1\n") || !strings.Contains(text, `slurm_nodes{state="idle"} 1`) {
 			t.Errorf("the snapshot is not shown:\n%s", text)
 		}
 		cancel()

@@ -105,7 +105,8 @@ func (e *Exporter) serve(w http.ResponseWriter, r *http.Request, want func(secti
 
 // negotiate picks the format; others than text and OpenMetrics are not offered.
 func negotiate(h http.Header) (format, string) {
-	if as := expfmt.NegotiateIncludingOpenMetrics(h); as.FormatType() == expfmt.TypeOpenMetrics {
+	as := expfmt.NegotiateAccept(h, expfmt.NewFormat(expfmt.TypeTextPlain), expfmt.NewFormat(expfmt.TypeOpenMetrics))
+	if as.FormatType() == expfmt.TypeOpenMetrics {
 		return openFormat, string(expfmt.NewFormat(expfmt.TypeOpenMetrics))
 	}
 	return textFormat, string(expfmt.NewFormat(expfmt.TypeTextPlain))

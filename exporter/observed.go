@@ -111,7 +111,7 @@ func startedNow(old, j *slurm.Job) bool {
 }
 
 // pieces renders what was observed.
-func (o *observed) pieces(p *packer) []namedPiece {
+func (o *observed) pieces() []namedPiece {
 	families, err := o.registry.Gather()
 	if err != nil {
 		return nil // registered families of one registry do not contradict

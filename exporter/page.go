@@ -77,8 +77,7 @@ func (r *renderer) section(c collector, v *view) section {
 		out.series += n
 	}
 	if c.observes {
-		extra := r.observed.pieces(r.packer)
-		out.pieces = append(out.pieces, extra...)
+		out.pieces = append(out.pieces, r.observed.pieces()...)
 	}
 	out.took = time.Since(begin)
 	return out

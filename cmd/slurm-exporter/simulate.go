@@ -15,7 +15,7 @@ import (
 // It ends with ctx.
 func simulate(ctx context.Context, o *options, wg *sync.WaitGroup) error {
 	cluster := slurmtest.Living(time.Now)
-	listener, err := net.Listen("tcp", "127.0.0.1:0")
+	listener, err := (&net.ListenConfig{}).Listen(ctx, "tcp", "127.0.0.1:0")
 	if err != nil {
 		return fmt.Errorf("starting the simulated cluster: %w", err)
 	}
