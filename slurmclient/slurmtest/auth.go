@@ -34,10 +34,17 @@ func (c *Cluster) SetController(s ControllerState) {
 	}
 }
 
-func (c *Cluster) controller() ControllerState {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	return c.down
+// controller is how slurmctld is for this request.
+func (k *call) controller() ControllerState {
+	switch k.fault {
+	case FaultControllerDown:
+		return ControllerDown
+	case FaultControllerHung:
+		return ControllerHung
+	}
+	k.mu.Lock()
+	defer k.mu.Unlock()
+	return k.down
 }
 
 // admit checks the token and slurmctld. It answers when the request may not go on.
@@ -52,6 +59,7 @@ func (k *call) admit() bool {
 	}
 	user, ok := k.userOf(token, k.r.Header.Get("X-SLURM-USER-NAME"))
 	k.user = user
+	ok = ok && k.fault != FaultToken
 	state := k.controller()
 	switch {
 	case k.route.path == "/slurm/ping":

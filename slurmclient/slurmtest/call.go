@@ -22,6 +22,7 @@ type call struct {
 	version string
 	arg     string // what the placeholder stands for
 	user    string
+	fault   FaultKind
 }
 
 // problem is one entry of an answer's errors or warnings.

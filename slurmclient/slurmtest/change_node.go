@@ -5,6 +5,7 @@ import (
 	"strconv"
 	"strings"
 
+	"github.com/slurmtide/slurmtide/slurmclient/hostlist"
 	"github.com/slurmtide/slurmtide/slurmclient/slurm"
 )
 
@@ -126,8 +127,8 @@ func (c *Cluster) DeleteNode(name string) error {
 	return nil
 }
 
-func (c *Cluster) deleteNodes(hostlist string) *Refusal {
-	names, err := expandNames(hostlist)
+func (c *Cluster) deleteNodes(list string) *Refusal {
+	names, err := hostlist.Expand(list)
 	if err != nil || len(names) == 0 {
 		return refuse(2018)
 	}
@@ -163,7 +164,7 @@ func (c *Cluster) deleteNodes(hostlist string) *Refusal {
 func (c *Cluster) Register(conf NodeConf) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	names, err := expandNames(conf.Names)
+	names, err := hostlist.Expand(conf.Names)
 	if err != nil {
 		return
 	}
@@ -205,12 +206,12 @@ func (c *Cluster) takeOver(n *node, conf NodeConf) {
 	}
 }
 
-// StopSlurmd makes nodes not respond, as when their slurmd ends. They stay so
+// StopSlurmd makes the nodes of a hostlist not respond, as when their slurmd ends. They stay so
 // until Register or, once slurmctld gives up, UpdateNode with DOWN.
-func (c *Cluster) StopSlurmd(hostlist string) {
+func (c *Cluster) StopSlurmd(list string) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	names, _ := expandNames(hostlist)
+	names, _ := hostlist.Expand(list)
 	for _, name := range names {
 		if n := c.nodeByName[name]; n != nil {
 			n.flags |= slurm.NodeNotResponding
@@ -233,7 +234,7 @@ func (c *Cluster) CreateNodes(line string) error {
 
 func (c *Cluster) createNodes(line string) *Refusal {
 	conf, ok := parseNodeLine(line)
-	names, err := expandNames(conf.Names)
+	names, err := hostlist.Expand(conf.Names)
 	if !ok || err != nil || len(names) == 0 {
 		return refuse(2018)
 	}

@@ -45,6 +45,12 @@ const (
 	FaultLost
 	// FaultHang answers nothing until the client gives up.
 	FaultHang
+	// FaultToken takes the token for a bad one.
+	FaultToken
+	// FaultControllerDown and FaultControllerHung take slurmctld for one that is
+	// down or hung; see SetController.
+	FaultControllerDown
+	FaultControllerHung
 )
 
 type faults struct {
@@ -94,33 +100,33 @@ func (f *faults) next(r *http.Request) (Fault, bool) {
 }
 
 // strike does what the fault says. It returns where to write the answer, nil
-// when there is nothing left to do.
-func (f *faults) strike(w http.ResponseWriter, r *http.Request) http.ResponseWriter {
+// when there is nothing left to do, and the kind that serving has to mind.
+func (f *faults) strike(w http.ResponseWriter, r *http.Request) (http.ResponseWriter, FaultKind) {
 	hit, ok := f.next(r)
 	if !ok {
-		return w
+		return w, FaultNone
 	}
 	if hit.Latency > 0 && !wait(r, hit.Latency) {
-		return nil
+		return nil, hit.Kind
 	}
 	switch hit.Kind {
 	case FaultStatus:
 		plain(w, hit.Status, http.StatusText(hit.Status))
 	case FaultTruncate:
-		return &cutWriter{ResponseWriter: w, left: hit.After}
+		return &cutWriter{ResponseWriter: w, left: hit.After}, hit.Kind
 	case FaultGarbage:
 		w.Header().Set("Content-Type", "application/json")
 		_, _ = w.Write([]byte("{\"nodes\": [ {\"name\": \"\x00\xff"))
 	case FaultReset:
 		drop(w)
 	case FaultLost:
-		return &cutWriter{ResponseWriter: w, left: -1}
+		return &cutWriter{ResponseWriter: w, left: -1}, hit.Kind
 	case FaultHang:
 		<-r.Context().Done()
 	default:
-		return w
+		return w, hit.Kind
 	}
-	return nil
+	return nil, hit.Kind
 }
 
 // drop closes the connection under the request.

@@ -49,6 +49,10 @@ func TestFaultsHitTheRequestsTheyAreFor(t *testing.T) {
 			func(_ int, _ string, err error) bool { return err != nil }},
 		{"a lost answer", slurmtest.Fault{Kind: slurmtest.FaultLost},
 			func(_ int, _ string, err error) bool { return err != nil }},
+		{"a refused token", slurmtest.Fault{Kind: slurmtest.FaultToken},
+			func(s int, b string, err error) bool { return s == 511 && strings.Contains(b, "1007") }},
+		{"a controller that is down", slurmtest.Fault{Kind: slurmtest.FaultControllerDown},
+			func(s int, b string, err error) bool { return s == 502 && strings.Contains(b, "1800") }},
 		{"latency", slurmtest.Fault{Latency: 20 * time.Millisecond},
 			func(s int, _ string, err error) bool { return s == 200 && err == nil }},
 	}
@@ -142,6 +146,10 @@ func TestRequestsAreCountedByOperation(t *testing.T) {
 		"GET /slurm/v0.0.45/job/{job_id}": 1, "GET /slurm/v0.0.45/nosuch": 1}
 	if diff := cmp.Diff(want, c.Requests()); diff != "" {
 		t.Error(diff)
+	}
+	want["GET /slurm/v0.0.45/nodes/"], want["GET /slurm/v0.0.45/node/{node_name}"] = 1, 1
+	if diff := cmp.Diff(want, c.MostAtOnce()); diff != "" {
+		t.Errorf("at once: %s", diff)
 	}
 	c.ResetRequests()
 	if n := len(c.Requests()); n != 0 {

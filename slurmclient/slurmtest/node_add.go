@@ -5,6 +5,7 @@ import (
 	"strconv"
 	"strings"
 
+	"github.com/slurmtide/slurmtide/slurmclient/hostlist"
 	"github.com/slurmtide/slurmtide/slurmclient/slurm"
 )
 
@@ -17,7 +18,7 @@ func (c *Cluster) AddNodes(conf NodeConf) {
 }
 
 func (c *Cluster) addNodes(conf NodeConf) {
-	names, err := expandNames(conf.Names)
+	names, err := hostlist.Expand(conf.Names)
 	if err != nil {
 		return
 	}
@@ -72,7 +73,7 @@ func (c *Cluster) addNode(n *node) {
 	c.nodes = append(c.nodes, n)
 	c.nodeByName[n.name] = n
 	c.writeNode(n)
-	if n.base == slurm.NodeIdle {
+	if n.base == slurm.NodeIdle && n.flags&slurm.NodePoweredDown == 0 {
 		c.register(n)
 	}
 }
@@ -91,7 +92,10 @@ func (c *Cluster) writeNode(n *node) {
 // register is what happens when the node's slurmd comes up.
 func (c *Cluster) register(n *node) {
 	n.base, n.dead = slurm.NodeIdle, false
-	n.flags &^= slurm.NodeNotResponding
+	n.flags &^= slurm.NodeNotResponding | slurm.NodePoweredDown
+	for _, j := range n.jobs {
+		c.configured(j)
+	}
 	r := n.edit(c.gen)
 	r.Architecture, r.OS = "x86_64", "Linux 6.12.0 #1 SMP PREEMPT_DYNAMIC"
 	r.Version = releaseText(c.cfg.Release)
@@ -99,6 +103,18 @@ func (c *Cluster) register(n *node) {
 	r.Load, r.FreeMemoryMiB = slurm.Flt(0.25), slurm.Num(n.memory/2)
 	c.touchNode(n)
 	c.dirty = true
+}
+
+// configured lets a job go on that waited for its nodes to be powered up.
+func (c *Cluster) configured(j *job) {
+	for _, g := range j.grants {
+		if g.node.flags&slurm.NodePoweredDown != 0 {
+			return
+		}
+	}
+	if j.view().State.Flags&(slurm.JobConfiguring|slurm.JobPowerUpNode) != 0 {
+		c.edit(j).State.Flags &^= slurm.JobConfiguring | slurm.JobPowerUpNode
+	}
 }
 
 // parseGPUs reads "gpu:h100:4", "gpu:4" or "gres/gpu:h100:4".

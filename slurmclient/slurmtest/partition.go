@@ -5,6 +5,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/slurmtide/slurmtide/slurmclient/hostlist"
 	"github.com/slurmtide/slurmtide/slurmclient/slurm"
 )
 
@@ -62,7 +63,7 @@ func (c *Cluster) refreshPartitions() {
 func (c *Cluster) fillPartition(p *partition) {
 	wanted := map[string]bool{}
 	if !p.all() && p.conf.Feature == "" {
-		names, _ := expandNames(p.conf.Nodes)
+		names, _ := hostlist.Expand(p.conf.Nodes)
 		for _, name := range names {
 			wanted[name] = true
 		}
@@ -81,7 +82,7 @@ func (c *Cluster) fillPartition(p *partition) {
 		total.gpus += uint64(n.gpus)
 	}
 	total.nodes, total.billing = uint64(len(names)), total.cpus
-	c.writePartition(p, compressNames(names), total)
+	c.writePartition(p, hostlist.Compress(names), total)
 }
 
 func (c *Cluster) writePartition(p *partition, nodes string, total tresText) {

@@ -8,11 +8,14 @@ import (
 
 // requests counts what was asked for.
 type requests struct {
-	mu     sync.Mutex
-	counts map[string]int
+	mu      sync.Mutex
+	counts  map[string]int
+	running map[string]int
+	most    map[string]int
 }
 
-func (q *requests) add(method, path string, r route) {
+// begin counts a request. The returned function ends it.
+func (q *requests) begin(method, path string, r route) (end func()) {
 	key := method + " " + path
 	if r.path != "" {
 		parts := strings.Split(strings.Trim(path, "/"), "/")
@@ -21,9 +24,19 @@ func (q *requests) add(method, path string, r route) {
 	q.mu.Lock()
 	defer q.mu.Unlock()
 	if q.counts == nil {
-		q.counts = map[string]int{}
+		q.counts, q.most = map[string]int{}, map[string]int{}
+	}
+	if q.running == nil {
+		q.running = map[string]int{}
 	}
 	q.counts[key]++
+	q.running[key]++
+	q.most[key] = max(q.most[key], q.running[key])
+	return func() {
+		q.mu.Lock()
+		defer q.mu.Unlock()
+		q.running[key]--
+	}
 }
 
 // Requests returns how often each operation was asked for since the last
@@ -35,9 +48,17 @@ func (c *Cluster) Requests() map[string]int {
 	return maps.Clone(c.reqs.counts)
 }
 
-// ResetRequests makes Requests count from 0.
+// MostAtOnce returns, by the names of Requests, how many requests for an operation
+// were under way at the same time at most.
+func (c *Cluster) MostAtOnce() map[string]int {
+	c.reqs.mu.Lock()
+	defer c.reqs.mu.Unlock()
+	return maps.Clone(c.reqs.most)
+}
+
+// ResetRequests makes Requests and MostAtOnce count from 0.
 func (c *Cluster) ResetRequests() {
 	c.reqs.mu.Lock()
 	defer c.reqs.mu.Unlock()
-	c.reqs.counts = nil
+	c.reqs.counts, c.reqs.most = nil, nil
 }

@@ -4,6 +4,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/slurmtide/slurmtide/slurmclient/hostlist"
 	"github.com/slurmtide/slurmtide/slurmclient/slurm"
 )
 
@@ -71,7 +72,7 @@ func (c *Cluster) fillReservation(r *reservation, q slurm.ReservationRequest) {
 			r.nodes = slices.Clone(c.nodes)
 			break
 		}
-		names, _ := expandNames(name)
+		names, _ := hostlist.Expand(name)
 		for _, one := range names {
 			if n := c.nodeByName[one]; n != nil {
 				r.nodes = append(r.nodes, n)
@@ -91,7 +92,7 @@ func (c *Cluster) fillReservation(r *reservation, q slurm.ReservationRequest) {
 		names = append(names, n.name)
 		v.CoreCount += n.sockets * n.cores
 	}
-	v.Nodes, v.NodeCount = compressNames(names), uint32(len(names))
+	v.Nodes, v.NodeCount = hostlist.Compress(names), uint32(len(names))
 	if v.CoreCount > 0 {
 		v.TRES = tresText{cpus: uint64(v.CoreCount)}.String()
 	}

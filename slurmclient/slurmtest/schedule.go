@@ -4,6 +4,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/slurmtide/slurmtide/slurmclient/hostlist"
 	"github.com/slurmtide/slurmtide/slurmclient/slurm"
 )
 
@@ -247,7 +248,7 @@ func (c *Cluster) unavailable(j *job, nodes []*node) verdict {
 			names = append(names, n.name)
 		}
 	}
-	text := "UnavailableNodes:" + compressNames(names)
+	text := "UnavailableNodes:" + hostlist.Compress(names)
 	if len(j.wish.required) > 0 {
 		return verdict{"ReqNodeNotAvail", "ReqNodeNotAvail, " + text}
 	}

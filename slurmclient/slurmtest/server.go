@@ -41,8 +41,9 @@ func (c *Cluster) Handler() http.Handler { return http.HandlerFunc(c.serve) }
 
 func (c *Cluster) serve(w http.ResponseWriter, r *http.Request) {
 	route, version, arg, known := c.find(r.Method, r.URL.Path)
-	c.reqs.add(r.Method, r.URL.Path, route)
-	if w = c.faults.strike(w, r); w == nil {
+	defer c.reqs.begin(r.Method, r.URL.Path, route)()
+	w, fault := c.faults.strike(w, r)
+	if w == nil {
 		return
 	}
 	if r.URL.Path == "/openapi/v3" {
@@ -58,7 +59,7 @@ func (c *Cluster) serve(w http.ResponseWriter, r *http.Request) {
 		plain(w, http.StatusInternalServerError, err.Error())
 		return
 	}
-	k := &call{Cluster: c, w: w, r: r, route: route, version: version, arg: arg, wr: wr}
+	k := &call{Cluster: c, w: w, r: r, route: route, version: version, arg: arg, wr: wr, fault: fault}
 	if k.admit() {
 		route.serve(k)
 	}

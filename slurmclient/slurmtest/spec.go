@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"time"
 
+	"github.com/slurmtide/slurmtide/slurmclient/hostlist"
 	"github.com/slurmtide/slurmtide/slurmclient/slurm"
 )
 
@@ -97,8 +98,8 @@ func (c *Cluster) wishOf(s JobSpec, parts []*partition) wish {
 	if kind, n := parseGPUs(s.TRESPerJob); n > 0 {
 		w.gpuType, w.gpus = kind, n
 	}
-	w.required, _ = expandNames(s.RequiredNodes)
-	w.excluded, _ = expandNames(s.ExcludedNodes)
+	w.required, _ = hostlist.Expand(s.RequiredNodes)
+	w.excluded, _ = hostlist.Expand(s.ExcludedNodes)
 	if w.memoryPerNode == 0 {
 		w.memoryPerCPU = s.MemoryPerCPU.Or(c.cfg.DefMemPerCPU)
 	}

@@ -5,6 +5,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/slurmtide/slurmtide/slurmclient/hostlist"
 	"github.com/slurmtide/slurmtide/slurmclient/slurm"
 )
 
@@ -73,7 +74,7 @@ func (c *Cluster) writeHolding(j *job, r *jobRecord) {
 		}
 	}
 	t.billing = t.cpus
-	r.Nodes, r.BatchHost = compressNames(names), names[0]
+	r.Nodes, r.BatchHost = hostlist.Compress(names), names[0]
 	r.NodeCount, r.MaxNodes = slurm.Num(uint64(len(names))), slurm.Num(0)
 	r.CPUs = slurm.Num(t.cpus)
 	r.TRESAllocated = t.String()

@@ -6,6 +6,8 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+
+	"github.com/slurmtide/slurmtide/slurmclient/hostlist"
 )
 
 // Submit submits a job as sbatch does and returns its id. The scheduler looks at
@@ -86,7 +88,7 @@ func (c *Cluster) mistake(s JobSpec) int {
 			return 2029
 		}
 	}
-	names, err := expandNames(s.RequiredNodes)
+	names, err := hostlist.Expand(s.RequiredNodes)
 	if err != nil || slices.ContainsFunc(names, func(n string) bool { return c.nodeByName[n] == nil }) {
 		return 2018
 	}
@@ -235,7 +237,7 @@ func (c *Cluster) submitHet(s JobSpec) (uint32, *Refusal) {
 		c.enter(j)
 		ids = append(ids, strconv.FormatUint(uint64(j.id), 10))
 	}
-	text := compressNames(ids)
+	text := hostlist.Compress(ids)
 	for i, j := range h.jobs {
 		r := c.edit(j)
 		r.HetJobID, r.HetOffset, r.HetJobIDs = h.leader().id, uint32(i), strings.Trim(text, "[]")

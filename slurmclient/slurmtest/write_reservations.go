@@ -3,6 +3,7 @@ package slurmtest
 import (
 	"strings"
 
+	"github.com/slurmtide/slurmtide/slurmclient/hostlist"
 	"github.com/slurmtide/slurmtide/slurmclient/slurm"
 )
 
@@ -50,8 +51,8 @@ func (k *call) putReservations(list []reservationBody) {
 	k.mu.Lock()
 	var r *Refusal
 	for _, b := range list {
-		for _, hostlist := range b.Nodes {
-			names, err := expandNames(hostlist)
+		for _, text := range b.Nodes {
+			names, err := hostlist.Expand(text)
 			for _, name := range names {
 				if err == nil && name != "ALL" && k.nodeByName[name] == nil {
 					r = refuse(2018)

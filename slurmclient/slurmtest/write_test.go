@@ -232,3 +232,18 @@ func TestRequeuedJobRunsAgain(t *testing.T) {
 		t.Error(got)
 	}
 }
+
+func TestJobOnACloudNodeConfiguresUntilItComes(t *testing.T) {
+	c := small("")
+	must(t, c.CreateNodes("NodeName=cl1 CPUs=4 RealMemory=1000 State=CLOUD"))
+	id := submit(t, c, forever(slurm.JobRequest{RequiredNodes: "cl1"}))
+	before := nodeState(t, c, "cl1")
+	c.Step(time.Second)
+	got := []string{before, stateOf(t, c, id)}
+	c.Register(slurmtest.NodeConf{Names: "cl1", CPUs: 4, MemoryMiB: 1000})
+	got = append(got, stateOf(t, c, id), nodeState(t, c, "cl1"))
+	want := []string{"IDLE+POWERED_DOWN+CLOUD+DYNAMIC_NORM", "RUNNING+CONFIGURING+POWER_UP_NODE None", "RUNNING None", "MIXED+CLOUD+DYNAMIC_NORM"}
+	if diff := cmp.Diff(want, got); diff != "" {
+		t.Error(diff)
+	}
+}
