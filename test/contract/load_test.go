@@ -1,0 +1,75 @@
+package contract
+
+import (
+	"context"
+	"net/http/httptest"
+	"strings"
+	"sync"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"github.com/slurmtide/slurmtide/slurmclient"
+	"github.com/slurmtide/slurmtide/slurmclient/slurmtest"
+)
+
+// TestThousandReadersCauseNoRequests reads the cache with a thousand goroutines,
+// some of which ask for a refresh all the time, and counts at the server.
+func TestThousandReadersCauseNoRequests(t *testing.T) {
+	cluster := slurmtest.Sized(time.Now, 100, 2000)
+	server := httptest.NewServer(cluster.Handler())
+	defer server.Close()
+	client, err := slurmclient.New(slurmclient.Config{URL: server.URL, Token: fixedToken("any")})
+	must(t, err)
+	defer client.Close()
+	const period = 500 * time.Millisecond
+	cache := slurmclient.NewCache(client, slurmclient.CacheConfig{Period: period, JobsReader: slurmclient.ReadList})
+	ctx, cancel := context.WithCancel(t.Context())
+	var wg sync.WaitGroup
+	wg.Go(func() { cache.Run(ctx) })
+	must(t, cache.Refresh(ctx))
+	cluster.ResetRequests()
+
+	begin := time.Now()
+	reading, stop := context.WithTimeout(ctx, 3*time.Second)
+	defer stop()
+	var reads atomic.Int64
+	var readers sync.WaitGroup
+	for range 1000 {
+		readers.Go(func() {
+			var after uint64
+			for {
+				s := cache.Snapshot()
+				if len(s.Nodes.Value) != 100 || len(s.Jobs.Value) == 0 {
+					t.Error("a reader saw a cluster that is not there")
+					return
+				}
+				reads.Add(1)
+				next, err := cache.Next(reading, after)
+				if err != nil {
+					return
+				}
+				after = next.Sequence
+			}
+		})
+	}
+	readers.Wait()
+	periods := int(time.Since(begin)/period) + 1
+	lists := 0
+	for op, n := range cluster.Requests() {
+		if !strings.HasPrefix(op, "GET ") {
+			t.Errorf("there was a %s", op)
+		}
+		// The pauses are jittered by a tenth.
+		if most := periods + periods/10 + 1; n > most {
+			t.Errorf("%d times %s in %d periods", n, op, periods)
+		}
+		lists += n
+	}
+	cancel()
+	wg.Wait()
+	t.Logf("%d reads, %d requests in %d periods: %v", reads.Load(), lists, periods, cluster.Requests())
+	if lists == 0 || reads.Load() < 5000 {
+		t.Errorf("only %d requests and %d reads", lists, reads.Load())
+	}
+}
