@@ -74,11 +74,11 @@ func TestASimulatedClusterIsServedAndEndsCleanly(t *testing.T) {
 	go func() {
 		code <- run(ctx, []string{"--slurm.simulate", "--web.listen-address=" + address, "--compat=vpenso,slinky", "--log.level=error"})
 	}()
-	for path, want := range map[string]string{
-		"/-/ready": "ready", "/metrics": "slurm_up 1\n", "/metrics/vpenso": "slurm_queue_running ", "/": "Cluster demo", "/-/healthy": "healthy",
+	for _, page := range []struct{ path, want string }{
+		{"/-/ready", "ready"}, {"/metrics", "slurm_up 1\n"}, {"/metrics/vpenso", "slurm_queue_running "}, {"/", "Cluster demo"}, {"/-/healthy", "healthy"},
 	} {
-		if body := await(ctx, t, "http://"+address+path); !strings.Contains(body, want) {
-			t.Errorf("%s has no %q", path, want)
+		if body := await(ctx, t, "http://"+address+page.path); !strings.Contains(body, page.want) {
+			t.Errorf("%s has no %q", page.path, page.want)
 		}
 	}
 	cancel()

@@ -123,6 +123,9 @@ func mayShareFloor(from, to string) bool {
 	if part(from) != part(to) {
 		return false
 	}
+	if under(to, "slurmclient/slurmtest/internal") {
+		return under(from, "slurmclient/slurmtest")
+	}
 	return !under(to, "slurmclient/slurmtest") && !under(from, "slurmclient/slurm") && !under(from, "slurmclient/hostlist")
 }
 
