@@ -1,6 +1,7 @@
 package slurmtest
 
 import (
+	"slices"
 	"sync"
 	"time"
 
@@ -100,6 +101,29 @@ func (c *Cluster) Restart() {
 	c.stats = stats{since: c.now, purged: c.stats.purged}
 	c.changed = changes{c.now, c.now, c.now, c.now}
 	c.dirty = true
+}
+
+// ColdStart is a restart of slurmctld that lost its state (slurmctld -c): jobs and
+// reservations are gone and job ids begin at 1.
+func (c *Cluster) ColdStart() {
+	c.mu.Lock()
+	for _, j := range c.jobs {
+		for _, g := range j.grants {
+			g.free(j)
+			c.touchNode(g.node)
+		}
+		j.grants, j.gone = nil, true
+	}
+	c.jobs, c.jobByID, c.arrays, c.lastID = nil, map[uint32]*job{}, map[uint32]*array{}, 0
+	c.queue, c.dependents, c.running = queue{}, nil, usage{}
+	for _, l := range c.licenses {
+		l.used = 0
+	}
+	for _, r := range slices.Clone(c.resvs) {
+		c.deleteReservation(r.view().Name)
+	}
+	c.mu.Unlock()
+	c.Restart()
 }
 
 // SetNextJobID decides which id the next job gets, or the first free one behind

@@ -1,0 +1,95 @@
+package slurmtest_test
+
+import (
+	"cmp"
+	"context"
+	"fmt"
+	"math/rand/v2"
+	"slices"
+	"sync"
+	"testing"
+	"time"
+
+	gocmp "github.com/google/go-cmp/cmp"
+
+	"github.com/slurmtide/slurmtide/slurmclient"
+	"github.com/slurmtide/slurmtide/slurmclient/slurm"
+	"github.com/slurmtide/slurmtide/slurmclient/slurmtest"
+)
+
+// cache runs a cache that polls jobs when it is told to.
+func cache(t *testing.T, c *slurmtest.Cluster, version string, reader slurmclient.JobsReader) *slurmclient.Cache {
+	t.Helper()
+	k := slurmclient.NewCache(client(t, c, version), slurmclient.CacheConfig{Period: time.Hour, JobsReader: reader,
+		Resources: []slurmclient.Resource{slurmclient.Jobs}})
+	ctx, cancel := context.WithCancel(t.Context())
+	var wg sync.WaitGroup
+	wg.Go(func() { k.Run(ctx) })
+	t.Cleanup(func() { cancel(); wg.Wait() })
+	return k
+}
+
+func byID(jobs []slurm.Job) []slurm.Job {
+	slices.SortFunc(jobs, func(a, b slurm.Job) int { return cmp.Compare(a.ID, b.ID) })
+	return jobs
+}
+
+func cached(t *testing.T, k *slurmclient.Cache) []slurm.Job {
+	t.Helper()
+	must(t, k.Refresh(t.Context(), slurmclient.Jobs))
+	jobs := []slurm.Job{}
+	for _, j := range k.Snapshot().Jobs.Value {
+		jobs = append(jobs, *j)
+	}
+	return byID(jobs)
+}
+
+// TestReadersOfJobsSeeTheModelAfterAnyHistory holds what either reader of jobs
+// publishes against the model, after things that happen seldom too.
+func TestReadersOfJobsSeeTheModelAfterAnyHistory(t *testing.T) {
+	for seed, v := range []string{"v0.0.42", "v0.0.45"} {
+		for _, reader := range []slurmclient.JobsReader{slurmclient.ReadList, slurmclient.ReadDelta} {
+			t.Run(fmt.Sprint(v, " ", reader), func(t *testing.T) {
+				c := slurmtest.New(slurmtest.Config{Now: clock, MinJobAge: time.Minute,
+					Nodes: []slurmtest.NodeConf{{Names: "n[1-6]", CPUs: 8, MemoryMiB: 4000, GRES: "gpu:h100:4"}}})
+				k := cache(t, c, v, reader)
+				rnd := rand.New(rand.NewPCG(uint64(seed), 9))
+				for i := range 75 {
+					for range rnd.IntN(6) {
+						chaos(t, c, rnd)
+					}
+					if i%25 == 24 {
+						rare(c, i/25)
+					}
+					c.Step(2 * time.Second)
+					if diff := gocmp.Diff(lasting(byID(c.Jobs())), lasting(cached(t, k))); diff != "" {
+						t.Fatalf("round %d (-model +%s):\n%s", i, reader, diff)
+					}
+				}
+			})
+		}
+	}
+}
+
+// lasting leaves out what changes while a job waits: a long queue is read again
+// in turn only.
+func lasting(jobs []slurm.Job) []slurm.Job {
+	for i := range jobs {
+		if jobs[i].State.Base == slurm.JobPending {
+			jobs[i].LastSchedEval, jobs[i].Reason, jobs[i].ReasonText, jobs[i].Flags = 0, "", "", ""
+		}
+	}
+	return jobs
+}
+
+// rare does what happens to a slurmctld once in a while.
+func rare(c *slurmtest.Cluster, which int) {
+	switch which {
+	case 0:
+		c.Restart()
+	case 1:
+		c.SetNextJobID(60_000_000)
+	default:
+		c.ColdStart()
+	}
+}
