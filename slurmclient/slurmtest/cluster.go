@@ -33,6 +33,8 @@ type Cluster struct {
 	lastID  uint32
 	queue   queue
 	running usage
+	// used is what users used, in CPU seconds.
+	used map[string]uint64
 
 	// changed is when each kind of record last changed, for update_time.
 	changed   changes
@@ -58,7 +60,7 @@ func New(cfg Config) *Cluster {
 		cfg: cfg, now: slurm.At(cfg.Now()), gen: 1,
 		nodeByName: map[string]*node{}, users: map[string]UserConf{},
 		jobByID: map[uint32]*job{}, arrays: map[uint32]*array{},
-		running: usage{}, flagTexts: map[jobFlags]string{},
+		running: usage{}, used: map[string]uint64{}, flagTexts: map[jobFlags]string{},
 	}
 	c.changed = changes{c.now, c.now, c.now, c.now}
 	c.stats.since = c.now
@@ -99,6 +101,7 @@ func (c *Cluster) Restart() {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	c.stats = stats{since: c.now, purged: c.stats.purged}
+	c.rpcs.reset()
 	c.changed = changes{c.now, c.now, c.now, c.now}
 	c.dirty = true
 }

@@ -8,10 +8,11 @@ import (
 // statsRecord is the moment of what sdiag shows.
 type statsRecord struct {
 	stats
-	now slurm.Time
+	now                slurm.Time
+	rpcTypes, rpcUsers []rpcRecord
 }
 
-func statsFields() template.Fields[statsRecord] {
+func statsFields(types, users *template.Template[rpcRecord]) template.Fields[statsRecord] {
 	type s = statsRecord
 	count := func(get func(s) uint64) template.Field[s] { return template.Count(get) }
 	return template.Fields[statsRecord]{
@@ -40,6 +41,8 @@ func statsFields() template.Fields[statsRecord] {
 		"bf_cycle_counter":      count(func(s s) uint64 { return s.cycles }),
 		"bf_last_depth":         count(func(s s) uint64 { return s.lastDepth }),
 		"bf_queue_len":          count(func(s s) uint64 { return s.queueLength }),
+		"rpcs_by_message_type":  template.Value(func(w *template.Writer, s s) { writeAll(w, types, s.rpcTypes) }),
+		"rpcs_by_user":          template.Value(func(w *template.Writer, s s) { writeAll(w, users, s.rpcUsers) }),
 		"bf_when_last_cycle":    template.Time(func(s s) slurm.Time { return s.lastCycle }),
 	}
 }

@@ -71,6 +71,8 @@ func (c *Cluster) leave(j *job) {
 		a.running--
 	}
 	c.running.add(j, -1)
+	v := j.view()
+	c.used[v.UserName] += uint64(max(0, c.now-v.StartTime)) * v.CPUs.Or(0)
 	c.returnLicenses(j.wish.licenses)
 	c.dirty = true
 }

@@ -110,8 +110,9 @@ func (k *call) listLicenses() {
 func (k *call) diag() {
 	k.mu.Lock()
 	k.countStates()
-	s := statsRecord{k.stats, k.now}
+	s := statsRecord{stats: k.stats, now: k.now}
 	k.mu.Unlock()
+	s.rpcTypes, s.rpcUsers = k.rpcs.records(k.users)
 	k.answer(http.StatusOK, func(o *out) {
 		o.Key("statistics")
 		k.wr.statistics.Append(o.Writer, s)
@@ -128,56 +129,6 @@ func (k *call) reconfigure() {
 
 // done answers that what was asked for is done.
 func (k *call) done() { k.answer(http.StatusOK, func(*out) {}, nil, nil) }
-
-func (k *call) listShares() {
-	list := k.shareRecords()
-	k.answer(http.StatusOK, func(o *out) {
-		o.Key("shares")
-		o.Object()
-		writeList(o, "shares", k.wr.share, list)
-		o.Key("total_shares")
-		o.Uint(0)
-		o.EndObject()
-	}, nil, nil)
-}
-
-// shareRecords is the fair-share tree: accounts, each with its users.
-func (k *call) shareRecords() []slurm.Share {
-	level := slurm.Flt(1.8446744073709552e19)
-	if k.cfg.Release == Release2411 {
-		level = slurm.InfiniteFloat()
-	}
-	var list []slurm.Share
-	for _, account := range k.accounts() {
-		s := slurm.Share{Name: account, Shares: slurm.Num(1), SharesNormalized: slurm.Flt(1 / float64(len(k.accounts()))),
-			UsageNormalized: slurm.Flt(0), EffectiveUsage: slurm.Flt(0), Factor: slurm.Flt(0), Level: level}
-		if account != "root" {
-			s.Parent = "root"
-		} else {
-			s.Shares = slurm.Unset()
-		}
-		list = append(list, s)
-		total := k.sharesIn(account)
-		for _, u := range k.cfg.Users {
-			if u.Account == account {
-				one := s
-				one.Name, one.Parent, one.User, one.Shares = u.Name, account, true, slurm.Num(uint64(max(1, u.Shares)))
-				one.SharesNormalized, one.Factor = slurm.Flt(float64(max(1, u.Shares))/total), slurm.Flt(0.5)
-				list = append(list, one)
-			}
-		}
-	}
-	return list
-}
-
-func (k *call) sharesIn(account string) (total float64) {
-	for _, u := range k.cfg.Users {
-		if u.Account == account {
-			total += float64(max(1, u.Shares))
-		}
-	}
-	return total
-}
 
 func (k *call) listAccounts() {
 	var list []slurm.Account

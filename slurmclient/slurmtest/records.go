@@ -46,7 +46,8 @@ func newWriters(cfg Config, version string) (*writers, error) {
 		reservation: compileRecord(c, "reservation", 2, reservationFields()),
 		license:     compileRecord(c, "license", 2, licenseFields()),
 		share:       compileRecord(c, "share", 3, shareFields(cfg)),
-		statistics:  compileRecord(c, "statistics", 1, statsFields()),
+		statistics: compileRecord(c, "statistics", 1, statsFields(
+			compileRecord(c, "rpc_type", 3, rpcFields()), compileRecord(c, "rpc_user", 3, rpcFields()))),
 		ping:        compileRecord(c, "ping", 2, pingFields()),
 		account:     compileRecord(c, "account", 2, accountFields()),
 		association: compileRecord(c, "association", 2, associationFields(version)),

@@ -34,6 +34,7 @@ func Living(now func() time.Time) *Cluster {
 		c.life.submit(c)
 	}
 	c.settle()
+	c.life.load(c)
 	return c
 }
 
@@ -94,7 +95,7 @@ func (c *Cluster) CatchUp() {
 // life makes the jobs of a living cluster.
 type life struct{ rnd *rand.Rand }
 
-// second is what users do within a second, and what their jobs do to the nodes.
+// second is what users do within a second.
 func (l *life) second(c *Cluster) {
 	if l.rnd.IntN(3) == 0 && len(c.queue.jobs) < 400 {
 		l.submit(c)
@@ -103,9 +104,13 @@ func (l *life) second(c *Cluster) {
 		j := c.jobs[l.rnd.IntN(len(c.jobs))]
 		_ = c.cancel(fmt.Sprint(j.id), "")
 	}
-	if c.now%30 != 0 {
-		return
+	if c.now%30 == 0 {
+		l.load(c)
 	}
+}
+
+// load is what the jobs do to the nodes.
+func (l *life) load(c *Cluster) {
 	for _, n := range c.nodes {
 		if n.usable() {
 			r := n.edit(c.gen)

@@ -14,6 +14,7 @@ type server struct {
 	routes  map[string]route
 	writers map[string]func() (*writers, error)
 	reqs    requests
+	rpcs    rpcs
 	faults  faults
 }
 
@@ -61,6 +62,7 @@ func (c *Cluster) serve(w http.ResponseWriter, r *http.Request) {
 	}
 	k := &call{Cluster: c, w: w, r: r, route: route, version: version, arg: arg, wr: wr, fault: fault}
 	if k.admit() {
+		c.rpcs.add(route, k.user)
 		route.serve(k)
 	}
 }
