@@ -257,3 +257,42 @@ func TestComponentsOfAHeterogeneousJobStartTogether(t *testing.T) {
 		t.Errorf("cancelled: %s", diff)
 	}
 }
+
+func TestLimitsOfPartitionsAndQOSKeepJobsWaiting(t *testing.T) {
+	c := slurmtest.New(slurmtest.Config{Now: clock, Nodes: []slurmtest.NodeConf{{Names: "n[1-4]", CPUs: 4, MemoryMiB: 4000}},
+		Partitions: []slurmtest.PartitionConf{{Name: "batch", Default: true}, {Name: "down", State: "DOWN"},
+			{Name: "idle", State: "INACTIVE"}, {Name: "narrow", MaxNodes: 1}},
+		QOS: []slurmtest.QOSConf{{Name: "normal"}, {Name: "one", MaxJobsPerUser: 1}}})
+	jobs := []slurm.JobRequest{{QOS: "one"}, {QOS: "one"}, {Partition: "down"}, {Partition: "idle"}, {Partition: "narrow", Nodes: 2, Tasks: 2}}
+	var got []string
+	for _, q := range jobs {
+		submit(t, c, forever(q))
+	}
+	c.Step(time.Second)
+	for _, j := range c.Jobs() {
+		got = append(got, stateOf(t, c, j.ID))
+	}
+	want := []string{"RUNNING None", "PENDING QOSMaxJobsPerUserLimit", "PENDING PartitionDown", "PENDING PartitionInactive", "PENDING PartitionNodeLimit"}
+	if diff := cmp.Diff(want, got); diff != "" {
+		t.Error(diff)
+	}
+	c.SetPartitionState("down", slurm.PartitionUp)
+	c.Step(time.Second)
+	if got := stateOf(t, c, 3); got != "RUNNING None" {
+		t.Errorf("once the partition is up: %s", got)
+	}
+}
+
+func TestHigherPriorityGoesFirst(t *testing.T) {
+	c := slurmtest.New(slurmtest.Config{Now: clock, Nodes: []slurmtest.NodeConf{{Names: "n1", CPUs: 4, MemoryMiB: 4000}}})
+	low := submit(t, c, slurmtest.JobSpec{JobRequest: slurm.JobRequest{Tasks: 4}, RunFor: time.Minute})
+	high := submit(t, c, slurmtest.JobSpec{JobRequest: slurm.JobRequest{Tasks: 4, QOS: "high"}, RunFor: time.Minute})
+	c.Step(time.Second)
+	got := []string{stateOf(t, c, low), stateOf(t, c, high)}
+	c.Step(90 * time.Second)
+	got = append(got, stateOf(t, c, low), stateOf(t, c, high))
+	want := []string{"PENDING Resources", "RUNNING None", "RUNNING None", "COMPLETED None"}
+	if diff := cmp.Diff(want, got); diff != "" {
+		t.Error(diff)
+	}
+}
