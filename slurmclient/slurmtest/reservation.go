@@ -13,6 +13,8 @@ type reservation struct {
 	nodes []*node
 	// active is whether the model has marked the nodes.
 	active bool
+	// due is when its state changes next.
+	due slurm.Time
 }
 
 func (c *Cluster) reservation(name string) *reservation {
@@ -124,10 +126,15 @@ func (c *Cluster) moveReservations() {
 		}
 		if r.view().EndTime <= c.now {
 			c.deleteReservation(r.view().Name)
-		} else if !r.active {
-			c.events.add(r.view().StartTime, event{})
-		} else {
-			c.events.add(r.view().EndTime, event{})
+			continue
+		}
+		due := r.view().EndTime
+		if !r.active {
+			due = r.view().StartTime
+		}
+		if due != r.due {
+			r.due = due
+			c.events.add(due, event{})
 		}
 	}
 }

@@ -97,15 +97,28 @@ type life struct{ rnd *rand.Rand }
 
 // second is what users do within a second.
 func (l *life) second(c *Cluster) {
-	if l.rnd.IntN(3) == 0 && len(c.queue.jobs) < 400 {
+	if l.rnd.IntN(10) == 0 && len(c.queue.jobs) < 400 {
 		l.submit(c)
 	}
-	if l.rnd.IntN(60) == 0 && len(c.jobs) > 0 {
+	if l.rnd.IntN(300) == 0 {
+		l.release(c)
+	}
+	if l.rnd.IntN(120) == 0 && len(c.jobs) > 0 {
 		j := c.jobs[l.rnd.IntN(len(c.jobs))]
 		_ = c.cancel(fmt.Sprint(j.id), "")
 	}
 	if c.now%30 == 0 {
 		l.load(c)
+	}
+}
+
+// release lets the job go that is held longest.
+func (l *life) release(c *Cluster) {
+	for _, j := range c.jobs {
+		if j.pending() && j.view().Hold {
+			_ = c.hold(fmt.Sprint(j.id), "", false)
+			return
+		}
 	}
 }
 
