@@ -21,7 +21,7 @@ func (c *Cluster) countStates() {
 	c.stats.pending, c.stats.running, c.stats.jobStatesAt = 0, 0, c.now
 	for _, j := range c.jobs {
 		switch {
-		case j.isBase():
+		case j.isBase() && j.pending():
 			c.stats.pending += uint64(len(j.array.tasks))
 		case j.pending():
 			c.stats.pending++
