@@ -15,8 +15,10 @@ import (
 //     about 10 µs a job (where the list costs over a millisecond);
 //  3. the states of a window of ids behind the newest known one, for new jobs;
 //  4. the full records of jobs that are new or whose state differs, of arrays
-//     whose tasks moved, and of a few more in turn, since a pending job's reason,
-//     priority and expected start change without a change of state.
+//     whose tasks moved, and of a few more in turn, since other fields change
+//     without a change of state: a pending job's reason, priority, eligible time
+//     and expected start, what users update, and, when slurmctld starts anew,
+//     fields of finished jobs. These lag behind by a round of turns at most.
 //
 // When something does not add up (see suspicious) it reads the states of all
 // jobs whatever their id, and so finds what the window cannot: ids that started
@@ -35,6 +37,9 @@ type deltaReader struct {
 	stats *slurm.Stats
 	// polls counts polls since all states were read.
 	polls int
+	// old is how many records slurmctld may have changed at its start that have not
+	// been read since.
+	old int
 }
 
 const (
@@ -46,10 +51,11 @@ const (
 	maxJobID = 0x03ff_ffff
 	// fullEvery is after how many polls all states are read without a suspicion.
 	fullEvery = 256
-	// duePart is the part of the unfinished jobs that is read again in each poll,
-	// dueLeast how many at least.
-	duePart  = 128
-	dueLeast = 64
+	// duePart is the part of the jobs that is read again in each poll, hurryPart
+	// that after slurmctld started anew, dueLeast how many at least.
+	duePart   = 128
+	hurryPart = 16
+	dueLeast  = 64
 )
 
 // forget makes the next poll start from nothing but the snapshot, as after
@@ -62,7 +68,8 @@ func (d *deltaReader) read(ctx context.Context, old []*slurm.Job) (jobsRead, err
 		return jobsRead{}, err
 	}
 	p := newDeltaPoll(old)
-	full := d.stats == nil || d.polls >= fullEvery || restarted(d.stats, stats)
+	anew := d.stats != nil && restarted(d.stats, stats)
+	full := d.stats == nil || d.polls >= fullEvery || anew
 	if !full {
 		if err := d.readKnown(ctx, p); err != nil {
 			return jobsRead{}, err
@@ -78,9 +85,22 @@ func (d *deltaReader) read(ctx context.Context, old []*slurm.Job) (jobsRead, err
 			return jobsRead{}, err
 		}
 	}
-	due := p.due(d.due)
+	part := duePart
+	if anew || d.old > 0 {
+		part = hurryPart
+	}
+	due := p.due(d.due, part)
 	if err := d.readDetails(ctx, p, due); err != nil {
 		return jobsRead{}, err
+	}
+	if !full {
+		if err := d.readMissed(ctx, p); err != nil {
+			return jobsRead{}, err
+		}
+	}
+	d.old = max(0, d.old-len(due))
+	if anew {
+		d.old = len(old)
 	}
 	d.commit(p, stats, due, full)
 	jobs, changed := p.result()
@@ -137,6 +157,30 @@ func (d *deltaReader) readWindow(ctx context.Context, p *deltaPoll) error {
 	return nil
 }
 
+// readMissed looks once more at the ids up to the newest one that was read: a job
+// may have come after the window was looked at and before a record with a higher
+// id was read. From then on every record up to that id is known.
+func (d *deltaReader) readMissed(ctx context.Context, p *deltaPoll) error {
+	top := p.newestRead()
+	for from := d.cursor + 1; from <= top; from += stateChunk {
+		var ids []string
+		for id := from; id < from+stateChunk && id <= top; id++ {
+			ids = append(ids, fmt.Sprint(id))
+		}
+		rows, err := d.client.jobStates(ctx, ids)
+		if err != nil {
+			return err
+		}
+		for _, id := range p.missed(d.cursor+1, rows) {
+			if err := d.readRecord(ctx, p, id); err != nil {
+				return err
+			}
+		}
+	}
+	p.top = top
+	return nil
+}
+
 // readAll reads the states of all jobs. Tasks of arrays come as rows of their own.
 func (d *deltaReader) readAll(ctx context.Context, p *deltaPoll) error {
 	rows, err := d.client.jobStates(ctx, nil)
@@ -178,7 +222,7 @@ func (d *deltaReader) readRecord(ctx context.Context, p *deltaPoll, id uint32) e
 	case err != nil:
 		return err
 	default:
-		p.put(jobs)
+		p.put(id, jobs)
 	}
 	return nil
 }

@@ -1,6 +1,7 @@
 package slurmclient
 
 import (
+	"cmp"
 	"maps"
 	"slices"
 	"strconv"
@@ -12,6 +13,9 @@ import (
 // states say, and what was read anew. It does no I/O.
 type deltaPoll struct {
 	old []*slurm.Job // sorted by id
+	// split finds the record of an array task that has one of its own: API v0.0.40
+	// names such tasks by their array, later versions by their record.
+	split map[arrayTask]uint32
 	// rows are the states seen, by record id. An array's base record has one row
 	// for each task that is not split off.
 	rows map[uint32]*stateRow
@@ -22,6 +26,14 @@ type deltaPoll struct {
 	read map[uint32]*slurm.Job
 	// lost counts unfinished jobs that vanished.
 	lost, unfinished int
+	// top is the newest id up to which every record is known.
+	top uint32
+}
+
+// arrayTask is a task by its array's job id and its index.
+type arrayTask struct {
+	array uint32
+	task  uint64
 }
 
 type stateRow struct {
@@ -32,10 +44,30 @@ type stateRow struct {
 }
 
 func newDeltaPoll(old []*slurm.Job) *deltaPoll {
-	return &deltaPoll{
-		old: old, rows: map[uint32]*stateRow{}, fresh: map[uint32]bool{},
+	p := &deltaPoll{
+		old: old, split: map[arrayTask]uint32{}, rows: map[uint32]*stateRow{}, fresh: map[uint32]bool{},
 		wantedIDs: map[uint32]bool{}, read: map[uint32]*slurm.Job{},
 	}
+	for _, j := range old {
+		p.index(j)
+	}
+	return p
+}
+
+func (p *deltaPoll) index(j *slurm.Job) {
+	if task, ok := j.ArrayTaskID.Value(); ok && j.ArrayJobID != 0 {
+		p.split[arrayTask{j.ArrayJobID, task}] = j.ID
+	}
+}
+
+// recordOf returns the id of the record that a row is about, as far as known.
+func (p *deltaPoll) recordOf(r slurm.JobStatus) (id uint32, ownRecord bool) {
+	if task, ok := r.TaskID.Value(); ok {
+		if id, ok := p.split[arrayTask{r.ID, task}]; ok {
+			return id, true
+		}
+	}
+	return r.ID, false
 }
 
 // stateIDs lists what to ask the state of. An array's base is left out where its
@@ -90,25 +122,31 @@ func recordIsCheaper(base *slurm.Job, split int) bool {
 
 func (p *deltaPoll) see(rows []slurm.JobStatus) {
 	for _, r := range rows {
-		seen := p.rows[r.ID]
+		id, own := p.recordOf(r)
+		seen := p.rows[id]
 		if seen == nil {
 			seen = &stateRow{state: r.State}
-			p.rows[r.ID] = seen
+			p.rows[id] = seen
 		} else if seen.state != r.State {
 			seen.mixed = true
 		}
-		if task, ok := r.TaskID.Value(); ok {
+		if task, ok := r.TaskID.Value(); ok && !own {
 			seen.tasks = append(seen.tasks, task)
 		}
 	}
 }
 
-// found notes new ids.
+// found notes what is in the window. An array task that is named by its array has
+// a new record, which reading the array brings.
 func (p *deltaPoll) found(rows []slurm.JobStatus) {
-	p.see(rows)
 	for _, r := range rows {
-		p.fresh[r.ID] = true
-		p.wantedIDs[r.ID] = true
+		id, _ := p.recordOf(r)
+		if findJob(p.old, id) == nil {
+			p.fresh[id] = true
+		}
+		if findJob(p.old, id) == nil || id == r.ID {
+			p.wantedIDs[id] = true
+		}
 	}
 }
 
@@ -181,20 +219,15 @@ func (p *deltaPoll) shrunk(id uint32) (array uint32, ok bool) {
 	return j.ArrayJobID, findJob(p.old, id) == nil
 }
 
-// due lists jobs whose turn it is to be read again: the unfinished ones behind
-// the id after, in order of id, starting over at the end.
-func (p *deltaPoll) due(after uint32) []uint32 {
-	var ids []uint32
-	for _, j := range p.old {
-		if !j.State.Base.Finished() {
-			ids = append(ids, j.ID)
-		}
-	}
-	n := min(len(ids), max(dueLeast, len(ids)/duePart))
-	start, _ := slices.BinarySearch(ids, after+1)
+// due lists jobs whose turn it is to be read again, a part of all: those behind
+// the id after, in order of id, starting over at the end. Finished ones have
+// their turn as well, since a slurmctld that starts anew changes some of them.
+func (p *deltaPoll) due(after uint32, part int) []uint32 {
+	n := min(len(p.old), max(dueLeast, len(p.old)/part))
+	start, _ := slices.BinarySearchFunc(p.old, after+1, func(j *slurm.Job, id uint32) int { return cmp.Compare(j.ID, id) })
 	out := make([]uint32, 0, n)
 	for i := range n {
-		out = append(out, ids[(start+i)%len(ids)])
+		out = append(out, p.old[(start+i)%len(p.old)].ID)
 	}
 	return out
 }
@@ -206,24 +239,61 @@ func (p *deltaPoll) has(id uint32) bool {
 
 func (p *deltaPoll) gone(id uint32) { p.read[id] = nil }
 
-func (p *deltaPoll) put(jobs []*slurm.Job) {
+// put notes the records that reading an id brought. An array's id may bring only
+// the records of its tasks, when none of them shares the array's own any more.
+func (p *deltaPoll) put(id uint32, jobs []*slurm.Job) {
 	for _, j := range jobs {
 		p.read[j.ID] = j
+		p.index(j)
+	}
+	if !p.has(id) {
+		p.gone(id)
 	}
 }
 
+// newestRead returns the newest id of the records read.
+func (p *deltaPoll) newestRead() uint32 {
+	var top uint32
+	for id, j := range p.read {
+		if j != nil {
+			top = max(top, id)
+		}
+	}
+	return top
+}
+
+// missed lists what must be read for rows of ids that were new in this poll: those
+// whose record has not been read. An array may have split off a task since it was
+// read, which API v0.0.40 names by the array; before is the first new id.
+func (p *deltaPoll) missed(before uint32, rows []slurm.JobStatus) []uint32 {
+	ids := map[uint32]bool{}
+	for _, r := range rows {
+		id, own := p.recordOf(r)
+		switch {
+		case own || p.has(id) && id >= before || findJob(p.old, id) != nil && id >= before:
+		case id < before:
+			delete(p.read, id) // read it again
+			ids[id] = true
+		default:
+			ids[id] = true
+		}
+	}
+	return slices.Sorted(maps.Keys(ids))
+}
+
 // newest returns the id that the next window begins behind. After a full reading
-// it is that of the job submitted last, since ids may have started over.
+// it is that of the job submitted last, of those whose state was seen in it, since
+// ids may have started over.
 func (p *deltaPoll) newest(cursor uint32, full bool) uint32 {
 	if !full {
-		for id := range p.fresh {
-			cursor = max(cursor, id)
-		}
-		return cursor
+		return max(cursor, p.top)
 	}
 	var last *slurm.Job
 	jobs, _ := p.result()
 	for _, j := range jobs {
+		if p.rows[j.ID] == nil {
+			continue
+		}
 		if last == nil || j.SubmitTime > last.SubmitTime || j.SubmitTime == last.SubmitTime && j.ID > last.ID {
 			last = j
 		}

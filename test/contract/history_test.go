@@ -1,0 +1,209 @@
+//go:build e2e
+
+package contract
+
+import (
+	"context"
+	"fmt"
+	"math/rand/v2"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/slurmtide/slurmtide/slurmclient"
+	"github.com/slurmtide/slurmtide/slurmclient/slurm"
+	"github.com/slurmtide/slurmtide/test/realslurm"
+)
+
+const (
+	historySteps = 1000
+	batchSteps   = 20
+	// restartEvery is after how many batches slurmctld is restarted.
+	restartEvery = 10
+)
+
+// TestDeltaEqualsListAfterAnyHistory lets random things happen on real Slurm, and
+// compares the jobs that delta readers hold with the list, field by field.
+func TestDeltaEqualsListAfterAnyHistory(t *testing.T) {
+	versions := map[string][]string{"24.11": {"v0.0.40", "v0.0.41", "v0.0.42"}, "26.05": {"v0.0.42", "v0.0.45"}}
+	for _, release := range realslurm.Versions() {
+		t.Run(release, func(t *testing.T) {
+			t.Parallel()
+			cluster, err := realslurm.Start(t.Context(), realslurm.Config{Version: release, MinJobAge: 5 * time.Second})
+			must(t, err)
+			t.Cleanup(func() { must(t, cluster.Close()) })
+			seed := uint64(time.Now().UnixNano())
+			t.Logf("seed %d", seed)
+			h := &history{cluster: cluster, rnd: rand.New(rand.NewPCG(seed, 1))}
+			h.follow(t, versions[release])
+			for batch := range historySteps / batchSteps {
+				h.happen(t, batch)
+				h.compare(t)
+				if t.Failed() {
+					t.Logf("after %d steps, the last of which were\n%s", (batch+1)*batchSteps, h.script)
+					return
+				}
+			}
+			t.Logf("%d steps, %d comparisons of %d readers, %d job records compared, %d changes seen meanwhile",
+				historySteps, h.comparisons, len(h.caches), h.records, h.retries)
+		})
+	}
+}
+
+// history is a cluster on which things happen, and its readers.
+type history struct {
+	cluster *realslurm.Cluster
+	rnd     *rand.Rand
+	clients map[string]*slurmclient.Client
+	caches  map[string]*slurmclient.Cache
+	script  string
+
+	comparisons, records, retries int
+}
+
+// follow starts a delta reader for each API version.
+func (h *history) follow(t *testing.T, versions []string) {
+	h.clients, h.caches = map[string]*slurmclient.Client{}, map[string]*slurmclient.Cache{}
+	for _, v := range versions {
+		client, err := slurmclient.New(slurmclient.Config{
+			URL: h.cluster.URL, Version: v, Token: slurmclient.TokenFromFile(h.cluster.TokenFile),
+		})
+		must(t, err)
+		cache := slurmclient.NewCache(client, slurmclient.CacheConfig{
+			Period: time.Second, JobsReader: slurmclient.ReadDelta, Resources: []slurmclient.Resource{slurmclient.Jobs},
+		})
+		ctx, cancel := context.WithCancel(context.WithoutCancel(t.Context()))
+		done := make(chan struct{})
+		go func() { cache.Run(ctx); close(done) }()
+		t.Cleanup(func() { cancel(); <-done; client.Close() })
+		h.clients[v], h.caches[v] = client, cache
+	}
+}
+
+// happen runs a batch of random commands; those that Slurm refuses are part of it.
+func (h *history) happen(t *testing.T, batch int) {
+	t.Helper()
+	jobs := h.list(t)
+	var lines []string
+	for range batchSteps {
+		lines = append(lines, h.step(jobs)+" >/dev/null 2>&1")
+	}
+	h.script = strings.Join(lines, "\n")
+	_, err := h.cluster.Run(t.Context(), "", "bash", "-c", h.script+"\ntrue")
+	must(t, err)
+	if batch%restartEvery == restartEvery-1 {
+		must(t, h.cluster.Restart(t.Context(), "slurmctld"))
+		h.awaitController(t)
+	}
+}
+
+func (h *history) awaitController(t *testing.T) {
+	t.Helper()
+	(&suite{server: Server{Pass: func() {}}}).eventually(t, "slurmctld to answer", func(ctx context.Context) (bool, error) {
+		for _, c := range h.clients {
+			if _, err := c.Stats(ctx); err != nil {
+				return false, nil //nolint:nilerr // that is what is waited for
+			}
+		}
+		return true, nil
+	})
+}
+
+// step returns a random command.
+func (h *history) step(jobs []*slurm.Job) string {
+	pick := func(words ...string) string { return words[h.rnd.IntN(len(words))] }
+	submit := fmt.Sprintf("sbatch -o /dev/null -p %s -n %d -t %d", pick("batch", "gpu", "debug", "batch,gpu"), 1+h.rnd.IntN(4), 1+h.rnd.IntN(60))
+	sleep := fmt.Sprintf("--wrap 'sleep %d'", []int{0, 1, 3, 20, 300, 600}[h.rnd.IntN(6)])
+	if len(jobs) == 0 || h.rnd.IntN(100) < 45 {
+		switch h.rnd.IntN(8) {
+		case 0, 1:
+			return fmt.Sprintf("%s --array=%d-%d %s", submit, h.rnd.IntN(3), 3+h.rnd.IntN(20), sleep)
+		case 2, 3:
+			return fmt.Sprintf("%s --array=0-%d%%%d %s", submit, 2+h.rnd.IntN(30), 1+h.rnd.IntN(4), sleep)
+		case 4:
+			return submit + pick(" -H ", " --begin=now+1hour ", " --nice=100 ") + sleep
+		}
+		return submit + " " + sleep
+	}
+	j := jobs[h.rnd.IntN(len(jobs))]
+	id := fmt.Sprint(j.ID)
+	if j.IsArrayBase() && h.rnd.IntN(2) == 0 {
+		tasks, _ := slurm.ParseArrayTasks(j.ArrayTasks)
+		id = fmt.Sprintf("%d_%d", j.ID, tasks.First)
+	}
+	switch h.rnd.IntN(9) {
+	case 0, 1:
+		return "scontrol hold " + id
+	case 2, 3:
+		return "scontrol release " + id
+	case 4:
+		return "scontrol requeue " + id
+	case 5:
+		return pick("scontrol suspend ", "scontrol resume ") + id
+	case 6:
+		return fmt.Sprintf("scontrol update jobid=%s %s", id, pick("timelimit=45", "priority=1234", "nice=50", "comment=x", "jobname=renamed", "partition=gpu"))
+	}
+	return "scancel " + id
+}
+
+func (h *history) list(t *testing.T) []*slurm.Job {
+	t.Helper()
+	for _, v := range []string{"v0.0.45", "v0.0.42"} {
+		if c := h.clients[v]; c != nil {
+			l, err := c.Jobs(t.Context(), 0)
+			must(t, err)
+			return l.Items
+		}
+	}
+	t.Fatal("there is no client")
+	return nil
+}
+
+// compare waits for a moment in which nothing changes, and demands that every
+// reader holds in it what the list says.
+func (h *history) compare(t *testing.T) {
+	t.Helper()
+	ctx, cancel := context.WithTimeout(t.Context(), 2*time.Minute)
+	defer cancel()
+	for v, cache := range h.caches {
+		for {
+			before, err := h.clients[v].Jobs(ctx, 0)
+			must(t, err)
+			h.refresh(ctx, t, cache, len(before.Items))
+			got := byID(cache.Snapshot().Jobs.Value)
+			after, err := h.clients[v].Jobs(ctx, 0)
+			must(t, err)
+			want := byID(after.Items)
+			if !cmp.Equal(byID(before.Items), want) {
+				h.retries++
+				continue
+			}
+			if diff := cmp.Diff(want, got); diff != "" {
+				t.Errorf("%s: the delta reader (+) differs from the list (-):\n%s", v, diff)
+			}
+			h.comparisons++
+			h.records += len(want)
+			break
+		}
+	}
+}
+
+// refresh polls until every job has had its turn to be read again.
+func (h *history) refresh(ctx context.Context, t *testing.T, cache *slurmclient.Cache, jobs int) {
+	t.Helper()
+	const perPoll = 64
+	for range 2 + jobs/perPoll {
+		must(t, cache.Refresh(ctx, slurmclient.Jobs))
+	}
+}
+
+func byID(jobs []*slurm.Job) map[uint32]slurm.Job {
+	out := map[uint32]slurm.Job{}
+	for _, j := range slices.Clone(jobs) {
+		out[j.ID] = *j
+	}
+	return out
+}
