@@ -47,6 +47,8 @@ type Client struct {
 	base   string
 	http   *http.Client
 	intern *wire.Interner
+	// room is how many bytes of query a request may have.
+	room int
 
 	mu      sync.Mutex
 	version string
@@ -80,6 +82,7 @@ func New(cfg Config) (*Client, error) {
 		base:   base,
 		http:   &http.Client{Transport: transport.New(tc), CheckRedirect: noRedirect},
 		intern: wire.NewInterner(),
+		room:   transport.Room(base, socket),
 	}, nil
 }
 

@@ -2,8 +2,7 @@ package slurmclient
 
 import (
 	"context"
-	"fmt"
-	"slices"
+	"strconv"
 
 	"github.com/slurmtide/slurmtide/slurmclient/slurm"
 )
@@ -44,9 +43,7 @@ type deltaReader struct {
 
 const (
 	firstWindow = 256
-	// maxWindow and stateChunk bound the ids in one URL.
-	maxWindow  = 2048
-	stateChunk = 2000
+	maxWindow   = 2048
 	// maxJobID is Slurm's largest job id (MAX_JOB_ID in slurm.h).
 	maxJobID = 0x03ff_ffff
 	// fullEvery is after how many polls all states are read without a suspicion.
@@ -125,8 +122,8 @@ func (d *deltaReader) commit(p *deltaPoll, stats *slurm.Stats, due []uint32, ful
 
 // readKnown reads the states of the jobs we know and marks what became of them.
 func (d *deltaReader) readKnown(ctx context.Context, p *deltaPoll) error {
-	for chunk := range slices.Chunk(p.stateIDs(), stateChunk) {
-		rows, err := d.client.jobStates(ctx, chunk)
+	if ids := p.stateIDs(); len(ids) > 0 {
+		rows, err := d.client.jobStates(ctx, ids)
 		if err != nil {
 			return err
 		}
@@ -140,11 +137,7 @@ func (d *deltaReader) readKnown(ctx context.Context, p *deltaPoll) error {
 func (d *deltaReader) readWindow(ctx context.Context, p *deltaPoll) error {
 	size := max(firstWindow, d.window)
 	for from := d.cursor + 1; from <= maxJobID; from += size {
-		ids := make([]string, 0, size)
-		for id := from; id < from+size && id <= maxJobID; id++ {
-			ids = append(ids, fmt.Sprint(id))
-		}
-		rows, err := d.client.jobStates(ctx, ids)
+		rows, err := d.client.jobStates(ctx, idsBetween(from, min(from+size-1, maxJobID)))
 		if err != nil {
 			return err
 		}
@@ -157,24 +150,30 @@ func (d *deltaReader) readWindow(ctx context.Context, p *deltaPoll) error {
 	return nil
 }
 
+// idsBetween lists ids, both ends included.
+func idsBetween(first, last uint32) []string {
+	ids := make([]string, 0, last-first+1)
+	for id := first; id <= last; id++ {
+		ids = append(ids, strconv.FormatUint(uint64(id), 10))
+	}
+	return ids
+}
+
 // readMissed looks once more at the ids up to the newest one that was read: a job
 // may have come after the window was looked at and before a record with a higher
 // id was read. From then on every record up to that id is known.
 func (d *deltaReader) readMissed(ctx context.Context, p *deltaPoll) error {
 	top := p.newestRead()
-	for from := d.cursor + 1; from <= top; from += stateChunk {
-		var ids []string
-		for id := from; id < from+stateChunk && id <= top; id++ {
-			ids = append(ids, fmt.Sprint(id))
-		}
-		rows, err := d.client.jobStates(ctx, ids)
-		if err != nil {
+	if top <= d.cursor {
+		return nil
+	}
+	rows, err := d.client.jobStates(ctx, idsBetween(d.cursor+1, top))
+	if err != nil {
+		return err
+	}
+	for _, id := range p.missed(d.cursor+1, rows) {
+		if err := d.readRecord(ctx, p, id); err != nil {
 			return err
-		}
-		for _, id := range p.missed(d.cursor+1, rows) {
-			if err := d.readRecord(ctx, p, id); err != nil {
-				return err
-			}
 		}
 	}
 	p.top = top

@@ -90,9 +90,36 @@ func (c *Client) JobStates(ctx context.Context, ids ...uint32) ([]slurm.JobStatu
 	return c.jobStates(ctx, texts)
 }
 
-// jobStates takes ids as text, also those of single tasks ("7_3"). For a task
-// that is not split off, the server tells of all such tasks of its array.
+// jobStates takes ids as text, also those of single tasks ("7_3"), in as many
+// requests as it takes; none means all jobs. For a task that is not split off, the
+// server tells of all such tasks of its array.
 func (c *Client) jobStates(ctx context.Context, ids []string) ([]slurm.JobStatus, error) {
+	var out []slurm.JobStatus
+	for {
+		n := fitting(ids, c.room)
+		rows, err := c.someJobStates(ctx, ids[:n])
+		if err != nil {
+			return nil, err
+		}
+		out = append(out, rows...)
+		if ids = ids[n:]; len(ids) == 0 {
+			return out, nil
+		}
+	}
+}
+
+// fitting returns how many of the ids fit into a query of so many bytes, one at
+// the least.
+func fitting(ids []string, room int) int {
+	for i, id := range ids {
+		if room -= len("job_id=&") + len(id); room < 0 {
+			return max(i, 1)
+		}
+	}
+	return len(ids)
+}
+
+func (c *Client) someJobStates(ctx context.Context, ids []string) ([]slurm.JobStatus, error) {
 	v, _, err := call[[]slurm.JobStatus]{op: "reading job states", name: "job states", key: "jobs",
 		send:   func(ctx context.Context, b wire.Binding) (*http.Response, error) { return b.JobStates(ctx, ids) },
 		decode: wire.Binding.DecodeJobStates}.run(ctx, c)

@@ -8,6 +8,7 @@ import (
 	"fmt"
 	"net"
 	"net/http"
+	"net/netip"
 	"net/url"
 	"strings"
 	"time"
@@ -57,7 +58,8 @@ func base(cfg Config) *http.Transport {
 		// slurmrestd speaks HTTP/1.1 and does not compress.
 		ForceAttemptHTTP2:  false,
 		DisableCompression: true,
-		WriteBufferSize:    4 << 10,
+		// A request must leave in one write; see Room.
+		WriteBufferSize: 64 << 10,
 		ReadBufferSize:     64 << 10,
 	}
 	if cfg.Socket != "" {
@@ -66,6 +68,26 @@ func base(cfg Config) *http.Transport {
 		}
 	}
 	return t
+}
+
+// Room is how many bytes of query a request may have. slurmrestd's parser takes a
+// request line or header that comes in two reads for two (seen in 24.11 and
+// 26.05: HTTP 500 "Invalid format for URL", 400 and 404 are the answers), so a
+// request must arrive in one piece. On loopback and on a socket that is one write;
+// over a network it is one segment, of which the token has its part.
+func Room(base, socket string) int {
+	const local, segment = 24 << 10, 800
+	if socket != "" {
+		return local
+	}
+	u, err := url.Parse(base)
+	if err != nil {
+		return segment
+	}
+	if ip, err := netip.ParseAddr(u.Hostname()); err == nil && ip.IsLoopback() || u.Hostname() == "localhost" {
+		return local
+	}
+	return segment
 }
 
 // ParseURL splits slurmrestd's address into the base URL for requests and the
