@@ -60,7 +60,7 @@ func base(cfg Config) *http.Transport {
 		DisableCompression: true,
 		// A request must leave in one write; see Room.
 		WriteBufferSize: 64 << 10,
-		ReadBufferSize:     64 << 10,
+		ReadBufferSize:  64 << 10,
 	}
 	if cfg.Socket != "" {
 		t.DialContext = func(ctx context.Context, _, _ string) (net.Conn, error) {

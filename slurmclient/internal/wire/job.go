@@ -8,7 +8,7 @@ import (
 
 // Jobs decodes the answer to GET /jobs/ or /job/{id} of any version.
 func Jobs(r io.Reader, in *Interner, yield func(*slurm.Job) error) (Envelope, error) {
-	return list(r, "jobs", newRecords(jobFields(), in), yield)
+	return list(r, "jobs", newRecords(jobFields(), in, func(j *slurm.Job) bool { return j.ID != 0 }), yield)
 }
 
 // jobFields says which member of a job record goes where. Every function sets
@@ -24,7 +24,7 @@ func jobFields() map[string]field[slurm.Job] {
 		"account":                   word(func(j *job) *string { return &j.Account }),
 		"qos":                       word(func(j *job) *string { return &j.QOS }),
 		"partition":                 word(func(j *job) *string { return &j.Partition }),
-		"job_state":                 func(_ *Interner, v []byte, j *job) { j.State = jobState(v) },
+		"job_state":                 read(func(_ *Interner, v []byte, j *job) { j.State = jobState(v) }),
 		"state_reason":              word(func(j *job) *string { return &j.Reason }),
 		"state_description":         word(func(j *job) *string { return &j.ReasonText }),
 		"hold":                      boolean(func(j *job) *bool { return &j.Hold }),
@@ -67,7 +67,7 @@ func jobFields() map[string]field[slurm.Job] {
 		"memory_per_node":           num(func(j *job) *slurm.Number { return &j.MemoryPerNode }),
 		"threads_per_core":          num(func(j *job) *slurm.Number { return &j.ThreadsPerCore }),
 		"contiguous":                boolean(func(j *job) *bool { return &j.Contiguous }),
-		"shared":                    func(in *Interner, v []byte, j *job) { j.Shared = in.text([]byte(joined(v))) },
+		"shared":                    read(func(in *Interner, v []byte, j *job) { j.Shared = in.text([]byte(joined(v))) }),
 		"tres_req_str":              word(func(j *job) *string { return &j.TRESRequested }),
 		"tres_alloc_str":            word(func(j *job) *string { return &j.TRESAllocated }),
 		"tres_per_job":              word(func(j *job) *string { return &j.TRESPerJob }),
@@ -78,7 +78,7 @@ func jobFields() map[string]field[slurm.Job] {
 		"dependency":                once(func(j *job) *string { return &j.Dependency }),
 		"resv_name":                 word(func(j *job) *string { return &j.Reservation }),
 		"network":                   word(func(j *job) *string { return &j.Network }),
-		"flags":                     func(in *Interner, v []byte, j *job) { j.Flags = in.text([]byte(joined(v))) },
+		"flags":                     read(func(in *Interner, v []byte, j *job) { j.Flags = in.text([]byte(joined(v))) }),
 	}
 	return fields
 }
@@ -90,39 +90,61 @@ func jobState(v []byte) slurm.JobState {
 	return slurm.ParseJobState(list...)
 }
 
+// read is a field that takes a value of any type.
+func read[T any](f func(in *Interner, value []byte, dst *T)) field[T] { return field[T]{read: f} }
+
 func word[T any](at func(*T) *string) field[T] {
-	return func(in *Interner, v []byte, t *T) { *at(t) = in.text(text(v)) }
+	return read(func(in *Interner, v []byte, t *T) { *at(t) = in.text(text(v)) })
 }
 
 // once is word for texts that hardly ever come twice.
 func once[T any](at func(*T) *string) field[T] {
-	return func(_ *Interner, v []byte, t *T) { *at(t) = string(text(v)) }
+	return read(func(_ *Interner, v []byte, t *T) { *at(t) = string(text(v)) })
 }
 
 func num[T any](at func(*T) *slurm.Number) field[T] {
-	return func(_ *Interner, v []byte, t *T) { *at(t) = number(v) }
+	return read(func(_ *Interner, v []byte, t *T) { *at(t) = number(v) })
 }
 
 func at[T any](at func(*T) *slurm.Time) field[T] {
-	return func(_ *Interner, v []byte, t *T) { *at(t) = moment(v) }
+	return read(func(_ *Interner, v []byte, t *T) { *at(t) = moment(v) })
 }
 
 func boolean[T any](at func(*T) *bool) field[T] {
-	return func(_ *Interner, v []byte, t *T) { *at(t) = string(v) == "true" }
+	return field[T]{
+		read:  func(_ *Interner, v []byte, t *T) { *at(t) = string(v) == "true" },
+		valid: func(v []byte) bool { return string(v) == "true" || string(v) == "false" || string(v) == "null" },
+	}
 }
 
 // u32 reads a plain number or a noVal object into a count where unset means 0.
 func u32[T any](at func(*T) *uint32) field[T] {
-	return func(_ *Interner, v []byte, t *T) { *at(t) = uint32(min(number(v).Or(0), 1<<32-1)) }
+	return field[T]{
+		read:  func(_ *Interner, v []byte, t *T) { *at(t) = uint32(min(number(v).Or(0), 1<<32-1)) },
+		valid: isCount,
+	}
 }
 
 func u64[T any](at func(*T) *uint64) field[T] {
-	return func(_ *Interner, v []byte, t *T) { *at(t) = number(v).Or(0) }
+	return field[T]{read: func(_ *Interner, v []byte, t *T) { *at(t) = number(v).Or(0) }, valid: isCount}
 }
 
 func i32[T any](at func(*T) *int32) field[T] {
-	return func(_ *Interner, v []byte, t *T) {
-		n, _ := signed(v)
-		*at(t) = int32(n)
+	return field[T]{
+		read: func(_ *Interner, v []byte, t *T) {
+			n, _ := signed(v)
+			*at(t) = int32(n)
+		},
+		valid: func(v []byte) bool { _, ok := signed(v); return ok || string(v) == "null" },
 	}
+}
+
+// isCount reports whether a value is a number, a noVal object, or null. Negative
+// numbers, with which old servers say "unset", are some.
+func isCount(v []byte) bool {
+	if string(v) == "null" || !number(v).IsAbsent() {
+		return true
+	}
+	_, ok := signed(v)
+	return ok
 }

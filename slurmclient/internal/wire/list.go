@@ -230,6 +230,9 @@ func recordList[T any](s *stream, rec *records[T], yield func(*T) error) error {
 		if err := one(s, rec, &dst); err != nil {
 			return err
 		}
+		if !rec.named(&dst) {
+			return syntaxError("a record does not say what it is about")
+		}
 		if err := yield(&dst); err != nil {
 			return err
 		}

@@ -211,10 +211,15 @@ func TestBadInputIsAnErrorOrAnAbsentValue(t *testing.T) {
 		"nesting without end":                {in: `{"jobs": [{"x": ` + strings.Repeat("[", 100000) + `]}]}`, bad: true},
 		"null instead of the list":           {in: `{"jobs": null}`},
 		"no list at all":                     {in: `{"errors": []}`},
-		"an empty record":                    {in: `{"jobs": [{}]}`, want: []slurm.Job{{}}},
-		"wrong types": {
-			in:   `{"jobs": [{"job_id": "seven", "name": 3, "priority": {"set": 1}, "job_state": 4, "hold": "x", "node_count": [], "start_time": {"set": true, "number": "now"}}]}`,
-			want: []slurm.Job{{}}},
+		"a record without an id":             {in: `{"jobs": [{"name": "a"}]}`, bad: true},
+		"an id that is no number":            {in: `{"jobs": [{"job_id": "seven"}]}`, bad: true},
+		"a count that is no number":          {in: `{"jobs": [{"job_id": 7, "restart_cnt": "many"}]}`, bad: true},
+		"a count that is no number behind one that is": {
+			in: `{"jobs": [{"job_id": 7, "restart_cnt": 1}, {"job_id": 8, "restart_cnt": "many"}]}`, bad: true},
+		"a truth that is none": {in: `{"jobs": [{"job_id": 7, "hold": "yes"}]}`, bad: true},
+		"wrong types of what may be absent": {
+			in:   `{"jobs": [{"job_id": 7, "name": 3, "priority": {"set": 1}, "job_state": 4, "node_count": [], "start_time": {"set": true, "number": "now"}}]}`,
+			want: []slurm.Job{{ID: 7}}},
 		"wrong types behind right ones": {
 			in:   `{"jobs": [{"job_id": 1, "name": "a", "job_state": ["RUNNING"], "cpus": {"set": true, "number": 4}}, {"job_id": 2, "name": null, "job_state": null, "cpus": null}]}`,
 			want: []slurm.Job{{ID: 1, Name: "a", State: slurm.JobState{Base: slurm.JobRunning}, CPUs: slurm.Num(4)}, {ID: 2}}},
@@ -225,14 +230,14 @@ func TestBadInputIsAnErrorOrAnAbsentValue(t *testing.T) {
 			in:   `{"jobs": [{"job_id": 1, "name": "a", "qos": "high"}, {"job_id": 2, "name": "b"}, {"job_id": 3, "name": "b"}]}`,
 			want: []slurm.Job{{ID: 1, Name: "a", QOS: "high"}, {ID: 2, Name: "b"}, {ID: 3, Name: "b"}}},
 		"escapes": {
-			in:   `{"jobs": [{"name": "a\"b\\c\/d\u00e9\ud83d\ude00\n"}]}`,
-			want: []slurm.Job{{Name: "a\"b\\c/dé😀\n"}}},
+			in:   `{"jobs": [{"job_id": 1, "name": "a\"b\\c\/d\u00e9\ud83d\ude00\n"}]}`,
+			want: []slurm.Job{{ID: 1, Name: "a\"b\\c/dé😀\n"}}},
 		"bytes that are not UTF-8": {
-			in:   "{\"jobs\": [{\"name\": \"a\xffb\"}]}",
-			want: []slurm.Job{{Name: "a\uFFFDb"}}},
+			in:   "{\"jobs\": [{\"job_id\": 1, \"name\": \"a\xffb\"}]}",
+			want: []slurm.Job{{ID: 1, Name: "a\uFFFDb"}}},
 		"numbers with fractions and signs": {
-			in:   `{"jobs": [{"nice": -5, "cpus": {"set": true, "infinite": false, "number": 2.0}, "priority": {"set": true, "number": -1}}]}`,
-			want: []slurm.Job{{Nice: -5, CPUs: slurm.Num(2)}}},
+			in:   `{"jobs": [{"job_id": 1, "nice": -5, "cpus": {"set": true, "infinite": false, "number": 2.0}, "priority": {"set": true, "number": -1}}]}`,
+			want: []slurm.Job{{ID: 1, Nice: -5, CPUs: slurm.Num(2)}}},
 	} {
 		got, _, err := decodeJobs(strings.NewReader(c.in))
 		if (err != nil) != c.bad {

@@ -8,7 +8,7 @@ import (
 
 // Nodes decodes the answer to GET /nodes/ or /node/{name} of any version.
 func Nodes(r io.Reader, in *Interner, yield func(*slurm.Node) error) (Envelope, error) {
-	return list(r, "nodes", newRecords(nodeFields(), in), yield)
+	return list(r, "nodes", newRecords(nodeFields(), in, func(n *slurm.Node) bool { return n.Name != "" }), yield)
 }
 
 func nodeFields() map[string]field[slurm.Node] {
@@ -18,10 +18,10 @@ func nodeFields() map[string]field[slurm.Node] {
 		"address":            word(func(n *node) *string { return &n.Address }),
 		"hostname":           word(func(n *node) *string { return &n.Hostname }),
 		"port":               u32(func(n *node) *uint32 { return &n.Port }),
-		"state":              func(_ *Interner, v []byte, n *node) { n.State = nodeState(v) },
-		"partitions":         func(in *Interner, v []byte, n *node) { n.Partitions = in.list(v) },
-		"features":           func(in *Interner, v []byte, n *node) { n.Features = in.list(v) },
-		"active_features":    func(in *Interner, v []byte, n *node) { n.ActiveFeatures = in.list(v) },
+		"state":              read(func(_ *Interner, v []byte, n *node) { n.State = nodeState(v) }),
+		"partitions":         read(func(in *Interner, v []byte, n *node) { n.Partitions = in.list(v) }),
+		"features":           read(func(in *Interner, v []byte, n *node) { n.Features = in.list(v) }),
+		"active_features":    read(func(in *Interner, v []byte, n *node) { n.ActiveFeatures = in.list(v) }),
 		"boards":             u32(func(n *node) *uint32 { return &n.Boards }),
 		"sockets":            u32(func(n *node) *uint32 { return &n.Sockets }),
 		"cores":              u32(func(n *node) *uint32 { return &n.CoresPerSocket }),
@@ -30,7 +30,7 @@ func nodeFields() map[string]field[slurm.Node] {
 		"effective_cpus":     u32(func(n *node) *uint32 { return &n.EffectiveCPUs }),
 		"alloc_cpus":         u32(func(n *node) *uint32 { return &n.AllocCPUs }),
 		"alloc_idle_cpus":    u32(func(n *node) *uint32 { return &n.IdleCPUs }),
-		"cpu_load":           func(_ *Interner, v []byte, n *node) { n.Load = load(v) },
+		"cpu_load":           read(func(_ *Interner, v []byte, n *node) { n.Load = load(v) }),
 		"real_memory":        u64(func(n *node) *uint64 { return &n.MemoryMiB }),
 		"alloc_memory":       u64(func(n *node) *uint64 { return &n.AllocMemoryMiB }),
 		"specialized_memory": u64(func(n *node) *uint64 { return &n.SpecializedMemoryMiB }),

@@ -2,8 +2,25 @@ package wire
 
 import "bytes"
 
-// field reads one value of a record into the noun. A nil field is skipped.
-type field[T any] func(in *Interner, value []byte, dst *T)
+// field is how one member of a record gets into the noun. The zero field is skipped.
+type field[T any] struct {
+	read func(in *Interner, value []byte, dst *T)
+	// valid tells whether the value is of a type that read understands; nil where
+	// another type is as good as none. Only for what the noun cannot leave out: a
+	// count that cannot be read is not 0.
+	valid func(value []byte) bool
+}
+
+func (f field[T]) use(in *Interner, key string, value []byte, dst *T) error {
+	if f.read == nil {
+		return nil
+	}
+	if f.valid != nil && !f.valid(value) {
+		return syntaxError("%s is %.40q", key, value)
+	}
+	f.read(in, value, dst)
+	return nil
+}
 
 // records decodes the records of one list, each against the one before it.
 //
@@ -20,6 +37,8 @@ type field[T any] func(in *Interner, value []byte, dst *T)
 type records[T any] struct {
 	fields map[string]field[T]
 	intern *Interner
+	// named reports whether a record says what it is about.
+	named func(*T) bool
 
 	pattern []entry[T]
 	prev    T
@@ -29,11 +48,12 @@ type records[T any] struct {
 type entry[T any] struct {
 	head []byte // from the end of the member before up to the value
 	raw  []byte // head, the value, and the comma or brace behind it
-	read field[T]
+	key  string
+	field[T]
 }
 
-func newRecords[T any](fields map[string]field[T], in *Interner) *records[T] {
-	return &records[T]{fields: fields, intern: in}
+func newRecords[T any](fields map[string]field[T], in *Interner, named func(*T) bool) *records[T] {
+	return &records[T]{fields: fields, intern: in, named: named}
 }
 
 // decode reads the record that begins at b[i] == '{' into dst and returns the
@@ -85,8 +105,8 @@ func (r *records[T]) match(b []byte, i int, dst *T) (next int, ok bool, err erro
 		if m.last != (k == len(r.pattern)-1) {
 			return 0, false, nil
 		}
-		if e.read != nil {
-			e.read(r.intern, b[m.valueStart:m.valueEnd], dst)
+		if err := e.use(r.intern, e.key, b[m.valueStart:m.valueEnd], dst); err != nil {
+			return 0, false, err
 		}
 		if e.read != nil || m.next-i <= keepUpTo {
 			e.raw = append(e.raw[:0], b[i:m.next]...)
@@ -109,14 +129,17 @@ func (r *records[T]) scratch(b []byte, i int, dst *T) (int, error) {
 			r.pattern = nil
 			return m.next, nil
 		}
-		read := r.fields[string(m.key)]
-		if read != nil {
-			read(r.intern, b[m.valueStart:m.valueEnd], dst)
+		key := string(m.key)
+		f := r.fields[key]
+		if err := f.use(r.intern, key, b[m.valueStart:m.valueEnd], dst); err != nil {
+			r.pattern = nil
+			return 0, err
 		}
 		pattern = append(pattern, entry[T]{
-			head: bytes.Clone(b[i:m.valueStart]),
-			raw:  bytes.Clone(b[i:m.next]),
-			read: read,
+			head:  bytes.Clone(b[i:m.valueStart]),
+			raw:   bytes.Clone(b[i:m.next]),
+			key:   key,
+			field: f,
 		})
 		if m.last {
 			r.pattern = pattern
