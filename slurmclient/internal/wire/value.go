@@ -185,12 +185,16 @@ func moment(v []byte) slurm.Time {
 	if n.IsInfinite() {
 		return slurm.Never
 	}
-	// Slurm's NO_VAL and INFINITE as plain numbers are no times.
-	t := n.Or(0)
-	if t >= 0xfffffffe {
+	// Slurm's NO_VAL and INFINITE as plain numbers are no times. What lies beyond is
+	// the end of a job without a time limit.
+	switch t := n.Or(0); {
+	case t == 0xfffffffe, t > 1<<62:
 		return 0
+	case t == 0xffffffff:
+		return slurm.Never
+	default:
+		return slurm.Time(t)
 	}
-	return slurm.Time(t)
 }
 
 // words reads an array of strings, or a single string, and calls f for each.

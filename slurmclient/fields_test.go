@@ -1,0 +1,224 @@
+package slurmclient_test
+
+import (
+	"encoding/json"
+	"fmt"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/slurmtide/slurmtide/slurmclient"
+	"github.com/slurmtide/slurmtide/slurmclient/slurm"
+)
+
+// plain reads a value of a recorded answer in the words of the nouns: numbers and
+// their objects as slurm.Number prints them, lists joined by commas.
+func plain(v any) string {
+	switch x := v.(type) {
+	case nil:
+		return ""
+	case string:
+		return x
+	case bool:
+		return fmt.Sprint(x)
+	case json.Number:
+		return x.String()
+	case []any:
+		var words []string
+		for _, e := range x {
+			words = append(words, plain(e))
+		}
+		return strings.Join(words, ",")
+	case map[string]any:
+		switch {
+		case x["infinite"] == true:
+			return "infinite"
+		case x["set"] == false:
+			return "unset"
+		}
+		return plain(x["number"])
+	}
+	return fmt.Sprintf("%T", v)
+}
+
+// count reads a number whose unset is 0 in the nouns.
+func count(v any) string {
+	if s := plain(v); s != "unset" && s != "" {
+		return s
+	}
+	return "0"
+}
+
+// states sorts the words of a state.
+func states(words []string) string {
+	words = slices.DeleteFunc(slices.Clone(words), func(w string) bool { return w == "" })
+	slices.Sort(words)
+	return strings.Join(words, ",")
+}
+
+// records reads the list of a recorded answer with encoding/json alone.
+func records(t *testing.T, body []byte, key string) []map[string]any {
+	t.Helper()
+	d := json.NewDecoder(strings.NewReader(string(body)))
+	d.UseNumber()
+	var doc map[string]any
+	if err := d.Decode(&doc); err != nil {
+		t.Fatal(err)
+	}
+	var out []map[string]any
+	for _, r := range doc[key].([]any) {
+		out = append(out, r.(map[string]any))
+	}
+	return out
+}
+
+// jobFields are the fields of a job by slurmrestd's names, as the noun has them.
+func jobFields(j *slurm.Job) map[string]string {
+	n := func(x slurm.Number) string { return x.String() }
+	u := func(x uint32) string { return fmt.Sprint(x) }
+	at := func(x slurm.Time) string { return fmt.Sprint(int64(x)) }
+	return map[string]string{
+		"job_id": u(j.ID), "name": j.Name, "user_name": j.UserName, "user_id": u(j.UserID), "account": j.Account, "partition": j.Partition,
+		"job_state": states(j.State.Names()), "state_reason": j.Reason, "priority": n(j.Priority), "nice": fmt.Sprint(j.Nice),
+		"requeue": fmt.Sprint(j.Requeue), "restart_cnt": u(j.Restarts), "array_job_id": u(j.ArrayJobID), "array_task_id": n(j.ArrayTaskID),
+		"array_task_string": j.ArrayTasks, "array_max_tasks": u(j.ArrayMaxRunning), "het_job_id": u(j.HetJobID), "het_job_offset": u(j.HetOffset),
+		"het_job_id_set": j.HetJobIDs, "submit_time": at(j.SubmitTime), "eligible_time": at(j.EligibleTime), "start_time": at(j.StartTime),
+		"end_time": at(j.EndTime), "last_sched_evaluation": at(j.LastSchedEval), "time_limit": n(j.TimeLimit), "nodes": j.Nodes,
+		"batch_host": j.BatchHost, "required_nodes": j.RequiredNodes, "excluded_nodes": j.ExcludedNodes, "features": j.Features,
+		"node_count": n(j.NodeCount), "cpus": n(j.CPUs), "tasks": n(j.Tasks), "cpus_per_task": n(j.CPUsPerTask),
+		"memory_per_cpu": n(j.MemoryPerCPU), "memory_per_node": n(j.MemoryPerNode), "contiguous": fmt.Sprint(j.Contiguous),
+		"shared": j.Shared, "tres_req_str": j.TRESRequested, "tres_alloc_str": j.TRESAllocated, "tres_per_job": j.TRESPerJob,
+		"tres_per_node": j.TRESPerNode, "licenses": j.Licenses, "dependency": j.Dependency, "resv_name": j.Reservation, "flags": j.Flags,
+		"hold": fmt.Sprint(j.Hold), "qos": j.QOS, "group_name": j.GroupName,
+	}
+}
+
+// times and counts are the fields whose unset is 0.
+var zeroWhenUnset = []string{
+	"array_job_id", "array_max_tasks", "het_job_id", "het_job_offset", "submit_time", "eligible_time", "start_time", "end_time",
+	"last_sched_evaluation", "boot_time", "slurmd_start_time", "last_busy", "reason_changed_at", "resume_after", "restart_cnt", "user_id",
+}
+
+func nodeFields(n *slurm.Node) map[string]string {
+	u := func(x uint32) string { return fmt.Sprint(x) }
+	m := func(x uint64) string { return fmt.Sprint(x) }
+	at := func(x slurm.Time) string { return fmt.Sprint(int64(x)) }
+	return map[string]string{
+		"name": n.Name, "address": n.Address, "hostname": n.Hostname, "port": u(n.Port), "state": states(n.State.Names()),
+		"partitions": strings.Join(n.Partitions, ","), "features": strings.Join(n.Features, ","), "active_features": strings.Join(n.ActiveFeatures, ","),
+		"boards": u(n.Boards), "sockets": u(n.Sockets), "cores": u(n.CoresPerSocket), "threads": u(n.ThreadsPerCore), "cpus": u(n.CPUs),
+		"effective_cpus": u(n.EffectiveCPUs), "alloc_cpus": u(n.AllocCPUs), "alloc_idle_cpus": u(n.IdleCPUs), "real_memory": m(n.MemoryMiB),
+		"alloc_memory": m(n.AllocMemoryMiB), "specialized_memory": m(n.SpecializedMemoryMiB), "free_mem": n.FreeMemoryMiB.String(),
+		"temporary_disk": m(n.TmpDiskMiB), "weight": u(n.Weight), "gres": n.GRES, "gres_used": n.GRESUsed, "tres": n.TRES, "tres_used": n.TRESUsed,
+		"reason": n.Reason, "reason_set_by_user": n.ReasonBy, "reason_changed_at": at(n.ReasonAt), "boot_time": at(n.BootTime),
+		"slurmd_start_time": at(n.SlurmdStartTime), "last_busy": at(n.LastBusy), "reservation": n.Reservation, "owner": n.Owner,
+		"comment": n.Comment, "extra": n.Extra, "architecture": n.Architecture, "operating_system": n.OS, "version": n.Version,
+	}
+}
+
+// sameFields compares a noun's fields with those of the record, where the record
+// has them.
+func sameFields(t *testing.T, what string, got map[string]string, record map[string]any, state string) int {
+	t.Helper()
+	want, have := map[string]string{}, map[string]string{}
+	for name, value := range got {
+		v, ok := record[name]
+		if !ok {
+			continue
+		}
+		have[name], want[name] = value, plain(v)
+		if slices.Contains(zeroWhenUnset, name) {
+			want[name] = count(v)
+		}
+		if name == state {
+			want[name] = states(strings.Split(plain(v), ","))
+		}
+	}
+	if diff := cmp.Diff(want, have); diff != "" {
+		t.Errorf("%s (-recorded +decoded):\n%s", what, diff)
+	}
+	return len(have)
+}
+
+// TestListsHoldWhatWasRecorded holds the streamed nouns against encoding/json.
+func TestListsHoldWhatWasRecorded(t *testing.T) {
+	for _, release := range recordedVersions(t) {
+		t.Run(release, func(t *testing.T) {
+			a := recordedReply(t, release+"/jobs.json")
+			jobs, err := playing(t, versionOf(release), always(a)).Jobs(t.Context(), 0)
+			if err != nil {
+				t.Fatal(err)
+			}
+			want := records(t, a.body, "jobs")
+			if len(want) != len(jobs.Items) || len(want) < 10 {
+				t.Fatalf("%d jobs, %d were recorded", len(jobs.Items), len(want))
+			}
+			for i, j := range jobs.Items {
+				if n := sameFields(t, fmt.Sprintf("job %d", j.ID), jobFields(j), want[i], "job_state"); n < 45 {
+					t.Errorf("job %d: only %d fields were compared", j.ID, n)
+				}
+			}
+			a = recordedReply(t, release+"/nodes.json")
+			nodes, err := playing(t, versionOf(release), always(a)).Nodes(t.Context(), 0)
+			if err != nil {
+				t.Fatal(err)
+			}
+			want = records(t, a.body, "nodes")
+			if len(want) != len(nodes.Items) || len(want) < 4 {
+				t.Fatalf("%d nodes, %d were recorded", len(nodes.Items), len(want))
+			}
+			for i, n := range nodes.Items {
+				if c := sameFields(t, "node "+n.Name, nodeFields(n), want[i], "state"); c < 35 {
+					t.Errorf("node %s: only %d fields were compared", n.Name, c)
+				}
+			}
+		})
+	}
+}
+
+// TestSmallTablesHoldWhatWasRecorded reads the rest of the recorded answers.
+func TestSmallTablesHoldWhatWasRecorded(t *testing.T) {
+	for _, release := range recordedVersions(t) {
+		t.Run(release, func(t *testing.T) {
+			ctx := t.Context()
+			client := func(file string) *slurmclient.Client {
+				return playing(t, versionOf(release), always(recordedAnywhere(t, release, file)))
+			}
+			for name, n := range map[string]func() (int, error){
+				"partitions": func() (int, error) { l, err := client("partitions.json").Partitions(ctx, 0); return len(l.Items), err },
+				"reservations": func() (int, error) {
+					l, err := client("reservations.json").Reservations(ctx, 0)
+					return len(l.Items), err
+				},
+				"licenses": func() (int, error) { l, err := client("licenses.json").Licenses(ctx); return len(l.Items), err },
+				"shares":   func() (int, error) { l, err := client("shares.json").Shares(ctx); return len(l.Items), err },
+				"accounts": func() (int, error) { l, err := client("slurmdb_accounts.json").Accounts(ctx); return len(l.Items), err },
+				"associations": func() (int, error) {
+					l, err := client("slurmdb_associations.json").Associations(ctx)
+					return len(l.Items), err
+				},
+				"users":  func() (int, error) { l, err := client("slurmdb_users.json").Users(ctx); return len(l.Items), err },
+				"QOS":    func() (int, error) { l, err := client("slurmdb_qos.json").QOS(ctx); return len(l.Items), err },
+				"states": func() (int, error) { l, err := client("jobs_state.json").JobStates(ctx); return len(l), err },
+			} {
+				if got, err := n(); err != nil || got == 0 {
+					t.Errorf("%d %s, %v", got, name, err)
+				}
+			}
+			stats, err := client("diag.json").Stats(ctx)
+			if err != nil || !stats.At.IsSet() || stats.JobsSubmitted == 0 || len(stats.RPCsByType) == 0 || stats.Main.Cycles == 0 {
+				t.Errorf("the statistics are %+v, %v", stats, err)
+			}
+			pings, err := client("ping.json").Ping(ctx)
+			if err != nil || len(pings) != 1 || !pings[0].Responding || !pings[0].Primary {
+				t.Errorf("the pings are %+v, %v", pings, err)
+			}
+			pings, err = client("ping_ctld_down.json").Ping(ctx)
+			if err != nil || len(pings) != 1 || pings[0].Responding {
+				t.Errorf("the pings of a slurmctld that is down are %+v, %v", pings, err)
+			}
+		})
+	}
+}

@@ -1,0 +1,225 @@
+package slurmclient_test
+
+import (
+	"bytes"
+	"errors"
+	"fmt"
+	"io"
+	"net/http"
+	"os"
+	"path/filepath"
+	"strconv"
+	"strings"
+	"testing"
+
+	"github.com/slurmtide/slurmtide/slurmclient"
+)
+
+// reply is a recorded answer.
+type reply struct {
+	status int
+	kind   string // Content-Type
+	body   []byte
+}
+
+const recorded = "testdata/recorded/"
+
+// recordedReply reads a recorded answer. Those of errors begin with a line that
+// tells the status and the type; the others are HTTP 200 and JSON.
+func recordedReply(t testing.TB, name string) reply {
+	t.Helper()
+	raw, err := os.ReadFile(recorded + name)
+	if err != nil {
+		t.Fatal(err)
+	}
+	out := reply{status: http.StatusOK, kind: "application/json", body: raw}
+	if head, rest, ok := bytes.Cut(raw, []byte("\n")); ok && bytes.HasPrefix(head, []byte("HTTP ")) {
+		fields := strings.Fields(string(head))
+		out.status, err = strconv.Atoi(fields[1])
+		if err != nil {
+			t.Fatal(err)
+		}
+		out.body, out.kind = rest, "text/plain"
+		for _, f := range fields {
+			if kind, found := strings.CutPrefix(f, "ct="); found {
+				out.kind = kind
+			}
+		}
+	}
+	return out
+}
+
+// recordedAnywhere is recordedReply with another version's answer where this one's
+// was not recorded: errors look alike in all of them.
+func recordedAnywhere(t testing.TB, release, name string) reply {
+	t.Helper()
+	for _, dir := range append([]string{release}, recordedVersions(t)...) {
+		if _, err := os.Stat(recorded + dir + "/" + name); err == nil {
+			return recordedReply(t, dir+"/"+name)
+		}
+	}
+	t.Fatalf("%s was recorded in no version", name)
+	return reply{}
+}
+
+// player answers requests with what it is given, without a network.
+type player func(r *http.Request) (reply, error)
+
+func (p player) RoundTrip(r *http.Request) (*http.Response, error) {
+	if r.Body != nil {
+		_, _ = io.Copy(io.Discard, r.Body)
+		r.Body.Close()
+	}
+	a, err := p(r)
+	if err != nil {
+		return nil, err
+	}
+	return &http.Response{
+		StatusCode: a.status, Status: fmt.Sprint(a.status), Proto: "HTTP/1.1", ProtoMajor: 1, ProtoMinor: 1,
+		Header: http.Header{"Content-Type": {a.kind}}, Body: io.NopCloser(bytes.NewReader(a.body)), Request: r,
+	}, nil
+}
+
+// always answers everything alike.
+func always(a reply) player { return func(*http.Request) (reply, error) { return a, nil } }
+
+// playing returns a client of one version whose requests p answers.
+func playing(t testing.TB, version string, p player) *slurmclient.Client {
+	t.Helper()
+	client, err := slurmclient.New(slurmclient.Config{URL: "http://localhost:1", Version: version, Token: token("t")})
+	if err != nil {
+		t.Fatal(err)
+	}
+	client.SetTransport(p)
+	return client
+}
+
+// recordedVersions lists release/version of all recorded answers.
+func recordedVersions(t testing.TB) []string {
+	t.Helper()
+	paths, err := filepath.Glob(recorded + "*/v*")
+	if err != nil || len(paths) != 7 {
+		t.Fatalf("there are %d recorded versions, %v", len(paths), err)
+	}
+	for i, p := range paths {
+		paths[i] = strings.TrimPrefix(filepath.ToSlash(p), recorded)
+	}
+	return paths
+}
+
+func versionOf(release string) string { return release[strings.LastIndex(release, "/")+1:] }
+
+func wantCode(t *testing.T, what string, err error, want slurmclient.Code) {
+	t.Helper()
+	var e *slurmclient.Error
+	switch {
+	case want == "" && err != nil:
+		t.Errorf("%s: %v", what, err)
+	case want != "" && (!errors.As(err, &e) || e.Code != want):
+		t.Errorf("%s: the error is %v, its code should be %q", what, err, want)
+	}
+}
+
+// TestTraps plays every answer of real servers that is easily misunderstood.
+func TestTraps(t *testing.T) {
+	type ask = func(c *slurmclient.Client) error
+	nodes := func(c *slurmclient.Client) error { _, err := c.Nodes(t.Context(), 0); return err }
+	nodesSince := func(c *slurmclient.Client) error { _, err := c.Nodes(t.Context(), 1795219836); return err }
+	jobsSince := func(c *slurmclient.Client) error { _, err := c.Jobs(t.Context(), 1795219836); return err }
+	node := func(c *slurmclient.Client) error { _, err := c.Node(t.Context(), "nosuch"); return err }
+	cancel := func(c *slurmclient.Client) error { return c.CancelJob(t.Context(), "7") }
+	drain := func(c *slurmclient.Client) error { return c.Drain(t.Context(), "n4", "x") }
+	submit := func(c *slurmclient.Client) error {
+		_, err := c.SubmitJob(t.Context(), slurmJob())
+		return err
+	}
+	inline := func(status int, kind, body string) reply { return reply{status, kind, []byte(body)} }
+	for _, release := range recordedVersions(t) {
+		version := versionOf(release)
+		file := func(name string) reply { return recordedAnywhere(t, release, name) }
+		for _, tc := range []struct {
+			name string
+			ask  ask
+			give reply
+			want slurmclient.Code
+		}{
+			{"unchanged jobs are 200, an empty list and a warning", jobsSince, file("jobs_nochange.json"), slurmclient.CodeUnchanged},
+			{"unchanged nodes are 304 without a body", nodesSince, reply{status: http.StatusNotModified}, slurmclient.CodeUnchanged},
+			{"an unknown node is 200 with an error numbered 0", node, file("node_unknown.json"), slurmclient.CodeNotFound},
+			{"slurmctld is down", nodes, inline(502, "application/json", string(file("nodes_ctld_down.json").body)), slurmclient.CodeUnavailable},
+			{"a finished job that is cancelled is 200", cancel, file("job_delete_finished.json"), slurmclient.CodeConflict},
+			{"an unknown job that is cancelled is 200", cancel, file("job_delete_unknown.json"), slurmclient.CodeNotFound},
+			{"an unknown path is text", nodes, inline(404, "text/plain", string(file("unknown_path_404.txt").body)), slurmclient.CodeUnsupported},
+			{"no token is 401 and text", nodes, inline(401, "text/plain", "Authentication failure"), slurmclient.CodeUnauthorized},
+			{"a proxy's page is no list", nodes, inline(200, "text/html", "<html>"), slurmclient.CodeUnavailable},
+			{"an empty answer is no empty list", nodes, inline(200, "application/json", "{}"), slurmclient.CodeUnavailable},
+			{"an empty body is no empty list", nodes, inline(200, "application/json", ""), slurmclient.CodeUnavailable},
+			{"an answer that is cut is no shorter list", nodes, cut(file("nodes.json")), slurmclient.CodeUnavailable},
+			{"an empty list without a warning is a list", jobsSince, inline(200, "application/json", `{"jobs": [], "last_update": {"set": true, "infinite": false, "number": 5}, "warnings": [], "errors": []}`), ""},
+		} {
+			t.Run(release+"/"+tc.name, func(t *testing.T) {
+				wantCode(t, "the call", tc.ask(playing(t, version, always(tc.give))), tc.want)
+			})
+		}
+	}
+	for _, dir := range []string{"24.11/errors-v0.0.40", "24.11/errors-v0.0.42", "26.05/errors-v0.0.42", "26.05/errors-v0.0.45"} {
+		version := strings.TrimPrefix(versionOf(dir), "errors-")
+		for _, tc := range []struct {
+			file string
+			ask  ask
+			want slurmclient.Code
+		}{
+			{"expired.txt", nodes, slurmclient.CodeUnauthorized}, {"garbage.txt", nodes, slurmclient.CodeUnauthorized},
+			{"badkey.txt", nodes, slurmclient.CodeUnauthorized}, {"no-exp.txt", nodes, slurmclient.CodeUnauthorized},
+			{"empty-token.txt", nodes, slurmclient.CodeUnauthorized}, {"expired-submit.txt", submit, slurmclient.CodeUnauthorized},
+			{"alice-drain.txt", drain, slurmclient.CodeUnauthorized}, {"wrong-version.txt", nodes, slurmclient.CodeUnsupported},
+			{"expired-slurmdb.txt", func(c *slurmclient.Client) error { _, err := c.Users(t.Context()); return err }, slurmclient.CodeUnavailable},
+		} {
+			t.Run(dir+"/"+tc.file, func(t *testing.T) {
+				wantCode(t, tc.file, tc.ask(playing(t, version, always(recordedReply(t, dir+"/"+tc.file)))), tc.want)
+			})
+		}
+	}
+}
+
+func cut(a reply) reply {
+	a.body = a.body[:len(a.body)/2]
+	return a
+}
+
+// TestANodeThatChangesAloneIs500 plays 24.11, whose gate on nodes fails when no
+// partition has changed: the list is asked for again without the gate.
+func TestANodeThatChangesAloneIs500(t *testing.T) {
+	var gates []string
+	client := playing(t, "v0.0.41", func(r *http.Request) (reply, error) {
+		gates = append(gates, r.URL.Query().Get("update_time"))
+		if r.URL.Query().Has("update_time") {
+			return reply{500, "application/json", []byte(`{"nodes": [], "errors": [{"description": "Unable to query partitions", "error_number": -1, "error": "Unspecified error"}], "warnings": []}`)}, nil
+		}
+		return recordedReply(t, "24.11/v0.0.41/nodes.json"), nil
+	})
+	list, err := client.Nodes(t.Context(), 1795219836)
+	if err != nil || len(list.Items) == 0 {
+		t.Errorf("%d nodes, %v", len(list.Items), err)
+	}
+	if len(gates) != 2 || gates[0] != "uts1795219836" {
+		t.Errorf("the gates were %q", gates)
+	}
+}
+
+// TestPingWithABadTokenIsNoSuccess plays servers that answer 200 to a ping whatever
+// the token.
+func TestPingWithABadTokenIsNoSuccess(t *testing.T) {
+	for _, dir := range []string{"24.11/errors-v0.0.40", "24.11/errors-v0.0.42", "26.05/errors-v0.0.42", "26.05/errors-v0.0.45"} {
+		version := strings.TrimPrefix(versionOf(dir), "errors-")
+		pings, err := playing(t, version, always(recordedReply(t, dir+"/expired-ping.txt"))).Ping(t.Context())
+		for _, p := range pings {
+			if p.Responding {
+				t.Errorf("%s: slurmctld responds: %+v", dir, p)
+			}
+		}
+		if err != nil {
+			t.Errorf("%s: %v", dir, err)
+		}
+	}
+}
