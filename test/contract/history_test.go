@@ -47,8 +47,11 @@ func TestDeltaEqualsListAfterAnyHistory(t *testing.T) {
 					return
 				}
 			}
-			t.Logf("%d steps, %d comparisons of %d readers, %d job records compared, %d changes seen meanwhile",
-				historySteps, h.comparisons, len(h.caches), h.records, h.retries)
+			t.Logf("%d steps, %d comparisons of %d readers, %d job records compared, %d changed meanwhile",
+				historySteps, h.comparisons, len(h.caches), h.records, h.unsteady)
+			if h.records < 10*historySteps || h.unsteady > h.records {
+				t.Error("too few records stood still to be compared")
+			}
 		})
 	}
 }
@@ -61,7 +64,8 @@ type history struct {
 	caches  map[string]*slurmclient.Cache
 	script  string
 
-	comparisons, records, retries int
+	// unsteady counts records that changed while they were compared.
+	comparisons, records, unsteady int
 }
 
 // follow starts a delta reader for each API version.
@@ -162,33 +166,45 @@ func (h *history) list(t *testing.T) []*slurm.Job {
 	return nil
 }
 
-// compare waits for a moment in which nothing changes, and demands that every
-// reader holds in it what the list says.
+// compare reads the list before and after a reader has had its turns, and demands
+// that the reader holds every record that is the same in both, and none that is in
+// neither.
 func (h *history) compare(t *testing.T) {
 	t.Helper()
 	ctx, cancel := context.WithTimeout(t.Context(), 2*time.Minute)
 	defer cancel()
 	for v, cache := range h.caches {
-		for {
-			before, err := h.clients[v].Jobs(ctx, 0)
-			must(t, err)
-			h.refresh(ctx, t, cache, len(before.Items))
-			got := byID(cache.Snapshot().Jobs.Value)
-			after, err := h.clients[v].Jobs(ctx, 0)
-			must(t, err)
-			want := byID(after.Items)
-			if !cmp.Equal(byID(before.Items), want) {
-				h.retries++
-				continue
+		before := h.listWith(ctx, t, v)
+		h.refresh(ctx, t, cache, len(before))
+		got := byID(cache.Snapshot().Jobs.Value)
+		after := h.listWith(ctx, t, v)
+		want, have := map[uint32]slurm.Job{}, map[uint32]slurm.Job{}
+		for id, j := range before {
+			if after[id] == j {
+				want[id] = j
 			}
-			if diff := cmp.Diff(want, got); diff != "" {
-				t.Errorf("%s: the delta reader (+) differs from the list (-):\n%s", v, diff)
-			}
-			h.comparisons++
-			h.records += len(want)
-			break
 		}
+		for id, j := range got {
+			_, was := before[id]
+			_, is := after[id]
+			if _, steady := want[id]; steady || !was && !is {
+				have[id] = j
+			}
+		}
+		if diff := cmp.Diff(want, have); diff != "" {
+			t.Errorf("%s: the delta reader (+) differs from the list (-):\n%s", v, diff)
+		}
+		h.comparisons++
+		h.records += len(want)
+		h.unsteady += len(after) - len(want)
 	}
+}
+
+func (h *history) listWith(ctx context.Context, t *testing.T, version string) map[uint32]slurm.Job {
+	t.Helper()
+	l, err := h.clients[version].Jobs(ctx, 0)
+	must(t, err)
+	return byID(l.Items)
 }
 
 // refresh polls until every job has had its turn to be read again.

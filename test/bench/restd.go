@@ -1,0 +1,185 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"strings"
+	"time"
+
+	"github.com/slurmtide/slurmtide/slurmclient"
+	"github.com/slurmtide/slurmtide/test/realslurm"
+)
+
+// The queue that slurmrestd is asked about: so many records, of which so many
+// change between two polls.
+const (
+	queue    = 20_000
+	changes  = queue / 100
+	restd    = "slurmrestd"
+	listRuns = 2
+	deltas   = 5
+)
+
+// benchRestd measures what polls cost a real slurmrestd.
+func benchRestd(ctx context.Context) ([]figure, error) {
+	if missing := realslurm.Missing(); missing != "" {
+		return nil, errors.New(missing)
+	}
+	cluster, err := realslurm.Start(ctx, realslurm.Config{
+		Version: "26.05", WithoutAccounting: true, Conf: []string{"MaxArraySize=100000"},
+	})
+	if err != nil {
+		return nil, err
+	}
+	defer func() {
+		if err := cluster.Close(); err != nil {
+			fmt.Fprintln(os.Stderr, err)
+		}
+	}()
+	array, err := fill(ctx, cluster)
+	if err != nil {
+		return nil, err
+	}
+	p := &restdPolls{cluster: cluster, array: array}
+	delta, err := p.measure(ctx, slurmclient.ReadDelta, deltas)
+	if err != nil {
+		return nil, err
+	}
+	list, err := p.measure(ctx, slurmclient.ReadList, listRuns)
+	if err != nil {
+		return nil, err
+	}
+	return []figure{
+		{"restd_records", queue, "records", ""}, {"restd_changes", changes, "records", ""},
+		{"restd_cpu_list", list.cpu, "s", ""}, {"restd_cpu_delta", delta.cpu, "s", ""},
+		{"restd_rss_list", list.rss, "MB", ""},
+		{"restd_cpu_list_over_delta", list.cpu / delta.cpu, "x", "30 or more"},
+		{"restd_rss_delta", delta.rss, "MB", "under 150"},
+	}, nil
+}
+
+// fill submits a held array and splits its tasks into records of their own: an
+// update of a part of an array does.
+func fill(ctx context.Context, cluster *realslurm.Cluster) (array string, err error) {
+	out, err := cluster.Run(ctx, "", "sbatch", "--parsable", "-H", "-o", "/dev/null", fmt.Sprintf("--array=1-%d", queue+1), "--wrap", "sleep 1")
+	if err != nil {
+		return "", err
+	}
+	array = strings.TrimSpace(out)
+	_, err = cluster.Run(ctx, "", "scontrol", "update", fmt.Sprintf("jobid=%s_[1-%d]", array, queue), "nice=9")
+	return array, err
+}
+
+// restdPolls polls and changes jobs in turn.
+type restdPolls struct {
+	cluster *realslurm.Cluster
+	array   string
+	// cancelled is how many of the tasks are.
+	cancelled int
+}
+
+type restdUse struct{ cpu, rss float64 }
+
+// measure polls with a reader from a fresh slurmrestd. The first poll, from
+// nothing, is not counted.
+func (p *restdPolls) measure(ctx context.Context, reader slurmclient.JobsReader, polls int) (use restdUse, err error) {
+	if err := p.cluster.Restart(ctx, restd); err != nil {
+		return use, err
+	}
+	client, err := slurmclient.New(slurmclient.Config{URL: p.cluster.URL, Token: slurmclient.TokenFromFile(p.cluster.TokenFile), Timeout: 5 * time.Minute})
+	if err != nil {
+		return use, err
+	}
+	defer client.Close()
+	ctx, cancel := context.WithCancel(ctx)
+	defer cancel()
+	cache := slurmclient.NewCache(client, slurmclient.CacheConfig{
+		Period: 24 * time.Hour, JobsReader: reader, Resources: []slurmclient.Resource{slurmclient.Jobs},
+	})
+	done := make(chan struct{})
+	go func() { cache.Run(ctx); close(done) }()
+	defer func() { cancel(); <-done }()
+	if err := p.first(ctx, cache); err != nil {
+		return use, err
+	}
+	if reader == slurmclient.ReadDelta {
+		// The first poll read every record; its memory is not that of a poll.
+		if err := p.cluster.Restart(ctx, restd); err != nil {
+			return use, err
+		}
+	}
+	var costs []float64
+	for i := range polls {
+		if err := p.change(ctx); err != nil {
+			return use, err
+		}
+		before, err := p.cluster.CPU(ctx, restd)
+		if err != nil {
+			return use, err
+		}
+		if err := cache.Refresh(ctx, slurmclient.Jobs); err != nil {
+			return use, err
+		}
+		after, err := p.cluster.CPU(ctx, restd)
+		if err != nil {
+			return use, err
+		}
+		costs = append(costs, (after - before).Seconds())
+		rss, err := p.cluster.RSS(ctx, restd)
+		if err != nil {
+			return use, err
+		}
+		use.rss = max(use.rss, float64(rss)/1e6)
+		fmt.Fprintf(os.Stderr, "%s poll %d: %.2f s CPU of slurmrestd, %.0f MB, %d records\n",
+			reader, i+1, costs[i], float64(rss)/1e6, len(cache.Snapshot().Jobs.Value))
+	}
+	use.cpu = mean(costs)
+	return use, p.check(cache)
+}
+
+// first polls until there is a reading: slurmrestd may still be starting.
+func (p *restdPolls) first(ctx context.Context, cache *slurmclient.Cache) error {
+	for range 10 {
+		err := cache.Refresh(ctx, slurmclient.Jobs)
+		if err == nil || !slurmclient.IsUnavailable(err) {
+			return err
+		}
+		select {
+		case <-time.After(200 * time.Millisecond):
+		case <-ctx.Done():
+			return ctx.Err()
+		}
+	}
+	return errors.New("slurmrestd does not answer")
+}
+
+// change cancels the next tasks: records whose state differs, as when jobs end.
+func (p *restdPolls) change(ctx context.Context) error {
+	_, err := p.cluster.Run(ctx, "", "scancel", fmt.Sprintf("%s_[%d-%d]", p.array, p.cancelled+1, p.cancelled+changes))
+	p.cancelled += changes
+	return err
+}
+
+// check demands that the reader has seen every change.
+func (p *restdPolls) check(cache *slurmclient.Cache) error {
+	jobs, cancelled := cache.Snapshot().Jobs.Value, 0
+	for _, j := range jobs {
+		if j.State.Base.Finished() {
+			cancelled++
+		}
+	}
+	if len(jobs) < queue || cancelled != p.cancelled {
+		return fmt.Errorf("the snapshot has %d records, %d of them cancelled, not %d", len(jobs), cancelled, p.cancelled)
+	}
+	return nil
+}
+
+func mean(values []float64) float64 {
+	sum := 0.0
+	for _, v := range values {
+		sum += v
+	}
+	return sum / float64(len(values))
+}

@@ -1,0 +1,80 @@
+package main
+
+import (
+	"bufio"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"net"
+	"net/http"
+	"os"
+	"os/exec"
+	"strconv"
+	"strings"
+	"syscall"
+	"time"
+
+	"github.com/slurmtide/slurmtide/slurmclient/slurmtest"
+)
+
+// The size of the cluster that is polled.
+const (
+	nodes = 10_000
+	jobs  = 100_000
+)
+
+// serve is a simulated slurmrestd with that many nodes and jobs, in the shape that
+// was recorded of the newest version. With "living" it keeps running its jobs.
+func serve(ctx context.Context, args []string) error {
+	jobCount, err := strconv.Atoi(args[0])
+	if err != nil {
+		return err
+	}
+	cluster := slurmtest.Sized(time.Now, nodes, jobCount)
+	if args[1] == "living" {
+		go cluster.Run(ctx)
+	}
+	listener, err := (&net.ListenConfig{}).Listen(ctx, "tcp", "127.0.0.1:0")
+	if err != nil {
+		return err
+	}
+	fmt.Printf("http://%s\n", listener.Addr())
+	server := &http.Server{Handler: cluster.Handler(), ReadHeaderTimeout: time.Minute}
+	go func() { <-ctx.Done(); _ = server.Close() }()
+	if err := server.Serve(listener); !errors.Is(err, http.ErrServerClosed) {
+		return err
+	}
+	return nil
+}
+
+// process is a program that the benchmark has started.
+type process struct {
+	cmd *exec.Cmd
+	url string
+}
+
+// startServer starts serve in a process of its own.
+func startServer(ctx context.Context, jobCount int, mode string) (*process, error) {
+	cmd := exec.CommandContext(ctx, os.Args[0], "serve", strconv.Itoa(jobCount), mode)
+	cmd.Stderr = os.Stderr
+	out, err := cmd.StdoutPipe()
+	if err != nil {
+		return nil, err
+	}
+	if err := cmd.Start(); err != nil {
+		return nil, err
+	}
+	line, err := bufio.NewReader(out).ReadString('\n')
+	if err != nil {
+		return nil, errors.Join(err, cmd.Process.Kill(), cmd.Wait())
+	}
+	go func() { _, _ = io.Copy(io.Discard, out) }()
+	return &process{cmd, strings.TrimSpace(line)}, nil
+}
+
+// stop ends the program and waits for it.
+func (p *process) stop() {
+	_ = p.cmd.Process.Signal(syscall.SIGTERM)
+	_ = p.cmd.Wait()
+}
