@@ -53,6 +53,9 @@ const (
 	duePart   = 128
 	hurryPart = 16
 	dueLeast  = 64
+	// mostSplit is how many records an array's tasks may have for the array to be
+	// read again in its turn; others are when all states are read.
+	mostSplit = 100
 )
 
 // forget makes the next poll start from nothing but the snapshot, as after
@@ -81,6 +84,7 @@ func (d *deltaReader) read(ctx context.Context, old []*slurm.Job) (jobsRead, err
 		if err := d.readAll(ctx, p); err != nil {
 			return jobsRead{}, err
 		}
+		p.bases()
 	}
 	part := duePart
 	if anew || d.old > 0 {
@@ -228,7 +232,7 @@ func (d *deltaReader) readRecord(ctx context.Context, p *deltaPoll, id uint32) e
 
 // restarted reports whether slurmctld began to count anew, or its clock went
 // back. It also does so at midnight and on request, where a full reading is not
-// needed but does no harm.
+// needed but does no harm. A slurmctld that has just started tells no beginning.
 func restarted(old, now *slurm.Stats) bool {
-	return now.Since != old.Since || now.At < old.At || now.JobsSubmitted < old.JobsSubmitted
+	return old.Since.IsSet() && now.Since != old.Since || now.At < old.At || now.JobsSubmitted < old.JobsSubmitted
 }

@@ -222,14 +222,28 @@ func (p *deltaPoll) shrunk(id uint32) (array uint32, ok bool) {
 // due lists jobs whose turn it is to be read again, a part of all: those behind
 // the id after, in order of id, starting over at the end. Finished ones have
 // their turn as well, since a slurmctld that starts anew changes some of them.
+// Arrays that many tasks have been split off have none, since reading one brings
+// all those tasks; bases lists them.
 func (p *deltaPoll) due(after uint32, part int) []uint32 {
+	split := p.splitTasks()
 	n := min(len(p.old), max(dueLeast, len(p.old)/part))
 	start, _ := slices.BinarySearchFunc(p.old, after+1, func(j *slurm.Job, id uint32) int { return cmp.Compare(j.ID, id) })
 	out := make([]uint32, 0, n)
 	for i := range n {
-		out = append(out, p.old[(start+i)%len(p.old)].ID)
+		if id := p.old[(start+i)%len(p.old)].ID; split[id] <= mostSplit {
+			out = append(out, id)
+		}
 	}
 	return out
+}
+
+// bases wants the arrays that due leaves out.
+func (p *deltaPoll) bases() {
+	for id, n := range p.splitTasks() {
+		if n > mostSplit && findJob(p.old, id) != nil {
+			p.wantedIDs[id] = true
+		}
+	}
 }
 
 func (p *deltaPoll) has(id uint32) bool {
