@@ -1,0 +1,303 @@
+package slurmclient
+
+import (
+	"maps"
+	"slices"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/slurmtide/slurmtide/slurmclient/slurm"
+)
+
+func jobIn(id uint32, state string, change ...func(*slurm.Job)) *slurm.Job {
+	j := &slurm.Job{ID: id, State: slurm.ParseJobState(state), SubmitTime: slurm.Time(1000 + id)}
+	for _, c := range change {
+		c(j)
+	}
+	return j
+}
+
+// base makes a job the record of an array's tasks that are not split off.
+func base(tasks string) func(*slurm.Job) {
+	return func(j *slurm.Job) { j.ArrayJobID, j.ArrayTaskID, j.ArrayTasks = j.ID, slurm.Unset(), tasks }
+}
+
+// taskOf makes a job a task of an array with a record of its own.
+func taskOf(array uint32, task uint64) func(*slurm.Job) {
+	return func(j *slurm.Job) { j.ArrayJobID, j.ArrayTaskID = array, slurm.Num(task) }
+}
+
+func row(id uint32, state string) slurm.JobStatus {
+	return slurm.JobStatus{ID: id, State: slurm.ParseJobState(state)}
+}
+
+func taskRow(id uint32, task uint64, state string) slurm.JobStatus {
+	return slurm.JobStatus{ID: id, TaskID: slurm.Num(task), State: slurm.ParseJobState(state)}
+}
+
+func TestWhatADeltaPollReadsAgain(t *testing.T) {
+	for _, tc := range []struct {
+		name   string
+		old    []*slurm.Job
+		rows   []slurm.JobStatus // of the known jobs
+		window []slurm.JobStatus // of the ids behind them
+		want   []uint32          // to be read
+		gone   []uint32
+	}{
+		{
+			name: "a job whose state is the same is not read",
+			old:  []*slurm.Job{jobIn(1, "PENDING")}, rows: []slurm.JobStatus{row(1, "PENDING")},
+		},
+		{
+			name: "a job whose state differs is",
+			old:  []*slurm.Job{jobIn(1, "PENDING"), jobIn(2, "RUNNING")},
+			rows: []slurm.JobStatus{row(1, "RUNNING"), row(2, "RUNNING")}, want: []uint32{1},
+		},
+		{
+			name: "a job without a state is gone",
+			old:  []*slurm.Job{jobIn(1, "COMPLETED"), jobIn(2, "RUNNING")}, rows: []slurm.JobStatus{row(2, "RUNNING")}, gone: []uint32{1},
+		},
+		{
+			name: "an id in the window is a new job",
+			old:  []*slurm.Job{jobIn(1, "RUNNING")}, rows: []slurm.JobStatus{row(1, "RUNNING")},
+			window: []slurm.JobStatus{row(2, "PENDING")}, want: []uint32{2},
+		},
+		{
+			name: "an array whose tasks are all there is not read",
+			old:  []*slurm.Job{jobIn(5, "PENDING", base("1-3"))},
+			rows: []slurm.JobStatus{taskRow(5, 1, "PENDING"), taskRow(5, 2, "PENDING"), taskRow(5, 3, "PENDING")},
+		},
+		{
+			name: "an array that lost a task is",
+			old:  []*slurm.Job{jobIn(5, "PENDING", base("1-3"))},
+			rows: []slurm.JobStatus{taskRow(5, 2, "PENDING"), taskRow(5, 3, "PENDING")}, want: []uint32{5},
+		},
+		{
+			name: "an array whose tasks differ in state is",
+			old:  []*slurm.Job{jobIn(5, "PENDING", base("1-2"))},
+			rows: []slurm.JobStatus{taskRow(5, 1, "PENDING"), taskRow(5, 2, "RUNNING")}, want: []uint32{5},
+		},
+		{
+			name: "an array without any state is read, since its first task may have been split off",
+			old:  []*slurm.Job{jobIn(5, "PENDING", base("1-3"))}, want: []uint32{5},
+		},
+		{
+			name: "a split task is known by its own id",
+			old:  []*slurm.Job{jobIn(9, "RUNNING", taskOf(5, 1))}, rows: []slurm.JobStatus{taskRow(9, 1, "RUNNING")},
+		},
+		{
+			name: "or by its array's, as old servers name it",
+			old:  []*slurm.Job{jobIn(9, "RUNNING", taskOf(5, 1))}, rows: []slurm.JobStatus{taskRow(5, 1, "RUNNING")},
+		},
+		{
+			name: "and is read by its own when its state differs",
+			old:  []*slurm.Job{jobIn(9, "RUNNING", taskOf(5, 1))}, rows: []slurm.JobStatus{taskRow(5, 1, "COMPLETED")}, want: []uint32{9},
+		},
+		{
+			name:   "a new split task that is named by its array makes the array be read",
+			old:    []*slurm.Job{jobIn(5, "PENDING", base("2-3"))},
+			rows:   []slurm.JobStatus{taskRow(5, 2, "PENDING"), taskRow(5, 3, "PENDING")},
+			window: []slurm.JobStatus{taskRow(5, 1, "RUNNING")}, want: []uint32{5},
+		},
+		{
+			name: "the last task, which has the array's id, is known by both",
+			old:  []*slurm.Job{jobIn(5, "RUNNING", taskOf(5, 7))}, rows: []slurm.JobStatus{taskRow(5, 7, "RUNNING")},
+		},
+	} {
+		t.Run(tc.name, func(t *testing.T) {
+			p := newDeltaPoll(tc.old)
+			p.see(tc.rows)
+			p.compare()
+			p.found(tc.window)
+			if got := p.wanted(); !slices.Equal(got, tc.want) {
+				t.Errorf("it reads %v, not %v", got, tc.want)
+			}
+			if got := slices.Sorted(maps.Keys(p.read)); !slices.Equal(got, tc.gone) {
+				t.Errorf("%v are gone, not %v", got, tc.gone)
+			}
+		})
+	}
+}
+
+func TestADeltaPollAsksForStates(t *testing.T) {
+	old := []*slurm.Job{
+		jobIn(1, "RUNNING"), jobIn(5, "PENDING", base("4-6")), jobIn(7, "RUNNING", taskOf(5, 1)), jobIn(8, "RUNNING", taskOf(8, 3)),
+		jobIn(20, "PENDING", base("0-49999")), jobIn(30, "PENDING", base("0-19,...")),
+	}
+	p := newDeltaPoll(old)
+	if diff := cmp.Diff([]string{"1", "5_4", "7", "8_3"}, p.stateIDs()); diff != "" {
+		t.Error(diff)
+	}
+	// A record is cheaper than fifty thousand states, and tells more than a list that is cut.
+	if diff := cmp.Diff([]uint32{20, 30}, p.wanted()); diff != "" {
+		t.Error(diff)
+	}
+}
+
+func TestADeltaPollMergesWhatItRead(t *testing.T) {
+	kept, changed := jobIn(1, "RUNNING"), jobIn(2, "PENDING")
+	p := newDeltaPoll([]*slurm.Job{kept, changed, jobIn(3, "COMPLETED")})
+	p.gone(3)
+	p.put(2, []*slurm.Job{jobIn(2, "RUNNING")})
+	p.put(4, []*slurm.Job{jobIn(4, "PENDING")})
+	jobs, differs := p.result()
+	var ids []uint32
+	for _, j := range jobs {
+		ids = append(ids, j.ID)
+	}
+	if !differs || !slices.Equal(ids, []uint32{1, 2, 4}) || jobs[0] != kept || jobs[1].State.Base != slurm.JobRunning {
+		t.Errorf("the jobs are %v, %v", ids, differs)
+	}
+	same := newDeltaPoll([]*slurm.Job{kept})
+	same.put(1, []*slurm.Job{jobIn(1, "RUNNING")})
+	if jobs, differs := same.result(); differs || jobs[0] != kept {
+		t.Error("a record that is the same counts as a change")
+	}
+}
+
+func TestAnArrayThatIsGoneLeavesNoRecord(t *testing.T) {
+	p := newDeltaPoll([]*slurm.Job{jobIn(5, "PENDING", base("2")), jobIn(7, "RUNNING", taskOf(5, 1))})
+	p.put(5, []*slurm.Job{jobIn(7, "COMPLETED", taskOf(5, 1))}) // reading the array brings its task alone
+	jobs, _ := p.result()
+	if len(jobs) != 1 || jobs[0].ID != 7 || jobs[0].State.Base != slurm.JobCompleted {
+		t.Errorf("the jobs are %v", jobs)
+	}
+}
+
+func TestWhatCameBetweenTwoReadsIsMissed(t *testing.T) {
+	p := newDeltaPoll([]*slurm.Job{jobIn(5, "PENDING", base("1-3"))})
+	p.put(5, []*slurm.Job{jobIn(5, "PENDING", base("3")), jobIn(12, "RUNNING", taskOf(5, 1))})
+	if top := p.newestRead(); top != 12 {
+		t.Errorf("the newest is %d", top)
+	}
+	rows := []slurm.JobStatus{row(11, "PENDING"), taskRow(12, 1, "RUNNING"), taskRow(5, 2, "RUNNING")}
+	if diff := cmp.Diff([]uint32{5, 11}, p.missed(11, rows)); diff != "" {
+		t.Error(diff)
+	}
+	if p.has(5) {
+		t.Error("the array, which has split off another task, would not be read again")
+	}
+}
+
+func TestWhatIsSuspicious(t *testing.T) {
+	many := func(n int) (out []*slurm.Job) {
+		for i := range n {
+			out = append(out, jobIn(uint32(i+1), "PENDING"))
+		}
+		return out
+	}
+	before := &slurm.Stats{Since: 10, JobsSubmitted: 5}
+	for _, tc := range []struct {
+		name   string
+		old    []*slurm.Job
+		rows   []slurm.JobStatus
+		window []slurm.JobStatus
+		now    slurm.Stats
+		want   bool
+	}{
+		{"nothing happened", many(1), []slurm.JobStatus{row(1, "PENDING")}, nil, slurm.Stats{JobsSubmitted: 5}, false},
+		{"a job came and is seen", many(1), []slurm.JobStatus{row(1, "PENDING")}, []slurm.JobStatus{row(2, "PENDING")}, slurm.Stats{JobsSubmitted: 6}, false},
+		{"a job came and is not seen", many(1), []slurm.JobStatus{row(1, "PENDING")}, nil, slurm.Stats{JobsSubmitted: 6}, true},
+		{"many unfinished jobs vanished", many(20), nil, nil, slurm.Stats{JobsSubmitted: 5}, true},
+		{"a few did", many(5), nil, nil, slurm.Stats{JobsSubmitted: 5}, false},
+	} {
+		t.Run(tc.name, func(t *testing.T) {
+			p := newDeltaPoll(tc.old)
+			p.see(tc.rows)
+			p.compare()
+			p.found(tc.window)
+			if got := p.suspicious(before, &tc.now); got != tc.want {
+				t.Errorf("it is %v", got)
+			}
+		})
+	}
+}
+
+func TestRestarted(t *testing.T) {
+	for _, tc := range []struct {
+		name     string
+		old, now slurm.Stats
+		want     bool
+	}{
+		{"time goes on", slurm.Stats{Since: 5, At: 10, JobsSubmitted: 3}, slurm.Stats{Since: 5, At: 20, JobsSubmitted: 4}, false},
+		{"the counters began anew", slurm.Stats{Since: 5, At: 10}, slurm.Stats{Since: 15, At: 20}, true},
+		{"the clock went back", slurm.Stats{Since: 5, At: 10}, slurm.Stats{Since: 5, At: 9}, true},
+		{"fewer jobs were submitted", slurm.Stats{Since: 5, At: 10, JobsSubmitted: 3}, slurm.Stats{Since: 5, At: 10, JobsSubmitted: 2}, true},
+		{"the first beginning that is told", slurm.Stats{At: 10}, slurm.Stats{Since: 5, At: 20}, false},
+	} {
+		if got := restarted(&tc.old, &tc.now); got != tc.want {
+			t.Errorf("%s: %v", tc.name, got)
+		}
+	}
+}
+
+func TestEveryJobHasItsTurn(t *testing.T) {
+	var old []*slurm.Job
+	for id := uint32(1); id <= 1000; id++ {
+		state := "PENDING"
+		if id%3 == 0 {
+			state = "COMPLETED"
+		}
+		old = append(old, jobIn(id, state))
+	}
+	p := newDeltaPoll(old)
+	seen, after, polls := map[uint32]bool{}, uint32(0), 0
+	for ; len(seen) < len(old) && polls < 100; polls++ {
+		due := p.due(after, duePart)
+		for _, id := range due {
+			seen[id] = true
+		}
+		after = due[len(due)-1]
+	}
+	if len(seen) != len(old) || polls > len(old)/dueLeast+1 {
+		t.Errorf("after %d polls %d jobs have had their turn", polls, len(seen))
+	}
+	if due := newDeltaPoll(nil).due(7, duePart); len(due) != 0 {
+		t.Errorf("of no jobs %v are due", due)
+	}
+}
+
+func TestArraysWithManySplitTasksAreReadSeldom(t *testing.T) {
+	old := []*slurm.Job{jobIn(1, "PENDING", base("0-5"))}
+	for i := range uint32(mostSplit + 1) {
+		old = append(old, jobIn(i+2, "PENDING", taskOf(1, uint64(i+6))))
+	}
+	p := newDeltaPoll(old)
+	if slices.Contains(p.due(0, 1), 1) {
+		t.Error("the array is read in its turn")
+	}
+	p.bases()
+	if !slices.Equal(p.wanted(), []uint32{1}) {
+		t.Errorf("a full reading wants %v", p.wanted())
+	}
+}
+
+func TestTheWindowBeginsBehindTheNewestKnownRecord(t *testing.T) {
+	p := newDeltaPoll([]*slurm.Job{jobIn(900, "COMPLETED"), jobIn(3, "RUNNING", func(j *slurm.Job) { j.SubmitTime = 5000 })})
+	slices.SortFunc(p.old, func(a, b *slurm.Job) int { return int(a.ID) - int(b.ID) })
+	p.see([]slurm.JobStatus{row(3, "RUNNING"), row(900, "COMPLETED")})
+	if got := p.newest(0, true); got != 3 {
+		t.Errorf("after ids began anew it is %d", got)
+	}
+	p.top = 950
+	if got := p.newest(920, false); got != 950 {
+		t.Errorf("it is %d", got)
+	}
+}
+
+func TestQueriesFitTheirRoom(t *testing.T) {
+	ids := idsBetween(99990, 100010)
+	var sizes []int
+	for len(ids) > 0 {
+		n := fitting(ids, 60)
+		sizes = append(sizes, n)
+		ids = ids[n:]
+	}
+	if diff := cmp.Diff([]int{4, 4, 4, 4, 4, 1}, sizes); diff != "" {
+		t.Error(diff)
+	}
+	if n := fitting([]string{"123456"}, 3); n != 1 {
+		t.Errorf("an id that does not fit is sent %d times", n)
+	}
+}
