@@ -1,0 +1,362 @@
+package slurmclient_test
+
+import (
+	"context"
+	"crypto/tls"
+	"crypto/x509"
+	"errors"
+	"net"
+	"net/http"
+	"net/http/httptest"
+	"os"
+	"path/filepath"
+	"strings"
+	"sync/atomic"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/slurmtide/slurmtide/slurmclient"
+)
+
+// serving plays a server that offers some versions.
+func serving(t *testing.T, offered *atomic.Pointer[[]string], asked *[]string) player {
+	return func(r *http.Request) (reply, error) {
+		version := strings.Split(r.URL.Path, "/")[2]
+		*asked = append(*asked, version)
+		for _, v := range *offered.Load() {
+			if v == version && strings.HasSuffix(r.URL.Path, "/ping/") {
+				return recordedAnywhere(t, "26.05/"+v, "ping.json"), nil
+			}
+			if v == version {
+				return recordedAnywhere(t, "26.05/"+v, "nodes.json"), nil
+			}
+		}
+		return reply{404, "text/plain", []byte("Unable to find requested URL endpoint.")}, nil
+	}
+}
+
+func TestTheNewestCommonVersionIsUsed(t *testing.T) {
+	var offered atomic.Pointer[[]string]
+	offered.Store(&[]string{"v0.0.42", "v0.0.43"})
+	var asked []string
+	client := playing(t, "", serving(t, &offered, &asked))
+	if client.Version() != "" {
+		t.Errorf("before the first request it is %q", client.Version())
+	}
+	_, err := client.Nodes(t.Context(), 0)
+	wantCode(t, "listing nodes", err, "")
+	if client.Version() != "v0.0.43" {
+		t.Errorf("it is %q", client.Version())
+	}
+	before := len(asked)
+	_, err = client.Nodes(t.Context(), 0)
+	wantCode(t, "listing nodes again", err, "")
+	if len(asked) != before+1 {
+		t.Errorf("the versions were asked for again: %v", asked[before:])
+	}
+	offered.Store(&[]string{"v0.0.44", "v0.0.45"}) // the server is upgraded
+	_, err = client.Nodes(t.Context(), 0)
+	wantCode(t, "listing nodes of the new server", err, "")
+	if client.Version() != "v0.0.45" {
+		t.Errorf("after the upgrade it is %q", client.Version())
+	}
+}
+
+func TestNoCommonVersionSaysWhatToDo(t *testing.T) {
+	offered := atomic.Pointer[[]string]{}
+	offered.Store(&[]string{})
+	var asked []string
+	_, err := playing(t, "", serving(t, &offered, &asked)).Nodes(t.Context(), 0)
+	wantCode(t, "a server without a common version", err, slurmclient.CodeUnsupported)
+	if !strings.Contains(err.Error(), "Slurm 23.11 or later") {
+		t.Errorf("the error is %v", err)
+	}
+	_, err = playing(t, "v0.0.42", serving(t, &offered, &asked)).Nodes(t.Context(), 0)
+	wantCode(t, "a server without the version that was asked for", err, slurmclient.CodeUnsupported)
+	_, err = slurmclient.New(slurmclient.Config{URL: "http://localhost:1", Version: "v0.0.39"})
+	wantCode(t, "a version that nobody speaks", err, slurmclient.CodeInvalid)
+	_, err = slurmclient.New(slurmclient.Config{URL: "localhost:6820"})
+	wantCode(t, "a URL without a scheme", err, slurmclient.CodeInvalid)
+}
+
+func TestAServerThatDoesNotAnswerIsUnavailable(t *testing.T) {
+	l, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	address := l.Addr().String()
+	l.Close()
+	client, err := slurmclient.New(slurmclient.Config{URL: "http://" + address, Token: token("very-secret")})
+	if err != nil {
+		t.Fatal(err)
+	}
+	_, err = client.Nodes(t.Context(), 0)
+	wantCode(t, "a refused connection", err, slurmclient.CodeUnavailable)
+	if err != nil && strings.Contains(err.Error(), "very-secret") {
+		t.Errorf("the error tells the token: %v", err)
+	}
+}
+
+// TestAnAnswerThatStopsIsGivenUp sends the head of a list and then nothing.
+func TestAnAnswerThatStopsIsGivenUp(t *testing.T) {
+	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		w.Header().Set("Content-Type", "application/json")
+		_, _ = w.Write([]byte(`{"nodes": [`))
+		_ = http.NewResponseController(w).Flush()
+		<-r.Context().Done()
+	}))
+	defer server.Close()
+	client, err := slurmclient.New(slurmclient.Config{URL: server.URL, Version: "v0.0.45", Token: token("t"), Timeout: 200 * time.Millisecond})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer client.Close()
+	begin := time.Now()
+	_, err = client.Nodes(t.Context(), 0)
+	wantCode(t, "an answer that stops", err, slurmclient.CodeUnavailable)
+	if took := time.Since(begin); took > 10*time.Second {
+		t.Errorf("it took %v", took)
+	}
+}
+
+func TestUnixSocket(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "restd.sock")
+	l, err := net.Listen("unix", path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	server := httptest.NewUnstartedServer(playingServer(t))
+	server.Listener = l
+	server.Start()
+	defer server.Close()
+	client, err := slurmclient.New(slurmclient.Config{URL: "unix://" + path, Version: "v0.0.45"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer client.Close()
+	list, err := client.Nodes(t.Context(), 0)
+	if err != nil || len(list.Items) == 0 {
+		t.Errorf("%d nodes, %v", len(list.Items), err)
+	}
+}
+
+func playingServer(t *testing.T) http.Handler {
+	body := recordedReply(t, "26.05/v0.0.45/nodes.json").body
+	return http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
+		w.Header().Set("Content-Type", "application/json")
+		_, _ = w.Write(body)
+	})
+}
+
+func TestTLSWithAClientCertificate(t *testing.T) {
+	server := httptest.NewUnstartedServer(playingServer(t))
+	server.TLS = &tls.Config{ClientAuth: tls.RequireAnyClientCert}
+	server.StartTLS()
+	defer server.Close()
+	roots := x509.NewCertPool()
+	roots.AddCert(server.Certificate())
+	list := func(cfg *tls.Config) error {
+		client, err := slurmclient.New(slurmclient.Config{URL: server.URL, Version: "v0.0.45", Token: token("t"), TLS: cfg})
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer client.Close()
+		_, err = client.Nodes(t.Context(), 0)
+		return err
+	}
+	wantCode(t, "with the certificates", list(&tls.Config{RootCAs: roots, Certificates: server.TLS.Certificates}), "")
+	wantCode(t, "without a client certificate", list(&tls.Config{RootCAs: roots}), slurmclient.CodeUnavailable)
+	wantCode(t, "without the root", list(nil), slurmclient.CodeUnavailable)
+}
+
+func TestARotatedTokenFileFailsNoRequest(t *testing.T) {
+	file := filepath.Join(t.TempDir(), "token")
+	write := func(text string) {
+		if err := os.WriteFile(file+".new", []byte(text), 0o600); err != nil {
+			t.Fatal(err)
+		}
+		if err := os.Rename(file+".new", file); err != nil {
+			t.Fatal(err)
+		}
+	}
+	write("first.token.x\n")
+	var good atomic.Value
+	good.Store("first.token.x")
+	body := recordedReply(t, "26.05/v0.0.45/nodes.json").body
+	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		w.Header().Set("Content-Type", "application/json")
+		if r.Header.Get("X-SLURM-USER-TOKEN") != good.Load() {
+			w.WriteHeader(511)
+			_, _ = w.Write([]byte(`{"errors": [{"error_number": 1007, "error": "Protocol authentication error"}]}`))
+			return
+		}
+		_, _ = w.Write(body)
+	}))
+	defer server.Close()
+	client, err := slurmclient.New(slurmclient.Config{URL: server.URL, Version: "v0.0.45", Token: slurmclient.TokenFromFile(file)})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer client.Close()
+	for _, next := range []string{"first.token.x", "second.token.x", "third.token.x"} {
+		good.Store(next)
+		write(next)
+		_, err := client.Nodes(t.Context(), 0)
+		wantCode(t, "with "+next, err, "")
+	}
+	good.Store("another.token.x")
+	_, err = client.Nodes(t.Context(), 0)
+	wantCode(t, "with a token that is too old", err, slurmclient.CodeUnauthorized)
+	if err != nil && strings.Contains(err.Error(), "third.token.x") {
+		t.Errorf("the error tells the token: %v", err)
+	}
+}
+
+// polling runs a cache of one resource on what p answers, in a bubble.
+func polling(t *testing.T, p player, cfg slurmclient.CacheConfig) (*slurmclient.Cache, func()) {
+	t.Helper()
+	cache := slurmclient.NewCache(playing(t, "v0.0.45", p), cfg)
+	ctx, cancel := context.WithCancel(t.Context())
+	done := make(chan struct{})
+	go func() { cache.Run(ctx); close(done) }()
+	return cache, func() { cancel(); <-done }
+}
+
+func TestTheLastGoodSnapshotIsServedWhilePollsFail(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		var fail atomic.Bool
+		good := recordedReply(t, "26.05/v0.0.45/nodes.json")
+		cache, stop := polling(t, func(*http.Request) (reply, error) {
+			if fail.Load() {
+				return reply{}, errors.New("connection refused")
+			}
+			return good, nil
+		}, slurmclient.CacheConfig{Period: 10 * time.Second, Resources: []slurmclient.Resource{slurmclient.Nodes}})
+		defer stop()
+		synctest.Wait()
+		before := cache.Snapshot()
+		if !before.Nodes.Known || before.Nodes.Err != nil || len(before.Nodes.Value) == 0 {
+			t.Fatalf("the first reading is %+v", before.Nodes.Poll)
+		}
+		fail.Store(true)
+		time.Sleep(time.Minute) // the bubble's
+		synctest.Wait()
+		during := cache.Snapshot()
+		if !during.Nodes.Known || during.Nodes.Err == nil || during.Nodes.Failures < 2 || &during.Nodes.Value[0] != &before.Nodes.Value[0] {
+			t.Errorf("while polls fail it is %+v", during.Nodes.Poll)
+		}
+		if age := during.Nodes.Age(time.Now()); age < 30*time.Second {
+			t.Errorf("the age is %v", age)
+		}
+		if during.Nodes.Sequence != before.Nodes.Sequence {
+			t.Error("a failure counts as another value")
+		}
+		fail.Store(false)
+		time.Sleep(time.Minute)
+		synctest.Wait()
+		if after := cache.Snapshot(); after.Nodes.Err != nil || after.Nodes.Failures != 0 || after.Nodes.Age(time.Now()) > 20*time.Second {
+			t.Errorf("after it recovered it is %+v", after.Nodes.Poll)
+		}
+	})
+}
+
+func TestADamagedPollKeepsTheLastGoodSnapshot(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		var n atomic.Int32
+		good := recordedReply(t, "26.05/v0.0.45/jobs.json")
+		cache, stop := polling(t, func(*http.Request) (reply, error) {
+			switch n.Add(1) {
+			case 1:
+				return good, nil
+			case 2:
+				return cut(good), nil
+			}
+			return reply{200, "application/json", []byte(`{"jobs": [{"job_id": "x"}]}`)}, nil
+		}, slurmclient.CacheConfig{Period: time.Second, JobsReader: slurmclient.ReadList, Resources: []slurmclient.Resource{slurmclient.Jobs}})
+		defer stop()
+		synctest.Wait()
+		jobs := len(cache.Snapshot().Jobs.Value)
+		time.Sleep(5 * time.Second)
+		synctest.Wait()
+		s := cache.Snapshot()
+		if n.Load() < 3 || s.Jobs.Err == nil || len(s.Jobs.Value) != jobs || jobs == 0 {
+			t.Errorf("after %d polls there are %d of %d jobs, %v", n.Load(), len(s.Jobs.Value), jobs, s.Jobs.Err)
+		}
+	})
+}
+
+func TestRefreshWaitsForAPollThatBeganAfterTheCall(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		var begun, most, now atomic.Int32
+		good := recordedReply(t, "26.05/v0.0.45/nodes.json")
+		cache, stop := polling(t, func(*http.Request) (reply, error) {
+			begun.Add(1)
+			most.Store(max(most.Load(), now.Add(1)))
+			time.Sleep(time.Second)
+			now.Add(-1)
+			return good, nil
+		}, slurmclient.CacheConfig{Period: time.Hour, Resources: []slurmclient.Resource{slurmclient.Nodes}})
+		defer stop()
+		time.Sleep(500 * time.Millisecond) // the first poll is under way
+		errs := make(chan error, 20)
+		for range 20 {
+			go func() { errs <- cache.Refresh(t.Context(), slurmclient.Nodes) }()
+		}
+		begin := time.Now()
+		for range 20 {
+			if err := <-errs; err != nil {
+				t.Error(err)
+			}
+		}
+		if took := time.Since(begin); took < 1400*time.Millisecond {
+			t.Errorf("it took %v: the poll under way was taken", took)
+		}
+		if begun.Load() != 2 || most.Load() != 1 {
+			t.Errorf("%d polls for twenty calls, %d at a time", begun.Load(), most.Load())
+		}
+		wantCode(t, "refreshing what is not polled", cache.Refresh(t.Context(), slurmclient.Shares), slurmclient.CodeInvalid)
+	})
+}
+
+func TestWhatDidNotChangeIsTheSameObject(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		var n atomic.Int32
+		good := recordedReply(t, "26.05/v0.0.45/jobs.json")
+		other := good
+		other.body = []byte(strings.Replace(string(good.body), `"RUNNING"`, `"COMPLETING"`, 1))
+		cache, stop := polling(t, func(*http.Request) (reply, error) {
+			if n.Add(1) < 3 {
+				return good, nil
+			}
+			return other, nil
+		}, slurmclient.CacheConfig{Period: time.Second, JobsReader: slurmclient.ReadList, Resources: []slurmclient.Resource{slurmclient.Jobs}})
+		defer stop()
+		synctest.Wait()
+		first := cache.Snapshot()
+		second, err := cache.Next(t.Context(), first.Sequence)
+		if err != nil || len(slurmclient.JobChanges(first, second)) != 0 || second.Jobs.Sequence != first.Jobs.Sequence {
+			t.Errorf("the same list gave %d changes, %v", len(slurmclient.JobChanges(first, second)), err)
+		}
+		third, err := cache.Next(t.Context(), second.Sequence)
+		if err != nil {
+			t.Fatal(err)
+		}
+		changes := slurmclient.JobChanges(first, third)
+		if len(changes) != 1 || changes[0].Old == nil || changes[0].New == nil || changes[0].Old == changes[0].New || *changes[0].Old == *changes[0].New {
+			t.Errorf("the changes are %+v", changes)
+		}
+	})
+}
+
+func TestNextEndsWithItsContext(t *testing.T) {
+	cache := slurmclient.NewCache(playing(t, "v0.0.45", always(reply{})), slurmclient.CacheConfig{})
+	ctx, cancel := context.WithCancel(t.Context())
+	cancel()
+	if _, err := cache.Next(ctx, 0); !errors.Is(err, context.Canceled) {
+		t.Errorf("the error is %v", err)
+	}
+	if s := cache.Snapshot(); s == nil || s.Jobs.Known || !s.Jobs.Enabled {
+		t.Errorf("before the first poll the snapshot is %+v", s)
+	}
+}

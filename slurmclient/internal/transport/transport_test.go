@@ -1,0 +1,218 @@
+package transport
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"io"
+	"net/http"
+	"strings"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+)
+
+// server answers requests in turn and remembers what they carried.
+type server struct {
+	answers []answer
+	tokens  []string
+	bodies  []string
+}
+
+type answer struct {
+	status int
+	kind   string
+	err    error
+}
+
+func (s *server) RoundTrip(req *http.Request) (*http.Response, error) {
+	body := ""
+	if req.Body != nil {
+		raw, _ := io.ReadAll(req.Body)
+		body = string(raw)
+	}
+	s.tokens = append(s.tokens, req.Header.Get("X-SLURM-USER-TOKEN"))
+	s.bodies = append(s.bodies, body)
+	a := s.answers[min(len(s.tokens)-1, len(s.answers)-1)]
+	if a.err != nil {
+		return nil, a.err
+	}
+	return &http.Response{
+		StatusCode: a.status, Header: http.Header{"Content-Type": {a.kind}}, Body: io.NopCloser(strings.NewReader("answer")), Request: req,
+	}, nil
+}
+
+// rotating is a token that Reload replaces by the next one.
+type rotating []string
+
+func (r *rotating) Token() (string, error) {
+	if len(*r) == 0 {
+		return "", errors.New("the file is empty")
+	}
+	return (*r)[0], nil
+}
+
+func (r *rotating) Reload() (bool, error) {
+	if len(*r) < 2 {
+		return false, nil
+	}
+	*r = (*r)[1:]
+	return true, nil
+}
+
+func request(t *testing.T, method, body string) *http.Request {
+	t.Helper()
+	req, err := http.NewRequestWithContext(t.Context(), method, "http://localhost/", strings.NewReader(body))
+	if err != nil {
+		t.Fatal(err)
+	}
+	return req
+}
+
+func chain(s *server, token Token) http.RoundTripper {
+	return &retry{next: &auth{next: s, token: token}}
+}
+
+func TestWhatIsSentAgain(t *testing.T) {
+	const json = "application/json"
+	ok, refused := answer{200, json, nil}, answer{511, json, nil}
+	broken := answer{0, "", errors.New("connection reset by peer")}
+	for _, tc := range []struct {
+		name    string
+		method  string
+		answers []answer
+		tokens  rotating
+		sent    []string // the tokens
+		status  int      // 0 for an error
+	}{
+		{"a request that is answered is sent once", "GET", []answer{ok}, rotating{"a", "b"}, []string{"a"}, 200},
+		{"a refused token is looked up again, once", "GET", []answer{refused, ok}, rotating{"a", "b", "c"}, []string{"a", "b"}, 200},
+		{"also when it is 401", "GET", []answer{{401, "text/plain", nil}, ok}, rotating{"a", "b"}, []string{"a", "b"}, 200},
+		{"also for a write, which was not carried out", "POST", []answer{refused, ok}, rotating{"a", "b"}, []string{"a", "b"}, 200},
+		{"a second refusal is told", "GET", []answer{refused, refused}, rotating{"a", "b", "c"}, []string{"a", "b"}, 511},
+		{"a token that is still the same is not sent again", "GET", []answer{refused}, rotating{"a"}, []string{"a"}, 511},
+		{"a read whose connection broke is repeated", "GET", []answer{broken, broken, ok}, rotating{"a"}, []string{"a", "a", "a"}, 200},
+		{"not for ever", "GET", []answer{broken}, rotating{"a"}, []string{"a", "a", "a"}, 0},
+		{"a write whose connection broke is not", "POST", []answer{broken, ok}, rotating{"a"}, []string{"a"}, 0},
+		{"a delete is not", "DELETE", []answer{broken, ok}, rotating{"a"}, []string{"a"}, 0},
+		{"a read that slurmrestd misread is repeated", "GET", []answer{{500, "text/plain", nil}, ok}, rotating{"a"}, []string{"a", "a"}, 200},
+		{"a write that it misread is not", "POST", []answer{{500, "text/plain", nil}, ok}, rotating{"a"}, []string{"a"}, 500},
+		{"an error of slurmctld is not", "GET", []answer{{500, json, nil}, ok}, rotating{"a"}, []string{"a"}, 500},
+		{"without a token nothing is sent", "GET", []answer{ok}, nil, nil, 0},
+	} {
+		t.Run(tc.name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				s := &server{answers: tc.answers}
+				body := "body"
+				if tc.method == "GET" {
+					body = ""
+				}
+				resp, err := chain(s, &tc.tokens).RoundTrip(request(t, tc.method, body))
+				if diff := cmp.Diff(tc.sent, s.tokens); diff != "" {
+					t.Errorf("the tokens sent (-want +got):\n%s", diff)
+				}
+				for _, b := range s.bodies {
+					if b != body {
+						t.Errorf("a request had the body %q", b)
+					}
+				}
+				if (err != nil) != (tc.status == 0) {
+					t.Fatalf("the error is %v", err)
+				}
+				if err == nil {
+					resp.Body.Close()
+					if resp.StatusCode != tc.status {
+						t.Errorf("HTTP %d, not %d", resp.StatusCode, tc.status)
+					}
+				}
+			})
+		})
+	}
+}
+
+func TestAMissingTokenIsItsOwnError(t *testing.T) {
+	_, err := chain(&server{answers: []answer{{200, "", nil}}}, &rotating{}).RoundTrip(request(t, "GET", "")) //nolint:bodyclose // there is none
+	var token *TokenError
+	if !errors.As(err, &token) {
+		t.Errorf("the error is %v", err)
+	}
+}
+
+func TestARequestThatIsGivenUpIsNotRepeated(t *testing.T) {
+	s := &server{answers: []answer{{0, "", errors.New("connection refused")}}}
+	ctx, cancel := context.WithCancel(t.Context())
+	cancel()
+	_, err := chain(s, &rotating{"a"}).RoundTrip(request(t, "GET", "").WithContext(ctx)) //nolint:bodyclose // there is none
+	if !errors.Is(err, context.Canceled) || len(s.tokens) != 1 {
+		t.Errorf("%d requests, %v", len(s.tokens), err)
+	}
+}
+
+func TestARequestIsObservedOnce(t *testing.T) {
+	type seen struct {
+		op     string
+		status int
+		bytes  int64
+	}
+	var got []seen
+	rt := &observe{next: &server{answers: []answer{{200, "", nil}, {0, "", errors.New("refused")}}}, report: func(op string, status int, _ time.Duration, bytes int64) {
+		got = append(got, seen{op, status, bytes})
+	}}
+	req := request(t, "GET", "")
+	req = req.WithContext(WithOp(req.Context(), "nodes"))
+	resp, err := rt.RoundTrip(req)
+	if err != nil {
+		t.Fatal(err)
+	}
+	var body bytes.Buffer
+	if _, err := io.Copy(&body, resp.Body); err != nil {
+		t.Fatal(err)
+	}
+	resp.Body.Close()
+	if _, err := rt.RoundTrip(req); err == nil { //nolint:bodyclose // there is none
+		t.Error("a refused connection is no error")
+	}
+	if diff := cmp.Diff([]seen{{"nodes", 200, 6}, {"nodes", 0, 0}}, got, cmp.AllowUnexported(seen{})); diff != "" {
+		t.Error(diff)
+	}
+}
+
+func TestParseURL(t *testing.T) {
+	for raw, want := range map[string][2]string{
+		"http://localhost:6820":   {"http://localhost:6820", ""},
+		"https://slurm/prefix/":   {"https://slurm/prefix", ""},
+		"unix:///run/restd.sock":  {"http://slurmrestd", "/run/restd.sock"},
+		"ftp://host":              {},
+		"localhost:6820":          {},
+		"unix://run/restd":        {},
+		"http://":                 {},
+		"http://user:secret@host": {},
+		"http://host/?a=b":        {},
+		"http://a b":              {},
+		"":                        {},
+	} {
+		base, socket, err := ParseURL(raw)
+		if (err != nil) != (want[0] == "") || base != want[0] || socket != want[1] {
+			t.Errorf("%q is %q, %q, %v", raw, base, socket, err)
+		}
+		if err != nil && strings.Contains(err.Error(), "secret") {
+			t.Errorf("the error tells the password: %v", err)
+		}
+	}
+}
+
+func TestRoomIsASegmentUnlessItIsHere(t *testing.T) {
+	for base, local := range map[string]bool{
+		"http://localhost:6820": true, "http://127.0.0.1:6820": true, "https://[::1]:6820": true,
+		"http://slurm.example:6820": false, "http://10.0.0.5:6820": false,
+	} {
+		if got := Room(base, "") > 1500; got != local {
+			t.Errorf("%s has room for %d bytes", base, Room(base, ""))
+		}
+	}
+	if Room("http://slurmrestd", "/run/restd.sock") <= 1500 {
+		t.Error("a socket has the room of a segment")
+	}
+}
