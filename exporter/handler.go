@@ -156,7 +156,7 @@ func acceptsGzip(h http.Header) bool {
 // Healthy answers that the process serves requests.
 func Healthy() http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
-		fmt.Fprintln(w, "healthy")
+		_, _ = fmt.Fprintln(w, "healthy")
 	})
 }
 
@@ -168,6 +168,6 @@ func (e *Exporter) ReadyHandler() http.Handler {
 			http.Error(w, "not ready: "+err.Error(), http.StatusServiceUnavailable)
 			return
 		}
-		fmt.Fprintln(w, "ready")
+		_, _ = fmt.Fprintln(w, "ready")
 	})
 }

@@ -39,22 +39,22 @@ func readConstraint(text string) (c constraint, ok bool) {
 	if p.rest == "" {
 		return constraint{}, true
 	}
-	c, _, ok = p.expression(0)
+	c, ok = p.expression(0)
 	return c, ok && p.rest == ""
 }
 
 type constraintReader struct{ rest string }
 
-// expression reads terms up to a closing bracket or the end. counted is whether
-// one of them has a count: then "&" joins kinds of nodes, and any kind will do.
-func (p *constraintReader) expression(depth int) (c constraint, counted, ok bool) {
-	c, counted, ok = p.term(depth)
+// expression reads terms up to a closing bracket or the end. Where one of them has
+// a count, "&" joins kinds of nodes, and any kind will do.
+func (p *constraintReader) expression(depth int) (c constraint, ok bool) {
+	c, counted, ok := p.term(depth)
 	for ok && p.rest != "" && (p.rest[0] == '&' || p.rest[0] == '|' || p.rest[0] == ',') {
 		either := p.rest[0] == '|'
 		p.rest = p.rest[1:]
 		next, n, good := p.term(depth)
 		if !good {
-			return c, counted, false
+			return c, false
 		}
 		if n && counted {
 			either = true
@@ -62,7 +62,7 @@ func (p *constraintReader) expression(depth int) (c constraint, counted, ok bool
 		counted = counted || n
 		c = join(c, next, either)
 	}
-	return c, counted, ok
+	return c, ok
 }
 
 func join(a, b constraint, either bool) constraint {
@@ -79,7 +79,7 @@ func (p *constraintReader) term(depth int) (c constraint, counted, ok bool) {
 	}
 	if closing := strings.IndexByte("([", p.rest[0]); closing >= 0 {
 		p.rest = p.rest[1:]
-		c, _, ok = p.expression(depth + 1)
+		c, ok = p.expression(depth + 1)
 		if !ok || p.rest == "" || p.rest[0] != ")]"[closing] {
 			return c, false, false
 		}

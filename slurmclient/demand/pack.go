@@ -151,8 +151,8 @@ func (b *bundler) push(n bundle) {
 	if n.shape < 0 || n.room[amountCPUs] == 0 {
 		return
 	}
-	open := append(b.open[n.shape], len(b.bundles)-1)
-	b.open[n.shape] = open[max(0, len(open)-maxOpen):]
+	b.open[n.shape] = append(b.open[n.shape], len(b.bundles)-1)
+	b.open[n.shape] = b.open[n.shape][max(0, len(b.open[n.shape])-maxOpen):]
 }
 
 // openNew puts what is left on new nodes.

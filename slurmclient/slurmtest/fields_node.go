@@ -13,7 +13,7 @@ func nodeFields() template.Fields[*slurm.Node] {
 		"boards":            template.Count(func(n n) uint64 { return uint64(n.Boards) }),
 		"boot_time":         template.Time(func(n n) slurm.Time { return n.BootTime }),
 		"cores":             template.Count(func(n n) uint64 { return uint64(n.CoresPerSocket) }),
-		"cpu_load":          template.Int(func(n n) int64 { return loadOf(n) }),
+		"cpu_load":          template.Int(loadOf),
 		"free_mem":          template.Number(func(n n) slurm.Number { return n.FreeMemoryMiB }),
 		"cpus":              template.Count(func(n n) uint64 { return uint64(n.CPUs) }),
 		"effective_cpus":    template.Count(func(n n) uint64 { return uint64(n.EffectiveCPUs) }),

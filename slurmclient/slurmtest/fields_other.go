@@ -13,7 +13,7 @@ func partitionFields() template.Fields[*slurm.Partition] {
 		"tres.configured":  template.Text(func(p p) string { return p.TRES }),
 		"cpus.total":       template.Count(func(p p) uint64 { return uint64(p.TotalCPUs) }),
 		"defaults.time":    template.Number(func(p p) slurm.Number { return p.DefaultTime }),
-		"flags":            template.Text(func(p p) string { return defaultFlag(p) }),
+		"flags":            template.Text(defaultFlag),
 		"maximums.nodes":   template.Number(func(p p) slurm.Number { return p.MaxNodes }),
 		"maximums.time":    template.Number(func(p p) slurm.Number { return p.MaxTime }),
 		"minimums.nodes":   template.Count(func(p p) uint64 { return uint64(p.MinNodes) }),
@@ -75,7 +75,7 @@ func shareFields(cfg Config) template.Fields[slurm.Share] {
 		"usage":             template.Count(func(s s) uint64 { return s.Usage }),
 		"fairshare.factor":  template.Float(func(s s) slurm.Float { return s.Factor }),
 		"fairshare.level":   template.Float(func(s s) slurm.Float { return s.Level }),
-		"type":              template.Text(func(s s) string { return shareType(s) }),
+		"type":              template.Text(shareType),
 	}
 }
 
@@ -106,7 +106,7 @@ func associationFields(version string) template.Fields[slurm.Association] {
 		"id.user":        template.Text(func(a a) string { return a.User }),
 		"id.id":          template.Count(func(a a) uint64 { return uint64(a.ID) }),
 		"is_default":     template.Flag(func(a a) bool { return a.Default }),
-		"lineage":        template.Text(func(a a) string { return lineage(a) }),
+		"lineage":        template.Text(lineage),
 		"parent_account": template.Text(func(a a) string { return a.ParentAccount }),
 		"qos":            template.Texts(func(a a) []string { return a.QOS }),
 		"shares_raw":     template.Int(func(a a) int64 { return a.SharesRaw }),
@@ -130,7 +130,7 @@ func lineage(a slurm.Association) string {
 
 func userFields() template.Fields[UserConf] {
 	return template.Fields[UserConf]{
-		"administrator_level": template.Text(func(u UserConf) string { return adminLevel(u) }),
+		"administrator_level": template.Text(adminLevel),
 		"name":                template.Text(func(u UserConf) string { return u.Name }),
 	}
 }

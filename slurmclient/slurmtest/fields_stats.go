@@ -14,7 +14,7 @@ type statsRecord struct {
 
 func statsFields(types, users *template.Template[rpcRecord]) template.Fields[statsRecord] {
 	type s = statsRecord
-	count := func(get func(s) uint64) template.Field[s] { return template.Count(get) }
+	count := template.Count[s]
 	return template.Fields[statsRecord]{
 		"req_time":                  template.Time(func(s s) slurm.Time { return s.now }),
 		"req_time_start":            template.Time(func(s s) slurm.Time { return s.since }),

@@ -33,9 +33,10 @@ func (c *Cluster) populateNodes(count int) {
 			kept = append(kept, p)
 		}
 	}
-	c.partitions = append(kept,
+	kept = append(kept,
 		newPartition(PartitionConf{Name: "cpu", Default: true, Feature: "cpu"}),
 		newPartition(PartitionConf{Name: "gpu", Feature: "h100", MaxMinutes: 1440}))
+	c.partitions = kept
 	half := count / 2
 	shape := NodeConf{Sockets: 2, CoresPerSocket: 8, MemoryMiB: 64000}
 	plain, gpu := shape, shape

@@ -35,8 +35,9 @@ func (a *auth) RoundTrip(req *http.Request) (*http.Response, error) {
 	if resp.StatusCode != http.StatusUnauthorized && resp.StatusCode != statusAuthFailed {
 		return resp, nil
 	}
+	// Without another token the refusal is the answer.
 	if changed, err := a.token.Reload(); err != nil || !changed {
-		return resp, nil
+		return resp, nil //nolint:nilerr // the refusal tells more
 	}
 	again, ok := rewind(req)
 	if !ok {
