@@ -5,6 +5,7 @@ package contract
 import (
 	"context"
 	"fmt"
+	"maps"
 	"math/rand/v2"
 	"slices"
 	"strings"
@@ -47,6 +48,7 @@ func TestDeltaEqualsListAfterAnyHistory(t *testing.T) {
 					return
 				}
 			}
+			h.settle(t)
 			t.Logf("%d steps, %d comparisons of %d readers and %d once more, %d job records compared, %d changed meanwhile",
 				historySteps, h.comparisons, len(h.caches), h.again, h.records, h.unsteady)
 			if h.records < 10*historySteps || h.unsteady > h.records {
@@ -212,6 +214,33 @@ func (h *history) difference(ctx context.Context, t *testing.T, version string, 
 	h.records += len(want)
 	h.unsteady += len(after) - len(want)
 	return cmp.Diff(want, have)
+}
+
+// settle lets the cluster come to rest, and demands that every reader holds the
+// list, all of it.
+func (h *history) settle(t *testing.T) {
+	t.Helper()
+	for _, partition := range []string{"batch", "gpu", "debug"} {
+		_, err := h.cluster.Run(t.Context(), "", "scontrol", "update", "partitionname="+partition, "state=down")
+		must(t, err)
+	}
+	ctx, cancel := context.WithTimeout(t.Context(), 3*time.Minute)
+	defer cancel()
+	for v, cache := range h.caches {
+		for {
+			before := h.listWith(ctx, t, v)
+			h.refresh(ctx, t, cache, len(before))
+			got := byID(cache.Snapshot().Jobs.Value)
+			if after := h.listWith(ctx, t, v); !maps.Equal(before, after) {
+				continue
+			}
+			if diff := cmp.Diff(before, got); diff != "" {
+				t.Errorf("%s, at rest: the delta reader (+) differs from the list (-):\n%s", v, diff)
+			}
+			t.Logf("%s, at rest: %d records", v, len(got))
+			break
+		}
+	}
 }
 
 func (h *history) listWith(ctx context.Context, t *testing.T, version string) map[uint32]slurm.Job {
