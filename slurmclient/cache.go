@@ -167,4 +167,6 @@ type reading struct {
 	set        func(*Snapshot)
 	serverTime slurm.Time
 	server     slurm.Server
+	// rare: how long this poll took says nothing of the next.
+	rare bool
 }

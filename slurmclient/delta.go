@@ -34,8 +34,9 @@ type deltaReader struct {
 	// due is the id behind which the turn of jobs that are read again goes on.
 	due   uint32
 	stats *slurm.Stats
-	// polls counts polls since all states were read.
-	polls int
+	// polls counts polls since all states were read, wasFull is whether the last one did.
+	polls   int
+	wasFull bool
 	// old is how many records slurmctld may have changed at its start that have not
 	// been read since.
 	old int
@@ -103,9 +104,11 @@ func (d *deltaReader) read(ctx context.Context, old []*slurm.Job) (jobsRead, err
 	if anew {
 		d.old = len(old)
 	}
+	// A full reading that follows another one is no exception any more.
+	rare := full && !d.wasFull
 	d.commit(p, stats, due, full)
 	jobs, changed := p.result()
-	return jobsRead{jobs: jobs, changed: changed, serverTime: stats.At}, nil
+	return jobsRead{jobs: jobs, changed: changed, serverTime: stats.At, rare: rare}, nil
 }
 
 // commit moves on to the next poll; nothing of the reader changes before a poll
@@ -113,6 +116,7 @@ func (d *deltaReader) read(ctx context.Context, old []*slurm.Job) (jobsRead, err
 func (d *deltaReader) commit(p *deltaPoll, stats *slurm.Stats, due []uint32, full bool) {
 	d.stats = stats
 	d.polls++
+	d.wasFull = full
 	if full {
 		d.polls, d.window = 0, firstWindow
 	}

@@ -330,7 +330,7 @@ func (p *deltaPoll) result() (jobs []*slurm.Job, changed bool) {
 	}
 	for _, j := range p.read {
 		if j != nil {
-			_ = m.add(j)
+			m.take(j)
 		}
 	}
 	return m.done()

@@ -29,6 +29,8 @@ type jobsRead struct {
 	changed    bool
 	serverTime slurm.Time
 	server     slurm.Server
+	// rare: this poll did what the next ones need not do.
+	rare bool
 }
 
 // jobsReader decides between the two readers and turns what they bring into a
@@ -58,8 +60,10 @@ func (c *Cache) jobsReader() func(context.Context) (reading, error) {
 		if err != nil {
 			return reading{}, err
 		}
-		choice.measured(use, len(old.Value), c.cfg.Now().Sub(begin))
-		out := reading{serverTime: got.serverTime, server: got.server}
+		if !got.rare {
+			choice.measured(use, len(old.Value), c.cfg.Now().Sub(begin))
+		}
+		out := reading{serverTime: got.serverTime, server: got.server, rare: got.rare}
 		if got.changed || !old.Known {
 			out.set = func(s *Snapshot) { s.Jobs.Value = got.jobs }
 		}

@@ -104,7 +104,11 @@ func (p *poller) report(begin time.Time, took time.Duration, got reading, err er
 				s.Server = got.server
 			}
 		}
-		pause = pauseAfter(p.period, took, p.cache.cfg.Share, poll.Failures)
+		spent := took
+		if err == nil && got.rare {
+			spent = 0
+		}
+		pause = pauseAfter(p.period, spent, p.cache.cfg.Share, poll.Failures)
 		poll.Period = pause
 	})
 	return jitter(pause)

@@ -128,18 +128,31 @@ type merger[T any, K cmp.Ordered] struct {
 	old  []*T // sorted by key
 
 	items []*T
-	kept  int
 }
 
+// add takes a record that is only good during the call.
 func (m *merger[T, K]) add(t *T) error {
-	i, ok := slices.BinarySearchFunc(m.old, m.key(t), func(o *T, k K) int { return cmp.Compare(m.key(o), k) })
-	if ok && m.same(m.old[i], t) {
-		m.items = append(m.items, m.old[i])
-		m.kept++
-		return nil
+	if !m.keep(t) {
+		m.items = append(m.items, clone(t))
 	}
-	m.items = append(m.items, clone(t))
 	return nil
+}
+
+// take takes a record for good.
+func (m *merger[T, K]) take(t *T) {
+	if !m.keep(t) {
+		m.items = append(m.items, t)
+	}
+}
+
+// keep keeps the old object when the record is the same.
+func (m *merger[T, K]) keep(t *T) bool {
+	i, ok := slices.BinarySearchFunc(m.old, m.key(t), func(o *T, k K) int { return cmp.Compare(m.key(o), k) })
+	if !ok || !m.same(m.old[i], t) {
+		return false
+	}
+	m.items = append(m.items, m.old[i])
+	return true
 }
 
 // done returns the items sorted by key; changed is false when they are the old
