@@ -74,14 +74,15 @@ func base(cfg Config) *http.Transport {
 // request line or header that comes in two reads for two (seen in 24.11 and
 // 26.05: HTTP 500 "Invalid format for URL", 400 and 404 are the answers), so a
 // request must arrive in one piece. On loopback and on a socket that is one write;
-// over a network it is one segment, of which the token has its part.
+// over a network it is one segment, of which the token has its part, and with TLS
+// at most a record.
 func Room(base, socket string) int {
 	const local, segment = 24 << 10, 800
 	if socket != "" {
 		return local
 	}
 	u, err := url.Parse(base)
-	if err != nil {
+	if err != nil || u.Scheme == "https" {
 		return segment
 	}
 	if ip, err := netip.ParseAddr(u.Hostname()); err == nil && ip.IsLoopback() || u.Hostname() == "localhost" {

@@ -205,7 +205,8 @@ func TestParseURL(t *testing.T) {
 
 func TestRoomIsASegmentUnlessItIsHere(t *testing.T) {
 	for base, local := range map[string]bool{
-		"http://localhost:6820": true, "http://127.0.0.1:6820": true, "https://[::1]:6820": true,
+		"http://localhost:6820": true, "http://127.0.0.1:6820": true, "http://[::1]:6820": true,
+		"https://localhost:6820":    false,
 		"http://slurm.example:6820": false, "http://10.0.0.5:6820": false,
 	} {
 		if got := Room(base, "") > 1500; got != local {
