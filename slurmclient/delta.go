@@ -17,7 +17,8 @@ import (
 //     whose tasks moved, and of a few more in turn, since other fields change
 //     without a change of state: a pending job's reason, priority, eligible time
 //     and expected start, what users update, and, when slurmctld starts anew,
-//     fields of finished jobs. These lag behind by a round of turns at most.
+//     fields of finished jobs. These lag behind by a round of turns at most, those
+//     of an array with many split tasks until all states are read again.
 //
 // When something does not add up (see suspicious) it reads the states of all
 // jobs whatever their id, and so finds what the window cannot: ids that started

@@ -19,7 +19,9 @@ type deltaPoll struct {
 	// rows are the states seen, by record id. An array's base record has one row
 	// for each task that is not split off.
 	rows map[uint32]*stateRow
-	// fresh are ids seen in the window, wantedIDs those whose record must be read.
+	// inWindow are ids seen in the window, fresh those of them that are new, and
+	// wantedIDs those whose record must be read.
+	inWindow  map[uint32]bool
 	fresh     map[uint32]bool
 	wantedIDs map[uint32]bool
 	// read holds the records read in this poll; nil stands for one that is gone.
@@ -45,7 +47,7 @@ type stateRow struct {
 
 func newDeltaPoll(old []*slurm.Job) *deltaPoll {
 	p := &deltaPoll{
-		old: old, split: map[arrayTask]uint32{}, rows: map[uint32]*stateRow{}, fresh: map[uint32]bool{},
+		old: old, split: map[arrayTask]uint32{}, rows: map[uint32]*stateRow{}, inWindow: map[uint32]bool{}, fresh: map[uint32]bool{},
 		wantedIDs: map[uint32]bool{}, read: map[uint32]*slurm.Job{},
 	}
 	for _, j := range old {
@@ -141,6 +143,7 @@ func (p *deltaPoll) see(rows []slurm.JobStatus) {
 func (p *deltaPoll) found(rows []slurm.JobStatus) {
 	for _, r := range rows {
 		id, _ := p.recordOf(r)
+		p.inWindow[id] = true
 		if findJob(p.old, id) == nil {
 			p.fresh[id] = true
 		}
@@ -265,11 +268,12 @@ func (p *deltaPoll) put(id uint32, jobs []*slurm.Job) {
 	}
 }
 
-// newestRead returns the newest id of the records read.
+// newestRead returns the newest id of the records read that are new or in the
+// window. Others are not newer whatever their id: ids may have begun anew.
 func (p *deltaPoll) newestRead() uint32 {
 	var top uint32
 	for id, j := range p.read {
-		if j != nil {
+		if j != nil && (p.inWindow[id] || findJob(p.old, id) == nil) {
 			top = max(top, id)
 		}
 	}

@@ -301,3 +301,20 @@ func TestQueriesFitTheirRoom(t *testing.T) {
 		t.Errorf("an id that does not fit is sent %d times", n)
 	}
 }
+
+func TestAnOldJobDoesNotMoveTheWindow(t *testing.T) {
+	const old, cursor = 67_000_000, 3
+	p := newDeltaPoll([]*slurm.Job{jobIn(2, "RUNNING"), jobIn(old, "RUNNING")})
+	p.found([]slurm.JobStatus{row(4, "PENDING")})
+	p.put(old, []*slurm.Job{jobIn(old, "COMPLETED")}) // its turn, or its end, after ids began anew
+	p.put(4, []*slurm.Job{jobIn(4, "PENDING")})
+	if top := p.newestRead(); top != 4 {
+		t.Errorf("behind %d the newest is %d", cursor, top)
+	}
+	seen := newDeltaPoll([]*slurm.Job{jobIn(2, "RUNNING"), jobIn(5, "RUNNING")})
+	seen.found([]slurm.JobStatus{row(5, "RUNNING")})
+	seen.put(5, []*slurm.Job{jobIn(5, "RUNNING")})
+	if top := seen.newestRead(); top != 5 {
+		t.Errorf("with a known job in the window the newest is %d", top)
+	}
+}

@@ -58,6 +58,11 @@ func (c *Cache) jobsReader() func(context.Context) (reading, error) {
 			got, err = list.read(ctx, old.Value)
 		}
 		if err != nil {
+			if choice.listing(use) {
+				if n, lenErr := queueLength(ctx, c.client); lenErr == nil {
+					choice.failed(n)
+				}
+			}
 			return reading{}, err
 		}
 		if !got.rare {
@@ -169,6 +174,17 @@ func (k *chooser) measured(r JobsReader, jobs int, took time.Duration) {
 		k.now = ReadList
 	}
 }
+
+// failed notes that a list failed while there are so many jobs. A list that is too
+// long to be answered would fail for ever: the other reader takes over.
+func (k *chooser) failed(queue int) {
+	if queue > longQueue {
+		k.now = ReadDelta
+	}
+}
+
+// listing reports whether the list was read by choice.
+func (k *chooser) listing(r JobsReader) bool { return k.mode == ReadAuto && r == ReadList }
 
 // listReader reads the whole list behind its gate.
 type listReader struct {

@@ -79,3 +79,21 @@ func TestWhichReaderOfJobsIsChosen(t *testing.T) {
 		}
 	}
 }
+
+func TestAListThatFailsOnALongQueueMakesRoomForTheDeltaReader(t *testing.T) {
+	k := chooser{mode: ReadAuto}
+	k.begin(100)
+	k.measured(ReadList, 100, 10*time.Millisecond)
+	k.failed(100)
+	if got := k.next(100); got != ReadList {
+		t.Errorf("after a failure on a short queue it is %s", got)
+	}
+	k.failed(longQueue + 1)
+	if got := k.next(100); got != ReadDelta {
+		t.Errorf("after a failure on a long queue it is %s", got)
+	}
+	fixed := chooser{mode: ReadList}
+	if fixed.listing(ReadList) {
+		t.Error("a reader that was asked for counts as chosen")
+	}
+}
