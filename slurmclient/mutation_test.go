@@ -86,3 +86,30 @@ func TestTenThousandDamagedAnswers(t *testing.T) {
 		t.Errorf("%d refused, %d read: the mutations test nothing", failed, fine)
 	}
 }
+
+// TestJobStatesThatCannotBeReadAreNoShorterList damages the states of jobs: the
+// delta reader takes a job that is missing for one that is gone.
+func TestJobStatesThatCannotBeReadAreNoShorterList(t *testing.T) {
+	rnd := rand.New(rand.NewPCG(7, 1))
+	refused := 0
+	for _, release := range recordedVersions(t) {
+		whole := recordedAnywhere(t, release, "jobs_state.json").body
+		for range 500 {
+			body := bytes.Clone(whole)
+			body[rnd.IntN(len(body))] = "{}[],:\"@"[rnd.IntN(8)]
+			rows, err := playing(t, versionOf(release), always(reply{200, "application/json", body})).JobStates(t.Context())
+			if err != nil {
+				refused++
+				continue
+			}
+			if !json.Valid(body) {
+				t.Fatalf("%s: what is no JSON was read as %d states", release, len(rows))
+			}
+		}
+	}
+	if refused < 1000 {
+		t.Errorf("only %d answers were refused", refused)
+	}
+	_, err := playing(t, "v0.0.45", always(reply{200, "application/json", []byte(`{"jobs": {"job_id": 1}}`)})).JobStates(t.Context())
+	wantCode(t, "an object where the list should be", err, slurmclient.CodeUnavailable)
+}

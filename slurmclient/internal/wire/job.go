@@ -2,6 +2,7 @@ package wire
 
 import (
 	"io"
+	"math"
 
 	"github.com/slurmtide/slurmtide/slurmclient/slurm"
 )
@@ -133,7 +134,7 @@ func i32[T any](at func(*T) *int32) field[T] {
 	return field[T]{
 		read: func(_ *Interner, v []byte, t *T) {
 			n, _ := signed(v)
-			*at(t) = int32(n)
+			*at(t) = int32(min(max(n, math.MinInt32), math.MaxInt32))
 		},
 		valid: func(v []byte) bool { _, ok := signed(v); return ok || string(v) == "null" },
 	}

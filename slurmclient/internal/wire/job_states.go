@@ -1,6 +1,7 @@
 package wire
 
 import (
+	"encoding/json"
 	"fmt"
 
 	"github.com/slurmtide/slurmtide/slurmclient/slurm"
@@ -10,10 +11,19 @@ import (
 // as that of /jobs/, whose job_id is a number; here it is text such as "7_3", so
 // the generated types do not fit.
 func jobStates(body []byte) ([]slurm.JobStatus, error) {
+	// The walk below ends early at what is no JSON, and a job that is missing counts
+	// as gone.
+	if !json.Valid(body) {
+		return nil, syntaxError("the states of jobs cannot be read")
+	}
 	var out []slurm.JobStatus
 	var bad error
 	members(body, func(key, value []byte) {
 		if string(key) != "jobs" {
+			return
+		}
+		if value[0] != '[' && string(value) != "null" {
+			bad = syntaxError("jobs is %.40q", value)
 			return
 		}
 		elements(value, func(v []byte) {

@@ -1,6 +1,7 @@
 package wire
 
 import (
+	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
@@ -38,10 +39,16 @@ func list[T any](r io.Reader, key string, rec *records[T], yield func(*T) error)
 	}
 	for {
 		name, done, err := s.key()
-		if err != nil || done {
+		if err != nil {
 			return env, err
 		}
+		if done {
+			return env, s.end()
+		}
 		if name == key {
+			if env.Found {
+				return env, syntaxError("%s comes twice", key)
+			}
 			env.Found = true
 			err = recordList(s, rec, func(t *T) error { env.Count++; return yield(t) })
 		} else {
@@ -51,10 +58,26 @@ func list[T any](r io.Reader, key string, rec *records[T], yield func(*T) error)
 			return env, err
 		}
 		last, err := s.separator('}')
-		if err != nil || last {
+		if err != nil {
 			return env, err
 		}
+		if last {
+			return env, s.end()
+		}
 	}
+}
+
+// end makes sure that nothing follows the answer: a list that was closed too early
+// is no shorter list.
+func (s *stream) end() error {
+	c, err := s.next()
+	switch {
+	case err == nil:
+		return syntaxError("%q behind the answer", c)
+	case s.eof:
+		return nil
+	}
+	return err
 }
 
 // stream is a window on the answer: buf[pos:] has been read and not yet used.
@@ -196,6 +219,10 @@ func (s *stream) other(name string, env *Envelope) error {
 		"meta": &env.Meta, "errors": &env.Errors, "warnings": &env.Warnings,
 	}[name]
 	if slot != nil {
+		// An error that cannot be read must not look like none.
+		if !json.Valid(v) {
+			return syntaxError("%s cannot be read", name)
+		}
 		*slot = append([]byte(nil), v...)
 	}
 	return nil

@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"math"
 	"os"
 	"path/filepath"
 	"strings"
@@ -216,7 +217,15 @@ func TestBadInputIsAnErrorOrAnAbsentValue(t *testing.T) {
 		"a count that is no number":          {in: `{"jobs": [{"job_id": 7, "restart_cnt": "many"}]}`, bad: true},
 		"a count that is no number behind one that is": {
 			in: `{"jobs": [{"job_id": 7, "restart_cnt": 1}, {"job_id": 8, "restart_cnt": "many"}]}`, bad: true},
-		"a truth that is none": {in: `{"jobs": [{"job_id": 7, "hold": "yes"}]}`, bad: true},
+		"a hexadecimal count":                  {in: `{"jobs": [{"job_id": 7, "restart_cnt": 0x1p4}]}`, bad: true},
+		"a list that is closed too early":      {in: `{"jobs": [{"job_id": 1}]}, {"job_id": 2}], "errors": []}`, bad: true},
+		"two answers":                          {in: `{"jobs": []}{"errors": [{"error_number": 1007}]}`, bad: true},
+		"text behind an empty answer":          {in: `{} x`, bad: true},
+		"a list that comes twice":              {in: `{"jobs": [{"job_id": 1}], "jobs": [{"job_id": 2}]}`, bad: true},
+		"errors that cannot be read":           {in: `{"jobs": [], "errors": [ @ {"error_number": 1007}]}`, bad: true},
+		"white space behind the answer":        {in: "{\"jobs\": [{\"job_id\": 1}]}\n\t ", want: []slurm.Job{{ID: 1}}},
+		"a nice beyond 32 bits, in both signs": {in: `{"jobs": [{"job_id": 1, "nice": 4294967296}, {"job_id": 2, "nice": -4294967296}]}`, want: []slurm.Job{{ID: 1, Nice: math.MaxInt32}, {ID: 2, Nice: math.MinInt32}}},
+		"a truth that is none":                 {in: `{"jobs": [{"job_id": 7, "hold": "yes"}]}`, bad: true},
 		"wrong types of what may be absent": {
 			in:   `{"jobs": [{"job_id": 7, "name": 3, "priority": {"set": 1}, "job_state": 4, "node_count": [], "start_time": {"set": true, "number": "now"}}]}`,
 			want: []slurm.Job{{ID: 7}}},

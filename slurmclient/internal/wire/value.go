@@ -129,7 +129,8 @@ func signed(v []byte) (int64, bool) {
 }
 
 func float(v []byte) (float64, bool) {
-	if len(v) == 0 || v[0] != '-' && (v[0] < '0' || v[0] > '9') {
+	// strconv knows more than JSON: hexadecimal numbers and -Infinity.
+	if len(v) == 0 || v[0] != '-' && (v[0] < '0' || v[0] > '9') || bytes.ContainsAny(v, "xXpPiInN_") {
 		return 0, false
 	}
 	f, err := strconv.ParseFloat(string(v), 64)
