@@ -56,6 +56,8 @@ Machines differ, and are noisy: ratios within one run mean more than seconds.
 - Scrapes go on while polls do. The simulated cluster keeps running its jobs meanwhile.
 - slurmrestd is Debian's, of Slurm 26.05, with jemalloc; between two polls 1 % of the
   records change their state.
+  It is restarted after the delta reader's first full reading, whose memory it
+  otherwise keeps: without that restart 150 to 195 MB were seen, above the aim.
 `
 
 func begin(name string) string { return "<!-- " + name + " -->\n" }
