@@ -10,10 +10,14 @@ import (
 	"github.com/slurmtide/slurmtide/slurmclient/slurm"
 )
 
+// DefaultPeriod is the pause between polls of what changes fast.
+const DefaultPeriod = 10 * time.Second
+
 // CacheConfig says what a Cache polls and how often. The zero value is good.
 type CacheConfig struct {
 	// Period is the pause between polls of what changes fast: nodes, jobs, ping and
-	// diag, at four times that partitions, reservations and licences. 0 means 10 s.
+	// diag, at four times that partitions, reservations and licences. 0 means
+	// DefaultPeriod.
 	Period time.Duration
 	// Slow is the pause between polls of shares and slurmdbd's tables. 0 means 5 min.
 	Slow time.Duration
@@ -30,7 +34,7 @@ type CacheConfig struct {
 
 func (cfg CacheConfig) withDefaults() CacheConfig {
 	if cfg.Period <= 0 {
-		cfg.Period = 10 * time.Second
+		cfg.Period = DefaultPeriod
 	}
 	if cfg.Slow <= 0 {
 		cfg.Slow = max(5*time.Minute, cfg.Period)

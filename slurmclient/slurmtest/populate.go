@@ -17,7 +17,12 @@ func (c *Cluster) Populate(nodes, jobs int, seed uint64) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	c.populateNodes(nodes)
-	p := &population{c: c, rnd: rand.New(rand.NewPCG(seed, 1))}
+	p := &population{c: c, rnd: rand.New(rand.NewPCG(seed, 1)), users: c.ordinaryUsers(), partitions: []string{"cpu"}}
+	for _, part := range c.partitions {
+		if part.conf.Feature == "cpu" && part.name() != "cpu" {
+			p.partitions = append(p.partitions, part.name())
+		}
+	}
 	for i := range jobs {
 		p.add(i)
 	}
@@ -49,11 +54,24 @@ func (c *Cluster) populateNodes(count int) {
 	}
 }
 
+// ordinaryUsers are those who may not change what is not theirs.
+func (c *Cluster) ordinaryUsers() []UserConf {
+	var users []UserConf
+	for _, u := range c.cfg.Users {
+		if !u.Admin {
+			users = append(users, u)
+		}
+	}
+	return users
+}
+
 // population makes jobs of many shapes.
 type population struct {
-	c    *Cluster
-	rnd  *rand.Rand
-	next map[string]int // where the search for a node of a partition goes on
+	c          *Cluster
+	rnd        *rand.Rand
+	users      []UserConf
+	partitions []string       // of the nodes without GPUs
+	next       map[string]int // where the search for a node of a partition goes on
 }
 
 func (p *population) add(i int) {
@@ -64,6 +82,9 @@ func (p *population) add(i int) {
 	}
 	j := p.c.newJob(s, parts)
 	p.c.enter(j)
+	r := p.c.edit(j)
+	r.SubmitTime -= slurm.Time(p.rnd.IntN(4 * 86400))
+	r.EligibleTime, r.AccrueTime = r.SubmitTime, r.SubmitTime+slurm.Time(p.rnd.IntN(60))
 	switch k := p.rnd.IntN(100); {
 	case k < 30:
 		p.run(j)
@@ -77,16 +98,25 @@ func (p *population) add(i int) {
 }
 
 func (p *population) spec(i int) JobSpec {
-	users := []string{"alice", "bob"}
-	s := JobSpec{User: users[i%len(users)], RunFor: time.Duration(600+p.rnd.IntN(80000)) * time.Second}
-	s.Name, s.Partition = fmt.Sprintf("job-%d", p.rnd.IntN(500)), "cpu"
-	s.Tasks = uint32(1 + p.rnd.IntN(4))
-	s.Script, s.WorkingDirectory = "#!/bin/sh\nsrun ./work\n", fmt.Sprintf("/home/%s/run-%d", s.User, i)
-	if p.rnd.IntN(4) == 0 {
+	user := p.users[p.rnd.IntN(len(p.users))]
+	s := JobSpec{User: user.Name, RunFor: time.Duration(600+p.rnd.IntN(80000)) * time.Second}
+	s.Name, s.QOS = fmt.Sprintf("job-%d", p.rnd.IntN(5000)), p.c.cfg.QOS[p.rnd.IntN(len(p.c.cfg.QOS))].Name
+	s.Priority = uint32(1 + p.rnd.IntN(4_000_000))
+	s.Tasks, s.MemoryPerCPU = uint32(1+p.rnd.IntN(4)), slurm.Num(uint64(500+100*p.rnd.IntN(30)))
+	s.Script = "#!/bin/sh\nsrun ./work\n"
+	s.WorkingDirectory = fmt.Sprintf("/home/%s/project-%d/run-%d", s.User, p.rnd.IntN(50), i)
+	s.Partition = p.partitions[p.rnd.IntN(len(p.partitions))]
+	switch p.rnd.IntN(8) {
+	case 0, 1:
 		s.Partition, s.TRESPerNode = "gpu", "gres/gpu:h100:1"
+	case 2:
+		s.Partition = "cpu,gpu"
 	}
 	if p.rnd.IntN(3) == 0 {
 		s.TimeLimit = slurm.Num(uint64(30 * (1 + p.rnd.IntN(40))))
+	}
+	if p.rnd.IntN(3) == 0 {
+		s.Comment = fmt.Sprintf("experiment %d", p.rnd.IntN(1000))
 	}
 	return s
 }
@@ -133,6 +163,12 @@ func (p *population) wait(j *job, k int) {
 		r.EligibleTime, r.StartTime, r.Reason = j.begin, j.begin, "BeginTime"
 	case k < 55:
 		r.Reason = "Resources"
+	case k < 60:
+		r.Reason = "QOSMaxJobsPerUserLimit"
+	case k < 65:
+		r.Reason = "AssocGrpCpuLimit"
+	case k < 70:
+		r.Reason = "ReqNodeNotAvail"
 	default:
 		r.Reason = "Priority"
 	}

@@ -10,9 +10,22 @@ import (
 )
 
 // Sized returns a cluster of release 26.05 with that many nodes and job records,
-// in every state (see Populate), the same each time.
+// in every state (see Populate), the same each time: 300 users in 40 accounts,
+// eight partitions, four QOS.
 func Sized(now func() time.Time, nodes, jobs int) *Cluster {
-	c := New(Config{Now: now, Licenses: []LicenseConf{{Name: "matlab", Total: 100}}})
+	users := defaultUsers()[:2]
+	for i := range 300 {
+		users = append(users, UserConf{Name: fmt.Sprintf("user%03d", i), UID: uint32(3000 + i),
+			Account: fmt.Sprintf("project%02d", i%40), Shares: uint32(1 + i%7)})
+	}
+	var partitions []PartitionConf
+	for i, name := range []string{"short", "long", "night", "test", "teaching"} {
+		partitions = append(partitions, PartitionConf{Name: name, Feature: "cpu", PriorityTier: uint32(1 + i)})
+	}
+	c := New(Config{
+		Now: now, Licenses: []LicenseConf{{Name: "matlab", Total: 100}}, Users: users, Partitions: append(partitions, PartitionConf{Name: "all"}),
+		QOS: []QOSConf{{Name: "normal"}, {Name: "high", Priority: 1000}, {Name: "low"}, {Name: "debug", Priority: 10}},
+	})
 	c.Populate(nodes, jobs, 1)
 	return c
 }
