@@ -66,11 +66,12 @@ type Cache struct {
 
 	mu      sync.Mutex // held while publishing
 	changed chan struct{}
+	stopped chan struct{} // closed when Run has ended
 }
 
 // NewCache returns a Cache that has read nothing yet. Run makes it poll.
 func NewCache(client *Client, cfg CacheConfig) *Cache {
-	c := &Cache{cfg: cfg.withDefaults(), client: client, changed: make(chan struct{})}
+	c := &Cache{cfg: cfg.withDefaults(), client: client, changed: make(chan struct{}), stopped: make(chan struct{})}
 	first := &Snapshot{PublishedAt: c.cfg.Now()}
 	for _, p := range first.polls() {
 		p.poll.Resource = p.resource
@@ -91,6 +92,7 @@ func (c *Cache) Run(ctx context.Context) {
 		wg.Go(func() { p.run(ctx) })
 	}
 	wg.Wait()
+	close(c.stopped)
 }
 
 // Snapshot returns what the cache holds now. It never blocks and is never nil;
@@ -118,7 +120,8 @@ func (c *Cache) Next(ctx context.Context, after uint64) (*Snapshot, error) {
 
 // Refresh waits, for each of the resources, for a poll that began after the call,
 // and returns the errors of those that failed. With none it refreshes nodes, jobs
-// and partitions. Calls at the same time share one poll. Run must be running.
+// and partitions. Calls at the same time share one poll. Before Run has begun it waits
+// for that; when Run has ended it fails with CodeUnavailable.
 func (c *Cache) Refresh(ctx context.Context, resources ...Resource) error {
 	if len(resources) == 0 {
 		resources = []Resource{Nodes, Jobs, Partitions}

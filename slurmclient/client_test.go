@@ -319,6 +319,33 @@ func TestRefreshWaitsForAPollThatBeganAfterTheCall(t *testing.T) {
 	})
 }
 
+func TestRefreshFailsWhenTheCacheHasStopped(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		good := recordedReply(t, "26.05/v0.0.45/nodes.json")
+		cache, stop := polling(t, func(*http.Request) (reply, error) { return good, nil },
+			slurmclient.CacheConfig{Period: time.Hour, Resources: []slurmclient.Resource{slurmclient.Nodes}})
+		synctest.Wait()
+		stop()
+		wantCode(t, "refreshing a cache that has stopped", cache.Refresh(t.Context(), slurmclient.Nodes), slurmclient.CodeUnavailable)
+	})
+}
+
+func TestAPathThatIsMissingCausesNoSecondTry(t *testing.T) {
+	var lists atomic.Int32
+	client := playing(t, "", func(r *http.Request) (reply, error) {
+		if strings.HasSuffix(r.URL.Path, "/nodes/") {
+			lists.Add(1)
+			return reply{404, "text/plain", []byte("Unable to find requested URL endpoint.")}, nil
+		}
+		return recordedAnywhere(t, "26.05/v0.0.45", "ping.json"), nil
+	})
+	_, err := client.Nodes(t.Context(), 0)
+	wantCode(t, "a path that is missing", err, slurmclient.CodeUnsupported)
+	if n := lists.Load(); n != 1 {
+		t.Errorf("the list was asked for %d times", n)
+	}
+}
+
 func TestWhatDidNotChangeIsTheSameObject(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var n atomic.Int32

@@ -41,10 +41,15 @@ func (l listCall[T]) run(ctx context.Context, c *Client, yield func(*T) error) (
 	}
 	out, err := l.try(ctx, c, b, yield)
 	if CodeOf(err) == CodeUnsupported && c.forget(b) {
-		if b, err = c.bind(ctx); err != nil {
+		again, bindErr := c.bind(ctx)
+		if bindErr != nil {
+			return wire.Outline{}, bindErr
+		}
+		// The same version once more: the path is missing, not the version.
+		if again.Version() == b.Version() {
 			return wire.Outline{}, err
 		}
-		out, err = l.try(ctx, c, b, yield)
+		out, err = l.try(ctx, c, again, yield)
 	}
 	return out, err
 }

@@ -49,7 +49,7 @@ func (c *Cache) periodOf(r Resource) time.Duration {
 }
 
 func (p *poller) run(ctx context.Context) {
-	for {
+	for ctx.Err() == nil {
 		pause := p.once(ctx)
 		timer := time.NewTimer(pause)
 		select {
@@ -173,6 +173,8 @@ func (p *poller) ask() func(context.Context) error {
 			}
 			select {
 			case <-finished:
+			case <-p.cache.stopped:
+				return &Error{Code: CodeUnavailable, Op: "refreshing " + string(p.resource), Message: "the cache has stopped"}
 			case <-ctx.Done():
 				return context.Cause(ctx)
 			}

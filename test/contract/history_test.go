@@ -7,7 +7,9 @@ import (
 	"fmt"
 	"maps"
 	"math/rand/v2"
+	"os"
 	"slices"
+	"strconv"
 	"strings"
 	"testing"
 	"time"
@@ -36,9 +38,10 @@ func TestDeltaEqualsListAfterAnyHistory(t *testing.T) {
 			cluster, err := realslurm.Start(t.Context(), realslurm.Config{Version: release, MinJobAge: 5 * time.Second})
 			must(t, err)
 			t.Cleanup(func() { must(t, cluster.Close()) })
-			seed := uint64(time.Now().UnixNano())
-			t.Logf("seed %d", seed)
-			h := &history{cluster: cluster, rnd: rand.New(rand.NewPCG(seed, 1))}
+			seed := historySeed(t)
+			t.Logf("%s=%d", seedVariable, seed)
+			h := &history{cluster: cluster, rnd: rand.New(rand.NewPCG(seed, 1)),
+				done: map[string]int{}, refused: map[string]int{}}
 			h.follow(t, versions[release])
 			for batch := range historySteps / batchSteps {
 				h.happen(t, batch)
@@ -51,11 +54,31 @@ func TestDeltaEqualsListAfterAnyHistory(t *testing.T) {
 			h.settle(t)
 			t.Logf("%d steps, %d comparisons of %d readers and %d once more, %d job records compared, %d changed meanwhile",
 				historySteps, h.comparisons, len(h.caches), h.again, h.records, h.unsteady)
+			t.Logf("done: %v; refused: %v", h.done, h.refused)
+			for _, kind := range []string{"sbatch", "scancel", "hold", "release", "requeue", "suspend", "update"} {
+				if h.done[kind] == 0 {
+					t.Errorf("no %s took effect", kind)
+				}
+			}
 			if h.records < 5*historySteps {
 				t.Error("too few records stood still to be compared")
 			}
 		})
 	}
+}
+
+// seedVariable repeats what happened in another run, as far as Slurm lets it.
+const seedVariable = "SLURMTIDE_HISTORY_SEED"
+
+func historySeed(t *testing.T) uint64 {
+	t.Helper()
+	text := os.Getenv(seedVariable)
+	if text == "" {
+		return uint64(time.Now().UnixNano())
+	}
+	seed, err := strconv.ParseUint(text, 10, 64)
+	must(t, err)
+	return seed
 }
 
 // history is a cluster on which things happen, and its readers.
@@ -68,6 +91,8 @@ type history struct {
 
 	// unsteady counts records that changed while they were compared.
 	comparisons, again, records, unsteady int
+	// done and refused count the commands, by their first two words.
+	done, refused map[string]int
 }
 
 // follow starts a delta reader for each API version.
@@ -95,11 +120,23 @@ func (h *history) happen(t *testing.T, batch int) {
 	jobs := h.list(t)
 	var lines []string
 	for range batchSteps {
-		lines = append(lines, h.step(jobs)+" >/dev/null 2>&1")
+		lines = append(lines, h.step(jobs)+" >/dev/null 2>&1; echo $?")
 	}
 	h.script = strings.Join(lines, "\n")
-	_, err := h.cluster.Run(t.Context(), "", "bash", "-c", h.script+"\ntrue")
+	out, err := h.cluster.Run(t.Context(), "", "bash", "-c", h.script)
 	must(t, err)
+	for i, code := range strings.Fields(out) {
+		words := strings.Fields(lines[i])
+		kind := words[0]
+		if kind == "scontrol" {
+			kind = words[1]
+		}
+		if code == "0" {
+			h.done[kind]++
+		} else {
+			h.refused[kind]++
+		}
+	}
 	if batch%restartEvery == restartEvery-1 {
 		must(t, h.cluster.Restart(t.Context(), "slurmctld"))
 		h.awaitController(t)

@@ -59,6 +59,9 @@ func ReadOutline(body []byte) (Outline, bool) {
 // Outline reads the raw members of a list's envelope.
 func (e *Envelope) Outline() Outline {
 	out := Outline{LastUpdate: moment(e.LastUpdate), Server: readServer(e.Meta)}
+	if v := e.Errors; len(v) > 0 && v[0] != '[' && string(v) != "null" {
+		out.Errors = append(out.Errors, Problem{Description: "the answer's errors are no list"})
+	}
 	elements(e.Errors, func(v []byte) {
 		var p Problem
 		members(v, func(key, value []byte) {

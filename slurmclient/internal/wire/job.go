@@ -17,7 +17,7 @@ func Jobs(r io.Reader, in *Interner, yield func(*slurm.Job) error) (Envelope, er
 func jobFields() map[string]field[slurm.Job] {
 	type job = slurm.Job
 	fields := map[string]field[job]{
-		"job_id":                    u32(func(j *job) *uint32 { return &j.ID }),
+		"job_id":                    ident(func(j *job) *uint32 { return &j.ID }),
 		"name":                      word(func(j *job) *string { return &j.Name }),
 		"user_name":                 word(func(j *job) *string { return &j.UserName }),
 		"user_id":                   u32(func(j *job) *uint32 { return &j.UserID }),
@@ -124,6 +124,13 @@ func u32[T any](at func(*T) *uint32) field[T] {
 		read:  func(_ *Interner, v []byte, t *T) { *at(t) = uint32(min(number(v).Or(0), 1<<32-1)) },
 		valid: isCount,
 	}
+}
+
+// ident is u32 for ids: one that does not fit is no other id.
+func ident[T any](at func(*T) *uint32) field[T] {
+	f := u32(at)
+	f.valid = func(v []byte) bool { return isCount(v) && number(v).Or(0) <= math.MaxUint32 }
+	return f
 }
 
 func u64[T any](at func(*T) *uint64) field[T] {

@@ -214,6 +214,7 @@ func TestBadInputIsAnErrorOrAnAbsentValue(t *testing.T) {
 		"no list at all":                     {in: `{"errors": []}`},
 		"a record without an id":             {in: `{"jobs": [{"name": "a"}]}`, bad: true},
 		"an id that is no number":            {in: `{"jobs": [{"job_id": "seven"}]}`, bad: true},
+		"an id beyond 32 bits":               {in: `{"jobs": [{"job_id": 4294967296}]}`, bad: true},
 		"a count that is no number":          {in: `{"jobs": [{"job_id": 7, "restart_cnt": "many"}]}`, bad: true},
 		"a count that is no number behind one that is": {
 			in: `{"jobs": [{"job_id": 7, "restart_cnt": 1}, {"job_id": 8, "restart_cnt": "many"}]}`, bad: true},
@@ -311,4 +312,16 @@ func FuzzJobs(f *testing.F) {
 			t.Fatalf("(alone, behind others):\n%s", diff)
 		}
 	})
+}
+
+func TestErrorsOfAnotherShapeAreErrors(t *testing.T) {
+	for in, want := range map[string]int{
+		`{"errors": {"error_number": 1007}}`: 1, `{"errors": "no"}`: 1, `{"errors": [{"error_number": 1007}]}`: 1,
+		`{"errors": []}`: 0, `{"errors": null}`: 0, `{}`: 0,
+	} {
+		out, ok := ReadOutline([]byte(in))
+		if !ok || len(out.Errors) != want {
+			t.Errorf("%s: %v errors, %v", in, out.Errors, ok)
+		}
+	}
 }
