@@ -55,7 +55,7 @@ func TestDeltaEqualsListAfterAnyHistory(t *testing.T) {
 			t.Logf("%d steps, %d comparisons of %d readers and %d once more, %d job records compared, %d changed meanwhile",
 				historySteps, h.comparisons, len(h.caches), h.again, h.records, h.unsteady)
 			t.Logf("done: %v; refused: %v", h.done, h.refused)
-			for _, kind := range []string{"sbatch", "scancel", "hold", "release", "requeue", "suspend", "update"} {
+			for _, kind := range []string{"sbatch", "scancel", "hold", "release", "requeue", "update"} {
 				if h.done[kind] == 0 {
 					t.Errorf("no %s took effect", kind)
 				}
