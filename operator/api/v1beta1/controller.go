@@ -1,0 +1,201 @@
+package v1beta1
+
+import (
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+)
+
+// Controller is a Slurm cluster's slurmctld, run by the operator or, with
+// spec.external, elsewhere.
+//
+// +kubebuilder:object:root=true
+// +kubebuilder:resource:path=controllers,scope=Namespaced,shortName=slurmctld
+// +kubebuilder:subresource:status
+// +kubebuilder:printcolumn:name="AGE",type=date,JSONPath=`.metadata.creationTimestamp`
+type Controller struct {
+	metav1.TypeMeta `json:",inline"`
+
+	// metadata is the object's metadata.
+	// +optional
+	metav1.ObjectMeta `json:"metadata,omitempty"`
+
+	// spec is what is wanted.
+	// +optional
+	Spec ControllerSpec `json:"spec,omitzero"`
+
+	// status is what was last seen; the operator writes it.
+	// +optional
+	Status ControllerStatus `json:"status,omitzero"`
+}
+
+// ControllerList is a list of Controllers.
+//
+// +kubebuilder:object:root=true
+type ControllerList struct {
+	metav1.TypeMeta `json:",inline"`
+	metav1.ListMeta `json:"metadata,omitempty"`
+	Items           []Controller `json:"items"`
+}
+
+// ControllerSpec is what is wanted of a Controller.
+//
+// +kubebuilder:validation:XValidation:rule="!self.external ? has(self.slurmKeyRef) : true",message="slurmKeyRef must be given unless external is true"
+// +kubebuilder:validation:XValidation:rule="!self.external ? has(self.jwtKeyRef) || has(self.jwtHs256KeyRef) : true",message="jwtKeyRef or jwtHs256KeyRef must be given unless external is true"
+// +kubebuilder:validation:XValidation:rule="self.external ? has(self.externalConfig) : true",message="externalConfig must be given where external is true"
+// +kubebuilder:validation:XValidation:rule="has(self.ha) && self.ha.enabled ? has(self.persistence) && self.persistence.enabled && self.persistence.existingClaim.size() > 0 : true",message="ha needs persistence.enabled and persistence.existingClaim"
+type ControllerSpec struct {
+	// clusterName is Slurm's ClusterName. Unset: the namespace, an underscore and the
+	// Controller's name. At most 40 characters, immutable.
+	// +optional
+	ClusterName string `json:"clusterName,omitempty"`
+
+	// slurmKeyRef is the key of a Secret that holds slurm.key (auth/slurm). Immutable.
+	// +optional
+	SlurmKeyRef *corev1.SecretKeySelector `json:"slurmKeyRef,omitempty"`
+
+	// jwtKeyRef is the key of a Secret that holds the key of auth/jwt. Immutable.
+	// +optional
+	JWTKeyRef *corev1.SecretKeySelector `json:"jwtKeyRef,omitempty"`
+
+	// jwtHs256KeyRef is the older name of jwtKeyRef; jwtKeyRef wins. Immutable.
+	// +optional
+	JWTHS256KeyRef *corev1.SecretKeySelector `json:"jwtHs256KeyRef,omitempty"`
+
+	// jwksKeyRef is the key of a ConfigMap that holds a JSON Web Key Set.
+	// +optional
+	JWKSKeyRef *corev1.ConfigMapKeySelector `json:"jwksKeyRef,omitempty"`
+
+	// accountingRef names the Accounting to which slurmctld reports.
+	// +optional
+	AccountingRef *corev1.LocalObjectReference `json:"accountingRef,omitempty"`
+
+	// external is true for a slurmctld that runs elsewhere.
+	// +optional
+	// +kubebuilder:default=false
+	External bool `json:"external,omitempty"`
+
+	// externalConfig says where an external slurmctld listens.
+	// +optional
+	ExternalConfig *ExternalConfig `json:"externalConfig,omitempty"`
+
+	// ha runs backup slurmctlds.
+	// +optional
+	HA *ControllerHA `json:"ha,omitempty"`
+
+	// persistence is the volume of slurmctld's state.
+	// +optional
+	Persistence *ControllerPersistence `json:"persistence,omitempty"`
+
+	// slurmctld is a Container (core/v1) that is laid over the slurmctld container.
+	// +optional
+	// +kubebuilder:validation:Schemaless
+	// +kubebuilder:validation:Type=object
+	// +kubebuilder:pruning:PreserveUnknownFields
+	Slurmctld corev1.Container `json:"slurmctld,omitzero"`
+
+	// reconfigure is a Container (core/v1) that is laid over the container that
+	// makes slurmctld read its configuration again.
+	// +optional
+	// +kubebuilder:validation:Schemaless
+	// +kubebuilder:validation:Type=object
+	// +kubebuilder:pruning:PreserveUnknownFields
+	Reconfigure corev1.Container `json:"reconfigure,omitzero"`
+
+	// inplaceReconfigure applies changed configuration by scontrol reconfigure
+	// instead of replacing the pod.
+	// +optional
+	// +kubebuilder:default=false
+	InplaceReconfigure bool `json:"inplaceReconfigure,omitempty"`
+
+	// logfile is a Container (core/v1) that is laid over the container that shows
+	// slurmctld's log file.
+	// +optional
+	// +kubebuilder:validation:Schemaless
+	// +kubebuilder:validation:Type=object
+	// +kubebuilder:pruning:PreserveUnknownFields
+	Logfile corev1.Container `json:"logfile,omitzero"`
+
+	// template is laid over slurmctld's pods.
+	// +optional
+	Template PodTemplate `json:"template,omitzero"`
+
+	// service is laid over slurmctld's Service.
+	// +optional
+	Service ServiceSpec `json:"service,omitzero"`
+
+	// extraConf is added to slurm.conf.
+	// +optional
+	ExtraConf string `json:"extraConf,omitempty"`
+
+	// configFileRefs name ConfigMaps whose keys are files beside slurm.conf.
+	// +optional
+	// +nullable
+	// +listType=atomic
+	ConfigFileRefs []corev1.LocalObjectReference `json:"configFileRefs,omitempty"`
+
+	// prologScriptRefs name ConfigMaps with scripts for Prolog.
+	// +optional
+	// +nullable
+	// +listType=atomic
+	PrologScriptRefs []corev1.LocalObjectReference `json:"prologScriptRefs,omitempty"`
+
+	// epilogScriptRefs name ConfigMaps with scripts for Epilog.
+	// +optional
+	// +nullable
+	// +listType=atomic
+	EpilogScriptRefs []corev1.LocalObjectReference `json:"epilogScriptRefs,omitempty"`
+
+	// prologSlurmctldScriptRefs name ConfigMaps with scripts for PrologSlurmctld.
+	// +optional
+	// +nullable
+	// +listType=atomic
+	PrologSlurmctldScriptRefs []corev1.LocalObjectReference `json:"prologSlurmctldScriptRefs,omitempty"`
+
+	// epilogSlurmctldScriptRefs name ConfigMaps with scripts for EpilogSlurmctld.
+	// +optional
+	// +nullable
+	// +listType=atomic
+	EpilogSlurmctldScriptRefs []corev1.LocalObjectReference `json:"epilogSlurmctldScriptRefs,omitempty"`
+
+	// metrics says how slurmctld's own metrics are collected.
+	// +optional
+	Metrics Metrics `json:"metrics,omitzero"`
+}
+
+// ControllerHA says how many slurmctlds stand by.
+type ControllerHA struct {
+	// enabled runs the backups.
+	// +required
+	// +kubebuilder:default=false
+	Enabled bool `json:"enabled"`
+
+	// backups is the number of slurmctlds beside the first.
+	// +optional
+	// +kubebuilder:default=1
+	// +kubebuilder:validation:Minimum=1
+	Backups int32 `json:"backups,omitempty"`
+}
+
+// ControllerPersistence describes the volume of slurmctld's state: a claim that
+// exists, or else one that is made of the inlined spec.
+type ControllerPersistence struct {
+	// enabled keeps the state on a volume. Immutable.
+	// +required
+	// +kubebuilder:default=true
+	Enabled bool `json:"enabled"`
+
+	// existingClaim names a PersistentVolumeClaim to use. Immutable.
+	// +optional
+	ExistingClaim string `json:"existingClaim,omitempty"`
+
+	corev1.PersistentVolumeClaimSpec `json:",inline"`
+}
+
+// ControllerStatus is what was last seen of a Controller.
+type ControllerStatus struct {
+	// conditions are Ready.
+	// +optional
+	// +listType=map
+	// +listMapKey=type
+	Conditions []metav1.Condition `json:"conditions,omitempty"`
+}

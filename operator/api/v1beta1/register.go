@@ -1,0 +1,39 @@
+package v1beta1
+
+import (
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+)
+
+// GroupName is the API group of every kind here.
+const GroupName = "slinky.slurm.net"
+
+// The kinds, as they are written in manifests and in references.
+const (
+	KindNodeSet    = "NodeSet"
+	KindController = "Controller"
+	KindCluster    = "Cluster"
+	KindRestApi    = "RestApi"
+)
+
+// SchemeGroupVersion is the group and version of this package. It is never written to.
+var SchemeGroupVersion = schema.GroupVersion{Group: GroupName, Version: "v1beta1"}
+
+// Resource returns the group resource of a plural name, as errors want it.
+func Resource(plural string) schema.GroupResource {
+	return SchemeGroupVersion.WithResource(plural).GroupResource()
+}
+
+// AddToScheme makes the kinds of this package known to a scheme. It may be called
+// more than once with the same scheme.
+func AddToScheme(scheme *runtime.Scheme) error {
+	scheme.AddKnownTypes(SchemeGroupVersion,
+		&NodeSet{}, &NodeSetList{},
+		&Controller{}, &ControllerList{},
+		&Cluster{}, &ClusterList{},
+		&RestApi{}, &RestApiList{},
+	)
+	metav1.AddToGroupVersion(scheme, SchemeGroupVersion)
+	return nil
+}
