@@ -28,6 +28,9 @@ type CacheConfig struct {
 	JobsReader JobsReader
 	// Resources are what is polled; nil means all.
 	Resources []Resource
+	// Progress, if set, is told of polls that take a request for each of many records,
+	// of which so many are read: the delta reader's first. It must not block.
+	Progress func(r Resource, done, total int)
 	// Now is the clock; nil means time.Now.
 	Now func() time.Time
 }
@@ -44,6 +47,9 @@ func (cfg CacheConfig) withDefaults() CacheConfig {
 	}
 	if cfg.JobsReader == "" {
 		cfg.JobsReader = ReadAuto
+	}
+	if cfg.Progress == nil {
+		cfg.Progress = func(Resource, int, int) {}
 	}
 	if cfg.Resources == nil {
 		cfg.Resources = Resources()

@@ -28,6 +28,8 @@ import (
 // snapshot. What it publishes is complete, or an error.
 type deltaReader struct {
 	client *Client
+	// progress is told how many of the records that a poll reads have been read.
+	progress func(done, total int)
 
 	// cursor is the newest job id; ids beyond it belong to new jobs.
 	cursor uint32
@@ -62,7 +64,7 @@ const (
 
 // forget makes the next poll start from nothing but the snapshot, as after
 // another reader was at work.
-func (d *deltaReader) forget() { *d = deltaReader{client: d.client} }
+func (d *deltaReader) forget() { *d = deltaReader{client: d.client, progress: d.progress} }
 
 func (d *deltaReader) read(ctx context.Context, old []*slurm.Job) (jobsRead, error) {
 	stats, err := d.client.Stats(ctx)
@@ -202,8 +204,12 @@ func (d *deltaReader) readAll(ctx context.Context, p *deltaPoll) error {
 
 // readDetails reads the records that the poll asks for.
 func (d *deltaReader) readDetails(ctx context.Context, p *deltaPoll, due []uint32) error {
-	for _, ids := range [][]uint32{p.wanted(), due} {
+	wanted := p.wanted()
+	done, total := 0, len(wanted)+len(due)
+	for _, ids := range [][]uint32{wanted, due} {
 		for _, id := range ids {
+			d.progress(done, total)
+			done++
 			if err := d.readRecord(ctx, p, id); err != nil {
 				return err
 			}

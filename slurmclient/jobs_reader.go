@@ -37,7 +37,7 @@ type jobsRead struct {
 // reading.
 func (c *Cache) jobsReader() func(context.Context) (reading, error) {
 	list := &listReader{cache: c}
-	delta := &deltaReader{client: c.client}
+	delta := &deltaReader{client: c.client, progress: func(done, total int) { c.cfg.Progress(Jobs, done, total) }}
 	choice := chooser{mode: c.cfg.JobsReader}
 	return func(ctx context.Context) (reading, error) {
 		old := c.Snapshot().Jobs

@@ -77,7 +77,7 @@ func serve(ctx context.Context, o *options, log logger) error {
 	if err != nil {
 		return err
 	}
-	cache := slurmclient.NewCache(client, o.cacheConfig(resources))
+	cache := slurmclient.NewCache(client, o.cacheConfig(resources, newProgress(log, time.Now).see))
 	exp, err := exporter.New(cache, cfg)
 	if err != nil {
 		return err
