@@ -1,0 +1,121 @@
+package v1beta1_test
+
+import (
+	"bytes"
+	"os"
+	"path/filepath"
+	"testing"
+	"text/template"
+
+	"k8s.io/apiextensions-apiserver/pkg/apis/apiextensions"
+	apiextensionsv1 "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1"
+	crdvalidation "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/validation"
+	structuralschema "k8s.io/apiextensions-apiserver/pkg/apiserver/schema"
+	"k8s.io/apiextensions-apiserver/pkg/apiserver/schema/cel"
+	"k8s.io/apiextensions-apiserver/pkg/apiserver/schema/defaulting"
+	"k8s.io/apiextensions-apiserver/pkg/apiserver/schema/listtype"
+	"k8s.io/apiextensions-apiserver/pkg/apiserver/schema/pruning"
+	"k8s.io/apiextensions-apiserver/pkg/apiserver/validation"
+	"k8s.io/apimachinery/pkg/util/validation/field"
+	celconfig "k8s.io/apiserver/pkg/apis/cel"
+	"sigs.k8s.io/yaml"
+)
+
+// templates is the folder of the chart's templates.
+const templates = "../../../charts/slurm-operator-crds/templates"
+
+// plurals are the resources of the chart.
+func plurals() []string { return []string{"clusters", "controllers", "nodesets", "restapis"} }
+
+// render renders a template of the chart as Helm does.
+func render(t *testing.T, plural string, keep bool) []byte {
+	t.Helper()
+	text, err := os.ReadFile(filepath.Join(templates, plural+".yaml"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	tmpl, err := template.New(plural).Parse(string(text))
+	if err != nil {
+		t.Fatal(err)
+	}
+	var out bytes.Buffer
+	if err := tmpl.Execute(&out, map[string]any{"Values": map[string]any{"keep": keep}}); err != nil {
+		t.Fatal(err)
+	}
+	return out.Bytes()
+}
+
+// parseCRD reads a definition as an API server does: unknown fields are errors.
+func parseCRD(t *testing.T, text []byte) *apiextensionsv1.CustomResourceDefinition {
+	t.Helper()
+	crd := &apiextensionsv1.CustomResourceDefinition{}
+	if err := yaml.UnmarshalStrict(text, crd); err != nil {
+		t.Fatal(err)
+	}
+	apiextensionsv1.SetDefaults_CustomResourceDefinition(crd)
+	apiextensionsv1.SetDefaults_CustomResourceDefinitionSpec(&crd.Spec)
+	return crd
+}
+
+// resource is what an API server makes of one definition.
+type resource struct {
+	crd        *apiextensionsv1.CustomResourceDefinition
+	structural *structuralschema.Structural
+	schema     validation.SchemaValidator
+	rules      *cel.Validator
+}
+
+func load(t *testing.T, plural string) *resource {
+	t.Helper()
+	r := &resource{crd: parseCRD(t, render(t, plural, true))}
+	internal := &apiextensions.CustomResourceDefinition{}
+	err := apiextensionsv1.Convert_v1_CustomResourceDefinition_To_apiextensions_CustomResourceDefinition(r.crd, internal, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	// The status of a definition is its API server's to write.
+	internal.Status.StoredVersions = []string{r.crd.Spec.Versions[0].Name}
+	if errs := crdvalidation.ValidateCustomResourceDefinition(t.Context(), internal); len(errs) > 0 {
+		t.Fatalf("an API server would refuse %s: %v", plural, errs.ToAggregate())
+	}
+	props := internal.Spec.Validation.OpenAPIV3Schema
+	if r.structural, err = structuralschema.NewStructural(props); err != nil {
+		t.Fatal(err)
+	}
+	if r.schema, _, err = validation.NewSchemaValidator(props); err != nil {
+		t.Fatal(err)
+	}
+	r.rules = cel.NewValidator(r.structural, true, celconfig.PerCallLimit)
+	return r
+}
+
+// admit does with a manifest what an API server does on creation: it prunes unknown
+// fields, fills in defaults, and checks the result.
+func (r *resource) admit(t *testing.T, manifest string) (map[string]any, field.ErrorList) {
+	t.Helper()
+	obj := map[string]any{}
+	if err := yaml.Unmarshal([]byte(manifest), &obj); err != nil {
+		t.Fatal(err)
+	}
+	pruning.Prune(obj, r.structural, true)
+	defaulting.PruneNonNullableNullsWithoutDefaults(obj, r.structural)
+	defaulting.Default(obj, r.structural)
+
+	errs := validation.ValidateCustomResource(nil, obj, r.schema)
+	errs = append(errs, listtype.ValidateListSetsAndMaps(nil, r.structural, obj)...)
+	if len(errs) > 0 {
+		return obj, errs // the rules are only for objects of the right shape
+	}
+	broken, _ := r.rules.Validate(t.Context(), nil, r.structural, obj, nil, celconfig.RuntimeCELCostBudget)
+	return obj, broken
+}
+
+// admitted is admit for a manifest that is valid.
+func (r *resource) admitted(t *testing.T, manifest string) map[string]any {
+	t.Helper()
+	obj, errs := r.admit(t, manifest)
+	if len(errs) > 0 {
+		t.Fatalf("refused: %v", errs.ToAggregate())
+	}
+	return obj
+}

@@ -1,0 +1,135 @@
+package v1beta1_test
+
+import (
+	"os"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+	apiextensionsv1 "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1"
+)
+
+func TestTheChartHoldsTheDefinitionsAndNothingElse(t *testing.T) {
+	entries, err := os.ReadDir(templates)
+	if err != nil {
+		t.Fatal(err)
+	}
+	var got, want []string
+	for _, e := range entries {
+		got = append(got, e.Name())
+	}
+	for _, plural := range plurals() {
+		want = append(want, plural+".yaml")
+	}
+	if diff := cmp.Diff(want, got); diff != "" {
+		t.Errorf("templates (-want +got):\n%s", diff)
+	}
+}
+
+func TestDefinitionsAreKeptOnUninstallUnlessKeepIsFalse(t *testing.T) {
+	const policy = "helm.sh/resource-policy"
+	for _, plural := range plurals() {
+		if got := parseCRD(t, render(t, plural, true)).Annotations[policy]; got != "keep" {
+			t.Errorf("%s with keep: the policy is %q", plural, got)
+		}
+		// Helm takes any other value for neither kept nor deleted: it must be absent.
+		if got, there := parseCRD(t, render(t, plural, false)).Annotations[policy]; there {
+			t.Errorf("%s without keep: the policy is %q", plural, got)
+		}
+	}
+}
+
+func TestDefinitionsApplyWithoutHelm(t *testing.T) {
+	for _, plural := range plurals() {
+		text, err := os.ReadFile(templates + "/" + plural + ".yaml")
+		if err != nil {
+			t.Fatal(err)
+		}
+		if diff := cmp.Diff(parseCRD(t, render(t, plural, true)), parseCRD(t, text)); diff != "" {
+			t.Errorf("%s: the file is not what Helm renders (-rendered +file):\n%s", plural, diff)
+		}
+		// kubectl apply without --server-side keeps a copy in an annotation.
+		if limit := 128 << 10; len(text) > limit {
+			t.Errorf("%s has %d bytes, of at most %d", plural, len(text), limit)
+		}
+	}
+}
+
+func TestNamesAndVersionsOfDefinitions(t *testing.T) {
+	want := map[string]apiextensionsv1.CustomResourceDefinitionNames{
+		"nodesets":    {Kind: "NodeSet", ShortNames: []string{"nodesets", "nss", "slurmd"}},
+		"controllers": {Kind: "Controller", ShortNames: []string{"slurmctld"}},
+		"clusters":    {Kind: "Cluster", ShortNames: []string{"slurmcluster"}},
+		"restapis":    {Kind: "RestApi", ShortNames: []string{"slurmrestd"}},
+	}
+	for _, plural := range plurals() {
+		crd := load(t, plural).crd
+		names := apiextensionsv1.CustomResourceDefinitionNames{Kind: crd.Spec.Names.Kind, ShortNames: crd.Spec.Names.ShortNames}
+		if diff := cmp.Diff(want[plural], names); diff != "" {
+			t.Errorf("%s (-want +got):\n%s", plural, diff)
+		}
+		if crd.Name != plural+".slinky.slurm.net" || crd.Spec.Group != "slinky.slurm.net" {
+			t.Errorf("%s is named %s, group %s", plural, crd.Name, crd.Spec.Group)
+		}
+		if crd.Spec.Scope != apiextensionsv1.NamespaceScoped {
+			t.Errorf("%s is %s", plural, crd.Spec.Scope)
+		}
+		if len(crd.Spec.Versions) != 1 || crd.Spec.Versions[0].Name != "v1beta1" || !crd.Spec.Versions[0].Storage {
+			t.Errorf("%s does not have just v1beta1, stored", plural)
+		}
+		if sub := crd.Spec.Versions[0].Subresources; sub == nil || sub.Status == nil {
+			t.Errorf("%s has no status subresource", plural)
+		}
+	}
+}
+
+func TestOnlyNodeSetsScale(t *testing.T) {
+	selector := ".status.selector"
+	for _, plural := range plurals() {
+		var want *apiextensionsv1.CustomResourceSubresourceScale
+		if plural == "nodesets" {
+			want = &apiextensionsv1.CustomResourceSubresourceScale{
+				SpecReplicasPath: ".spec.replicas", StatusReplicasPath: ".status.replicas", LabelSelectorPath: &selector,
+			}
+		}
+		if diff := cmp.Diff(want, load(t, plural).crd.Spec.Versions[0].Subresources.Scale); diff != "" {
+			t.Errorf("%s (-want +got):\n%s", plural, diff)
+		}
+	}
+}
+
+func TestPrintColumns(t *testing.T) {
+	type column struct {
+		Name, Type, Path string
+		Priority         int32
+	}
+	age := column{"AGE", "date", ".metadata.creationTimestamp", 0}
+	want := map[string][]column{
+		"nodesets": {
+			{"DESIRED", "integer", ".status.desired", 0},
+			{"REPLICAS", "integer", ".status.replicas", 0},
+			{"UPDATED", "integer", ".status.updatedReplicas", 0},
+			{"READY", "integer", ".status.readyReplicas", 0},
+			{"IDLE", "integer", ".status.slurmIdle", 1},
+			{"ALLOCATED", "integer", ".status.slurmAllocated", 1},
+			{"DOWN", "integer", ".status.slurmDown", 1},
+			{"DRAIN", "integer", ".status.slurmDrain", 1},
+			age,
+		},
+		"controllers": {age},
+		"restapis":    {age},
+		"clusters": {
+			{"READY", "string", `.status.conditions[?(@.type=="Ready")].status`, 0},
+			{"VERSION", "string", ".status.slurmVersion", 0},
+			age,
+		},
+	}
+	for _, plural := range plurals() {
+		var got []column
+		for _, c := range load(t, plural).crd.Spec.Versions[0].AdditionalPrinterColumns {
+			got = append(got, column{c.Name, c.Type, c.JSONPath, c.Priority})
+		}
+		if diff := cmp.Diff(want[plural], got); diff != "" {
+			t.Errorf("%s (-want +got):\n%s", plural, diff)
+		}
+	}
+}

@@ -1,0 +1,176 @@
+package v1beta1_test
+
+import (
+	"flag"
+	"fmt"
+	"os"
+	"path/filepath"
+	"reflect"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+	apiextensionsv1 "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1"
+
+	"github.com/slurmtide/slurmtide/operator/api/v1beta1"
+)
+
+var update = flag.Bool("update", false, "rewrite the lists of fields in testdata")
+
+// objects are the Go types of the resources.
+func objects() map[string]any {
+	return map[string]any{
+		"clusters":    v1beta1.Cluster{},
+		"controllers": v1beta1.Controller{},
+		"nodesets":    v1beta1.NodeSet{},
+		"restapis":    v1beta1.RestApi{},
+	}
+}
+
+// TestFieldsStayAsTheyAre compares every field, with all that the schema says of it,
+// with a list that is read in review: a change there is a change of the API.
+func TestFieldsStayAsTheyAre(t *testing.T) {
+	for _, plural := range plurals() {
+		root := load(t, plural).crd.Spec.Versions[0].Schema.OpenAPIV3Schema
+		got := strings.Join(append(describe("spec", root.Properties["spec"], slices.Contains(root.Required, "spec")),
+			describe("status", root.Properties["status"], false)...), "\n") + "\n"
+		golden := filepath.Join("testdata", plural+".fields")
+		if *update {
+			if err := os.WriteFile(golden, []byte(got), 0o644); err != nil {
+				t.Fatal(err)
+			}
+		}
+		want, err := os.ReadFile(golden)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if diff := cmp.Diff(string(want), got); diff != "" {
+			t.Errorf("%s (-want +got):\n%s", plural, diff)
+		}
+	}
+}
+
+// describe tells of a field and of those inside it, one line each.
+func describe(path string, s apiextensionsv1.JSONSchemaProps, required bool) []string {
+	lines := []string{strings.Join(append([]string{path + " " + kindOf(s)}, facts(s, required)...), "; ")}
+	for _, name := range sortedKeys(s.Properties) {
+		lines = append(lines, describe(path+"."+name, s.Properties[name], slices.Contains(s.Required, name))...)
+	}
+	if s.Items != nil && s.Items.Schema != nil {
+		lines = append(lines, describe(path+"[]", *s.Items.Schema, false)...)
+	}
+	if s.AdditionalProperties != nil && s.AdditionalProperties.Schema != nil {
+		lines = append(lines, describe(path+"{}", *s.AdditionalProperties.Schema, false)...)
+	}
+	return lines
+}
+
+func kindOf(s apiextensionsv1.JSONSchemaProps) string {
+	if s.XIntOrString {
+		return "int-or-string"
+	}
+	return s.Type
+}
+
+func facts(s apiextensionsv1.JSONSchemaProps, required bool) []string {
+	var out []string
+	add := func(there bool, format string, args ...any) {
+		if there {
+			out = append(out, fmt.Sprintf(format, args...))
+		}
+	}
+	add(s.Format != "", "%s", s.Format)
+	if s.Default != nil {
+		add(true, "default %s", s.Default.Raw)
+	}
+	var values []string
+	for _, v := range s.Enum {
+		values = append(values, string(v.Raw))
+	}
+	add(len(values) > 0, "one of %s", strings.Join(values, ", "))
+	add(s.Pattern != "", "pattern %s", s.Pattern)
+	if s.Minimum != nil {
+		add(true, "minimum %v", *s.Minimum)
+	}
+	if s.Maximum != nil {
+		add(true, "maximum %v", *s.Maximum)
+	}
+	if s.MinLength != nil {
+		add(true, "length at least %d", *s.MinLength)
+	}
+	if s.MaxLength != nil {
+		add(true, "length at most %d", *s.MaxLength)
+	}
+	add(s.Nullable, "nullable")
+	add(required, "required")
+	add(s.XPreserveUnknownFields != nil && *s.XPreserveUnknownFields, "open")
+	if s.XListType != nil {
+		add(true, "list=%s", strings.Join(append([]string{*s.XListType}, s.XListMapKeys...), ":"))
+	}
+	for _, rule := range s.XValidations {
+		add(true, "CEL `%s`", rule.Rule)
+	}
+	return out
+}
+
+func sortedKeys[V any](m map[string]V) []string {
+	keys := make([]string, 0, len(m))
+	for k := range m {
+		keys = append(keys, k)
+	}
+	slices.Sort(keys)
+	return keys
+}
+
+func TestSchemaAndGoTypesHaveTheSameFields(t *testing.T) {
+	for plural, object := range objects() {
+		root := load(t, plural).crd.Spec.Versions[0].Schema.OpenAPIV3Schema
+		for _, part := range []string{"spec", "status"} {
+			inGo := jsonFields(reflect.TypeOf(object))[part]
+			compareFields(t, plural+"."+part, inGo, root.Properties[part])
+		}
+	}
+}
+
+// compareFields demands the same fields of a Go type and of a schema, all the way down.
+func compareFields(t *testing.T, path string, inGo reflect.Type, schema apiextensionsv1.JSONSchemaProps) {
+	t.Helper()
+	for inGo.Kind() == reflect.Pointer {
+		inGo = inGo.Elem()
+	}
+	if inGo.Kind() == reflect.Slice && schema.Items != nil {
+		compareFields(t, path+"[]", inGo.Elem(), *schema.Items.Schema)
+		return
+	}
+	if inGo.Kind() != reflect.Struct || schema.Properties == nil {
+		if open := schema.XPreserveUnknownFields != nil && *schema.XPreserveUnknownFields; schema.Type == "object" && inGo.Kind() != reflect.Map && !open {
+			t.Errorf("%s is closed and names no fields", path)
+		}
+		return
+	}
+	fields := jsonFields(inGo)
+	if diff := cmp.Diff(sortedKeys(fields), sortedKeys(schema.Properties)); diff != "" {
+		t.Errorf("%s: fields (-Go +schema):\n%s", path, diff)
+	}
+	for name, field := range fields {
+		compareFields(t, path+"."+name, field, schema.Properties[name])
+	}
+}
+
+// jsonFields are the fields of a struct, and of the structs inlined in it, by JSON name.
+func jsonFields(inGo reflect.Type) map[string]reflect.Type {
+	out := map[string]reflect.Type{}
+	for f := range inGo.Fields() {
+		name, _, _ := strings.Cut(f.Tag.Get("json"), ",")
+		switch {
+		case name == "" && f.Anonymous:
+			for inner, field := range jsonFields(f.Type) {
+				out[inner] = field
+			}
+		case name != "" && name != "-":
+			out[name] = f.Type
+		}
+	}
+	return out
+}

@@ -1,0 +1,123 @@
+package v1beta1_test
+
+import (
+	"strings"
+	"testing"
+)
+
+// spec makes a manifest of the lines of a spec, indented by nothing.
+func spec(lines ...string) string {
+	return "metadata: {name: a}\nspec:\n  " + strings.Join(lines, "\n  ") + "\n"
+}
+
+func TestNodeSetRules(t *testing.T) {
+	const ref = "controllerRef: {name: slurm}"
+	checkRules(t, "nodesets", []rule{
+		{"names a Controller", spec(ref), ""},
+		{"names a Cluster", spec("clusterRef: {name: slurm}"), ""},
+		{"names neither", spec("replicas: 1"), "exactly one of controllerRef and clusterRef"},
+		{"names both", spec(ref, "clusterRef: {name: b}"), "exactly one of controllerRef and clusterRef"},
+		{"is at zero", spec(ref, "replicas: 0", "maxReplicas: 4"), ""},
+		{"may have less than nothing", spec(ref, "maxReplicas: -1"), "maxReplicas"},
+		{"has more replicas than fit 32 bits", spec(ref, "replicas: 3000000000"), "replicas"},
+		{"has an unknown scaling mode", spec(ref, "scalingMode: Deployment"), "scalingMode"},
+		{"prunes by an unknown policy", spec(ref, "pruneSlurmNodeRecords: Always"), "pruneSlurmNodeRecords"},
+		{"has a partition of one line", spec(ref, "partition: {enabled: true, config: MaxTime=60}"), ""},
+		{"has a partition of two lines", spec(ref, `partition: {enabled: true, config: "A=1\nPartitionName=b"}`), "partition.config"},
+		{"has ssh without sssd.conf", spec(ref, "ssh: {enabled: true}"), "sssdConfRef"},
+		{"has ssh with sssd.conf", spec(ref, "ssh: {enabled: true, sssdConfRef: {name: sssd, key: sssd.conf}}"), ""},
+		{"scales a share at a time", spec(ref, `updateStrategy: {rollingUpdate: {maxUnavailable: "10%"}}`), ""},
+		{"scales a number at a time", spec(ref, "updateStrategy: {rollingUpdate: {maxUnavailable: 2}}"), ""},
+		{"scales a list at a time", spec(ref, "updateStrategy: {rollingUpdate: {maxUnavailable: [2]}}"), "maxUnavailable"},
+		{"has an unknown update strategy", spec(ref, "updateStrategy: {type: Recreate}"), "updateStrategy.type"},
+		{"is updated on schedule", spec(ref, `updateStrategy: {type: ScheduledUpdate, scheduledUpdate: {startTime: "2026-09-01T00:00:00Z"}}`), ""},
+		{"is updated on schedule without a start", spec(ref, "updateStrategy: {type: ScheduledUpdate, scheduledUpdate: {}}"), "ScheduledUpdate must have"},
+		{"is updated on schedule without one", spec(ref, "updateStrategy: {type: ScheduledUpdate}"), "updateStrategy"},
+		{"starts at no time", spec(ref, "updateStrategy: {scheduledUpdate: {startTime: tomorrow}}"), "startTime"},
+		{"throws claims away", spec(ref, "persistentVolumeClaimRetentionPolicy: {whenScaled: Delete}"), ""},
+		{"recycles claims", spec(ref, "persistentVolumeClaimRetentionPolicy: {whenDeleted: Recycle}"), "whenDeleted"},
+		{"has null where null may be", spec(ref, "volumeClaimTemplates: null", "template: {metadata: {labels: null, annotations: null}}"), ""},
+		{"has a status without a selector", spec(ref) + "status: {nodeSetHash: a}", "status.selector"},
+		{"has a status without a revision", spec(ref) + "status: {selector: a=b}", "status.nodeSetHash"},
+		{"has the least of a status", spec(ref) + `status: {selector: "", nodeSetHash: ""}`, ""},
+	})
+}
+
+func TestControllerRules(t *testing.T) {
+	const slurmKey, jwtKey = "slurmKeyRef: {name: k, key: slurm.key}", "jwtKeyRef: {name: k, key: jwt.key}"
+	checkRules(t, "controllers", []rule{
+		{"has both keys", spec(slurmKey, jwtKey), ""},
+		{"has the JWT key by its older name", spec(slurmKey, "jwtHs256KeyRef: {name: k, key: jwt.key}"), ""},
+		{"has no slurm.key", spec(jwtKey), "slurmKeyRef must be given"},
+		{"has no JWT key", spec(slurmKey), "jwtKeyRef or jwtHs256KeyRef must be given"},
+		{"is external and somewhere", spec("external: true", "externalConfig: {host: h, port: 6817}"), ""},
+		{"is external and nowhere", spec("external: true"), "externalConfig must be given"},
+		{"is external without a port", spec("external: true", "externalConfig: {host: h}"), "externalConfig.port"},
+		{"has a key reference without a key", spec(jwtKey, "slurmKeyRef: {name: k}"), "slurmKeyRef.key"},
+		{"stands by on a shared claim", spec(slurmKey, jwtKey, "ha: {enabled: true}", "persistence: {existingClaim: c}"), ""},
+		{"stands by without a volume", spec(slurmKey, jwtKey, "ha: {enabled: true}"), "ha needs persistence"},
+		{"stands by with persistence off", spec(slurmKey, jwtKey, "ha: {enabled: true}", "persistence: {enabled: false, existingClaim: c}"), "ha needs persistence"},
+		{"stands by on a claim without a name", spec(slurmKey, jwtKey, "ha: {enabled: true}", `persistence: {existingClaim: ""}`), "ha needs persistence"},
+		{"stands by on a claim that is made", spec(slurmKey, jwtKey, "ha: {enabled: true}", "persistence: {accessModes: [ReadWriteMany]}"), "persistence"},
+		{"has ha switched off", spec(slurmKey, jwtKey, "ha: {}"), ""},
+		{"has no backups", spec(slurmKey, jwtKey, "ha: {backups: 0}"), "ha.backups"},
+		{"has null where null may be", spec(slurmKey, jwtKey, "configFileRefs: null", "prologScriptRefs: null", "metrics: {serviceMonitor: null}"), ""},
+		{"scrapes a path without a path", spec(slurmKey, jwtKey, "metrics: {serviceMonitor: {endpoints: [{interval: 1s}]}}"), "path"},
+	})
+}
+
+func TestRestApiRules(t *testing.T) {
+	checkRules(t, "restapis", []rule{
+		{"names a Controller", spec("controllerRef: {name: slurm}"), ""},
+		{"names none", spec("replicas: 2"), "controllerRef"},
+	})
+}
+
+func TestClusterRules(t *testing.T) {
+	const server, token = "server: https://slurm.example.com:6820", "token: {secretRef: {name: t, key: token}}"
+	checkRules(t, "clusters", []rule{
+		{"has a server and a token", spec(server, token), ""},
+		{"has nothing", "metadata: {name: a}", "spec"},
+		{"has no server", spec(token), "spec.server"},
+		{"has no token", spec(server), "spec.token"},
+		{"has a token without a key", spec(server, "token: {secretRef: {name: t}}"), "key"},
+		{"has a token of no name", spec(server, `token: {secretRef: {name: "", key: a}}`), "name"},
+		{"speaks plain HTTP", spec("server: http://10.0.0.1:6820", token), ""},
+		{"speaks HTTP over IPv6", spec(`server: "http://[fd00::1]:6820"`, token), ""},
+		{"speaks something else", spec("server: ftp://slurm.example.com", token), "must be an http or https URL"},
+		{"is no URL", spec("server: slurm.example.com:6820", token), "must be an http or https URL"},
+		{"has no host", spec("server: https:///slurm", token), "must be an http or https URL"},
+		{"has a password in its URL", spec("server: https://a:b@slurm.example.com", token), "no credentials"},
+		{"has a query in its URL", spec("server: https://slurm.example.com?a=b", token), "no credentials"},
+		{"has its certificates in a ConfigMap", spec(server, token, "caRef: {kind: ConfigMap, name: ca}"), ""},
+		{"has its certificates nowhere", spec(server, token, "caRef: {}"), "caRef.name"},
+		{"has its certificates in a Pod", spec(server, token, "caRef: {kind: Pod, name: ca}"), "caRef.kind"},
+		{"shows a certificate", spec(server, token, "clientCertRef: {name: tls}"), ""},
+		{"takes workers", spec(server, token, "slurmctld: {host: ctld}", "slurmKeyRef: {name: k, key: slurm.key}"), ""},
+		{"takes workers nowhere", spec(server, token, "slurmctld: {}"), "slurmctld.host"},
+		{"takes workers at no port", spec(server, token, "slurmctld: {host: ctld, port: 70000}"), "slurmctld.port"},
+	})
+}
+
+// rule is a manifest and a part of the error by which it is refused, if it is.
+type rule struct {
+	name, manifest, refused string
+}
+
+func checkRules(t *testing.T, plural string, rules []rule) {
+	t.Helper()
+	r := load(t, plural)
+	for _, c := range rules {
+		t.Run(c.name, func(t *testing.T) {
+			_, errs := r.admit(t, c.manifest)
+			switch {
+			case c.refused == "" && len(errs) > 0:
+				t.Errorf("refused: %v", errs.ToAggregate())
+			case c.refused != "" && len(errs) == 0:
+				t.Errorf("accepted; want an error with %q", c.refused)
+			case c.refused != "" && !strings.Contains(errs.ToAggregate().Error(), c.refused):
+				t.Errorf("refused by %v; want an error with %q", errs.ToAggregate(), c.refused)
+			}
+		})
+	}
+}
