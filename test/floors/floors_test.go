@@ -101,17 +101,20 @@ func sources(t *testing.T) []sourceFile {
 
 func TestImportsPointDown(t *testing.T) {
 	for _, file := range sources(t) {
-		from := floorOf(t, file.path)
 		for _, imp := range file.imports {
 			to, ours := strings.CutPrefix(imp, module)
-			if !ours {
-				continue
-			}
-			if floor := floorOf(t, to); floor > from || floor == from && !mayShareFloor(file.path, to) {
-				t.Errorf("%s (floor %d) imports %s (floor %d)", file.name, from, to, floor)
+			if ours && !mayImport(t, file.path, to) {
+				t.Errorf("%s (floor %d) imports %s (floor %d)", file.name, floorOf(t, file.path), to, floorOf(t, to))
 			}
 		}
 	}
+}
+
+// mayImport is the rule: down to a lower floor, or along the same one within a part.
+func mayImport(t *testing.T, from, to string) bool {
+	t.Helper()
+	lower, upper := floorOf(t, to), floorOf(t, from)
+	return lower < upper || lower == upper && mayShareFloor(from, to)
 }
 
 // mayShareFloor allows imports within one part, and from the decoders to the bindings.
@@ -130,7 +133,7 @@ func mayShareFloor(from, to string) bool {
 }
 
 func TestSlurmclientKnowsNeitherKubernetesNorPrometheus(t *testing.T) {
-	foreign := regexp.MustCompile(`^(k8s\.io|sigs\.k8s\.io|github\.com/prometheus)/`)
+	foreign := regexp.MustCompile(`^(k8s\.io|sigs\.k8s\.io|github\.com/prometheus|` + module + `operator)/`)
 	for _, file := range sources(t) {
 		if !under(file.path, "slurmclient") {
 			continue
@@ -139,6 +142,52 @@ func TestSlurmclientKnowsNeitherKubernetesNorPrometheus(t *testing.T) {
 			if foreign.MatchString(imp) {
 				t.Errorf("%s imports %s", file.name, imp)
 			}
+		}
+	}
+}
+
+func TestAPITypesNeedNothingButKubernetesTypes(t *testing.T) {
+	allowed := regexp.MustCompile(`^([a-z]+(/[a-z0-9]+)*|k8s\.io/(api|apimachinery)/.*|` + module + `operator/api/.*)$`)
+	seen := 0
+	for _, file := range sources(t) {
+		if !under(file.path, "operator/api") {
+			continue
+		}
+		seen++
+		for _, imp := range file.imports {
+			if !allowed.MatchString(imp) {
+				t.Errorf("%s imports %s", file.name, imp)
+			}
+		}
+	}
+	if seen == 0 {
+		t.Fatal("operator/api has no source files: the test looks in the wrong place")
+	}
+}
+
+// TestPartsOfAFloorStayApart tries the rule itself on imports that do not exist.
+func TestPartsOfAFloorStayApart(t *testing.T) {
+	for _, c := range []struct {
+		from, to string
+		allowed  bool
+	}{
+		{"operator/wakeup", "operator/api/v1beta1", true},
+		{"metricsapi", "operator/api/v1beta1", true},
+		{"metricsapi", "slurmclient/demand", true},
+		{"metricsapi/serving", "metricsapi", true},
+		{"cmd/slurm-metrics-adapter", "exporter", true},
+		{"operator/api/v1alpha1", "operator/api/v1beta1", true},
+		{"metricsapi", "operator/wakeup", false},
+		{"metricsapi", "exporter", false},
+		{"exporter", "metricsapi", false},
+		{"operator/wakeup", "metricsapi", false},
+		{"operator/wakeup", "cmd/slurm-operator", false},
+		{"operator/api/v1beta1", "operator/wakeup", false},
+		{"operator/api/v1beta1", "slurmclient/slurm", false},
+		{"slurmclient/demand", "operator/wakeup", false},
+	} {
+		if got := mayImport(t, c.from, c.to); got != c.allowed {
+			t.Errorf("%s may import %s: %v, want %v", c.from, c.to, got, c.allowed)
 		}
 	}
 }
