@@ -51,8 +51,8 @@ func (d *dims) gres(text string) map[string]uint64 {
 	return m
 }
 
-// roomOf is what an empty node has.
-func (d *dims) roomOf(n *slurm.Node) amounts {
+// roomOfNode is what an empty node has.
+func (d *dims) roomOfNode(n *slurm.Node) amounts {
 	a := make(amounts, amountGRES+len(d.names))
 	a[amountCPUs], a[amountMemory] = cpusOf(n), memoryOf(n)
 	if len(d.names) > 0 {

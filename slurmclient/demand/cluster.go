@@ -17,6 +17,10 @@ type cluster struct {
 	shapes  []shape          // in a fixed order once the nodes are in
 	byShape map[string]int
 	nodes   []member
+	pools   []pool // sorted by name
+	given   []int  // the places in pools, in the order of the input
+	// byFeature has the places in pools of the features that mark their nodes.
+	byFeature map[string]int
 }
 
 // part is a partition with its result.
@@ -26,9 +30,13 @@ type part struct {
 	open bool
 	// maxNodes and maxCPUs are the most that a job may have in all, and of a node; 0 for any.
 	maxNodes, maxCPUs uint64
-	shapes            []int
-	byReason          map[ReasonCount]uint64
-	unsatisfiable     map[string]Unsatisfiable
+	// shapes are those of its nodes that are of no pool, beside how many of these are
+	// there to run jobs, and sources where its new nodes come from.
+	shapes        []int
+	beside        uint64
+	sources       []source
+	byReason      map[ReasonCount]uint64
+	unsatisfiable map[string]Unsatisfiable
 }
 
 // member is a node and what it is doing.
@@ -36,14 +44,15 @@ type member struct {
 	node  *slurm.Node
 	shape int
 	use   use
+	claim claim
 	// room is whether a job could be put on it.
 	room bool
 }
 
-func newCluster(s *slurmclient.Snapshot) *cluster {
+func newCluster(s *slurmclient.Snapshot, pools []Pool) *cluster {
 	c := &cluster{
 		byName: map[string]int{}, listed: map[string][]int{}, byShape: map[string]int{},
-		nodes: make([]member, 0, len(s.Nodes.Value)),
+		byFeature: map[string]int{}, nodes: make([]member, 0, len(s.Nodes.Value)),
 	}
 	for _, p := range s.Partitions.Value {
 		c.parts = append(c.parts, part{
@@ -59,6 +68,7 @@ func newCluster(s *slurmclient.Snapshot) *cluster {
 	for i := range c.parts {
 		c.byName[c.parts[i].Name] = i
 	}
+	c.addPools(s, pools)
 	return c
 }
 
@@ -78,10 +88,11 @@ func (c *cluster) partitionsOf(list string) []int {
 	return out
 }
 
-// addNodes counts every node in its partitions.
+// addNodes counts every node in its partitions and its pool.
 func (c *cluster) addNodes(s *slurmclient.Snapshot, now slurm.Time, holding []string) {
 	held := namesOf(holding)
 	reserved := namesOf(reservedNodes(s, now))
+	starts := c.reservedSoon(s, now)
 	var last *slurm.Node
 	at := -1
 	for _, n := range s.Nodes.Value {
@@ -91,14 +102,25 @@ func (c *cluster) addNodes(s *slurmclient.Snapshot, now slurm.Time, holding []st
 		last = n
 		m := member{node: n, shape: at, use: useOf(n, held[n.Name], reserved[n.Name])}
 		m.room = hasRoom(n, m.use, reserved[n.Name])
+		c.countInPool(&m, held[n.Name], starts[n.Name], now)
 		c.nodes = append(c.nodes, m)
 		for _, i := range c.shapes[at].parts {
-			m.use.count(&c.parts[i].Partition)
+			c.parts[i].count(m.use, c.shapes[at].pool)
 		}
 		// A FUTURE record says what may come, not what a node is.
 		c.shapes[at].real = c.shapes[at].real || n.State.Base != slurm.NodeFuture
 	}
+	c.addPoolShapes()
 	c.orderShapes()
+	c.addSources()
+}
+
+// count counts a node of the pool.
+func (pt *part) count(u use, pool int) {
+	u.count(&pt.Partition)
+	if pool == noPool && u.usable() {
+		pt.beside++
+	}
 }
 
 // orderShapes puts the shapes in an order that the order of the nodes does not
@@ -120,7 +142,7 @@ func (c *cluster) orderShapes() {
 	}
 	for i, sh := range c.shapes {
 		for _, p := range sh.parts {
-			if sh.real {
+			if sh.real && sh.pool == noPool {
 				c.parts[p].shapes = append(c.parts[p].shapes, i)
 			}
 		}
@@ -140,10 +162,7 @@ func (c *cluster) results() []Partition {
 		slices.SortFunc(p.PendingByReason, func(a, b ReasonCount) int {
 			return cmp.Or(strings.Compare(a.Reason, b.Reason), cmp.Compare(a.Class, b.Class))
 		})
-		for _, u := range p.unsatisfiable {
-			p.Unsatisfiable = append(p.Unsatisfiable, u)
-		}
-		slices.SortFunc(p.Unsatisfiable, func(a, b Unsatisfiable) int { return strings.Compare(a.Reason, b.Reason) })
+		p.Unsatisfiable = sorted(p.unsatisfiable)
 		out[i] = p.Partition
 	}
 	return out

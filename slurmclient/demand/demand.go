@@ -10,10 +10,12 @@ import (
 // Demand is what the queue asks for.
 type Demand struct {
 	// Known is true once nodes, jobs and partitions have each been read. While it is
-	// false nothing else means anything and Partitions is empty.
+	// false nothing else means anything and Partitions and Pools are empty.
 	Known bool
 	// Partitions has every partition of the snapshot, sorted by name.
 	Partitions []Partition
+	// Pools has every pool that Compute was given, in that order.
+	Pools []PoolDemand
 	// UnknownReasons are the pending reasons seen that ClassOf does not know, sorted.
 	// Their jobs are in ClassOther unless something else in their records tells more.
 	UnknownReasons []string
@@ -97,19 +99,19 @@ func (d Demand) Partition(name string) (Partition, bool) {
 // of node that it needs fewest of; all of them are packed on new, empty nodes; and
 // what fits on the free nodes is taken off again. So a free node more, of a shape
 // that the partition has, never raises PendingNodes.
-func Compute(now time.Time, s *slurmclient.Snapshot) Demand {
+func Compute(now time.Time, s *slurmclient.Snapshot, pools ...Pool) Demand {
 	if s == nil || !s.Nodes.Known || !s.Jobs.Known || !s.Partitions.Known {
 		return Demand{}
 	}
 	server := serverTime(now, s)
-	c := newCluster(s)
+	c := newCluster(s, pools)
 	q := tally(server, s, c)
 	c.addNodes(s, server, q.holding)
 	p := newPlan(c, q.groups)
 	p.satisfy()
 	p.count()
 	p.pack()
-	return Demand{Known: true, Partitions: c.results(), UnknownReasons: q.unknownReasons()}
+	return Demand{Known: true, Partitions: c.results(), Pools: c.poolResults(), UnknownReasons: q.unknownReasons()}
 }
 
 // serverTime is slurmctld's clock at now, by our best knowledge. Statistics are

@@ -1,7 +1,6 @@
 package demand
 
 import (
-	"slices"
 	"strings"
 )
 
@@ -15,13 +14,13 @@ type constraint struct {
 	terms   []constraint
 }
 
-// met reports whether a node with the features meets the constraint.
-func (c *constraint) met(features []string) bool {
+// met reports whether nodes of the shape meet the constraint.
+func (c *constraint) met(s *shape) bool {
 	if len(c.terms) == 0 {
-		return c.feature == "" || slices.Contains(features, c.feature)
+		return c.feature == "" || s.has(c.feature)
 	}
 	for i := range c.terms {
-		if c.terms[i].met(features) == c.any {
+		if c.terms[i].met(s) == c.any {
 			return c.any
 		}
 	}

@@ -120,7 +120,7 @@ func (n *need) most(limit uint64) uint64 {
 
 // meets reports whether nodes of the shape could be the job's, whatever their size.
 func (n *need) meets(s *shape) bool {
-	return n.readable && s.tmpDisk >= n.tmpDisk && n.constraint.met(s.features)
+	return n.readable && s.tmpDisk >= n.tmpDisk && n.constraint.met(s)
 }
 
 func (n *need) excludes(node string) bool {

@@ -2,6 +2,7 @@ package demand
 
 import (
 	"slices"
+	"time"
 
 	"github.com/slurmtide/slurmtide/slurmclient"
 	"github.com/slurmtide/slurmtide/slurmclient/hostlist"
@@ -97,6 +98,28 @@ func reservedNodes(s *slurmclient.Snapshot, now slurm.Time) []string {
 	for _, r := range s.Reservations.Value {
 		if r.Active(now) && r.Nodes != "" {
 			out = append(out, r.Nodes)
+		}
+	}
+	return out
+}
+
+// reservedSoon is when the first reservation begins that names a node and is yet
+// to begin, within the longest lead of a pool.
+func (c *cluster) reservedSoon(s *slurmclient.Snapshot, now slurm.Time) map[string]slurm.Time {
+	var lead time.Duration
+	for i := range c.pools {
+		lead = max(lead, c.pools[i].offer.Lead)
+	}
+	if lead <= 0 {
+		return nil
+	}
+	out := map[string]slurm.Time{}
+	for _, r := range s.Reservations.Value {
+		if r.StartTime <= now || r.StartTime >= r.EndTime || r.StartTime.Sub(now) > lead {
+			continue
+		}
+		for _, name := range expand(r.Nodes) {
+			out[name] = earliest(out[name], r.StartTime)
 		}
 	}
 	return out

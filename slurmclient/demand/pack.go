@@ -13,10 +13,11 @@ type run struct {
 
 // bundle is a number of new nodes that have the same parts of jobs on them.
 type bundle struct {
-	// part is the partition that asks for them, shape -1 when it is not known.
-	part, shape int
-	runs        []run
-	left        uint64
+	// part is the partition that asks for them, pool the place of the pool that they
+	// are of or noPool, shape -1 when it is not known.
+	part, pool, shape int
+	runs              []run
+	left              uint64
 	// room is what each has left for others.
 	room amounts
 	// at and off are how far the runs of the first one have been taken off already.
@@ -30,28 +31,59 @@ const maxOpen = 64
 
 // pack counts the nodes that the requests need beyond what is free.
 func (p *plan) pack() {
+	p.allot()
 	free := p.supplies()
 	p.settleRequired(free)
 	bundles := p.bundle()
 	p.takeOff(bundles, free)
 	for i := range bundles {
-		pt := &p.parts[bundles[i].part]
-		pt.PendingNodes = plus(pt.PendingNodes, bundles[i].left)
+		p.ask(bundles[i].part, bundles[i].pool, bundles[i].left)
+	}
+	for i := range free {
+		p.claim(&free[i])
+	}
+	for at := range p.pools {
+		p.pools[at].require()
+	}
+}
+
+// ask counts new nodes in the partition and in the pool that they would be of.
+func (p *plan) ask(part, pool int, nodes uint64) {
+	pt := &p.parts[part]
+	pt.PendingNodes = plus(pt.PendingNodes, nodes)
+	if pool != noPool {
+		d := &p.pools[pool].result
+		d.Pending = plus(d.Pending, nodes)
+	}
+}
+
+// claim counts the free nodes that jobs are about to take.
+func (p *plan) claim(s *supply) {
+	switch s.claim {
+	case claimIdle:
+		p.pools[p.shapes[s.shape].pool].claimedIdle += s.taken
+	case claimBooting:
+		p.pools[p.shapes[s.shape].pool].claimedBooting += s.taken
 	}
 }
 
 // bundle packs all requests on new nodes as if none were free, the largest first,
 // each where there is room, else on nodes of the shape found for it. What is free
 // has no say here: it only takes nodes off later, and so never adds one.
+//
+// Jobs that find every pool at its Max come last, in the first that could run them.
 func (p *plan) bundle() []bundle {
 	b := bundler{open: make([][]int, len(p.shapes)), plan: p}
+	var capped []*request
 	for _, r := range p.bySize() {
-		spread := r.spread - min(r.spread, uint64(len(r.required)))
-		left := times(r.jobs, spread)
-		if r.shape >= 0 && !r.whole && !r.alike {
-			left = b.fill(r, left)
+		if rest := b.deal(r); rest > 0 {
+			over := *r
+			over.jobs = rest
+			capped = append(capped, &over)
 		}
-		b.openNew(r, left)
+	}
+	for _, r := range capped {
+		b.put(r)
 	}
 	return b.bundles
 }
@@ -74,108 +106,6 @@ func (p *plan) bySize() []*request {
 		)
 	})
 	return out
-}
-
-// bundler packs on new nodes.
-type bundler struct {
-	*plan
-	bundles []bundle
-	// open are the bundles with room, by shape.
-	open [][]int
-}
-
-// fill puts parts of the request's jobs where there is room, no two parts of one
-// job on one node, and returns how many are left.
-func (b *bundler) fill(r *request, left uint64) uint64 {
-	for _, shape := range b.parts[r.target].shapes {
-		if !b.meets(r, shape) {
-			continue
-		}
-		for _, i := range slices.Clone(b.open[shape]) {
-			if left == 0 {
-				return 0
-			}
-			left -= b.fillBundle(i, r, left)
-		}
-		b.open[shape] = slices.DeleteFunc(b.open[shape], func(i int) bool {
-			return b.bundles[i].room[amountCPUs] == 0
-		})
-	}
-	return left
-}
-
-// fillBundle puts up to left parts on the nodes of a bundle. Those that get as
-// many as fit, the one that gets the rest and those that get none become bundles
-// of their own.
-func (b *bundler) fillBundle(i int, r *request, left uint64) (put uint64) {
-	have := &b.bundles[i]
-	per := min(have.room.fits(r.each), r.jobs)
-	if per == 0 {
-		return 0
-	}
-	put = min(left, times(per, have.left))
-	full, rest := put/per, put%per
-	if full == have.left {
-		have.add(r, per)
-		return put
-	}
-	part := *have
-	have.left -= full
-	if rest > 0 {
-		have.left--
-		b.split(part, 1, r, rest)
-	}
-	if full > 0 {
-		b.split(part, full, r, per)
-	}
-	if b.bundles[i].left == 0 {
-		b.bundles[i].room = make(amounts, len(part.room))
-	}
-	return put
-}
-
-// split adds a copy of the bundle that has something more on it.
-func (b *bundler) split(from bundle, count uint64, r *request, parts uint64) {
-	from.runs, from.room, from.left = slices.Clone(from.runs), slices.Clone(from.room), count
-	from.add(r, parts)
-	b.push(from)
-}
-
-func (b *bundle) add(r *request, parts uint64) {
-	b.runs = append(b.runs, run{r, parts})
-	b.room.take(r.each, parts)
-}
-
-func (b *bundler) push(n bundle) {
-	b.bundles = append(b.bundles, n)
-	if n.shape < 0 || n.room[amountCPUs] == 0 {
-		return
-	}
-	b.open[n.shape] = append(b.open[n.shape], len(b.bundles)-1)
-	b.open[n.shape] = b.open[n.shape][max(0, len(b.open[n.shape])-maxOpen):]
-}
-
-// openNew puts what is left on new nodes.
-func (b *bundler) openNew(r *request, left uint64) {
-	per := min(r.perEmpty, r.jobs)
-	if left == 0 || per == 0 {
-		return
-	}
-	for _, n := range [...]struct{ nodes, parts uint64 }{{left / per, per}, {min(1, left%per), left % per}} {
-		if n.nodes == 0 {
-			continue
-		}
-		fresh := bundle{part: r.target, shape: r.shape, left: n.nodes, runs: []run{{r, n.parts}}}
-		if r.shape >= 0 {
-			fresh.room = slices.Clone(b.shapes[r.shape].room)
-			if r.whole || r.alike {
-				clear(fresh.room)
-			} else {
-				fresh.room.take(r.each, n.parts)
-			}
-		}
-		b.push(fresh)
-	}
 }
 
 // plus is a+b, or the largest number when that is too much.

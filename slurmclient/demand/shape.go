@@ -1,6 +1,7 @@
 package demand
 
 import (
+	"math"
 	"slices"
 	"strconv"
 
@@ -16,7 +17,17 @@ type shape struct {
 	features []string
 	weight   uint32
 	tmpDisk  uint64
-	sample   *slurm.Node
+	// pool is the place of the pool of its nodes, or noPool.
+	pool int
+	// sample is a node of the shape, nil when the shape is told of a pool.
+	sample *slurm.Node
+	told   bool
+	// gres is what is told of the generic resources, single whether each node has one
+	// job as its size is not known, and trusted whether nothing is known of it but that
+	// it has none of the features in foreign, its own aside.
+	gres            string
+	single, trusted bool
+	foreign         map[string]int
 	// real is whether a node has it, and not a FUTURE record only.
 	real bool
 	// room is what an empty node of the shape has, once the plan knows what counts.
@@ -62,6 +73,7 @@ func (c *cluster) shapeOf(n *slurm.Node) int {
 	if len(n.ActiveFeatures) > 0 {
 		s.features = slices.Concat(n.Features, n.ActiveFeatures)
 	}
+	s.pool = c.poolOf(s.features)
 	for _, p := range n.Partitions {
 		if i, ok := c.byName[p]; ok && !slices.Contains(s.parts, i) {
 			s.parts = append(s.parts, i)
@@ -71,4 +83,30 @@ func (c *cluster) shapeOf(n *slurm.Node) int {
 	c.shapes = append(c.shapes, s)
 	c.byShape[s.name] = len(c.shapes) - 1
 	return len(c.shapes) - 1
+}
+
+// has reports whether nodes of the shape have the feature, as far as that is known.
+func (s *shape) has(feature string) bool {
+	if slices.Contains(s.features, feature) {
+		return true
+	}
+	_, foreign := s.foreign[feature]
+	return s.trusted && !foreign
+}
+
+// roomOf is what an empty node of the shape has.
+func (d *dims) roomOf(s *shape) amounts {
+	if !s.told {
+		return d.roomOfNode(s.sample)
+	}
+	a := make(amounts, amountGRES+len(d.names))
+	copy(a, s.room)
+	have := d.gres(s.gres)
+	for i, name := range d.names {
+		a[amountGRES+i] = have[name]
+		if s.trusted {
+			a[amountGRES+i] = math.MaxUint64
+		}
+	}
+	return a
 }

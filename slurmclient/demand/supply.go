@@ -16,6 +16,10 @@ type supply struct {
 	// name is the node's where jobs name it, to require or to exclude it.
 	name  string
 	count uint64
+	// claim is what each counts as in its pool once a job takes it, and taken how many
+	// of them jobs do.
+	claim claim
+	taken uint64
 }
 
 // supplies groups the nodes that have room: those that have work first, as Slurm
@@ -31,6 +35,9 @@ func (p *plan) supplies() []supply {
 			continue
 		}
 		s := supply{shape: m.shape, whole: m.use != useBusy && m.node.AllocCPUs == 0 && m.node.AllocMemoryMiB == 0}
+		if s.whole {
+			s.claim = m.claim
+		}
 		if named[m.node.Name] {
 			s.name = m.node.Name
 		}
@@ -52,7 +59,7 @@ func (p *plan) supplies() []supply {
 		if a.whole != b.whole {
 			return cmp.Compare(wholeness(a.whole), wholeness(b.whole))
 		}
-		return cmp.Or(cmp.Compare(a.shape, b.shape), slices.Compare(a.free, b.free), strings.Compare(a.name, b.name))
+		return cmp.Or(cmp.Compare(a.claim, b.claim), cmp.Compare(a.shape, b.shape), slices.Compare(a.free, b.free), strings.Compare(a.name, b.name))
 	})
 	return out
 }
@@ -66,7 +73,7 @@ func wholeness(whole bool) int {
 
 // appendKey appends what tells one kind of supply from another.
 func (s *supply) appendKey(buf []byte, free amounts) []byte {
-	buf = append(buf, byte(wholeness(s.whole)))
+	buf = append(buf, byte(wholeness(s.whole)), byte(s.claim))
 	buf = binary.LittleEndian.AppendUint64(buf, uint64(s.shape))
 	for _, v := range free {
 		buf = binary.LittleEndian.AppendUint64(buf, v)
@@ -99,10 +106,11 @@ func (p *plan) settleRequired(free []supply) {
 			continue
 		}
 		for _, name := range r.required {
-			if m, there := p.node(name); !there || !m.use.usable() {
+			m, there := p.node(name)
+			if !there || !m.use.usable() {
 				if !missing[name] {
 					missing[name] = true
-					p.parts[r.target].PendingNodes++
+					p.ask(r.target, p.poolOfMissing(r, m, there), 1)
 				}
 				continue
 			}
@@ -115,9 +123,19 @@ func (p *plan) settleRequired(free []supply) {
 	}
 }
 
+// poolOfMissing is the pool that a node which is not there, or not usable, would
+// be of: that of its record, else the one that the jobs ask in.
+func (p *plan) poolOfMissing(r *request, m member, there bool) int {
+	if there {
+		return p.shapes[m.shape].pool
+	}
+	return r.pool
+}
+
 // occupy takes what the request's jobs can use of the one node.
 func (s *supply) occupy(r *request) {
-	if r.whole || r.alike {
+	s.taken = 1
+	if r.alone() {
 		clear(s.free)
 	} else {
 		s.free.take(r.each, min(s.free.fits(r.each), r.jobs))
@@ -130,6 +148,7 @@ func (s *supply) occupy(r *request) {
 // a free node more never cost a new one.
 func (p *plan) takeOff(bundles []bundle, free []supply) {
 	queues := p.queues(bundles)
+	own := p.ownQueues(bundles)
 	bin := uint64(0)
 	for i := range free {
 		s := &free[i]
@@ -140,17 +159,21 @@ func (p *plan) takeOff(bundles []bundle, free []supply) {
 				candidates = candidates[1:]
 			}
 			if len(candidates) == 0 {
-				if candidates = p.candidates(queues, s); len(candidates) == 0 {
+				if candidates = p.candidates(queues, own, s); len(candidates) == 0 {
 					break
 				}
 			}
 			bin++
 			copy(room, s.free)
+			took := uint64(0)
 			for _, b := range candidates {
-				if !b.fillFree(room, bin) {
+				moved, gone := b.fillFree(room, bin)
+				took += moved
+				if !gone {
 					break
 				}
 			}
+			s.taken = min(s.taken+min(took, 1), s.count)
 		}
 	}
 }
@@ -173,11 +196,23 @@ func (p *plan) queues(bundles []bundle) [][]*bundle {
 	return out
 }
 
+// ownQueues lists the bundles by their pools.
+func (p *plan) ownQueues(bundles []bundle) [][]*bundle {
+	out := make([][]*bundle, len(p.pools))
+	for i := range bundles {
+		if b := &bundles[i]; b.left > 0 && b.pool != noPool {
+			out[b.pool] = append(out[b.pool], b)
+		}
+	}
+	return out
+}
+
 // candidates are the first bundles that nodes of the supply may be put in the
-// place of: each part on them must have room on such a node.
-func (p *plan) candidates(queues [][]*bundle, s *supply) []*bundle {
+// place of, those of its own pool first: each part on them must have room on such a
+// node.
+func (p *plan) candidates(queues, own [][]*bundle, s *supply) []*bundle {
 	var out []*bundle
-	for _, at := range p.shapes[s.shape].parts {
+	look := func(queues [][]*bundle, at int) {
 		q := queues[at]
 		for len(q) > 0 && q[0].left == 0 {
 			q = q[1:]
@@ -189,6 +224,12 @@ func (p *plan) candidates(queues [][]*bundle, s *supply) []*bundle {
 			}
 		}
 	}
+	if pool := p.shapes[s.shape].pool; pool != noPool {
+		look(own, pool)
+	}
+	for _, at := range p.shapes[s.shape].parts {
+		look(queues, at)
+	}
 	return out
 }
 
@@ -197,7 +238,7 @@ func (p *plan) replaces(s *supply, b *bundle) bool {
 	for _, run := range b.runs {
 		r := run.r
 		if !p.meets(r, s.shape) || r.excludes(s.name) || s.free.fits(r.each) == 0 ||
-			((r.whole || r.alike) && !s.whole) || !p.mayRunIn(r, s.shape) {
+			(r.alone() && !s.whole) || !p.mayRunIn(r, s.shape) {
 			return false
 		}
 	}
@@ -219,8 +260,8 @@ func (p *plan) mayRunIn(r *request, shape int) bool {
 }
 
 // fillFree moves parts from the bundle's nodes to a free node with the room, and
-// reports whether all of the bundle has gone, so that others may follow.
-func (b *bundle) fillFree(room amounts, bin uint64) bool {
+// returns how many, and whether all of the bundle has gone, so that others may follow.
+func (b *bundle) fillFree(room amounts, bin uint64) (moved uint64, gone bool) {
 	for b.left > 0 {
 		have := &b.runs[b.at]
 		r := have.r
@@ -231,14 +272,15 @@ func (b *bundle) fillFree(room amounts, bin uint64) bool {
 		n := min(want, room.fits(r.each), r.jobs-min(r.jobs, r.inBin))
 		r.inBin += n
 		b.off += n
-		if n > 0 && (r.whole || r.alike) {
+		moved += n
+		if n > 0 && r.alone() {
 			// Jobs that share with their like only were put together already.
 			clear(room)
 		} else {
 			room.take(r.each, n)
 		}
 		if n < want {
-			return false
+			return moved, false
 		}
 		b.off = 0
 		if b.at++; b.at == len(b.runs) {
@@ -246,5 +288,5 @@ func (b *bundle) fillFree(room amounts, bin uint64) bool {
 			b.left--
 		}
 	}
-	return true
+	return moved, true
 }

@@ -1,0 +1,201 @@
+package demand
+
+import "slices"
+
+// bundler packs on new nodes.
+type bundler struct {
+	*plan
+	bundles []bundle
+	// open are the bundles with room, by shape.
+	open [][]int
+}
+
+// deal puts the request's jobs in the pools that could run them, as many in each as
+// its Max allows, and returns how many are left.
+func (b *bundler) deal(r *request) uint64 {
+	for {
+		n := b.allowed(r)
+		if n == r.jobs {
+			b.put(r)
+			return 0
+		}
+		if n > 0 {
+			some := *r
+			some.jobs = n
+			b.put(&some)
+		}
+		next, ok := b.next(r)
+		if !ok {
+			return r.jobs - n
+		}
+		next.jobs = r.jobs - n
+		r = &next
+	}
+}
+
+// allowed is how many of the request's jobs its pool may have nodes for: whole
+// jobs, as a part of one is of no use.
+func (b *bundler) allowed(r *request) uint64 {
+	if r.pool == noPool || !b.pools[r.pool].limited {
+		return r.jobs
+	}
+	spread := r.fresh()
+	if spread == 0 {
+		return r.jobs
+	}
+	jobs := r.jobs
+	for jobs > 0 {
+		fit := b.capacity(r, jobs) / spread
+		if fit >= jobs {
+			return jobs
+		}
+		jobs = fit
+	}
+	return 0
+}
+
+// capacity is how many parts of so many of the request's jobs fit on nodes with
+// room and on those that its pool may still have. No two parts of one job go on one
+// node, so a node takes as many parts as there are jobs at most.
+func (b *bundler) capacity(r *request, jobs uint64) uint64 {
+	sum := times(b.pools[r.pool].left, min(r.perEmpty, jobs))
+	if r.alone() || r.shape < 0 {
+		return sum
+	}
+	for _, shape := range b.shapesFor(r) {
+		if !b.meets(r, shape) {
+			continue
+		}
+		for _, i := range b.open[shape] {
+			have := &b.bundles[i]
+			sum = plus(sum, times(min(have.room.fits(r.each), jobs), have.left))
+		}
+	}
+	return sum
+}
+
+// fresh is on how many nodes beside those that it names a job runs.
+func (r *request) fresh() uint64 { return r.spread - min(r.spread, uint64(len(r.required))) }
+
+// alone reports whether jobs of others are kept off the request's nodes.
+func (r *request) alone() bool { return r.whole || r.alike }
+
+// shapesFor are the shapes of the source that the request's nodes come from.
+func (b *bundler) shapesFor(r *request) []int {
+	if r.pool != noPool {
+		return b.pools[r.pool].shapes
+	}
+	return b.parts[r.target].shapes
+}
+
+// put packs the request's jobs where they were placed.
+func (b *bundler) put(r *request) {
+	if r.pool != noPool {
+		d := &b.pools[r.pool].result
+		d.EligiblePendingJobs += r.jobs
+		d.OldestEligible = earliest(d.OldestEligible, r.eligible)
+	}
+	left := times(r.jobs, r.fresh())
+	if r.shape >= 0 && !r.alone() {
+		left = b.fill(r, left)
+	}
+	b.openNew(r, left)
+}
+
+// fill puts parts of the request's jobs where there is room, no two parts of one
+// job on one node, and returns how many are left.
+func (b *bundler) fill(r *request, left uint64) uint64 {
+	for _, shape := range b.shapesFor(r) {
+		if !b.meets(r, shape) {
+			continue
+		}
+		for _, i := range slices.Clone(b.open[shape]) {
+			if left == 0 {
+				return 0
+			}
+			left -= b.fillBundle(i, r, left)
+		}
+		b.open[shape] = slices.DeleteFunc(b.open[shape], func(i int) bool {
+			return b.bundles[i].room[amountCPUs] == 0
+		})
+	}
+	return left
+}
+
+// fillBundle puts up to left parts on the nodes of a bundle. Those that get as
+// many as fit, the one that gets the rest and those that get none become bundles
+// of their own.
+func (b *bundler) fillBundle(i int, r *request, left uint64) (put uint64) {
+	have := &b.bundles[i]
+	per := min(have.room.fits(r.each), r.jobs)
+	if per == 0 {
+		return 0
+	}
+	put = min(left, times(per, have.left))
+	full, rest := put/per, put%per
+	if full == have.left {
+		have.add(r, per)
+		return put
+	}
+	part := *have
+	have.left -= full
+	if rest > 0 {
+		have.left--
+		b.split(part, 1, r, rest)
+	}
+	if full > 0 {
+		b.split(part, full, r, per)
+	}
+	if b.bundles[i].left == 0 {
+		b.bundles[i].room = make(amounts, len(part.room))
+	}
+	return put
+}
+
+// split adds a copy of the bundle that has something more on it.
+func (b *bundler) split(from bundle, count uint64, r *request, parts uint64) {
+	from.runs, from.room, from.left = slices.Clone(from.runs), slices.Clone(from.room), count
+	from.add(r, parts)
+	b.push(from)
+}
+
+func (b *bundle) add(r *request, parts uint64) {
+	b.runs = append(b.runs, run{r, parts})
+	b.room.take(r.each, parts)
+}
+
+func (b *bundler) push(n bundle) {
+	b.bundles = append(b.bundles, n)
+	if n.shape < 0 || n.room[amountCPUs] == 0 {
+		return
+	}
+	b.open[n.shape] = append(b.open[n.shape], len(b.bundles)-1)
+	b.open[n.shape] = b.open[n.shape][max(0, len(b.open[n.shape])-maxOpen):]
+}
+
+// openNew puts what is left on new nodes.
+func (b *bundler) openNew(r *request, left uint64) {
+	per := min(r.perEmpty, r.jobs)
+	if left == 0 || per == 0 {
+		return
+	}
+	for _, n := range [...]struct{ nodes, parts uint64 }{{left / per, per}, {min(1, left%per), left % per}} {
+		if n.nodes == 0 {
+			continue
+		}
+		fresh := bundle{part: r.target, pool: r.pool, shape: r.shape, left: n.nodes, runs: []run{{r, n.parts}}}
+		if r.shape >= 0 {
+			fresh.room = slices.Clone(b.shapes[r.shape].room)
+			if r.alone() || b.shapes[r.shape].single {
+				clear(fresh.room)
+			} else {
+				fresh.room.take(r.each, n.parts)
+			}
+		}
+		b.push(fresh)
+		if r.pool != noPool {
+			p := &b.pools[r.pool]
+			p.left = less(p.left, n.nodes)
+		}
+	}
+}

@@ -1,0 +1,145 @@
+package demand
+
+import (
+	"cmp"
+	"maps"
+	"slices"
+	"strings"
+)
+
+// count puts every pending job into one class of each of its partitions and pools.
+func (p *plan) count() {
+	next := 0 // the requests are the groups of ClassCapacity, in their order
+	var a audience
+	for _, g := range p.groups {
+		if a.byClass == nil || a.list != g.partition {
+			p.tell(&a)
+			a = p.audienceOf(g.partition)
+		}
+		if g.class != ClassCapacity {
+			a.add(g, g.class)
+			for _, at := range p.partitionsOf(g.partition) {
+				p.parts[at].add(g, g.class)
+			}
+			continue
+		}
+		r := &p.requests[next]
+		next++
+		for k, at := range r.parts {
+			p.parts[at].addRequest(r, r.faults[k])
+		}
+		if r.target >= 0 {
+			a.add(g, ClassCapacity)
+			continue
+		}
+		for _, at := range a.pools {
+			p.refuse(at, r)
+		}
+	}
+	p.tell(&a)
+}
+
+func (pt *part) addRequest(r *request, f fault) {
+	switch f {
+	case faultNone:
+		pt.add(r.group, ClassCapacity)
+		pt.OldestEligible = earliest(pt.OldestEligible, r.eligible)
+	case faultClosed:
+		pt.add(r.group, ClassPartitionLimit)
+	default:
+		pt.add(r.group, ClassUnsatisfiable)
+		refuse(pt.unsatisfiable, r, f)
+	}
+}
+
+// refuse counts the jobs of the request among those that can not run.
+func refuse(in map[string]Unsatisfiable, r *request, f fault) {
+	u := in[f.text()]
+	if u.Jobs == 0 || r.example < u.JobID {
+		u.JobID = r.example
+	}
+	u.Reason, u.Jobs = f.text(), u.Jobs+r.jobs
+	in[u.Reason] = u
+}
+
+func sorted(in map[string]Unsatisfiable) []Unsatisfiable {
+	return slices.SortedFunc(maps.Values(in), func(a, b Unsatisfiable) int { return strings.Compare(a.Reason, b.Reason) })
+}
+
+func (pt *part) add(g *group, class Class) {
+	pt.PendingJobs += g.jobs
+	if class == ClassCapacity {
+		pt.EligiblePendingJobs += g.jobs
+	}
+	pt.byReason[ReasonCount{Reason: g.reason, Class: class}] += g.jobs
+	pt.Inexact = pt.Inexact || g.inexact
+	pt.OldestPending = earliest(pt.OldestPending, g.submitted)
+}
+
+// audience is the pending jobs with one list of partitions, and the pools that
+// serve any of these.
+type audience struct {
+	list    string
+	pools   []int
+	byClass map[Class]uint64
+	group   // jobs, inexact and submitted are the sums
+}
+
+func (p *plan) audienceOf(list string) audience {
+	a := audience{list: list, byClass: map[Class]uint64{}}
+	for at := range p.pools {
+		if slices.ContainsFunc(p.partitionsOf(list), func(part int) bool { return slices.Contains(p.pools[at].parts, part) }) {
+			a.pools = append(a.pools, at)
+		}
+	}
+	return a
+}
+
+func (a *audience) add(g *group, class Class) {
+	a.byClass[class] += g.jobs
+	a.inexact = a.inexact || g.inexact
+	a.submitted = earliest(a.submitted, g.submitted)
+}
+
+// tell adds what all pools of the audience have in common to each of them.
+func (p *plan) tell(a *audience) {
+	for _, at := range a.pools {
+		d := &p.pools[at].result
+		for class, jobs := range a.byClass {
+			d.add(class, jobs)
+		}
+		d.Inexact = d.Inexact || a.inexact
+		d.OldestPending = earliest(d.OldestPending, a.submitted)
+	}
+}
+
+func (d *PoolDemand) add(class Class, jobs uint64) {
+	if d.ByClass == nil {
+		d.ByClass = map[Class]uint64{}
+	}
+	d.ByClass[class] += jobs
+	d.PendingJobs += jobs
+}
+
+// refuse counts a request that can run nowhere in one of the pools that serve its
+// partitions, with what keeps it from running there.
+func (p *plan) refuse(at int, r *request) {
+	worst := faultNone
+	for _, i := range r.parts {
+		for k := range p.parts[i].sources {
+			if from := &p.parts[i].sources[k]; from.pool == at {
+				_, f := p.trySource(r, i, from)
+				worst = max(worst, cmp.Or(f, faultComponent))
+			}
+		}
+	}
+	pl := &p.pools[at]
+	pl.result.Inexact = pl.result.Inexact || r.inexact
+	pl.result.OldestPending = earliest(pl.result.OldestPending, r.submitted)
+	if worst == faultClosed {
+		pl.result.add(ClassPartitionLimit, r.jobs)
+		return
+	}
+	pl.result.add(ClassUnsatisfiable, r.jobs)
+	refuse(pl.unsatisfiable, r, worst)
+}

@@ -1,0 +1,213 @@
+package demand
+
+import "slices"
+
+// placed is how a job would run on new nodes.
+type placed struct {
+	// pool is the place of the pool that they are of, or noPool.
+	pool int
+	// shape is the nodes' shape, -1 when the partition does not show what its nodes
+	// will be: then each node has one job.
+	shape int
+	// each is what the job takes of each of spread nodes; perEmpty such parts fit on
+	// an empty one.
+	each             amounts
+	spread, perEmpty uint64
+}
+
+// spot is a place in the list of a request's partitions, and in the list of the
+// sources of that partition.
+type spot struct{ part, source int }
+
+// tryFrom tells how one of the request's partitions could run its jobs, by the
+// first of its sources, from the spot on, that could.
+func (p *plan) tryFrom(r *request, from spot) (placed, spot, fault) {
+	at := r.parts[from.part]
+	worst := faultNone
+	for n := len(p.parts[at].sources); from.source < n; from.source++ {
+		how, f := p.trySource(r, at, &p.parts[at].sources[from.source])
+		if f == faultNone {
+			return how, from, f
+		}
+		worst = max(worst, f)
+	}
+	return placed{}, from, worst
+}
+
+// next finds the first spot after the request's where its jobs could run too.
+func (p *plan) next(r *request) (request, bool) {
+	if len(p.pools) == 0 || len(r.required) > 0 {
+		return request{}, false
+	}
+	to := spot{r.from.part, r.from.source + 1}
+	for ; to.part < len(r.parts); to = (spot{part: to.part + 1}) {
+		if r.faults[to.part] != faultNone {
+			continue
+		}
+		if how, at, f := p.tryFrom(r, to); f == faultNone && at.source < len(p.parts[r.parts[at.part]].sources) {
+			moved := *r
+			moved.target, moved.placed, moved.from = r.parts[at.part], how, at
+			return moved, true
+		}
+	}
+	return request{}, false
+}
+
+// trySource tells how new nodes from the source could run the request's jobs in
+// the partition.
+func (p *plan) trySource(r *request, at int, from *source) (placed, fault) {
+	pt := &p.parts[at]
+	if !pt.open {
+		return placed{}, faultClosed
+	}
+	if !r.readable {
+		return placed{}, faultUnreadable
+	}
+	limit := pt.maxNodes
+	if r.anyNodes {
+		limit = 0
+	}
+	most := r.most(limit)
+	if most < r.nodes {
+		return placed{}, faultNodes
+	}
+	if len(r.required) > 0 {
+		return p.tryRequired(r, at, from)
+	}
+	if len(from.shapes) == 0 {
+		return p.unseen(r), faultNone
+	}
+	return p.tryShapes(r, at, from, most)
+}
+
+// unseen is a job on nodes of which nothing is known.
+func (p *plan) unseen(r *request) placed {
+	how := placed{pool: noPool, shape: -1, each: make(amounts, amountGRES+len(p.names)), spread: r.nodes, perEmpty: 1}
+	r.perNode(how.each, p.names, r.nodes)
+	return how
+}
+
+// tryShapes picks, among the source's shapes of the lowest weight that could run
+// the job, the one that needs the fewest nodes.
+func (p *plan) tryShapes(r *request, at int, from *source, most uint64) (placed, fault) {
+	best, worst := placed{shape: -1}, faultFeatures
+	v := make(amounts, amountGRES+len(p.names))
+	maxCPUs := p.parts[at].maxCPUs
+	for _, i := range from.shapes {
+		s := &p.shapes[i]
+		if !p.meets(r, i) || (best.shape >= 0 && s.weight > p.shapes[best.shape].weight) {
+			continue
+		}
+		spread, f := p.spreadOver(r, v, s.room, maxCPUs, most)
+		if f == faultNone && spread > p.maximum(at, from.pool) {
+			f = faultMaximum
+		}
+		if f != faultNone {
+			worst = max(worst, f)
+			continue
+		}
+		how := placed{pool: from.pool, shape: i, each: v, spread: spread, perEmpty: perEmpty(r, v, s, maxCPUs)}
+		if best.shape < 0 || s.weight < p.shapes[best.shape].weight || how.cheaper(best) {
+			best, v = how, make(amounts, len(v))
+		}
+	}
+	if best.shape < 0 {
+		return placed{}, worst
+	}
+	return best, faultNone
+}
+
+// maximum is the most nodes that one job in the partition could have when the new
+// ones come from the pool: its Max and what is there beside all pools.
+func (p *plan) maximum(at, pool int) uint64 {
+	if pool == noPool || p.pools[pool].offer.Max == 0 {
+		return ^uint64(0)
+	}
+	return plus(p.pools[pool].offer.Max, p.parts[at].beside)
+}
+
+// cheaper reports whether a job takes a smaller share of all its nodes.
+func (a placed) cheaper(b placed) bool {
+	return times(a.spread, b.perEmpty) < times(b.spread, a.perEmpty)
+}
+
+func perEmpty(r *request, v amounts, s *shape, maxCPUs uint64) uint64 {
+	if r.whole || s.single {
+		return 1
+	}
+	n := s.room.fits(v)
+	if maxCPUs > 0 {
+		n = min(n, max(1, maxCPUs/v[amountCPUs]))
+	}
+	return n
+}
+
+// spreadOver finds the least number of nodes with the room that the job runs on,
+// and leaves in v what it takes of each.
+func (p *plan) spreadOver(r *request, v, room amounts, maxCPUs, most uint64) (uint64, fault) {
+	try := func(nodes uint64) fault {
+		r.perNode(v, p.names, nodes)
+		return tooMuch(v, room, maxCPUs)
+	}
+	if try(r.nodes) == faultNone {
+		return r.nodes, faultNone
+	}
+	if f := try(most); f != faultNone {
+		return 0, p.limited(r, v, room, maxCPUs, f)
+	}
+	low, high := r.nodes, most // low is too few, high is enough
+	for low+1 < high {
+		if mid := low + (high-low)/2; try(mid) == faultNone {
+			high = mid
+		} else {
+			low = mid
+		}
+	}
+	try(high)
+	return high, faultNone
+}
+
+// limited tells a job that no number of nodes would help from one that is not
+// allowed enough of them.
+func (p *plan) limited(r *request, v, room amounts, maxCPUs uint64, f fault) fault {
+	spread := r.cpus
+	if r.tasks > 0 {
+		spread = r.tasks
+	}
+	r.perNode(v, p.names, max(spread, r.nodes))
+	if tooMuch(v, room, maxCPUs) == faultNone {
+		return faultNodes
+	}
+	return f
+}
+
+// tryRequired places a job that names nodes: those that are there must be of the
+// partition and large enough, those that are not are taken on trust. The nodes
+// that it names are of their own pools; the source only gives the others.
+func (p *plan) tryRequired(r *request, at int, from *source) (placed, fault) {
+	how := p.unseen(r)
+	how.pool = from.pool
+	for _, name := range r.required {
+		m, there := p.node(name)
+		if !there || m.use == useOff {
+			continue
+		}
+		if !slices.Contains(m.node.Partitions, p.parts[at].Name) {
+			return placed{}, faultForeign
+		}
+		s := &p.shapes[m.shape]
+		if !p.meets(r, m.shape) {
+			return placed{}, faultFeatures
+		}
+		if f := tooMuch(how.each, s.room, p.parts[at].maxCPUs); f != faultNone {
+			return placed{}, f
+		}
+	}
+	if how.spread > p.maximum(at, from.pool) {
+		return placed{}, faultMaximum
+	}
+	if r.nodes > uint64(len(r.required)) && len(from.shapes) > 0 {
+		return p.tryShapes(r, at, from, r.nodes)
+	}
+	return how, faultNone
+}

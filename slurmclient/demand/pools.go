@@ -1,0 +1,225 @@
+package demand
+
+import (
+	"cmp"
+	"math"
+	"slices"
+	"strings"
+
+	"github.com/slurmtide/slurmtide/slurmclient"
+	"github.com/slurmtide/slurmtide/slurmclient/slurm"
+)
+
+// pool is a Pool with its result.
+type pool struct {
+	offer  Pool
+	result PoolDemand
+	parts  []int // that it serves, in order
+	shapes []int // of new workers, in order
+	weight uint32
+	// left is how many more workers the pool may have, if it is limited, while the
+	// jobs are dealt to the pools.
+	left    uint64
+	limited bool
+	// claimedIdle and claimedBooting are Claimed by what the nodes are doing.
+	claimedIdle, claimedBooting uint64
+	unsatisfiable               map[string]Unsatisfiable
+}
+
+// noPool is the place of what is of no pool.
+const noPool = -1
+
+// addPools takes the pools in by name, so that the order of the input is of no
+// consequence, and tells which partitions they serve by what is said of them.
+func (c *cluster) addPools(s *slurmclient.Snapshot, pools []Pool) {
+	order := make([]int, len(pools))
+	for i := range order {
+		order[i] = i
+	}
+	slices.SortStableFunc(order, func(a, b int) int { return strings.Compare(pools[a].Name, pools[b].Name) })
+	c.pools, c.given = make([]pool, len(pools)), make([]int, len(pools))
+	for at, from := range order {
+		p := &c.pools[at]
+		p.offer, p.result.Name = pools[from], pools[from].Name
+		p.unsatisfiable = map[string]Unsatisfiable{}
+		c.given[from] = at
+		if _, taken := c.byFeature[p.offer.Feature]; !taken && p.offer.Feature != "" {
+			c.byFeature[p.offer.Feature] = at
+		}
+		for _, name := range p.offer.Partitions {
+			c.serve(at, name)
+		}
+	}
+	if len(pools) == 0 {
+		return
+	}
+	for _, p := range s.Partitions.Value {
+		c.serveExpression(p)
+	}
+}
+
+// serve notes that the pool's nodes are in the partition.
+func (c *cluster) serve(at int, partition string) {
+	if i, ok := c.byName[partition]; ok && !slices.Contains(c.pools[at].parts, i) {
+		c.pools[at].parts = append(c.pools[at].parts, i)
+	}
+}
+
+// serveExpression looks for pools in what slurm.conf says of the partition's nodes.
+func (c *cluster) serveExpression(p *slurm.Partition) {
+	for item := range strings.SplitSeq(p.NodeSets, ",") {
+		if strings.EqualFold(item, "ALL") {
+			for at := range c.pools {
+				c.serve(at, p.Name)
+			}
+		}
+		for at := range c.pools {
+			if f := c.pools[at].offer.Feature; f != "" && f == item {
+				c.serve(at, p.Name)
+			}
+		}
+	}
+}
+
+// poolOf is the pool of nodes with the features.
+func (c *cluster) poolOf(features []string) int {
+	at := noPool
+	for _, f := range features {
+		if i, ok := c.byFeature[f]; ok && (at == noPool || i < at) {
+			at = i
+		}
+	}
+	return at
+}
+
+// countInPool counts a node in its pool, and tells which of the pool's idle or
+// booting nodes it is, if it is one.
+func (c *cluster) countInPool(m *member, held bool, starts slurm.Time, now slurm.Time) {
+	at := c.shapes[m.shape].pool
+	if at == noPool {
+		return
+	}
+	p := &c.pools[at]
+	u := m.use
+	if starts.IsSet() && starts.Sub(now) <= p.offer.Lead {
+		u = useOf(m.node, held, true)
+	}
+	switch u {
+	case useBusy:
+		p.result.Busy++
+	case useIdle:
+		p.result.Idle++
+		m.claim = claimIdle
+		if p.inGrace(m.node, now) {
+			p.result.Grace++
+		}
+	case useBooting:
+		p.result.Booting++
+		m.claim = claimBooting
+	case useUnusable:
+		p.result.Unusable++
+	case useOff:
+		p.result.Off++
+	}
+}
+
+// inGrace reports whether an idle node has been so for less than the grace: since
+// its last job, or since its slurmd started.
+func (p *pool) inGrace(n *slurm.Node, now slurm.Time) bool {
+	since := max(n.LastBusy, n.SlurmdStartTime)
+	return since.IsSet() && now.Sub(since) < p.offer.IdleGrace
+}
+
+// claim is what a node counts as when a pending job is about to take it.
+type claim uint8
+
+const (
+	claimNone claim = iota
+	claimIdle
+	claimBooting
+)
+
+// addPoolShapes gives every pool whose shape is told, or of which there is no
+// record, a shape of its own.
+func (c *cluster) addPoolShapes() {
+	seen := make([]bool, len(c.pools))
+	for i := range c.shapes {
+		if at := c.shapes[i].pool; at != noPool {
+			seen[at] = true
+			for _, part := range c.shapes[i].parts {
+				c.serve(at, c.parts[part].Name)
+			}
+		}
+	}
+	for at := range c.pools {
+		slices.Sort(c.pools[at].parts)
+		if c.pools[at].offer.Shape != nil || !seen[at] {
+			c.shapes = append(c.shapes, c.shapeOfPool(at))
+		}
+	}
+}
+
+// shapeOfPool is what a new worker is by what is said of it. What is not known of
+// it does not keep a job away.
+func (c *cluster) shapeOfPool(at int) shape {
+	p := &c.pools[at]
+	s := shape{
+		// Names of shapes of nodes begin with a number.
+		name: "pool " + p.offer.Name, pool: at, told: true, features: []string{p.offer.Feature},
+		tmpDisk: math.MaxUint64, room: amounts{math.MaxUint64, math.MaxUint64}, single: true,
+	}
+	of := p.offer.Shape
+	if of == nil {
+		s.trusted, s.foreign = true, c.byFeature
+		return s
+	}
+	s.weight, s.gres = of.Weight, of.GRES
+	s.features = append(s.features, of.Features...)
+	if of.CPUs > 0 {
+		s.room[amountCPUs], s.single = of.CPUs, false
+	}
+	if of.MemoryMiB > 0 {
+		s.room[amountMemory] = of.MemoryMiB
+	}
+	if of.TmpDiskMiB > 0 {
+		s.tmpDisk = of.TmpDiskMiB
+	}
+	return s
+}
+
+// source is where a partition's new nodes come from: a pool, or noPool.
+type source struct {
+	pool   int
+	shapes []int
+}
+
+// addSources tells the partitions where new nodes come from: their pools by weight,
+// then by name, and last the kinds of nodes that are there beside them.
+func (c *cluster) addSources() {
+	for i := range c.shapes {
+		s := &c.shapes[i]
+		if s.pool == noPool {
+			continue
+		}
+		if p := &c.pools[s.pool]; s.told || p.offer.Shape == nil {
+			p.shapes = append(p.shapes, i)
+			if w := max(1, s.weight); p.weight == 0 || w < p.weight {
+				p.weight = w
+			}
+		}
+	}
+	for at := range c.pools {
+		for _, i := range c.pools[at].parts {
+			c.parts[i].sources = append(c.parts[i].sources, source{at, c.pools[at].shapes})
+		}
+	}
+	for i := range c.parts {
+		pt := &c.parts[i]
+		slices.SortStableFunc(pt.sources, func(a, b source) int {
+			return cmp.Compare(c.pools[a.pool].weight, c.pools[b.pool].weight)
+		})
+		if len(pt.shapes) > 0 || len(pt.sources) == 0 {
+			pt.sources = append(pt.sources, source{noPool, pt.shapes})
+		}
+	}
+}
