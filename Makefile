@@ -60,6 +60,10 @@ unit: go-present ## Run the unit tests; they need nothing but Go
 e2e-slurm: go-present ## Run the suite on real Slurm (root on Debian)
 	hack/test slurm
 
+.PHONY: e2e-kube
+e2e-kube: go-present ## Run the suite on real Kubernetes
+	hack/test kube
+
 .PHONY: bench
 bench: go-present ## Measure (BENCH="poll scrape memory restd", or some of them)
 	hack/bench $(BENCH)
@@ -76,6 +80,15 @@ slurm-up: ## Start a real Slurm on loopback (SLURM=24.11|26.05); then: source .r
 .PHONY: slurm-down
 slurm-down: ## Stop it
 	hack/slurm/down
+
+##@ Real Kubernetes for development
+.PHONY: kube-up
+kube-up: go-present ## Start a real Kubernetes on loopback; then: source .run/kube.env
+	hack/kube/up
+
+.PHONY: kube-down
+kube-down: ## Stop it
+	hack/kube/down
 
 .PHONY: clean
 clean: ## Remove what was built here (caches outside the repository stay)

@@ -1,0 +1,60 @@
+# shellcheck shell=bash
+# What the scripts of this folder share. Sourced, never run.
+
+kube_dir=$(cd "$(dirname "${BASH_SOURCE[0]}")" && pwd)
+repo_dir=$(cd "$kube_dir/../.." && pwd)
+# shellcheck source=hack/process.sh
+source "$repo_dir/hack/process.sh"
+
+# Ports of a cluster, from the base of its block.
+etcd_port() { echo "$port_base"; }
+etcd_peer_port() { echo $((port_base + 1)); }
+apiserver_port() { echo $((port_base + 2)); }
+controller_manager_port() { echo $((port_base + 3)); }
+scheduler_port() { echo $((port_base + 4)); }
+
+# need_linux ends the script where real Kubernetes cannot run.
+need_linux() {
+	[[ $(uname -s) == Linux ]] || die "real Kubernetes runs on Linux only, this is $(uname -s)"
+	local tool
+	for tool in unshare nsenter flock setsid setpriv; do
+		command -v "$tool" >/dev/null || die "needs the program $tool"
+	done
+}
+
+# need_go ends the script where Go is missing.
+need_go() {
+	command -v go >/dev/null || die "needs Go, from https://go.dev/dl/ or the package golang"
+}
+
+# default_instance prints the folder of the cluster called $1.
+default_instance() {
+	echo "$repo_dir/.run/kube/$1"
+}
+
+# load_instance reads what up wrote down about the cluster in folder $1.
+load_instance() {
+	instance=$(cd "$1" 2>/dev/null && pwd) || die "no cluster in $1, start one with hack/kube/up"
+	[[ -f $instance/settings ]] || die "no cluster in $1, start one with hack/kube/up"
+	# shellcheck source=/dev/null
+	source "$instance/settings"
+}
+
+# with_user_namespace prints the flags of unshare or nsenter ($1) that make
+# somebody who is not root the root of namespaces.
+with_user_namespace() {
+	[[ $EUID -ne 0 ]] || return 0
+	case $1 in
+	unshare) echo --user --map-root-user ;;
+	nsenter) echo --user --preserve-credentials ;;
+	esac
+}
+
+# enter runs a command in the cluster's pid namespace, which still sees the files
+# and the /proc of the host.
+enter() {
+	local pid
+	pid=$(recorded_pid "$instance/pid/init") || die "the cluster in $instance is not running"
+	# shellcheck disable=SC2046
+	nsenter -t "$pid" $(with_user_namespace nsenter) -p -- "$@"
+}

@@ -1,0 +1,105 @@
+package main
+
+import (
+	"crypto/ecdsa"
+	"crypto/elliptic"
+	"crypto/rand"
+	"crypto/x509"
+	"crypto/x509/pkix"
+	"encoding/pem"
+	"os"
+	"path/filepath"
+	"time"
+)
+
+// identity is a certificate with its key.
+type identity struct {
+	certificate *x509.Certificate
+	key         *ecdsa.PrivateKey
+}
+
+func newAuthority(name string) (identity, error) {
+	return sign(&x509.Certificate{
+		Subject:               pkix.Name{CommonName: name},
+		IsCA:                  true,
+		BasicConstraintsValid: true,
+		KeyUsage:              x509.KeyUsageCertSign | x509.KeyUsageDigitalSignature,
+	}, nil)
+}
+
+// issue makes a certificate that this authority answers for.
+func (ca identity) issue(r request) (identity, error) {
+	return sign(&x509.Certificate{
+		Subject:     r.subject,
+		KeyUsage:    x509.KeyUsageDigitalSignature,
+		ExtKeyUsage: r.usages,
+		DNSNames:    r.hosts,
+		IPAddresses: r.ips,
+	}, &ca)
+}
+
+// sign completes template and signs it with a new key, by itself without an
+// authority. The serial number is chosen by the library.
+func sign(template *x509.Certificate, ca *identity) (identity, error) {
+	key, err := ecdsa.GenerateKey(elliptic.P256(), rand.Reader)
+	if err != nil {
+		return identity{}, err
+	}
+	template.NotBefore = time.Now().Add(-time.Hour)
+	template.NotAfter = time.Now().AddDate(10, 0, 0)
+	parent := identity{template, key}
+	if ca != nil {
+		parent = *ca
+	}
+	der, err := x509.CreateCertificate(rand.Reader, template, parent.certificate, key.Public(), parent.key)
+	if err != nil {
+		return identity{}, err
+	}
+	certificate, err := x509.ParseCertificate(der)
+	return identity{certificate, key}, err
+}
+
+// write puts the two halves into base.crt and base.key.
+func (id identity) write(base string) error {
+	key, err := keyPEM(id.key)
+	if err != nil {
+		return err
+	}
+	if err := os.WriteFile(base+".key", key, 0o600); err != nil {
+		return err
+	}
+	return os.WriteFile(base+".crt", certificatePEM(id.certificate), 0o600)
+}
+
+// writeServiceAccountKeys makes the pair that signs and checks the tokens of
+// service accounts.
+func writeServiceAccountKeys(dir string) error {
+	key, err := ecdsa.GenerateKey(elliptic.P256(), rand.Reader)
+	if err != nil {
+		return err
+	}
+	private, err := keyPEM(key)
+	if err != nil {
+		return err
+	}
+	if err := os.WriteFile(filepath.Join(dir, "sa.key"), private, 0o600); err != nil {
+		return err
+	}
+	public, err := x509.MarshalPKIXPublicKey(key.Public())
+	if err != nil {
+		return err
+	}
+	return os.WriteFile(filepath.Join(dir, "sa.pub"), pem.EncodeToMemory(&pem.Block{Type: "PUBLIC KEY", Bytes: public}), 0o600)
+}
+
+func keyPEM(key *ecdsa.PrivateKey) ([]byte, error) {
+	der, err := x509.MarshalECPrivateKey(key)
+	if err != nil {
+		return nil, err
+	}
+	return pem.EncodeToMemory(&pem.Block{Type: "EC PRIVATE KEY", Bytes: der}), nil
+}
+
+func certificatePEM(certificate *x509.Certificate) []byte {
+	return pem.EncodeToMemory(&pem.Block{Type: "CERTIFICATE", Bytes: certificate.Raw})
+}

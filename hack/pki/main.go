@@ -1,0 +1,79 @@
+// Command pki makes the keys, certificates and kubeconfigs of one Kubernetes
+// control plane for development and tests. All are good for ten years, since a
+// cluster and its files are thrown away together; all keys are readable by
+// their owner alone.
+package main
+
+import (
+	"flag"
+	"fmt"
+	"net"
+	"os"
+	"path/filepath"
+	"strings"
+)
+
+func main() {
+	var p plan
+	var ips string
+	flag.StringVar(&p.dir, "dir", "", "folder to write to")
+	flag.StringVar(&p.server, "server", "", "URL of the API server in the kubeconfigs")
+	flag.StringVar(&p.node, "node", "node", "name of the node")
+	flag.StringVar(&ips, "ips", "127.0.0.1", "addresses of the API server and of the kubelet, with commas between")
+	flag.Parse()
+	if err := run(p, ips); err != nil {
+		fmt.Fprintln(os.Stderr, "pki:", err)
+		os.Exit(1)
+	}
+}
+
+func run(p plan, ips string) error {
+	if p.dir == "" || p.server == "" {
+		return fmt.Errorf("--dir and --server must be given")
+	}
+	for text := range strings.SplitSeq(ips, ",") {
+		ip := net.ParseIP(text)
+		if ip == nil {
+			return fmt.Errorf("not an address: %q", text)
+		}
+		p.ips = append(p.ips, ip)
+	}
+	if err := os.MkdirAll(p.dir, 0o700); err != nil {
+		return err
+	}
+	return write(p)
+}
+
+// write makes every file of the plan.
+func write(p plan) error {
+	issued := map[string]identity{}
+	for _, name := range p.authorities() {
+		ca, err := newAuthority(name)
+		if err != nil {
+			return fmt.Errorf("making authority %s: %w", name, err)
+		}
+		issued[name] = ca
+	}
+	for _, r := range p.requests() {
+		id, err := issued[r.authority].issue(r)
+		if err != nil {
+			return fmt.Errorf("making certificate %s: %w", r.name, err)
+		}
+		issued[r.name] = id
+	}
+	for name, id := range issued {
+		if err := id.write(filepath.Join(p.dir, name)); err != nil {
+			return fmt.Errorf("writing certificate %s: %w", name, err)
+		}
+	}
+	for _, name := range p.users() {
+		config, err := kubeconfig(p.server, issued["ca"], issued[name])
+		if err != nil {
+			return fmt.Errorf("making kubeconfig %s: %w", name, err)
+		}
+		if err := os.WriteFile(filepath.Join(p.dir, name+".kubeconfig"), config, 0o600); err != nil {
+			return fmt.Errorf("writing kubeconfig %s: %w", name, err)
+		}
+	}
+	return writeServiceAccountKeys(p.dir)
+}

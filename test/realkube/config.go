@@ -1,0 +1,42 @@
+package realkube
+
+import (
+	"fmt"
+	"maps"
+	"slices"
+)
+
+// Config says what cluster to start. Its zero value is a stock control plane
+// without nodes.
+type Config struct {
+	// Name is the cluster's name in messages. Empty means "dev".
+	Name string
+	// APIServerArgs, ControllerManagerArgs and SchedulerArgs are additional
+	// arguments at the end of the command lines, as --flag=value; the last of
+	// two settings counts.
+	APIServerArgs         []string
+	ControllerManagerArgs []string
+	SchedulerArgs         []string
+	// FeatureGates are set in every program, HPAScaleToZero for one.
+	FeatureGates map[string]bool
+}
+
+// flags are the arguments of hack/kube/up.
+func (c Config) flags() []string {
+	var flags []string
+	add := func(name string, values ...string) {
+		for _, value := range values {
+			flags = append(flags, name, value)
+		}
+	}
+	if c.Name != "" {
+		add("--name", c.Name)
+	}
+	add("--apiserver-arg", c.APIServerArgs...)
+	add("--controller-manager-arg", c.ControllerManagerArgs...)
+	add("--scheduler-arg", c.SchedulerArgs...)
+	for _, gate := range slices.Sorted(maps.Keys(c.FeatureGates)) {
+		add("--feature-gate", fmt.Sprintf("%s=%t", gate, c.FeatureGates[gate]))
+	}
+	return flags
+}

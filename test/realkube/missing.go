@@ -1,0 +1,28 @@
+package realkube
+
+import (
+	"os"
+	"os/exec"
+	"runtime"
+)
+
+// Missing says in one line why real Kubernetes cannot run here, or is empty if
+// it can. It does not try to build anything.
+func Missing() string {
+	if runtime.GOOS != "linux" {
+		return "real Kubernetes runs on Linux only"
+	}
+	for _, tool := range []string{"bash", "go", "unshare", "nsenter", "setpriv", "flock", "setsid"} {
+		if _, err := exec.LookPath(tool); err != nil {
+			return "real Kubernetes needs the program " + tool
+		}
+	}
+	namespaces := []string{"-m", "-p", "-f", "true"}
+	if os.Geteuid() != 0 {
+		namespaces = append([]string{"--user", "--map-root-user"}, namespaces...)
+	}
+	if err := exec.Command("unshare", namespaces...).Run(); err != nil {
+		return "real Kubernetes needs the right to make namespaces, try it as root"
+	}
+	return ""
+}
