@@ -1,0 +1,61 @@
+package wakeup
+
+import (
+	"strings"
+
+	autoscalingv2 "k8s.io/api/autoscaling/v2"
+	corev1 "k8s.io/api/core/v1"
+
+	"github.com/slurmtide/slurmtide/operator/api/v1beta1"
+)
+
+// asleep reports whether an HPA whose target is at zero leaves it there whatever its
+// metrics are: when it says so, or never looked at its target. One that computes
+// metrics at zero is awake, and so is one that has not looked since the target went
+// to zero; the latter soon says which it is.
+func asleep(hpa *autoscalingv2.HorizontalPodAutoscaler) bool {
+	asleep := true
+	for _, c := range hpa.Status.Conditions {
+		switch c.Type {
+		case autoscalingv2.ScaledToZero:
+			if c.Status == corev1.ConditionTrue {
+				return false
+			}
+		case autoscalingv2.ScalingActive:
+			asleep = c.Status == corev1.ConditionFalse && c.Reason == "ScalingDisabled"
+		}
+	}
+	return asleep
+}
+
+// floorOf returns the HPA's minReplicas.
+func floorOf(hpa *autoscalingv2.HorizontalPodAutoscaler) int32 {
+	if hpa.Spec.MinReplicas == nil {
+		return 1
+	}
+	return *hpa.Spec.MinReplicas
+}
+
+// limitOf returns the most replicas that the NodeSet and its HPA allow.
+func limitOf(nodeSet *v1beta1.NodeSet, hpa *autoscalingv2.HorizontalPodAutoscaler) int32 {
+	if own := nodeSet.Spec.MaxReplicas; own != nil {
+		return min(*own, hpa.Spec.MaxReplicas)
+	}
+	return hpa.Spec.MaxReplicas
+}
+
+// replicas returns spec.replicas; the API's default is 1.
+func replicas(nodeSet *v1beta1.NodeSet) int32 {
+	if nodeSet.Spec.Replicas == nil {
+		return 1
+	}
+	return *nodeSet.Spec.Replicas
+}
+
+func names(hpas []autoscalingv2.HorizontalPodAutoscaler) string {
+	var out []string
+	for _, hpa := range hpas {
+		out = append(out, hpa.Name)
+	}
+	return strings.Join(out, ", ")
+}

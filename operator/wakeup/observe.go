@@ -1,0 +1,54 @@
+package wakeup
+
+import (
+	"context"
+	"fmt"
+	"time"
+
+	autoscalingv2 "k8s.io/api/autoscaling/v2"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	"github.com/slurmtide/slurmtide/operator/api/v1beta1"
+)
+
+// seen is all that a decision looks at.
+type seen struct {
+	nodeSet *v1beta1.NodeSet
+	// hpas are those that scale the NodeSet and are not being deleted.
+	hpas []autoscalingv2.HorizontalPodAutoscaler
+	// demand is nil until it was asked for.
+	demand *reading
+	// idle is since when the NodeSet was found without demand at every look.
+	idle idleTime
+}
+
+// reading is what came of one question for demand.
+type reading struct {
+	required int64
+	at       time.Time
+	err      error
+}
+
+// observe reads all but the demand, which is asked for only when it matters.
+func (r *Reconciler) observe(ctx context.Context, nodeSet *v1beta1.NodeSet) (seen, error) {
+	var list autoscalingv2.HorizontalPodAutoscalerList
+	err := r.client.List(ctx, &list, client.InNamespace(nodeSet.Namespace), client.MatchingFields{targetField: nodeSet.Name})
+	if err != nil {
+		return seen{}, fmt.Errorf("listing horizontal pod autoscalers: %w", err)
+	}
+	out := seen{nodeSet: nodeSet, idle: r.idle.of(nodeSet)}
+	for _, hpa := range list.Items {
+		if hpa.DeletionTimestamp.IsZero() {
+			out.hpas = append(out.hpas, hpa)
+		}
+	}
+	return out, nil
+}
+
+// read asks for the demand. That there is no answer is an observation too.
+func (r *Reconciler) read(ctx context.Context, nodeSet *v1beta1.NodeSet) *reading {
+	ctx, cancel := context.WithTimeout(ctx, r.cfg.ReadTimeout)
+	defer cancel()
+	required, at, err := r.demand.RequiredNodes(ctx, nodeSet.Namespace, nodeSet.Name)
+	return &reading{required: required, at: at, err: err}
+}

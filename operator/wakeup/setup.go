@@ -1,0 +1,61 @@
+package wakeup
+
+import (
+	"context"
+	"fmt"
+
+	autoscalingv2 "k8s.io/api/autoscaling/v2"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+	"k8s.io/apimachinery/pkg/types"
+	ctrl "sigs.k8s.io/controller-runtime"
+	"sigs.k8s.io/controller-runtime/pkg/builder"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+	"sigs.k8s.io/controller-runtime/pkg/controller"
+	"sigs.k8s.io/controller-runtime/pkg/handler"
+	"sigs.k8s.io/controller-runtime/pkg/predicate"
+	"sigs.k8s.io/controller-runtime/pkg/reconcile"
+
+	"github.com/slurmtide/slurmtide/operator/api/v1beta1"
+)
+
+// targetField is the index of HPAs by the name of the NodeSet that they scale.
+const targetField = "scaledNodeSet"
+
+// SetupWithManager makes the manager run the reconciler for every NodeSet that
+// changes other than in its status, and for the targets of every HPA that changes.
+// Waiting NodeSets are looked at again without a change; others are not.
+func (r *Reconciler) SetupWithManager(ctx context.Context, mgr ctrl.Manager) error {
+	if err := mgr.GetFieldIndexer().IndexField(ctx, &autoscalingv2.HorizontalPodAutoscaler{}, targetField, target); err != nil {
+		return fmt.Errorf("indexing horizontal pod autoscalers: %w", err)
+	}
+	changed := predicate.Or[client.Object](predicate.GenerationChangedPredicate{}, predicate.AnnotationChangedPredicate{})
+	return ctrl.NewControllerManagedBy(mgr).
+		Named("wakeup").
+		For(&v1beta1.NodeSet{}, builder.WithPredicates(changed)).
+		Watches(&autoscalingv2.HorizontalPodAutoscaler{}, handler.EnqueueRequestsFromMapFunc(requests)).
+		// Several at a time, since one may wait for its demand until ReadTimeout.
+		WithOptions(controller.Options{MaxConcurrentReconciles: 4}).
+		Complete(r)
+}
+
+// target returns the name of the NodeSet that an HPA scales, or nothing.
+func target(obj client.Object) []string {
+	hpa, ok := obj.(*autoscalingv2.HorizontalPodAutoscaler)
+	if !ok {
+		return nil
+	}
+	ref := hpa.Spec.ScaleTargetRef
+	gv, err := schema.ParseGroupVersion(ref.APIVersion)
+	if err != nil || gv.Group != v1beta1.GroupName || ref.Kind != v1beta1.KindNodeSet {
+		return nil
+	}
+	return []string{ref.Name}
+}
+
+func requests(_ context.Context, hpa client.Object) []reconcile.Request {
+	var out []reconcile.Request
+	for _, name := range target(hpa) {
+		out = append(out, reconcile.Request{NamespacedName: types.NamespacedName{Namespace: hpa.GetNamespace(), Name: name}})
+	}
+	return out
+}
