@@ -1,0 +1,123 @@
+//go:build e2e
+
+package charts
+
+import (
+	"bytes"
+	"errors"
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"regexp"
+	"slices"
+	"strings"
+	"sync"
+	"testing"
+
+	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/apimachinery/pkg/runtime/serializer"
+	utilruntime "k8s.io/apimachinery/pkg/util/runtime"
+	"k8s.io/client-go/kubernetes/scheme"
+	apiregistration "k8s.io/kube-aggregator/pkg/apis/apiregistration/v1"
+)
+
+// helmProgram returns the path of Helm, built once from its Go module.
+var helmProgram = sync.OnceValues(func() (string, error) {
+	out, err := exec.Command(filepath.Join("..", "..", "hack", "kube", "build"), "helm").Output()
+	if err != nil {
+		return "", fmt.Errorf("building helm: %w: %s", err, stderr(err))
+	}
+	return filepath.Join(strings.TrimSpace(string(out)), "helm"), nil
+})
+
+// stderr is what a command that ended with an error complained about.
+func stderr(err error) []byte {
+	if exit := (*exec.ExitError)(nil); errors.As(err, &exit) {
+		return exit.Stderr
+	}
+	return nil
+}
+
+// render returns what a chart renders, as the release "test" in namespace "slurm".
+func render(t *testing.T, name string, args ...string) (string, error) {
+	t.Helper()
+	program, err := helmProgram()
+	if err != nil {
+		t.Fatal(err)
+	}
+	args = slices.Concat([]string{"template", "test", chart(name), "--namespace", "slurm", "--kube-version", "1.37.0"}, args)
+	cmd := exec.Command(program, args...)
+	var problems bytes.Buffer
+	cmd.Stderr = &problems
+	out, err := cmd.Output()
+	if err != nil {
+		return "", fmt.Errorf("%w: %s", err, &problems)
+	}
+	return string(out), nil
+}
+
+// cases are the values files of a chart, by name.
+func cases(t *testing.T, name string) map[string]string {
+	t.Helper()
+	files, err := filepath.Glob(filepath.Join("testdata", name, "*.values.yaml"))
+	if err != nil || len(files) == 0 {
+		t.Fatalf("%s has no values in testdata: %v", name, err)
+	}
+	out := map[string]string{}
+	for _, file := range files {
+		out[strings.TrimSuffix(filepath.Base(file), ".values.yaml")] = file
+	}
+	return out
+}
+
+// known are the groups whose objects are decoded; of others there are no types here.
+func known() *runtime.Scheme {
+	s := runtime.NewScheme()
+	utilruntime.Must(scheme.AddToScheme(s))
+	utilruntime.Must(apiregistration.AddToScheme(s))
+	return s
+}
+
+// objects are the objects of a text whose kinds are known, decoded strictly: an
+// unknown or a repeated field is an error.
+func objects(t *testing.T, text string) []runtime.Object {
+	t.Helper()
+	decoder := serializer.NewCodecFactory(known(), serializer.EnableStrict).UniversalDeserializer()
+	var out []runtime.Object
+	for document := range strings.SplitSeq(text, "\n---\n") {
+		if regexp.MustCompile(`(?m)^apiVersion: (monitoring.coreos.com|cert-manager.io)/`).MatchString(document) {
+			continue
+		}
+		object, _, err := decoder.Decode([]byte(document), nil, nil)
+		if err != nil {
+			t.Errorf("decoding: %v\n%s", err, document)
+			continue
+		}
+		out = append(out, object)
+	}
+	return out
+}
+
+// flagsOf returns the flags that a program's --help lists.
+func flagsOf(t *testing.T, program string) map[string]bool {
+	t.Helper()
+	binary := filepath.Join(t.TempDir(), program)
+	if out, err := exec.Command("go", "build", "-o", binary, "../../cmd/"+program).CombinedOutput(); err != nil {
+		t.Fatalf("building %s: %v\n%s", program, err, out)
+	}
+	cmd := exec.Command(binary, "--help")
+	cmd.Env = append(os.Environ(), "COLUMNS=200")
+	help, err := cmd.CombinedOutput()
+	if err != nil {
+		t.Fatalf("%s --help: %v\n%s", program, err, help)
+	}
+	flags := map[string]bool{}
+	for _, match := range regexp.MustCompile(`(?m)^ +(?:-., )?--(\[no-\])?([a-z0-9][-.a-z0-9]*)`).FindAllSubmatch(help, -1) {
+		flags[string(match[2])] = true
+		if len(match[1]) > 0 {
+			flags["no-"+string(match[2])] = true
+		}
+	}
+	return flags
+}

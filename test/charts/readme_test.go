@@ -1,0 +1,163 @@
+package charts
+
+import (
+	"bytes"
+	"encoding/json"
+	"flag"
+	"fmt"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+	"go.yaml.in/yaml/v3"
+)
+
+var update = flag.Bool("update", false, "rewrite the golden files and the tables of the READMEs")
+
+// names are the charts that this package tests.
+func names() []string { return []string{"slurm-exporter"} }
+
+// chart is the folder of a chart.
+func chart(name string) string { return filepath.Join("..", "..", "charts", name) }
+
+const (
+	tableStart = "<!-- values: written by go test ./test/charts -update -->\n"
+	tableEnd   = "<!-- end of values -->\n"
+)
+
+func TestReadmesHaveTheTableOfValues(t *testing.T) {
+	for _, name := range names() {
+		t.Run(name, func(t *testing.T) {
+			path := filepath.Join(chart(name), "README.md")
+			readme := string(read(t, path))
+			before, rest, ok := strings.Cut(readme, tableStart)
+			_, after, ok2 := strings.Cut(rest, tableEnd)
+			if !ok || !ok2 {
+				t.Fatalf("%s has no place for the table: %q and %q", path, tableStart, tableEnd)
+			}
+			want := before + tableStart + table(t, read(t, filepath.Join(chart(name), "values.yaml"))) + tableEnd + after
+			if *update {
+				write(t, path, want)
+			} else if diff := cmp.Diff(want, readme); diff != "" {
+				t.Errorf("the table is not that of values.yaml (rewrite it with -update) (-want +got):\n%s", diff)
+			}
+		})
+	}
+}
+
+// table is the values as a table in Markdown: a row for each comment that begins
+// with "-- ".
+func table(t *testing.T, values []byte) string {
+	t.Helper()
+	var root yaml.Node
+	if err := yaml.Unmarshal(values, &root); err != nil {
+		t.Fatal(err)
+	}
+	var out strings.Builder
+	out.WriteString("| value | default | |\n|---|---|---|\n")
+	rows(t, &out, "", root.Content[0])
+	return out.String()
+}
+
+func rows(t *testing.T, out *strings.Builder, prefix string, node *yaml.Node) {
+	t.Helper()
+	for pair := range slices.Chunk(node.Content, 2) {
+		key, value := pair[0], pair[1]
+		path := prefix + key.Value
+		_, text, ok := strings.Cut(key.HeadComment, "-- ")
+		switch {
+		case ok:
+			text = strings.ReplaceAll(text, "\n# ", " ")
+			fmt.Fprintf(out, "| `%s` | `%s` | %s |\n", path, compact(t, value), strings.ReplaceAll(text, "|", `\|`))
+		case value.Kind == yaml.MappingNode && len(value.Content) > 0:
+			rows(t, out, path+".", value)
+		default:
+			t.Errorf("nothing explains the value %s: write a comment that begins with \"# -- \"", path)
+		}
+	}
+}
+
+// compact is a value in one line.
+func compact(t *testing.T, node *yaml.Node) string {
+	t.Helper()
+	var value any
+	if err := node.Decode(&value); err != nil {
+		t.Fatal(err)
+	}
+	var out bytes.Buffer
+	encoder := json.NewEncoder(&out)
+	encoder.SetEscapeHTML(false)
+	if err := encoder.Encode(value); err != nil {
+		t.Fatal(err)
+	}
+	return strings.TrimSpace(out.String())
+}
+
+func TestSchemasKnowExactlyTheValues(t *testing.T) {
+	for _, name := range names() {
+		t.Run(name, func(t *testing.T) {
+			var schema map[string]any
+			if err := json.Unmarshal(read(t, filepath.Join(chart(name), "values.schema.json")), &schema); err != nil {
+				t.Fatal(err)
+			}
+			var values map[string]any
+			if err := yaml.Unmarshal(read(t, filepath.Join(chart(name), "values.yaml")), &values); err != nil {
+				t.Fatal(err)
+			}
+			compare(t, "", schema["$defs"].(map[string]any), schema, values)
+		})
+	}
+}
+
+// unset are properties that values.yaml leaves out: Helm's own, and what Kubernetes
+// has a default for.
+func unset() []string {
+	return []string{"global", "collectors.*", "resources.claims", "probes.*.initialDelaySeconds", "probes.*.successThreshold"}
+}
+
+func compare(t *testing.T, prefix string, defs, schema, values map[string]any) {
+	t.Helper()
+	if ref, ok := schema["$ref"].(string); ok {
+		schema = defs[strings.TrimPrefix(ref, "#/$defs/")].(map[string]any)
+	}
+	properties, ok := schema["properties"].(map[string]any)
+	if !ok {
+		return // an open object
+	}
+	if schema["additionalProperties"] != false {
+		t.Errorf("the schema takes unknown keys below %q", prefix)
+	}
+	for key := range values {
+		if properties[key] == nil {
+			t.Errorf("the schema does not know the value %s%s", prefix, key)
+		}
+	}
+	for key, property := range properties {
+		value, ok := values[key]
+		if !ok && !slices.ContainsFunc(unset(), func(p string) bool { m, _ := filepath.Match(p, prefix+key); return m }) {
+			t.Errorf("values.yaml does not have %s%s", prefix, key)
+		}
+		if inner, ok := value.(map[string]any); ok {
+			compare(t, prefix+key+".", defs, property.(map[string]any), inner)
+		}
+	}
+}
+
+func read(t *testing.T, path string) []byte {
+	t.Helper()
+	content, err := os.ReadFile(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return content
+}
+
+func write(t *testing.T, path, content string) {
+	t.Helper()
+	if err := os.WriteFile(path, []byte(content), 0o644); err != nil {
+		t.Fatal(err)
+	}
+}

@@ -1,0 +1,195 @@
+//go:build e2e
+
+package charts
+
+import (
+	"encoding/json"
+	"fmt"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+	appsv1 "k8s.io/api/apps/v1"
+	rbacv1 "k8s.io/api/rbac/v1"
+	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/pod-security-admission/api"
+	"k8s.io/pod-security-admission/policy"
+)
+
+func TestChartsRenderTheGoldenFiles(t *testing.T) {
+	eachCase(t, func(t *testing.T, c rendered) {
+		golden(t, filepath.Join("testdata", c.chart, c.name+".golden.yaml"), c.text)
+	})
+}
+
+func TestPodsAreRestricted(t *testing.T) {
+	evaluator, err := policy.NewEvaluator(policy.DefaultChecks(), nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	restricted := api.LevelVersion{Level: api.LevelRestricted, Version: api.LatestVersion()}
+	eachCase(t, func(t *testing.T, c rendered) {
+		for _, d := range deployments(c.objects) {
+			result := policy.AggregateCheckResults(evaluator.EvaluatePod(restricted, &d.Spec.Template.ObjectMeta, &d.Spec.Template.Spec))
+			if !result.Allowed {
+				t.Errorf("the pods of %s are not restricted: %s", d.Name, result.ForbiddenDetail())
+			}
+			for _, container := range d.Spec.Template.Spec.Containers {
+				if security := container.SecurityContext; security == nil || security.ReadOnlyRootFilesystem == nil || !*security.ReadOnlyRootFilesystem {
+					t.Errorf("the root of %s can be written to", d.Name)
+				}
+				if strings.HasSuffix(container.Image, ":latest") || !strings.ContainsAny(filepath.Base(container.Image), ":@") {
+					t.Errorf("the image %q is no certain one", container.Image)
+				}
+			}
+		}
+	})
+}
+
+func TestEveryFlagIsOneOfTheProgram(t *testing.T) {
+	programs := map[string]map[string]bool{
+		"exporter": flagsOf(t, "slurm-exporter"),
+	}
+	eachCase(t, func(t *testing.T, c rendered) {
+		for _, d := range deployments(c.objects) {
+			container := d.Spec.Template.Spec.Containers[0]
+			flags := programs[container.Name]
+			if len(flags) == 0 {
+				t.Fatalf("no program is known for the container %q", container.Name)
+			}
+			seen := map[string]bool{}
+			for _, arg := range container.Args {
+				name, _, _ := strings.Cut(strings.TrimPrefix(arg, "--"), "=")
+				if !flags[name] {
+					t.Errorf("the program does not know %s", arg)
+				}
+				if seen[name] {
+					t.Errorf("%s is given twice", name)
+				}
+				seen[name] = true
+			}
+		}
+	})
+}
+
+func TestTheSchemaListsEveryCollector(t *testing.T) {
+	var schema struct {
+		Properties struct {
+			Collectors struct{ Properties map[string]any }
+		}
+	}
+	if err := json.Unmarshal(read(t, filepath.Join(chart("slurm-exporter"), "values.schema.json")), &schema); err != nil {
+		t.Fatal(err)
+	}
+	var got, want []string
+	for name := range schema.Properties.Collectors.Properties {
+		got = append(got, name)
+	}
+	for name := range flagsOf(t, "slurm-exporter") {
+		if collector, ok := strings.CutPrefix(name, "collector."); ok {
+			want = append(want, collector)
+		}
+	}
+	slices.Sort(got)
+	slices.Sort(want)
+	if diff := cmp.Diff(want, got); diff != "" {
+		t.Errorf("(-program +schema):\n%s", diff)
+	}
+}
+
+// TestRights shows every right in a line, so that a new one is seen in review.
+func TestRights(t *testing.T) {
+	eachCase(t, func(t *testing.T, c rendered) {
+		var lines []string
+		for _, object := range c.objects {
+			switch o := object.(type) {
+			case *rbacv1.ClusterRole:
+				lines = append(lines, rights("ClusterRole "+o.Name, o.Rules)...)
+			case *rbacv1.Role:
+				lines = append(lines, rights("Role "+o.Namespace+"/"+o.Name, o.Rules)...)
+			case *rbacv1.ClusterRoleBinding:
+				lines = append(lines, bound("everywhere", o.RoleRef, o.Subjects)...)
+			case *rbacv1.RoleBinding:
+				lines = append(lines, bound("in "+o.Namespace, o.RoleRef, o.Subjects)...)
+			}
+		}
+		path := filepath.Join("testdata", c.chart, c.name+".rights.txt")
+		if _, err := os.Stat(path); len(lines) > 0 || err == nil {
+			golden(t, path, strings.Join(append(lines, ""), "\n"))
+		}
+	})
+}
+
+func rights(role string, rules []rbacv1.PolicyRule) []string {
+	var lines []string
+	for _, rule := range rules {
+		for _, group := range rule.APIGroups {
+			for _, resource := range rule.Resources {
+				line := fmt.Sprintf("%s: %s %s", role, strings.Join(rule.Verbs, ","), strings.Trim(resource+"."+group, "."))
+				if len(rule.ResourceNames) > 0 {
+					line += " named " + strings.Join(rule.ResourceNames, ",")
+				}
+				lines = append(lines, line)
+			}
+		}
+		for _, url := range rule.NonResourceURLs {
+			lines = append(lines, fmt.Sprintf("%s: %s %s", role, strings.Join(rule.Verbs, ","), url))
+		}
+	}
+	return lines
+}
+
+func bound(where string, role rbacv1.RoleRef, subjects []rbacv1.Subject) []string {
+	var lines []string
+	for _, s := range subjects {
+		lines = append(lines, fmt.Sprintf("%s %s/%s has %s %s %s", s.Kind, s.Namespace, s.Name, role.Kind, role.Name, where))
+	}
+	return lines
+}
+
+// rendered is what a chart renders for the values of a case.
+type rendered struct {
+	chart, name, text string
+	objects           []runtime.Object
+}
+
+// eachCase calls test with what each chart renders for each of its values.
+func eachCase(t *testing.T, test func(*testing.T, rendered)) {
+	t.Helper()
+	for _, name := range names() {
+		for title, values := range cases(t, name) {
+			t.Run(name+"/"+title, func(t *testing.T) {
+				text, err := render(t, name, "--values", values)
+				if err != nil {
+					t.Fatal(err)
+				}
+				test(t, rendered{name, title, text, objects(t, text)})
+			})
+		}
+	}
+}
+
+func deployments(all []runtime.Object) []*appsv1.Deployment {
+	var out []*appsv1.Deployment
+	for _, object := range all {
+		if d, ok := object.(*appsv1.Deployment); ok {
+			out = append(out, d)
+		}
+	}
+	return out
+}
+
+// golden compares with a file, or rewrites it.
+func golden(t *testing.T, path, got string) {
+	t.Helper()
+	if *update {
+		write(t, path, got)
+		return
+	}
+	if diff := cmp.Diff(string(read(t, path)), got); diff != "" {
+		t.Errorf("%s differs (rewrite it with -update) (-want +got):\n%s", path, diff)
+	}
+}

@@ -1,0 +1,55 @@
+//go:build e2e
+
+package charts
+
+import (
+	"strings"
+	"testing"
+)
+
+// refusal is a wrong value and what the error must say.
+type refusal struct {
+	name string
+	args []string
+	want string
+}
+
+func TestBadValuesAreRefused(t *testing.T) {
+	for chart, refusals := range map[string][]refusal{"slurm-exporter": ofExporter()} {
+		for _, tc := range refusals {
+			t.Run(chart+"/"+tc.name, func(t *testing.T) {
+				_, err := render(t, chart, append([]string{"--values", cases(t, chart)["minimal"]}, tc.args...)...)
+				if err == nil || !strings.Contains(err.Error(), tc.want) {
+					t.Errorf("the error has no %q: %v", tc.want, err)
+				}
+			})
+		}
+	}
+}
+
+func ofExporter() []refusal {
+	return []refusal{
+		{"no slurmrestd", set("slurm.url="), "slurm.url is missing: set it to the address of slurmrestd"},
+		{"a URL without a scheme", set("slurm.url=slurm:6820"), "/slurm/url': 'slurm:6820' does not match pattern"},
+		{"no token", set("slurm.token.existingSecret="), "there is no token: name a Secret"},
+		{"two tokens", set("slurm.jwtKey.existingSecret=key"), "slurm.jwtKey.existingSecret exclude each other"},
+		{"a simulated and a real cluster", set("slurm.simulate=true"), "slurm.url and slurm.simulate exclude each other"},
+		{"a token for a simulated cluster", set("slurm.simulate=true,slurm.url="), "slurm.simulate needs no token"},
+		{"a misspelt value", set("slurm.pollIntervall=5s"), "additional properties 'pollIntervall' not allowed"},
+		{"an unknown collector", set("collectors.gpus=true"), "additional properties 'gpus' not allowed"},
+		{"a collector that is neither on nor off", set("collectors.nodes=maybe"), "/collectors/nodes': got string, want boolean"},
+		{"an unknown set of names", set("compat={nagios}"), "/compat/0': value must be one of 'slinky', 'openmetrics', 'vpenso'"},
+		{"an interval without a unit", set("slurm.pollInterval=10"), "/slurm/pollInterval': got number, want string"},
+		{"an interval that is no time", []string{"--set-string", "slurm.pollInterval=10 s"}, "/slurm/pollInterval': '10 s' does not match pattern"},
+		{"an unknown reader", set("slurm.jobsReader=fast"), "/slurm/jobsReader': value must be one of 'auto', 'list', 'delta'"},
+		{"the tag latest", set("image.tag=latest"), "/image/tag': 'not' failed"},
+		{"half a digest", set("image.digest=sha256:1234"), "/image/digest': 'sha256:1234' does not match pattern"},
+		{"less than no pods", set("replicaCount=-1"), "/replicaCount': minimum: got -1, want 0"},
+		{"a privileged port", set("web.port=80"), "/web/port': minimum: got 80, want 1,024"},
+		{"a budget that blocks drains", set("podDisruptionBudget.enabled=true,podDisruptionBudget.maxUnavailable=0"), "podDisruptionBudget.maxUnavailable must be at least 1"},
+		{"a flag that other values set", set("extraArgs={--log.level=warn}"), "extraArgs repeats --log.level"},
+		{"a flag that is none", set("extraArgs={warn}"), "/extraArgs/0': 'warn' does not match pattern"},
+	}
+}
+
+func set(values string) []string { return []string{"--set", values} }
