@@ -1,0 +1,65 @@
+package clusters
+
+import (
+	"cmp"
+	"fmt"
+	"slices"
+	"strings"
+
+	"k8s.io/apimachinery/pkg/labels"
+	"k8s.io/apimachinery/pkg/types"
+
+	"github.com/slurmtide/slurmtide/metricsapi"
+)
+
+// Object implements metricsapi.Directory.
+func (r *Registry) Object(of metricsapi.Resource, namespace, name string) (metricsapi.Object, bool) {
+	s := r.state.Load()
+	key := types.NamespacedName{Namespace: namespace, Name: name}
+	rec, ok := s.records[of.Resource][key]
+	if !ok {
+		return metricsapi.Object{}, false
+	}
+	return s.object(key, rec), true
+}
+
+// Objects implements metricsapi.Directory.
+func (r *Registry) Objects(of metricsapi.Resource, namespace string, matching labels.Selector) []metricsapi.Object {
+	s := r.state.Load()
+	var out []metricsapi.Object
+	for key, rec := range s.records[of.Resource] {
+		if key.Namespace == namespace && matching.Matches(rec.labels) {
+			out = append(out, s.object(key, rec))
+		}
+	}
+	slices.SortFunc(out, func(a, b metricsapi.Object) int {
+		return cmp.Or(strings.Compare(a.Namespace, b.Namespace), strings.Compare(a.Name, b.Name))
+	})
+	return out
+}
+
+func (s *state) object(key types.NamespacedName, rec record) metricsapi.Object {
+	o := metricsapi.Object{Namespace: key.Namespace, Name: key.Name, Pool: rec.pool}
+	for _, k := range rec.clusters {
+		if c := s.running[k]; c != nil {
+			o.Clusters = append(o.Clusters, c)
+			continue
+		}
+		o.Clusters = append(o.Clusters, absent{k})
+	}
+	return o
+}
+
+// absent is a cluster that an object names and that is not there.
+type absent struct{ key Key }
+
+// Name implements metricsapi.Cluster.
+func (a absent) Name() string { return a.key.Name }
+
+// String implements metricsapi.Cluster.
+func (a absent) String() string { return a.key.String() }
+
+// Reading implements metricsapi.Cluster.
+func (a absent) Reading() (*metricsapi.Reading, error) {
+	return nil, fmt.Errorf("there is no %s of this name, or it is not read here", a.key.Kind)
+}

@@ -1,0 +1,29 @@
+package clusters
+
+import "github.com/slurmtide/slurmtide/operator/api/v1beta1"
+
+// Key names the object by which a Slurm cluster is known.
+type Key struct {
+	// Kind is Controller or Cluster.
+	Kind            string
+	Namespace, Name string
+}
+
+// String is the namespace and name, such as "team-a/gpu".
+func (k Key) String() string {
+	if k.Namespace == "" {
+		return k.Name
+	}
+	return k.Namespace + "/" + k.Name
+}
+
+// reference names the cluster that a NodeSet joins, or false for none.
+func reference(n *v1beta1.NodeSet) (Key, bool) {
+	switch {
+	case n.Spec.ControllerRef != nil && n.Spec.ControllerRef.Name != "":
+		return Key{v1beta1.KindController, n.Namespace, n.Spec.ControllerRef.Name}, true
+	case n.Spec.ClusterRef != nil && n.Spec.ClusterRef.Name != "":
+		return Key{v1beta1.KindCluster, n.Namespace, n.Spec.ClusterRef.Name}, true
+	}
+	return Key{}, false
+}

@@ -1,0 +1,155 @@
+package clusters
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"maps"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"github.com/slurmtide/slurmtide/metricsapi"
+	"github.com/slurmtide/slurmtide/slurmclient"
+)
+
+// Config says how clusters are read.
+type Config struct {
+	// Kube reads Secrets and certificates.
+	Kube Kube
+	// User and Lifetime are those of tokens minted for Controllers.
+	User     string
+	Lifetime time.Duration
+	// APIVersion, Timeout and Cache are as for slurmclient, of every cluster.
+	APIVersion string
+	Timeout    time.Duration
+	Cache      slurmclient.CacheConfig
+	// Pools are what NodeSets do not say themselves.
+	Pools metricsapi.PoolDefaults
+	// Attach is asked, whenever a connection to a cluster is made, who wants to know;
+	// may be nil.
+	Attach func(Key) Attachment
+
+	// Fixed is the one cluster to read instead of those that are found, nil for none.
+	// Connect makes its client then.
+	Fixed   *Fixed
+	Connect func(slurmclient.Observer) (*slurmclient.Client, slurmclient.TokenSource, error)
+
+	// Now is the clock; nil means time.Now.
+	Now func() time.Time
+}
+
+// Attachment is what goes with a connection to a cluster.
+type Attachment struct {
+	// Observer is told of requests and polls; may be nil.
+	Observer slurmclient.Observer
+	// Run is called in a goroutine of its own and returns when ctx ends; may be nil.
+	Run func(ctx context.Context, cache *slurmclient.Cache, token slurmclient.TokenSource)
+}
+
+func (cfg *Config) attach(k Key) Attachment {
+	if cfg.Attach == nil {
+		return Attachment{}
+	}
+	return cfg.Attach(k)
+}
+
+// Registry reads the clusters that there are. It is a metricsapi.Directory.
+type Registry struct {
+	cfg   Config
+	state atomic.Pointer[state]
+
+	mu      sync.Mutex // held by Apply
+	running map[Key]*cluster
+}
+
+// state is what queries see; it is immutable.
+type state struct {
+	scene
+	running map[Key]*cluster
+}
+
+var _ metricsapi.Directory = (*Registry)(nil)
+
+// New returns a Registry that knows of nothing yet.
+func New(cfg Config) *Registry {
+	if cfg.Now == nil {
+		cfg.Now = time.Now
+	}
+	r := &Registry{cfg: cfg, running: map[Key]*cluster{}}
+	r.state.Store(&state{})
+	return r
+}
+
+// Run applies what observe returns whenever changed has something, until ctx ends.
+// It returns when every cluster has ended.
+func (r *Registry) Run(ctx context.Context, changed <-chan struct{}, observe func() Objects) {
+	defer r.stop()
+	for {
+		select {
+		case <-ctx.Done():
+			return
+		case <-changed:
+			r.Apply(ctx, observe())
+		}
+	}
+}
+
+// Apply starts the clusters that are new, ends those that are gone, and connects
+// anew those whose server, token or certificates are others. They run until ctx ends.
+func (r *Registry) Apply(ctx context.Context, seen Objects) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	next := arrange(seen, r.cfg.Fixed, r.cfg.Pools)
+	for k, c := range r.running {
+		if t, ok := next.targets[k]; !ok || t != c.target {
+			c.cancel()
+			<-c.done
+			delete(r.running, k)
+		}
+	}
+	for k, t := range next.targets {
+		c := r.running[k]
+		if c == nil {
+			c = r.start(ctx, k, t)
+			r.running[k] = c
+		}
+		c.setPools(next.pools[k])
+	}
+	r.state.Store(&state{next, maps.Clone(r.running)})
+}
+
+func (r *Registry) start(ctx context.Context, k Key, t Target) *cluster {
+	ctx, cancel := context.WithCancel(ctx)
+	c := &cluster{key: k, target: t, cfg: &r.cfg, cancel: cancel, done: make(chan struct{})}
+	go c.run(ctx)
+	return c
+}
+
+// stop ends every cluster.
+func (r *Registry) stop() {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	for _, c := range r.running {
+		c.cancel()
+	}
+	for _, c := range r.running {
+		<-c.done
+	}
+}
+
+// Settled returns nil once objects were applied and each cluster was read or has
+// failed to be at least once: one Slurm that is down must not take the metrics of
+// the others away.
+func (r *Registry) Settled() error {
+	s := r.state.Load()
+	if s.targets == nil {
+		return errors.New("the objects in Kubernetes have not been listed yet")
+	}
+	for k, c := range s.running {
+		if !c.settled() {
+			return fmt.Errorf("the Slurm cluster %s has not been read yet", k)
+		}
+	}
+	return nil
+}

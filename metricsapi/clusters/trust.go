@@ -1,0 +1,58 @@
+package clusters
+
+import (
+	"context"
+	"crypto/tls"
+	"crypto/x509"
+	"fmt"
+	"slices"
+)
+
+// trust is what TLS needs of Kubernetes, as it was read.
+type trust struct{ ca, cert, key []byte }
+
+func (t trust) equal(u trust) bool {
+	return slices.Equal(t.ca, u.ca) && slices.Equal(t.cert, u.cert) && slices.Equal(t.key, u.key)
+}
+
+// trustOf reads what the target names.
+func trustOf(ctx context.Context, kube Kube, t Target) (trust, error) {
+	var out trust
+	if t.CA != (Ref{}) {
+		pem, err := readKey(ctx, kube, t.CA)
+		if err != nil {
+			return trust{}, err
+		}
+		out.ca = pem
+	}
+	if t.Certificate != (Ref{}) {
+		data, err := kube.Read(ctx, t.Certificate)
+		if err != nil {
+			return trust{}, err
+		}
+		out.cert, out.key = data["tls.crt"], data["tls.key"]
+	}
+	return out, nil
+}
+
+// config returns what the client needs, nil for the system's certificates.
+func (t trust) config(target Target) (*tls.Config, error) {
+	if target.CA == (Ref{}) && target.Certificate == (Ref{}) {
+		return nil, nil
+	}
+	cfg := &tls.Config{MinVersion: tls.VersionTLS12}
+	if target.CA != (Ref{}) {
+		cfg.RootCAs = x509.NewCertPool()
+		if !cfg.RootCAs.AppendCertsFromPEM(t.ca) {
+			return nil, fmt.Errorf("%s holds no certificate in PEM", target.CA)
+		}
+	}
+	if target.Certificate != (Ref{}) {
+		pair, err := tls.X509KeyPair(t.cert, t.key)
+		if err != nil {
+			return nil, fmt.Errorf("Secret %s/%s is no usable client certificate: %w", target.Certificate.Namespace, target.Certificate.Name, err)
+		}
+		cfg.Certificates = []tls.Certificate{pair}
+	}
+	return cfg, nil
+}

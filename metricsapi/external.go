@@ -1,0 +1,117 @@
+package metricsapi
+
+import (
+	"context"
+
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/labels"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+	"k8s.io/metrics/pkg/apis/external_metrics"
+	"sigs.k8s.io/custom-metrics-apiserver/pkg/provider"
+
+	"github.com/slurmtide/slurmtide/slurmclient/demand"
+)
+
+const (
+	labelNamespace = "namespace"
+	labelNodeSet   = "nodeset"
+)
+
+// ListAllExternalMetrics implements provider.ExternalMetricsProvider.
+func (p *Provider) ListAllExternalMetrics() []provider.ExternalMetricInfo {
+	var out []provider.ExternalMetricInfo
+	for _, e := range Catalogue() {
+		out = append(out, provider.ExternalMetricInfo{Metric: e.Name})
+	}
+	return out
+}
+
+// GetExternalMetric implements provider.ExternalMetricsProvider: of the NodeSets of
+// the namespace a value each, with the labels namespace, cluster and nodeset; of
+// the partitions of the namespace's clusters a value each, with the labels
+// namespace, cluster and partition. An HPA adds them up, so a job in two of the
+// partitions counts twice there. One cluster that can not be told is an error for
+// all, unless the selector leaves that cluster out.
+func (p *Provider) GetExternalMetric(_ context.Context, namespace string, selector labels.Selector, info provider.ExternalMetricInfo) (*external_metrics.ExternalMetricValueList, error) {
+	unknown := provider.NewMetricNotFoundForSelectorError(schema.GroupResource{Group: "external.metrics.k8s.io", Resource: info.Metric}, info.Metric, namespace, selector)
+	e, ok := p.entries[info.Metric]
+	if !ok {
+		return nil, unknown
+	}
+	list := p.externalOfPartitions
+	if e.pool != nil {
+		list = p.externalOfPools
+	}
+	out := &external_metrics.ExternalMetricValueList{}
+	if err := list(e, namespace, selector, out); err != nil {
+		return nil, err
+	}
+	if len(out.Items) == 0 {
+		return nil, unknown
+	}
+	return out, nil
+}
+
+func (p *Provider) externalOfPools(e Entry, namespace string, selector labels.Selector, out *external_metrics.ExternalMetricValueList) error {
+	for _, o := range p.objects.Objects(NodeSets(), namespace, labels.Everything()) {
+		for _, c := range o.Clusters {
+			set := labels.Set{labelNamespace: namespace, labelCluster: c.Name(), labelNodeSet: o.Name}
+			if !selector.Matches(set) {
+				continue
+			}
+			var n measure
+			r, err := p.reading(c)
+			if err == nil {
+				err = n.add(e, o, c.Name(), r, labels.Everything())
+			}
+			if err != nil {
+				return unavailable(c.String(), err)
+			}
+			if n.found {
+				out.Items = append(out.Items, externalValue(e, set, n.value, r))
+			}
+		}
+	}
+	return nil
+}
+
+func (p *Provider) externalOfPartitions(e Entry, namespace string, selector labels.Selector, out *external_metrics.ExternalMetricValueList) error {
+	o, ok := p.objects.Object(Namespaces(), "", namespace)
+	if !ok {
+		return nil
+	}
+	for _, c := range o.Clusters {
+		if !mayMatch(selector, c.Name()) {
+			continue
+		}
+		r, err := p.reading(c)
+		if err != nil {
+			return unavailable(c.String(), err)
+		}
+		for _, partition := range r.demand.Partitions {
+			set := labels.Set{labelNamespace: namespace, labelCluster: c.Name(), labelPartition: partition.Name}
+			if selector.Matches(set) {
+				value := e.partitions(selection{reading: r, chosen: []demand.Partition{partition}})
+				out.Items = append(out.Items, externalValue(e, set, value, r))
+			}
+		}
+	}
+	return nil
+}
+
+// mayMatch reports whether a series of the cluster could match the selector.
+func mayMatch(selector labels.Selector, cluster string) bool {
+	requirements, _ := selector.Requirements()
+	for _, q := range requirements {
+		if q.Key() == labelCluster && !q.Matches(labels.Set{labelCluster: cluster}) {
+			return false
+		}
+	}
+	return true
+}
+
+func externalValue(e Entry, set labels.Set, value uint64, r *Reading) external_metrics.ExternalMetricValue {
+	return external_metrics.ExternalMetricValue{
+		MetricName: e.Name, MetricLabels: set, Timestamp: metav1.NewTime(r.At()), Value: *quantity(value),
+	}
+}

@@ -1,0 +1,64 @@
+package metricsapi
+
+import (
+	"errors"
+	"time"
+
+	"k8s.io/apimachinery/pkg/labels"
+)
+
+// measure adds up a metric over the clusters of an object.
+type measure struct {
+	value uint64
+	// at is when the oldest of the numbers was read.
+	at time.Time
+	// found is whether anything matched the selector at all.
+	found bool
+}
+
+var errNoPool = errors.New("nothing was computed yet for the NodeSet, which is new or has changed")
+
+// add counts one cluster. An error means that the number can not be told now.
+func (n *measure) add(e Entry, o Object, cluster string, r *Reading, selector labels.Selector) error {
+	at := -1
+	if o.Pool != "" {
+		i, ok := r.pools[o.Pool]
+		if !ok {
+			return errNoPool
+		}
+		at = i
+	}
+	if e.pool != nil {
+		// These metrics have no labels: a selector that asks for one matches nothing.
+		if at >= 0 && selector.Matches(labels.Set{}) {
+			n.put(e, e.pool(&r.demand.Pools[at]), r)
+		}
+		return nil
+	}
+	var within []string
+	if at >= 0 {
+		within = r.served[at]
+		if within == nil {
+			within = []string{}
+		}
+	}
+	chosen := r.choose(cluster, within, selector)
+	// A cluster without partitions has no jobs; a NodeSet, or a selector, that finds
+	// no partition asks for something that is not there.
+	if len(chosen.chosen) > 0 || selector.Empty() && within == nil {
+		n.put(e, e.partitions(chosen), r)
+	}
+	return nil
+}
+
+func (n *measure) put(e Entry, value uint64, r *Reading) {
+	if e.largest {
+		n.value = max(n.value, value)
+	} else {
+		n.value += value
+	}
+	if at := r.At(); !n.found || at.Before(n.at) {
+		n.at = at
+	}
+	n.found = true
+}

@@ -1,0 +1,133 @@
+package metricsapi
+
+import (
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/slurmtide/slurmtide/slurmclient"
+	"github.com/slurmtide/slurmtide/slurmclient/demand"
+	"github.com/slurmtide/slurmtide/slurmclient/slurm"
+)
+
+// overlap is what counts in several partitions at once, so that a sum over
+// partitions can count it once.
+type overlap struct {
+	pendingJobs, eligibleJobs []shared
+	busyNodes, idleNodes      []shared
+}
+
+// shared is a number of jobs or nodes that are in all of the partitions.
+type shared struct {
+	partitions []string
+	count      uint64
+}
+
+// excess is how much a sum over the chosen partitions counts too much.
+func excess(sets []shared, chosen map[string]bool) uint64 {
+	var n uint64
+	for _, s := range sets {
+		var in uint64
+		for _, p := range s.partitions {
+			if chosen[p] {
+				in++
+			}
+		}
+		if in > 1 {
+			n += (in - 1) * s.count
+		}
+	}
+	return n
+}
+
+func overlapOf(now time.Time, s *slurmclient.Snapshot) overlap {
+	var o overlap
+	o.pendingJobs, o.eligibleJobs = sharedJobs(serverTime(now, s), s.Jobs.Value)
+	o.busyNodes, o.idleNodes = sharedNodes(now, s)
+	return o
+}
+
+// counts adds up by a list of partitions such as "a,b".
+type counts map[string]uint64
+
+func (c counts) shared() []shared {
+	var out []shared
+	for list, n := range c {
+		names := strings.Split(list, ",")
+		slices.Sort(names)
+		if names = slices.Compact(names); n > 0 && len(names) > 1 {
+			out = append(out, shared{names, n})
+		}
+	}
+	return out
+}
+
+// sharedJobs counts the pending jobs that may run in several partitions, and those
+// of them that more nodes would help as far as their own records tell.
+func sharedJobs(now slurm.Time, jobs []*slurm.Job) (pending, eligible []shared) {
+	all, helped := counts{}, counts{}
+	for _, j := range jobs {
+		if j.State.Base != slurm.JobPending || !strings.Contains(j.Partition, ",") {
+			continue
+		}
+		tasks, _ := demand.PendingTasks(j)
+		all[j.Partition] += tasks
+		if demand.Classify(now, j) == demand.ClassCapacity {
+			helped[j.Partition] += demand.RunnableTasks(j, 0)
+		}
+	}
+	return all.shared(), helped.shared()
+}
+
+// sharedNodes counts the nodes that are in several partitions by what they do. To
+// have demand's own word for that, each list of partitions is taken for a
+// partition of its own.
+func sharedNodes(now time.Time, s *slurmclient.Snapshot) (busy, idle []shared) {
+	lists := map[string]bool{}
+	var nodes []*slurm.Node
+	for _, n := range s.Nodes.Value {
+		if len(n.Partitions) < 2 {
+			continue
+		}
+		list := strings.Join(n.Partitions, ",")
+		lists[list] = true
+		renamed := *n
+		renamed.Partitions = []string{list}
+		nodes = append(nodes, &renamed)
+	}
+	if len(nodes) == 0 {
+		return nil, nil
+	}
+	t := *s
+	t.Nodes.Value = nodes
+	t.Jobs.Value = holders(s.Jobs.Value)
+	t.Partitions.Value = nil
+	for list := range lists {
+		t.Partitions.Value = append(t.Partitions.Value, &slurm.Partition{Name: list, State: slurm.PartitionUp})
+	}
+	busyOf, idleOf := counts{}, counts{}
+	for _, p := range demand.Compute(now, &t).Partitions {
+		busyOf[p.Name], idleOf[p.Name] = p.BusyNodes, p.IdleNodes
+	}
+	return busyOf.shared(), idleOf.shared()
+}
+
+// holders are the jobs that make a node busy which does not look it.
+func holders(jobs []*slurm.Job) []*slurm.Job {
+	var out []*slurm.Job
+	for _, j := range jobs {
+		if j.State.Base == slurm.JobSuspended || j.State.Base == slurm.JobRunning && j.State.Has(slurm.JobConfiguring) {
+			out = append(out, j)
+		}
+	}
+	return out
+}
+
+// serverTime is slurmctld's clock at now, as far as it can be told: its statistics
+// say how far it is ahead of ours.
+func serverTime(now time.Time, s *slurmclient.Snapshot) slurm.Time {
+	if at := s.Stats; at.Known && at.Value != nil && at.Value.At.IsSet() && !at.ReadAt.IsZero() {
+		return slurm.At(now.Add(at.Value.At.Time().Sub(at.ReadAt)))
+	}
+	return max(slurm.At(now), s.Nodes.ServerTime, s.Jobs.ServerTime, s.Partitions.ServerTime)
+}

@@ -1,0 +1,70 @@
+package metricsapi
+
+import (
+	"time"
+
+	autoscalingv2 "k8s.io/api/autoscaling/v2"
+
+	"github.com/slurmtide/slurmtide/operator/api/v1beta1"
+	"github.com/slurmtide/slurmtide/slurmclient/demand"
+)
+
+// PoolDefaults are what a NodeSet does not say itself.
+type PoolDefaults struct {
+	// IdleGrace is how long idle nodes count as required.
+	IdleGrace time.Duration
+	// Lead is how long before a reservation starts its nodes count as busy.
+	Lead time.Duration
+}
+
+// PoolName is the name of a NodeSet's pool.
+func PoolName(namespace, name string) string { return namespace + "/" + name }
+
+// PoolOf is what a NodeSet offers. hpa is the HPA that scales it, nil for none. The
+// maximum is the NodeSet's own, else the HPA's, else not known; the minimum is the
+// HPA's, else 0. It is pure, and writes to nothing.
+func PoolOf(n *v1beta1.NodeSet, hpa *autoscalingv2.HorizontalPodAutoscaler, defaults PoolDefaults) demand.Pool {
+	p := demand.Pool{
+		Name: PoolName(n.Namespace, n.Name), Feature: n.Name, Shape: shapeOf(n),
+		Running: running(n), IdleGrace: defaults.IdleGrace, Lead: defaults.Lead,
+	}
+	if n.Spec.Partition != nil && n.Spec.Partition.Enabled {
+		p.Partitions = []string{n.Name}
+	}
+	if hpa != nil {
+		p.Min, p.Max = 1, count(hpa.Spec.MaxReplicas) // an HPA without minReplicas keeps one
+		if hpa.Spec.MinReplicas != nil {
+			p.Min = count(*hpa.Spec.MinReplicas)
+		}
+	}
+	if n.Spec.MaxReplicas != nil {
+		p.Max = count(*n.Spec.MaxReplicas)
+	}
+	if text, ok := n.Annotations[v1beta1.AnnotationIdleGrace]; ok {
+		if grace, err := time.ParseDuration(text); err == nil && grace >= 0 {
+			p.IdleGrace = grace
+		}
+	}
+	return p
+}
+
+// running is how many workers the NodeSet is meant to have now. The API server
+// fills in replicas; one worker is its default.
+func running(n *v1beta1.NodeSet) uint64 {
+	switch {
+	case n.Spec.ScalingMode == v1beta1.ScalingModeDaemonSet:
+		return count(n.Status.Desired)
+	case n.Spec.Replicas == nil:
+		return 1
+	}
+	return count(*n.Spec.Replicas)
+}
+
+func count(n int32) uint64 { return uint64(max(0, n)) }
+
+// TargetsNodeSet reports whether the HPA scales a NodeSet: the one of its target's
+// name in its namespace.
+func TargetsNodeSet(hpa *autoscalingv2.HorizontalPodAutoscaler) bool {
+	ref := hpa.Spec.ScaleTargetRef
+	return ref.Kind == v1beta1.KindNodeSet && groupOf(ref.APIVersion) == v1beta1.GroupName
+}

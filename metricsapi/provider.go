@@ -1,0 +1,164 @@
+package metricsapi
+
+import (
+	"context"
+	"slices"
+	"time"
+
+	"k8s.io/apimachinery/pkg/api/resource"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/labels"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+	"k8s.io/apimachinery/pkg/types"
+	"k8s.io/metrics/pkg/apis/custom_metrics"
+	"sigs.k8s.io/custom-metrics-apiserver/pkg/provider"
+)
+
+// Config says how a Provider answers.
+type Config struct {
+	// MaxAge is how old what was read from Slurm may be; 0 means DefaultMaxAge.
+	MaxAge time.Duration
+	// Now is the clock; nil means time.Now.
+	Now func() time.Time
+}
+
+// DefaultMaxAge is how old a number may be unless told otherwise.
+const DefaultMaxAge = 2 * time.Minute
+
+// Provider answers queries for custom and external metrics. Its methods do not
+// block and make no requests. They return the library's not-found errors for
+// metrics and objects that do not exist, and ServiceUnavailable, with the cluster,
+// the age and the last error, for numbers that can not be told now.
+type Provider struct {
+	objects Directory
+	cfg     Config
+	entries map[string]Entry
+	listed  []provider.CustomMetricInfo
+}
+
+var _ provider.MetricsProvider = (*Provider)(nil)
+
+// New returns a Provider of the catalogue's metrics.
+func New(objects Directory, cfg Config) *Provider {
+	if cfg.MaxAge <= 0 {
+		cfg.MaxAge = DefaultMaxAge
+	}
+	if cfg.Now == nil {
+		cfg.Now = time.Now
+	}
+	p := &Provider{objects: objects, cfg: cfg, entries: map[string]Entry{}}
+	for _, e := range Catalogue() {
+		p.entries[e.Name] = e
+		for _, on := range e.On {
+			p.listed = append(p.listed, provider.CustomMetricInfo{GroupResource: on.GroupResource, Namespaced: on.Namespaced, Metric: e.Name})
+		}
+	}
+	return p
+}
+
+// ListAllMetrics implements provider.CustomMetricsProvider. The list is the
+// catalogue, whatever objects there are.
+func (p *Provider) ListAllMetrics() []provider.CustomMetricInfo { return slices.Clone(p.listed) }
+
+// GetMetricByName implements provider.CustomMetricsProvider.
+func (p *Provider) GetMetricByName(_ context.Context, name types.NamespacedName, info provider.CustomMetricInfo, selector labels.Selector) (*custom_metrics.MetricValue, error) {
+	entry, on, ok := p.find(info)
+	if !ok {
+		return nil, provider.NewMetricNotFoundForError(info.GroupResource, info.Metric, name.Name)
+	}
+	o, ok := p.objects.Object(on, name.Namespace, name.Name)
+	if !ok {
+		return nil, provider.NewMetricNotFoundForError(info.GroupResource, info.Metric, name.Name)
+	}
+	return p.value(entry, on, o, selector)
+}
+
+// GetMetricBySelector implements provider.CustomMetricsProvider. The list is whole
+// or an error, also for "*": a list without the objects that can not be told would
+// read as less demand.
+func (p *Provider) GetMetricBySelector(_ context.Context, namespace string, matching labels.Selector, info provider.CustomMetricInfo, selector labels.Selector) (*custom_metrics.MetricValueList, error) {
+	entry, on, ok := p.find(info)
+	if !ok {
+		return nil, provider.NewMetricNotFoundError(info.GroupResource, info.Metric)
+	}
+	found := p.objects.Objects(on, namespace, matching)
+	if len(found) == 0 {
+		return nil, provider.NewMetricNotFoundForSelectorError(info.GroupResource, info.Metric, "*", matching)
+	}
+	out := &custom_metrics.MetricValueList{}
+	for _, o := range found {
+		v, err := p.value(entry, on, o, selector)
+		if err != nil {
+			return nil, err
+		}
+		out.Items = append(out.Items, *v)
+	}
+	return out, nil
+}
+
+// find returns the entry and the resource that a query names.
+func (p *Provider) find(info provider.CustomMetricInfo) (Entry, Resource, bool) {
+	e, ok := p.entries[info.Metric]
+	if !ok {
+		return Entry{}, Resource{}, false
+	}
+	for _, on := range e.On {
+		if on.Namespaced == info.Namespaced && on.names(info.GroupResource) {
+			return e, on, true
+		}
+	}
+	return Entry{}, Resource{}, false
+}
+
+func (p *Provider) value(e Entry, on Resource, o Object, selector labels.Selector) (*custom_metrics.MetricValue, error) {
+	notFound := provider.NewMetricNotFoundForSelectorError(on.GroupResource, e.Name, o.Name, selector)
+	if len(o.Clusters) == 0 {
+		return nil, notFound
+	}
+	var n measure
+	for _, c := range o.Clusters {
+		r, err := p.reading(c)
+		if err != nil {
+			return nil, unavailable(c.String(), err)
+		}
+		if err := n.add(e, o, c.Name(), r, selector); err != nil {
+			return nil, unavailable(c.String(), err)
+		}
+	}
+	if !n.found {
+		return nil, notFound
+	}
+	out := &custom_metrics.MetricValue{
+		DescribedObject: custom_metrics.ObjectReference{Kind: on.Kind, APIVersion: on.APIVersion, Namespace: o.Namespace, Name: o.Name},
+		Metric:          custom_metrics.MetricIdentifier{Name: e.Name},
+		Timestamp:       metav1.NewTime(n.at),
+		Value:           *quantity(n.value),
+	}
+	if !selector.Empty() {
+		var err error
+		if out.Metric.Selector, err = metav1.ParseToLabelSelector(selector.String()); err != nil {
+			return nil, err
+		}
+	}
+	return out, nil
+}
+
+// reading returns what is known of the cluster, or why that is of no use.
+func (p *Provider) reading(c Cluster) (*Reading, error) {
+	r, err := c.Reading()
+	if err != nil {
+		return nil, err
+	}
+	return r, r.usable(p.cfg.Now(), p.cfg.MaxAge)
+}
+
+func quantity(n uint64) *resource.Quantity {
+	const most = 1<<63 - 1
+	return resource.NewQuantity(int64(min(n, most)), resource.DecimalSI)
+}
+
+// names reports whether a query that names the resource means this one; the group
+// may be left out, as a RESTMapper allows.
+func (r Resource) names(asked schema.GroupResource) bool {
+	return asked.Resource == r.Resource && (asked.Group == r.Group || asked.Group == "")
+}
