@@ -25,7 +25,7 @@ func (r *Reconciler) apply(ctx context.Context, s seen, t todo) error {
 		if version, err = r.scale(ctx, s.nodeSet, *t.replicas); err != nil {
 			return err
 		}
-		log.FromContext(ctx).Info("scaled", "nodeset", s.nodeSet.Name, "replicas", *t.replicas, "reason", t.verdict.reason)
+		log.FromContext(ctx).Info("scaled", "replicas", *t.replicas, "reason", t.verdict.reason)
 		action := "WakeUp"
 		if *t.replicas == 0 {
 			action = "TakeToZero"
@@ -48,7 +48,7 @@ func tell(ctx context.Context, s seen, t todo) {
 	if t.verdict == nil {
 		return
 	}
-	values := []any{"nodeset", s.nodeSet.Name, "reason", t.verdict.reason, "message", t.verdict.message}
+	values := []any{"reason", t.verdict.reason, "message", t.verdict.message}
 	if s.demand != nil && s.demand.err != nil {
 		values = append(values, "err", s.demand.err.Error())
 	}

@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 
+	"github.com/go-logr/logr"
 	autoscalingv2 "k8s.io/api/autoscaling/v2"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/apimachinery/pkg/types"
@@ -34,8 +35,23 @@ func (r *Reconciler) SetupWithManager(ctx context.Context, mgr ctrl.Manager) err
 		For(&v1beta1.NodeSet{}, builder.WithPredicates(changed)).
 		Watches(&autoscalingv2.HorizontalPodAutoscaler{}, handler.EnqueueRequestsFromMapFunc(requests)).
 		// Several at a time, since one may wait for its demand until ReadTimeout.
-		WithOptions(controller.Options{MaxConcurrentReconciles: 4}).
+		WithOptions(controller.Options{
+			MaxConcurrentReconciles: 4,
+			EnableWarmup:            new(true), // a new leader begins with what it knows
+			LogConstructor:          logConstructor(mgr.GetLogger()),
+		}).
 		Complete(r)
+}
+
+// logConstructor puts what a line is about into each.
+func logConstructor(log logr.Logger) func(*reconcile.Request) logr.Logger {
+	log = log.WithValues("controller", "wakeup")
+	return func(r *reconcile.Request) logr.Logger {
+		if r == nil {
+			return log
+		}
+		return log.WithValues("namespace", r.Namespace, "nodeset", r.Name)
+	}
 }
 
 // target returns the name of the NodeSet that an HPA scales, or nothing.

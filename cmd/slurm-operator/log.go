@@ -1,0 +1,54 @@
+package main
+
+import (
+	"io"
+	"log/slog"
+	"time"
+
+	"github.com/go-logr/logr"
+)
+
+// logger returns a logger for the level and format of the flags. Its lines look as
+// those of the other programs do.
+func (o *options) logger(w io.Writer) logr.Logger {
+	var level slog.Level
+	if err := level.UnmarshalText([]byte(o.logLevel)); err != nil {
+		level = slog.LevelInfo
+	}
+	options := &slog.HandlerOptions{Level: level, ReplaceAttr: rename}
+	if o.logFormat == "json" {
+		return logr.FromSlogHandler(slog.NewJSONHandler(w, options))
+	}
+	return logr.FromSlogHandler(slog.NewTextHandler(w, options))
+}
+
+// rename gives time and level the names and forms that the other programs use.
+func rename(groups []string, a slog.Attr) slog.Attr {
+	if len(groups) > 0 {
+		return a
+	}
+	switch a.Key {
+	case slog.TimeKey:
+		if at, ok := a.Value.Any().(time.Time); ok {
+			return slog.String("ts", at.UTC().Format(time.RFC3339Nano))
+		}
+	case slog.LevelKey:
+		if level, ok := a.Value.Any().(slog.Level); ok {
+			return slog.String("level", name(level))
+		}
+	}
+	return a
+}
+
+// name returns one of four names; the libraries have levels between and below.
+func name(level slog.Level) string {
+	switch {
+	case level >= slog.LevelError:
+		return "error"
+	case level >= slog.LevelWarn:
+		return "warn"
+	case level >= slog.LevelInfo:
+		return "info"
+	}
+	return "debug"
+}

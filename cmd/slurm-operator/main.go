@@ -1,0 +1,62 @@
+// Command slurm-operator runs Slurm on Kubernetes. So far it wakes NodeSets that
+// their HorizontalPodAutoscaler leaves at zero.
+package main
+
+import (
+	"context"
+	"fmt"
+	"os"
+	"os/signal"
+	"syscall"
+
+	"github.com/go-logr/logr"
+	"github.com/prometheus/common/version"
+	"k8s.io/klog/v2"
+	ctrl "sigs.k8s.io/controller-runtime"
+)
+
+func main() {
+	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
+	code := run(ctx, os.Args[1:])
+	stop()
+	os.Exit(code)
+}
+
+// run returns the exit status: 0 after a signal, 1 when it cannot start or lost its
+// leadership, 2 for flags that make no sense.
+func run(ctx context.Context, args []string) int {
+	o, err := parse(args)
+	if err != nil {
+		fmt.Fprintf(os.Stderr, "slurm-operator: %v\nslurm-operator: --help lists the flags\n", err)
+		return 2
+	}
+	log := o.logger(os.Stderr)
+	ctrl.SetLogger(log) // what the libraries say goes where we write
+	klog.SetLogger(log)
+	log.Info("starting", "version", version.Info(), "build", version.BuildContext())
+	if err := serve(ctx, o, log); err != nil {
+		log.Error(err, "stopping")
+		return 1
+	}
+	log.Info("stopped")
+	return 0
+}
+
+// serve runs the reconcilers until ctx ends, and lets them finish what they do.
+func serve(ctx context.Context, o *options, log logr.Logger) error {
+	cfg, err := o.restConfig()
+	if err != nil {
+		return err
+	}
+	mgr, err := newManager(cfg, o, log)
+	if err != nil {
+		return err
+	}
+	if err := addReconcilers(ctx, mgr, o); err != nil {
+		return err
+	}
+	if err := mgr.Start(ctx); err != nil {
+		return fmt.Errorf("running: %w", err)
+	}
+	return nil
+}

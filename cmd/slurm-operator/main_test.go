@@ -1,0 +1,105 @@
+package main
+
+import (
+	"bytes"
+	"encoding/json"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/slurmtide/slurmtide/operator/wakeup"
+)
+
+func TestFlagsThatMakeNoSense(t *testing.T) {
+	for _, tc := range []struct {
+		name string
+		args []string
+		want string
+	}{
+		{"an argument", []string{"now"}, "unexpected now"},
+		{"no pause at all", []string{"--wakeup.look-interval=1ms"}, "at least 1s"},
+		{"always stale", []string{"--wakeup.stale-after=1s"}, "must not be below"},
+		{"no time to read", []string{"--wakeup.timeout=0s"}, "above 0"},
+		{"no requests", []string{"--kube.qps=0"}, "above 0"},
+		{"a certificate for nothing", []string{"--no-metrics.secure", "--metrics.cert-dir=/tls"}, "of no use"},
+		{"an unknown format", []string{"--log.format=xml"}, "must be one of"},
+	} {
+		t.Run(tc.name, func(t *testing.T) {
+			_, err := parse(tc.args)
+			if err == nil || !strings.Contains(err.Error(), tc.want) {
+				t.Errorf("the error is %v", err)
+			}
+		})
+	}
+}
+
+func TestDefaults(t *testing.T) {
+	o, err := parse(nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if diff := cmp.Diff(wakeup.DefaultConfig(), o.wakeup); diff != "" {
+		t.Error(diff)
+	}
+	if m := o.metrics(); !m.SecureServing || m.FilterProvider == nil {
+		t.Error("metrics are served to anyone")
+	}
+	if !o.leaderElection || o.cache().DefaultNamespaces != nil {
+		t.Error("there is no leader election, or not every namespace")
+	}
+}
+
+func TestFlagsReachTheConfiguration(t *testing.T) {
+	o, err := parse([]string{"--namespaces=a, b", "--namespaces=c,a", "--no-metrics.secure", "--no-leader-election",
+		"--wakeup.look-interval=1s", "--wakeup.stale-after=1m", "--wakeup.timeout=3s", "--wakeup.autoscalers=mine,other"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	var namespaces []string
+	for name := range o.cache().DefaultNamespaces {
+		namespaces = append(namespaces, name)
+	}
+	if len(namespaces) != 3 {
+		t.Errorf("it looks after %v", namespaces)
+	}
+	if m := o.metrics(); m.SecureServing || m.FilterProvider != nil {
+		t.Error("metrics are secure")
+	}
+	want := wakeup.Config{LookEvery: time.Second, StaleAfter: time.Minute, ReadTimeout: 3 * time.Second, Autoscalers: []string{"mine", "other"}}
+	if diff := cmp.Diff(want, o.wakeup); diff != "" {
+		t.Error(diff)
+	}
+}
+
+func TestLog(t *testing.T) {
+	t.Run("logfmt", func(t *testing.T) {
+		var out bytes.Buffer
+		log := (&options{logLevel: "info"}).logger(&out)
+		log.V(1).Info("not shown")
+		log.WithValues("controller", "wakeup").Info("scaled", "replicas", 3)
+		line := out.String()
+		if !strings.HasPrefix(line, "ts=2") || !strings.HasSuffix(line, " level=info msg=scaled controller=wakeup replicas=3\n") || strings.Count(line, "\n") != 1 {
+			t.Errorf("the line is %q", line)
+		}
+	})
+	t.Run("json", func(t *testing.T) {
+		var out bytes.Buffer
+		log := (&options{logLevel: "debug", logFormat: "json"}).logger(&out)
+		var line map[string]any
+		log.V(1).Info("shown")
+		if err := json.Unmarshal(out.Bytes(), &line); err != nil || line["msg"] != "shown" || line["level"] != "debug" {
+			t.Errorf("the line is %q, %v", out.String(), err)
+		}
+	})
+}
+
+func TestWithoutKubernetes(t *testing.T) {
+	if code := run(t.Context(), []string{"--kube.config=/nonexistent"}); code != 1 {
+		t.Errorf("it ends with %d", code)
+	}
+	if code := run(t.Context(), []string{"--kube.qps=0"}); code != 2 {
+		t.Errorf("it ends with %d for flags that make no sense", code)
+	}
+}

@@ -1,0 +1,116 @@
+package main
+
+import (
+	"context"
+	"fmt"
+	"net/http"
+	"time"
+
+	"github.com/go-logr/logr"
+	autoscalingv1 "k8s.io/api/autoscaling/v1"
+	autoscalingv2 "k8s.io/api/autoscaling/v2"
+	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/client-go/rest"
+	ctrl "sigs.k8s.io/controller-runtime"
+	"sigs.k8s.io/controller-runtime/pkg/cache"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+	"sigs.k8s.io/controller-runtime/pkg/healthz"
+	"sigs.k8s.io/controller-runtime/pkg/metrics/filters"
+	metricsserver "sigs.k8s.io/controller-runtime/pkg/metrics/server"
+
+	"github.com/slurmtide/slurmtide/operator/api/v1beta1"
+	"github.com/slurmtide/slurmtide/operator/wakeup"
+)
+
+// newManager returns a manager with its probes, and nothing to reconcile yet.
+func newManager(cfg *rest.Config, o *options, log logr.Logger) (ctrl.Manager, error) {
+	scheme, err := newScheme()
+	if err != nil {
+		return nil, err
+	}
+	grace := 10 * time.Second
+	mgr, err := ctrl.NewManager(cfg, ctrl.Options{
+		Scheme:                  scheme,
+		Logger:                  log,
+		Cache:                   o.cache(),
+		Metrics:                 o.metrics(),
+		HealthProbeBindAddress:  o.healthAddress,
+		LeaderElection:          o.leaderElection,
+		LeaderElectionID:        "slurm-operator",
+		LeaderElectionNamespace: o.leaderNamespace,
+		// The process ends when the manager does, so the next may start at once.
+		LeaderElectionReleaseOnCancel: true,
+		GracefulShutdownTimeout:       &grace,
+	})
+	if err != nil {
+		return nil, fmt.Errorf("making the manager: %w", err)
+	}
+	if err := mgr.AddHealthzCheck("alive", healthz.Ping); err != nil {
+		return nil, err
+	}
+	return mgr, mgr.AddReadyzCheck("caches", cachesFilled(mgr.GetCache(), &v1beta1.NodeSet{}, &autoscalingv2.HorizontalPodAutoscaler{}))
+}
+
+// addReconcilers adds every reconciler of the operator.
+func addReconcilers(ctx context.Context, mgr ctrl.Manager, o *options) error {
+	demand, err := wakeup.NewCustomMetrics(mgr.GetConfig(), mgr.GetHTTPClient())
+	if err != nil {
+		return err
+	}
+	reconciler := wakeup.New(mgr.GetClient(), demand, mgr.GetEventRecorder("slurm-operator"), time.Now, o.wakeup)
+	return reconciler.SetupWithManager(ctx, mgr)
+}
+
+func newScheme() (*runtime.Scheme, error) {
+	scheme := runtime.NewScheme()
+	for _, add := range []func(*runtime.Scheme) error{
+		corev1.AddToScheme, autoscalingv1.AddToScheme, autoscalingv2.AddToScheme, v1beta1.AddToScheme,
+	} {
+		if err := add(scheme); err != nil {
+			return nil, fmt.Errorf("registering types: %w", err)
+		}
+	}
+	return scheme, nil
+}
+
+func (o *options) cache() cache.Options {
+	out := cache.Options{ByObject: map[client.Object]cache.ByObject{
+		// Only those of NodeSets matter here, and they are large.
+		&autoscalingv2.HorizontalPodAutoscaler{}: {Transform: cache.TransformStripManagedFields()},
+	}}
+	for _, namespace := range o.namespaces {
+		if out.DefaultNamespaces == nil {
+			out.DefaultNamespaces = map[string]cache.Config{}
+		}
+		out.DefaultNamespaces[namespace] = cache.Config{}
+	}
+	return out
+}
+
+func (o *options) metrics() metricsserver.Options {
+	out := metricsserver.Options{BindAddress: o.metricsAddress}
+	if o.metricsSecure {
+		out.SecureServing = true
+		out.CertDir = o.metricsCertDir
+		out.FilterProvider = filters.WithAuthenticationAndAuthorization
+	}
+	return out
+}
+
+// cachesFilled is a check that fails until every object of these kinds has been listed
+// once. Asking fills them, so a replica that is not the leader is as ready as it.
+func cachesFilled(c cache.Cache, kinds ...client.Object) healthz.Checker {
+	return func(r *http.Request) error {
+		for _, kind := range kinds {
+			informer, err := c.GetInformer(r.Context(), kind, cache.BlockUntilSynced(false))
+			if err != nil {
+				return fmt.Errorf("watching %T: %w", kind, err)
+			}
+			if !informer.HasSynced() {
+				return fmt.Errorf("%T are still being listed", kind)
+			}
+		}
+		return nil
+	}
+}
