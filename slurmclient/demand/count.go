@@ -129,7 +129,7 @@ func (p *plan) refuse(at int, r *request) {
 		for k := range p.parts[i].sources {
 			if from := &p.parts[i].sources[k]; from.pool == at {
 				_, f := p.trySource(r, i, from)
-				worst = max(worst, cmp.Or(f, faultComponent))
+				worst = max(worst, cmp.Or(f, r.broken))
 			}
 		}
 	}

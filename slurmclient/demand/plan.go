@@ -1,6 +1,7 @@
 package demand
 
 import (
+	"cmp"
 	"maps"
 	"slices"
 )
@@ -29,6 +30,8 @@ type request struct {
 	target int
 	placed
 	from spot
+	// broken is what keeps a heterogeneous job from running whose components could.
+	broken fault
 	// seen caches meets by shape: 0 unknown, 1 yes, 2 no. nil when anything goes.
 	seen []uint8
 	// bin and inBin count the parts of jobs put on one free node, see bundle.fillFree.
@@ -89,7 +92,7 @@ func (p *plan) node(name string) (member, bool) {
 // satisfy finds for every request where it asks for nodes: in the first partition
 // of its list that could run it, from the first source there that could.
 func (p *plan) satisfy() {
-	broken := map[uint32]bool{}
+	hets := map[uint32]fault{}
 	for i := range p.requests {
 		r := &p.requests[i]
 		r.faults = make([]fault, len(r.parts))
@@ -101,17 +104,56 @@ func (p *plan) satisfy() {
 			}
 		}
 		if r.het != 0 && r.target < 0 {
-			broken[r.het] = true
+			hets[r.het] = faultComponent
 		}
 	}
+	p.measureHets(hets)
 	for i := range p.requests {
-		if r := &p.requests[i]; r.het != 0 && broken[r.het] {
-			r.target = -1
+		if r := &p.requests[i]; r.het != 0 && hets[r.het] != faultNone {
+			r.target, r.broken = -1, hets[r.het]
 			for k := range r.faults {
-				if r.faults[k] == faultNone {
-					r.faults[k] = faultComponent
-				}
+				r.faults[k] = cmp.Or(r.faults[k], r.broken)
 			}
+		}
+	}
+}
+
+// hetInPool is the components of a heterogeneous job that ask in one pool.
+type hetInPool struct {
+	het  uint32
+	pool int
+}
+
+// hetNodes is how many nodes they need at once: those that have their nodes to
+// themselves add up.
+type hetNodes struct {
+	alone, shared, maximum uint64
+	movable                bool
+}
+
+// measureHets finds the heterogeneous jobs whose components, each small enough, are
+// together more than the one pool that could run them may have.
+func (p *plan) measureHets(hets map[uint32]fault) {
+	sums := map[hetInPool]hetNodes{}
+	for i := range p.requests {
+		r := &p.requests[i]
+		if r.het == 0 || r.target < 0 {
+			continue
+		}
+		sum := sums[hetInPool{r.het, r.pool}]
+		if r.whole {
+			sum.alone = plus(sum.alone, times(r.jobs, r.spread))
+		} else {
+			sum.shared = max(sum.shared, r.spread)
+		}
+		sum.maximum = max(sum.maximum, p.maximum(r.target, r.pool))
+		_, other := p.next(r)
+		sum.movable = sum.movable || other
+		sums[hetInPool{r.het, r.pool}] = sum
+	}
+	for of, sum := range sums {
+		if plus(sum.alone, sum.shared) > sum.maximum && !sum.movable {
+			hets[of.het] = max(hets[of.het], faultMaximum)
 		}
 	}
 }
