@@ -6,6 +6,7 @@ import (
 	"bytes"
 	"errors"
 	"fmt"
+	"maps"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -71,6 +72,8 @@ func cases(t *testing.T, name string) map[string]string {
 	return out
 }
 
+func sorted[T any](m map[string]T) []string { return slices.Sorted(maps.Keys(m)) }
+
 // known are the groups whose objects are decoded; of others there are no types here.
 func known() *runtime.Scheme {
 	s := runtime.NewScheme()
@@ -86,7 +89,7 @@ func objects(t *testing.T, text string) []runtime.Object {
 	decoder := serializer.NewCodecFactory(known(), serializer.EnableStrict).UniversalDeserializer()
 	var out []runtime.Object
 	for document := range strings.SplitSeq(text, "\n---\n") {
-		if regexp.MustCompile(`(?m)^apiVersion: (monitoring.coreos.com|cert-manager.io)/`).MatchString(document) {
+		if foreign(document) {
 			continue
 		}
 		object, _, err := decoder.Decode([]byte(document), nil, nil)
@@ -97,6 +100,11 @@ func objects(t *testing.T, text string) []runtime.Object {
 		out = append(out, object)
 	}
 	return out
+}
+
+// foreign reports that stock Kubernetes does not have an object's kind.
+func foreign(document string) bool {
+	return regexp.MustCompile(`(?m)^apiVersion: (monitoring.coreos.com|cert-manager.io)/`).MatchString(document)
 }
 
 // flagsOf returns the flags that a program's --help lists.
