@@ -30,13 +30,14 @@ type part struct {
 	open bool
 	// maxNodes and maxCPUs are the most that a job may have in all, and of a node; 0 for any.
 	maxNodes, maxCPUs uint64
-	// shapes are those of its nodes that are of no pool, beside how many of these are
-	// there to run jobs, and sources where its new nodes come from.
-	shapes        []int
-	beside        uint64
-	sources       []source
-	byReason      map[ReasonCount]uint64
-	unsatisfiable map[string]Unsatisfiable
+	// shapes are those of its nodes that are of no pool, others how many of these it
+	// has, beside how many of them are there to run jobs, and sources where its new
+	// nodes come from.
+	shapes         []int
+	others, beside uint64
+	sources        []source
+	byReason       map[ReasonCount]uint64
+	unsatisfiable  map[string]Unsatisfiable
 }
 
 // member is a node and what it is doing.
@@ -118,7 +119,11 @@ func (c *cluster) addNodes(s *slurmclient.Snapshot, now slurm.Time, holding []st
 // count counts a node of the pool.
 func (pt *part) count(u use, pool int) {
 	u.count(&pt.Partition)
-	if pool == noPool && u.usable() {
+	if pool != noPool {
+		return
+	}
+	pt.others++
+	if u.usable() {
 		pt.beside++
 	}
 }

@@ -1,6 +1,9 @@
 package demand
 
-import "slices"
+import (
+	"math"
+	"slices"
+)
 
 // placed is how a job would run on new nodes.
 type placed struct {
@@ -118,12 +121,17 @@ func (p *plan) tryShapes(r *request, at int, from *source, most uint64) (placed,
 }
 
 // maximum is the most nodes that one job in the partition could have when the new
-// ones come from the pool: its Max and what is there beside all pools.
+// ones come from the pool: its Max and what is there beside all pools. Where there
+// are pools, the others are as many as they are.
 func (p *plan) maximum(at, pool int) uint64 {
-	if pool == noPool || p.pools[pool].offer.Max == 0 {
-		return ^uint64(0)
+	pt := &p.parts[at]
+	switch {
+	case pool == noPool && len(pt.sources) > 1:
+		return pt.others
+	case pool == noPool || p.pools[pool].offer.Max == 0:
+		return math.MaxUint64
 	}
-	return plus(p.pools[pool].offer.Max, p.parts[at].beside)
+	return plus(p.pools[pool].offer.Max, pt.beside)
 }
 
 // cheaper reports whether a job takes a smaller share of all its nodes.

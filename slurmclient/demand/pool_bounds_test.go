@@ -1,0 +1,144 @@
+package demand_test
+
+import (
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/slurmtide/slurmtide/slurmclient/demand"
+	"github.com/slurmtide/slurmtide/slurmclient/slurm"
+)
+
+func TestRequiredKeepsItsBounds(t *testing.T) {
+	busy := []any{worker("w1", state("ALLOCATED")), worker("w2", state("ALLOCATED")), worker("w3", state("ALLOCATED"))}
+	tests := map[string]struct {
+		pool  demand.Pool
+		nouns []any
+		want  uint64
+	}{
+		"never less than the minimum":              {pool("w", bounds(2, 10)), nil, 2},
+		"the minimum is not on top":                {pool("w", bounds(2, 10)), []any{jobs(1, 12)}, 3},
+		"never more than the maximum":              {pool("w", bounds(0, 4)), []any{jobs(1, 100)}, 4},
+		"the maximum goes before the minimum":      {pool("w", bounds(9, 4)), nil, 4},
+		"no maximum is no bound":                   {pool("w", bounds(0, 0)), []any{jobs(1, 100)}, 25},
+		"busy nodes go before the maximum":         {pool("w", bounds(0, 2)), busy, 3},
+		"and nothing is added to them":             {pool("w", bounds(0, 2)), append([]any{jobs(1, 9)}, busy...), 3},
+		"a queue that waits for its turn asks max": {pool("w", bounds(0, 4)), append([]any{job(1, nodes(4))}, busy...), 4},
+	}
+	for name, tt := range tests {
+		t.Run(name, func(t *testing.T) {
+			p, _ := demandsOf(t, append(tt.nouns, tt.pool, partition("cpu"))...).Pool("w")
+			if p.Required != tt.want {
+				t.Errorf("required %d, want %d\n%+v", p.Required, tt.want, p)
+			}
+		})
+	}
+}
+
+func TestUnusableWorkersAreReplacedWhileThereIsDemand(t *testing.T) {
+	down := func(name string) *slurm.Node { return worker(name, state("DOWN")) }
+	drained := func(name string) *slurm.Node { return worker(name, state("IDLE+DRAIN")) }
+	busy := worker("b1", state("ALLOCATED"))
+	tests := map[string]struct {
+		pool  demand.Pool
+		nouns []any
+		want  want
+	}{
+		"one that is down stands in the place of a worker": {
+			pool("w", replicas(2)), []any{busy, down("w1"), jobs(1, 4)},
+			want{Required: 3, Busy: 1, Unusable: 1, Pending: 1, Replacements: 1, Eligible: 4},
+		},
+		"the replacement stays once it works": {
+			pool("w", replicas(3)), []any{busy, down("w1"), worker("b2", state("ALLOCATED"))},
+			want{Required: 3, Busy: 2, Unusable: 1, Replacements: 1},
+		},
+		"they alone keep nothing up": {
+			pool("w", replicas(2)), []any{down("w1"), drained("w2")}, want{Unusable: 2},
+		},
+		"the minimum alone replaces nothing": {
+			pool("w", replicas(2), bounds(1, 10)), []any{down("w1"), drained("w2")}, want{Required: 1, Unusable: 2},
+		},
+		"an idle worker in its grace is demand": {
+			pool("w", replicas(2), grace(time.Minute)), []any{down("w1"), worker("w2", idleSince(1))},
+			want{Required: 2, Idle: 1, Grace: 1, Unusable: 1, Replacements: 1},
+		},
+		"a worker that scale-in drains is not replaced": {
+			pool("w", replicas(1)), []any{busy, drained("w1")}, want{Required: 1, Busy: 1, Unusable: 1},
+		},
+		"a record that scale-in left behind is not either": {
+			pool("w", replicas(1)), []any{busy, down("w1"), down("w2")}, want{Required: 1, Busy: 1, Unusable: 2},
+		},
+		"of three, those beyond the replicas are leaving": {
+			pool("w", replicas(2)), []any{busy, down("w1"), drained("w2")},
+			want{Required: 2, Busy: 1, Unusable: 2, Replacements: 1},
+		},
+		"workers that have not come yet are not leaving": {
+			pool("w", replicas(6)), []any{busy, down("w1")}, want{Required: 2, Busy: 1, Unusable: 1, Replacements: 1},
+		},
+		"replacements keep below the maximum": {
+			pool("w", replicas(3), bounds(0, 3)), []any{busy, down("w1"), down("w2"), jobs(1, 40)},
+			want{Required: 3, Busy: 1, Unusable: 2, Pending: 10, Replacements: 2, Eligible: 40},
+		},
+	}
+	for name, tt := range tests {
+		t.Run(name, func(t *testing.T) {
+			p, _ := demandsOf(t, append(tt.nouns, tt.pool, partition("cpu"))...).Pool("w")
+			if diff := cmp.Diff(tt.want, wantOf(p)); diff != "" {
+				t.Error(diff)
+			}
+		})
+	}
+}
+
+func TestJobsThatAPoolCanNeverRun(t *testing.T) {
+	const tooMany = "more nodes than the pool's maximum"
+	none := []demand.Unsatisfiable(nil)
+	because := func(reason string, jobs uint64) []demand.Unsatisfiable {
+		return []demand.Unsatisfiable{{Reason: reason, Jobs: jobs, JobID: 1}}
+	}
+	small := pool("w", bounds(0, 3))
+	gpuPool := pool("g", shaped(&demand.Shape{CPUs: 64, MemoryMiB: 1 << 20, GRES: "gpu:4"}))
+	tests := map[string]struct {
+		nouns []any
+		want  []demand.Unsatisfiable
+	}{
+		"-N 4 of three":                           {[]any{small, job(1, nodes(4))}, because(tooMany, 1)},
+		"-N 3 of three":                           {[]any{small, job(1, nodes(3))}, none},
+		"13 tasks on three nodes of four":         {[]any{small, job(1, tasks(13))}, because(tooMany, 1)},
+		"more of any size without a maximum":      {[]any{pool("w", bounds(0, 0)), job(1, tasks(1300))}, none},
+		"more nodes named than there may be":      {[]any{small, job(1, nodes(4), with(func(j *slurm.Job) { j.RequiredNodes = "w[1-4]" }))}, because(tooMany, 1)},
+		"nodes beside the pool count":             {[]any{small, node("n1"), job(1, nodes(4))}, none},
+		"unless they are down":                    {[]any{small, node("n1", state("DOWN")), job(1, nodes(4))}, because(tooMany, 1)},
+		"a feature":                               {[]any{small, job(1, constraint("gold"))}, because("no node has the features or the disk", 1)},
+		"a worker too small":                      {[]any{small, jobs(1, 2, with(func(j *slurm.Job) { j.MemoryPerNode = slurm.Num(9000) }))}, because("no node has the memory", 2)},
+		"another pool that can run it":            {[]any{small, gpuPool, jobs(1, 2, with(func(j *slurm.Job) { j.MemoryPerNode = slurm.Num(9000) }))}, none},
+		"other nodes that can run it":             {[]any{small, node("n1", size(4, 16000), state("ALLOCATED")), jobs(1, 2, with(func(j *slurm.Job) { j.MemoryPerNode = slurm.Num(9000) }))}, none},
+		"another partition that can run it":       {[]any{small, partition("b"), pool("g", serving("b")), job(1, in("cpu,b"), nodes(5))}, none},
+		"a pool elsewhere does not help":          {[]any{small, partition("b"), pool("g", serving("b")), job(1, nodes(5))}, because(tooMany, 1)},
+		"het components of more than the maximum": {[]any{small, job(1, het(1, 0), nodes(2), exclusive), job(2, het(1, 1), nodes(2), exclusive)}, because(tooMany, 2)},
+		"het components that may share nodes":     {[]any{small, job(1, het(1, 0), nodes(2)), job(2, het(1, 1), nodes(2))}, none},
+		"het components of two pools":             {[]any{small, gpuPool, job(1, het(1, 0), nodes(2), exclusive), job(2, het(1, 1), nodes(2), exclusive)}, none},
+		"a het job of which one part is too much": {[]any{small, job(1, het(1, 0)), job(2, het(1, 1), nodes(4))}, []demand.Unsatisfiable{
+			{Reason: "another component of the job can not run", Jobs: 1, JobID: 1}, {Reason: tooMany, Jobs: 1, JobID: 2},
+		}},
+	}
+	for name, tt := range tests {
+		t.Run(name, func(t *testing.T) {
+			p, _ := demandsOf(t, append(tt.nouns, partition("cpu"))...).Pool("w")
+			if diff := cmp.Diff(tt.want, p.Unsatisfiable); diff != "" {
+				t.Error(diff)
+			}
+			if tt.want != nil && (p.Pending != 0 || p.EligiblePendingJobs != 0 || p.Required != 0) {
+				t.Errorf("they ask for nodes: %+v", p)
+			}
+			var unsatisfiable uint64
+			for _, u := range p.Unsatisfiable {
+				unsatisfiable += u.Jobs
+			}
+			if p.ByClass[demand.ClassUnsatisfiable] != unsatisfiable {
+				t.Errorf("%d unsatisfiable jobs in all, want %d", p.ByClass[demand.ClassUnsatisfiable], unsatisfiable)
+			}
+		})
+	}
+}
