@@ -63,11 +63,15 @@ func (s *SecretStore) Write(ctx context.Context, b Bundle, version string) error
 		return changed(err)
 	}
 	// Labels and the type stay as whoever made the Secret wants them.
-	patch, err := json.Marshal(map[string]any{"metadata": map[string]any{"resourceVersion": version}, "data": data})
+	secret, err := secrets.Get(ctx, s.Secret, metav1.GetOptions{})
 	if err != nil {
 		return err
 	}
-	_, err = secrets.Patch(ctx, s.Secret, types.MergePatchType, patch, metav1.PatchOptions{})
+	if secret.ResourceVersion != version {
+		return ErrChanged
+	}
+	secret.Data = data
+	_, err = secrets.Update(ctx, secret, metav1.UpdateOptions{})
 	return changed(err)
 }
 

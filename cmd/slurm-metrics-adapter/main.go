@@ -1,0 +1,88 @@
+// Command slurm-metrics-adapter answers custom.metrics.k8s.io from Slurm's queue, so
+// that a stock HorizontalPodAutoscaler can scale NodeSets, and serves the metrics
+// of the same snapshots to Prometheus.
+package main
+
+import (
+	"context"
+	"fmt"
+	"os"
+	"os/signal"
+	"runtime/debug"
+	"sync"
+	"syscall"
+
+	"github.com/prometheus/common/version"
+	"golang.org/x/sync/errgroup"
+
+	"github.com/slurmtide/slurmtide/metricsapi"
+	"github.com/slurmtide/slurmtide/metricsapi/clusters"
+)
+
+func main() {
+	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
+	code := run(ctx, os.Args[1:])
+	stop()
+	os.Exit(code)
+}
+
+// run returns the exit status: 0 after a signal, 1 when it cannot start or serve,
+// 2 for flags that make no sense.
+func run(ctx context.Context, args []string) int {
+	o, err := parse(args)
+	if err != nil {
+		fmt.Fprintf(os.Stderr, "slurm-metrics-adapter: %v\nslurm-metrics-adapter: --help lists the flags\n", err)
+		return 2
+	}
+	if os.Getenv("GOGC") == "" {
+		// Polls of large clusters leave much behind at once; memory is dearer than
+		// the little time that collecting more often takes.
+		debug.SetGCPercent(50)
+	}
+	log := o.logger(os.Stderr)
+	log.takeLibraries()
+	log.Info("starting", "version", version.Info(), "build", version.BuildContext())
+	if err := serve(ctx, o, log); err != nil {
+		log.Error("stopping", "err", err)
+		return 1
+	}
+	log.Info("stopped")
+	return 0
+}
+
+// serve watches, polls and serves until ctx ends. Polling goes on until the last
+// answer is given.
+func serve(ctx context.Context, o *options, log logger) error {
+	kube, err := o.connect()
+	if err != nil {
+		return err
+	}
+	work, end := context.WithCancel(context.WithoutCancel(ctx))
+	var wg sync.WaitGroup
+	defer wg.Wait()
+	defer end()
+
+	expo := newExposition(o, log)
+	registry := clusters.New(o.registryConfig(kube, expo, log))
+	watch := clusters.NewWatch(kube.dynamic, log.watchFailed())
+	wg.Go(func() { watch.Run(work) })
+	wg.Go(func() { registry.Run(work, watch.Changed(), watch.Objects) })
+
+	keeper, err := o.certificate(ctx, kube, log)
+	if err != nil {
+		return err
+	}
+	if keeper != nil {
+		wg.Go(func() { keeper.Watch(work) })
+	}
+	provider := metricsapi.New(registry, metricsapi.Config{MaxAge: o.maxAge})
+	server, err := o.server(provider, keeper, registry.Settled)
+	if err != nil {
+		return err
+	}
+	log.Info("serving metrics to Kubernetes", "address", server.SecureServingInfo.Listener.Addr())
+	group, ctx := errgroup.WithContext(ctx)
+	group.Go(func() error { return server.PrepareRun().RunWithContext(ctx) })
+	group.Go(func() error { return listen(ctx, o, expo.routes(registry.Settled), log) })
+	return group.Wait()
+}

@@ -1,0 +1,80 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"time"
+
+	"github.com/slurmtide/slurmtide/slurmclient"
+)
+
+// watch logs what changes in the polling: the first answer, what begins to fail
+// and what recovers. A failure that many resources share is told once, and none
+// is repeated.
+func watch(ctx context.Context, cache *slurmclient.Cache, log logger) {
+	w := newWatcher(log)
+	var after uint64
+	for {
+		s, err := cache.Next(ctx, after)
+		if err != nil {
+			return
+		}
+		after = s.Sequence
+		w.see(s)
+	}
+}
+
+type watcher struct {
+	log              logger
+	version, release string
+	// failing holds the failures told and not over yet, by cause.
+	failing map[string]time.Time
+}
+
+func newWatcher(log logger) *watcher { return &watcher{log: log, failing: map[string]time.Time{}} }
+
+func (w *watcher) see(s *slurmclient.Snapshot) {
+	if s.Version != "" && s.Server.Release != "" && (s.Version != w.version || s.Server.Release != w.release) {
+		w.version, w.release = s.Version, s.Server.Release
+		w.log.Info("reading a cluster", "cluster", s.Server.Cluster, "release", s.Server.Release, "version", s.Version)
+	}
+	now := map[string]bool{}
+	for _, p := range s.Polls() {
+		if p.Err == nil {
+			continue
+		}
+		cause, hint := explain(p.Resource, p.Err)
+		now[cause] = true
+		if _, told := w.failing[cause]; !told {
+			w.failing[cause] = p.FailingSince
+			w.log.Warn("polling fails, the last values are served meanwhile", "what", cause, "err", p.Err, "hint", hint)
+		}
+	}
+	for cause, since := range w.failing {
+		if !now[cause] {
+			delete(w.failing, cause)
+			w.log.Info("polling works again", "what", cause, "after", time.Since(since).Round(time.Second))
+		}
+	}
+}
+
+// explain names the cause of a failing poll and says what to do about it.
+// Failures of one cause are one failure.
+func explain(r slurmclient.Resource, err error) (cause, hint string) {
+	var e *slurmclient.Error
+	switch slurmclient.CodeOf(err) {
+	case slurmclient.CodeUnauthorized:
+		return "token", "check the token: it may be expired, signed with another key, or of a user without rights"
+	case slurmclient.CodeUnsupported:
+		return "version", "drop --slurm.api-version, or use a slurmrestd of Slurm 23.11 or later"
+	case slurmclient.CodeUnavailable:
+		if errors.As(err, &e) && e.Status == 0 {
+			return "slurmrestd", "check that slurmrestd runs and that its address is right"
+		}
+	}
+	switch r {
+	case slurmclient.QOS, slurmclient.Associations, slurmclient.Accounts, slurmclient.Users:
+		return string(r), "check slurmdbd; without one, switch the collector off with --no-collector." + string(r)
+	}
+	return string(r), "check that slurmctld runs and what slurmrestd logs"
+}
