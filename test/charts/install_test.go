@@ -56,6 +56,14 @@ kind: Namespace
 metadata:
   name: slurm
   labels: {pod-security.kubernetes.io/enforce: restricted}
+---
+apiVersion: v1
+kind: Namespace
+metadata: {name: team-a}
+---
+apiVersion: v1
+kind: Namespace
+metadata: {name: team-b}
 `); err != nil {
 		t.Fatal(err)
 	}

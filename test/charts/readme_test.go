@@ -18,7 +18,7 @@ import (
 var update = flag.Bool("update", false, "rewrite the golden files and the tables of the READMEs")
 
 // names are the charts that this package tests.
-func names() []string { return []string{"slurm-exporter"} }
+func names() []string { return []string{"slurm-exporter", "slurm-metrics"} }
 
 // chart is the folder of a chart.
 func chart(name string) string { return filepath.Join("..", "..", "charts", name) }
@@ -115,7 +115,7 @@ func TestSchemasKnowExactlyTheValues(t *testing.T) {
 // unset are properties that values.yaml leaves out: Helm's own, and what Kubernetes
 // has a default for.
 func unset() []string {
-	return []string{"global", "collectors.*", "resources.claims", "probes.*.initialDelaySeconds", "probes.*.successThreshold"}
+	return []string{"global", "collectors.*", "exporter.collectors.*", "resources.claims", "probes.*.initialDelaySeconds", "probes.*.successThreshold", "certificates.certManager.issuerRef.*"}
 }
 
 func compare(t *testing.T, prefix string, defs, schema, values map[string]any) {

@@ -52,6 +52,7 @@ func TestPodsAreRestricted(t *testing.T) {
 func TestEveryFlagIsOneOfTheProgram(t *testing.T) {
 	programs := map[string]map[string]bool{
 		"exporter": flagsOf(t, "slurm-exporter"),
+		"adapter":  flagsOf(t, "slurm-metrics-adapter"),
 	}
 	eachCase(t, func(t *testing.T, c rendered) {
 		for _, d := range deployments(c.objects) {

@@ -1,0 +1,96 @@
+{{/* The chart's name in labels. */}}
+{{- define "slurm-metrics.name" -}}
+{{- default .Chart.Name .Values.nameOverride | trunc 63 | trimSuffix "-" -}}
+{{- end -}}
+
+{{/* The name of the objects: the release's, and the chart's unless the release has it. */}}
+{{- define "slurm-metrics.fullname" -}}
+{{- if .Values.fullnameOverride -}}
+{{- .Values.fullnameOverride | trunc 63 | trimSuffix "-" -}}
+{{- else -}}
+{{- $name := include "slurm-metrics.name" . -}}
+{{- if contains $name .Release.Name -}}
+{{- .Release.Name | trunc 63 | trimSuffix "-" -}}
+{{- else -}}
+{{- printf "%s-%s" .Release.Name $name | trunc 63 | trimSuffix "-" -}}
+{{- end -}}
+{{- end -}}
+{{- end -}}
+
+{{/* The name of what has no namespace; two releases in two namespaces may have one name. */}}
+{{- define "slurm-metrics.clusterName" -}}
+{{- printf "%s:%s" .Release.Namespace (include "slurm-metrics.fullname" .) -}}
+{{- end -}}
+
+{{- define "slurm-metrics.selectorLabels" -}}
+app.kubernetes.io/name: {{ include "slurm-metrics.name" . }}
+app.kubernetes.io/instance: {{ .Release.Name }}
+{{- end -}}
+
+{{- define "slurm-metrics.labels" -}}
+helm.sh/chart: {{ printf "%s-%s" .Chart.Name .Chart.Version | replace "+" "_" | trunc 63 | trimSuffix "-" }}
+app.kubernetes.io/version: {{ .Chart.AppVersion | quote }}
+app.kubernetes.io/managed-by: {{ .Release.Service }}
+{{ include "slurm-metrics.selectorLabels" . }}
+app.kubernetes.io/component: metrics-adapter
+app.kubernetes.io/part-of: slurmtide
+{{- with .Values.commonLabels }}
+{{ toYaml . }}
+{{- end }}
+{{- end -}}
+
+{{/* Labels of pods: without versions, so that a new chart alone restarts nothing. */}}
+{{- define "slurm-metrics.podLabels" -}}
+{{ include "slurm-metrics.selectorLabels" . }}
+app.kubernetes.io/component: metrics-adapter
+app.kubernetes.io/part-of: slurmtide
+{{- with merge (dict) .Values.podLabels .Values.commonLabels }}
+{{ toYaml . }}
+{{- end }}
+{{- end -}}
+
+{{- define "slurm-metrics.serviceAccountName" -}}
+{{- if .Values.serviceAccount.create -}}
+{{- default (include "slurm-metrics.fullname" .) .Values.serviceAccount.name -}}
+{{- else -}}
+{{- default "default" .Values.serviceAccount.name -}}
+{{- end -}}
+{{- end -}}
+
+{{/* The subject of role bindings. */}}
+{{- define "slurm-metrics.subject" -}}
+- kind: ServiceAccount
+  name: {{ include "slurm-metrics.serviceAccountName" . }}
+  namespace: {{ .Release.Namespace }}
+{{- end -}}
+
+{{/* The image, by digest or by tag. */}}
+{{- define "slurm-metrics.image" -}}
+{{- with .Values.image -}}
+{{- if .digest -}}
+{{- printf "%s@%s" .repository .digest -}}
+{{- else -}}
+{{- printf "%s:%s" .repository (default $.Chart.AppVersion .tag) -}}
+{{- end -}}
+{{- end -}}
+{{- end -}}
+
+{{/* The Secret that holds the serving certificate. */}}
+{{- define "slurm-metrics.certificateSecret" -}}
+{{- if eq .Values.certificates.from "existingSecret" -}}
+{{- .Values.certificates.existingSecret -}}
+{{- else -}}
+{{- printf "%s-tls" (include "slurm-metrics.fullname" .) -}}
+{{- end -}}
+{{- end -}}
+
+{{/* The versions of APIs that are served: a list of {group, version, priority}. */}}
+{{- define "slurm-metrics.apis" -}}
+{{- $apis := list -}}
+{{- $apis = append $apis (dict "group" "custom.metrics.k8s.io" "version" "v1beta1" "priority" 100) -}}
+{{- $apis = append $apis (dict "group" "custom.metrics.k8s.io" "version" "v1beta2" "priority" 200) -}}
+{{- if .Values.externalMetrics.enabled -}}
+{{- $apis = append $apis (dict "group" "external.metrics.k8s.io" "version" "v1beta1" "priority" 100) -}}
+{{- end -}}
+{{- $apis | toJson -}}
+{{- end -}}
