@@ -24,6 +24,7 @@ import (
 // exposition shows the metrics of every cluster on one page.
 type exposition struct {
 	cfg       exporter.Config
+	path      string
 	resources []slurmclient.Resource
 	process   *prometheus.Registry
 	slots     chan struct{}
@@ -43,6 +44,7 @@ type shownCluster struct {
 func newExposition(o *options, log logger) *exposition {
 	e := &exposition{
 		cfg:     exporter.Config{Collectors: map[string]bool{}, Compat: o.compat, Limits: o.limits},
+		path:    "/" + strings.Trim(o.metricsPath, "/"),
 		process: prometheus.NewRegistry(), log: log,
 	}
 	for name, on := range o.collectors {
@@ -108,9 +110,9 @@ func (e *exposition) clusters() []shownCluster {
 // routes serves the pages; settled tells why they are not complete yet.
 func (e *exposition) routes(settled func() error) http.Handler {
 	mux := http.NewServeMux()
-	mux.Handle("GET /metrics", e.metrics(exporter.Native))
+	mux.Handle("GET "+e.path, e.metrics(exporter.Native))
 	for _, set := range e.cfg.Compat {
-		mux.Handle("GET /metrics/"+string(set), e.metrics(set))
+		mux.Handle("GET "+e.path+"/"+string(set), e.metrics(set))
 	}
 	mux.Handle("GET /-/healthy", exporter.Healthy())
 	mux.HandleFunc("GET /-/ready", func(w http.ResponseWriter, _ *http.Request) {
@@ -120,7 +122,9 @@ func (e *exposition) routes(settled func() error) http.Handler {
 		}
 		_, _ = fmt.Fprintln(w, "ready")
 	})
-	mux.HandleFunc("GET /{$}", e.landing)
+	if e.path != "/" {
+		mux.HandleFunc("GET /{$}", e.landing)
+	}
 	return mux
 }
 
@@ -131,7 +135,7 @@ func (e *exposition) landing(w http.ResponseWriter, r *http.Request) {
 	}
 	page, err := web.NewLandingPage(web.LandingConfig{
 		Name: "Slurm metrics adapter", Description: "Slurm clusters: " + cmp.Or(strings.Join(names, ", "), "none yet"),
-		Links: []web.LandingLinks{{Address: "/metrics", Text: "Metrics"}},
+		Links: []web.LandingLinks{{Address: e.path, Text: "Metrics"}},
 	})
 	if err != nil {
 		http.Error(w, err.Error(), http.StatusInternalServerError)

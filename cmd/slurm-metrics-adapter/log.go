@@ -53,7 +53,11 @@ type slogHandler struct {
 	quiet bool
 }
 
-func (h *slogHandler) Enabled(context.Context, slog.Level) bool { return true } // go-kit/log filters
+// Enabled lets go-kit/log filter. The finer levels of the Kubernetes libraries, of
+// which the finest print the bodies of requests, Secrets among them, never pass.
+func (h *slogHandler) Enabled(_ context.Context, level slog.Level) bool {
+	return !h.quiet || level >= slog.LevelInfo
+}
 
 func (h *slogHandler) Handle(_ context.Context, r slog.Record) error {
 	keyvals := slices.Clone(h.attrs)

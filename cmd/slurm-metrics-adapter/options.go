@@ -33,6 +33,7 @@ type options struct {
 
 	metricsAddresses []string
 	metricsConfig    string
+	metricsPath      string
 	maxScrapes       int
 	collectors       map[string]*bool
 	compat           []exporter.Set
@@ -94,6 +95,7 @@ func (o *options) certificateFlags(app *kingpin.Application) {
 func (o *options) expositionFlags(app *kingpin.Application) {
 	app.Flag("metrics.listen-address", "Address of /metrics for Prometheus; repeatable.").Default(":9341").StringsVar(&o.metricsAddresses)
 	app.Flag("metrics.config-file", "File that enables TLS and authentication of /metrics, as for exporters (web.config.file).").StringVar(&o.metricsConfig)
+	app.Flag("metrics.telemetry-path", "Path of the metrics.").Default("/metrics").StringVar(&o.metricsPath)
 	app.Flag("metrics.max-requests", "Scrapes that are served at a time; 0 for any number.").Default("40").IntVar(&o.maxScrapes)
 	for _, c := range exporter.Collectors() {
 		on := new(bool)
@@ -104,7 +106,7 @@ func (o *options) expositionFlags(app *kingpin.Application) {
 	for _, s := range exporter.Sets() {
 		names = append(names, string(s))
 	}
-	app.Flag("compat", "Also show the names of other exporters, separated by commas: "+strings.Join(names, ", ")+". Each is also served alone under its name below /metrics.").
+	app.Flag("compat", "Also show the names of other exporters, separated by commas: "+strings.Join(names, ", ")+". Each is also served alone under its name below the metrics path.").
 		PlaceHolder("SET,…").SetValue((*setList)(&o.compat))
 	app.Flag("limit.nodes", "Nodes of a cluster that have series of their own, by name; 0 for all.").Default("0").IntVar(&o.limits.Nodes)
 	app.Flag("limit.users", "Users of a cluster that have series of their own, by number of jobs; the rest is added up. 0 for all.").Default("1000").IntVar(&o.limits.Users)

@@ -36,7 +36,7 @@ func newWatcher(log logger) *watcher { return &watcher{log: log, failing: map[st
 func (w *watcher) see(s *slurmclient.Snapshot) {
 	if s.Version != "" && s.Server.Release != "" && (s.Version != w.version || s.Server.Release != w.release) {
 		w.version, w.release = s.Version, s.Server.Release
-		w.log.Info("reading a cluster", "cluster", s.Server.Cluster, "release", s.Server.Release, "version", s.Version)
+		w.log.Info("reading a cluster", "name", s.Server.Cluster, "release", s.Server.Release, "version", s.Version)
 	}
 	now := map[string]bool{}
 	for _, p := range s.Polls() {

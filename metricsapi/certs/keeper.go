@@ -11,8 +11,9 @@ import (
 	"k8s.io/apiserver/pkg/server/dynamiccertificates"
 )
 
-// LookEvery is the time between two looks at the Secret.
-const LookEvery = time.Minute
+// LookEvery is the time between two looks at the Secret and at the APIServices,
+// which may come after the server.
+const LookEvery = 10 * time.Second
 
 // ErrChanged is what Store.Write returns when somebody else has written.
 var ErrChanged = errors.New("the Secret was written by somebody else")
