@@ -34,6 +34,7 @@ func (p *plan) pack() {
 	p.allot()
 	free := p.supplies()
 	p.settleRequired(free)
+	order(free)
 	bundles := p.bundle()
 	p.takeOff(bundles, free)
 	for i := range bundles {

@@ -19,7 +19,10 @@ type Pool struct {
 	// slurm.conf names the feature, or ALL.
 	Partitions []string
 	// Shape is what a new worker is. nil: like any of the pool's node records; when
-	// there is none either, nothing is known, and each new worker has one job.
+	// there is none either, nothing is known, any job is taken to fit, and each new
+	// worker has one. A pool that is at zero without FUTURE records had better have a
+	// Shape: else a job that its workers turn out not to fit asks for some again
+	// whenever they have gone.
 	Shape *Shape
 	// Min and Max bound the number of workers; a Max of 0 is none known.
 	Min, Max uint64

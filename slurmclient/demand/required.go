@@ -5,26 +5,27 @@ func (c *cluster) allot() {
 	for at := range c.pools {
 		p := &c.pools[at]
 		p.limited = p.offer.Max > 0
-		p.left = less(p.offer.Max, plus(p.result.Busy, p.lost()))
+		p.left = less(p.offer.Max, plus(p.result.Busy, p.lost(p.result.Idle+p.result.Booting)))
 	}
 }
 
-// lost is how many of the workers that the pool is meant to have are unusable.
-// Nodes that are there beyond those are leaving, and unusable is what they become
-// first: they are drained.
-func (p *pool) lost() uint64 {
+// lost is how many of the workers that the pool is meant to have are unusable, when
+// so many others are free to go. Nodes beyond those that it is meant to have are
+// leaving: the free ones, or those that were free, as scale-in drains them first.
+func (p *pool) lost(free uint64) uint64 {
 	d := &p.result
-	there := d.Busy + d.Idle + d.Booting + d.Unusable
-	return less(d.Unusable, less(there, p.offer.Running))
+	leaving := less(d.Busy+d.Idle+d.Booting+d.Unusable, p.offer.Running)
+	return less(d.Unusable, less(leaving, free))
 }
 
 // require adds up what the pool needs.
 func (p *pool) require() {
 	d := &p.result
 	d.Claimed = p.claimedIdle + p.claimedBooting
-	working := plus(d.Busy+max(p.claimedIdle, d.Grace)+p.claimedBooting, d.Pending)
+	kept := max(p.claimedIdle, d.Grace) + p.claimedBooting
+	working := plus(d.Busy+kept, d.Pending)
 	if working > 0 {
-		d.Replacements = p.lost()
+		d.Replacements = p.lost(d.Idle + d.Booting - kept)
 	}
 	d.Required = max(plus(working, d.Replacements), p.offer.Min)
 	if p.offer.Max > 0 {

@@ -22,8 +22,7 @@ type supply struct {
 	taken uint64
 }
 
-// supplies groups the nodes that have room: those that have work first, as Slurm
-// fills them first.
+// supplies groups the nodes that have room.
 func (p *plan) supplies() []supply {
 	named := p.mentioned()
 	index := map[string]int{}
@@ -55,13 +54,18 @@ func (p *plan) supplies() []supply {
 		}
 		out[i].count++
 	}
-	slices.SortFunc(out, func(a, b supply) int {
-		if a.whole != b.whole {
-			return cmp.Compare(wholeness(a.whole), wholeness(b.whole))
-		}
-		return cmp.Or(cmp.Compare(a.claim, b.claim), cmp.Compare(a.shape, b.shape), slices.Compare(a.free, b.free), strings.Compare(a.name, b.name))
-	})
 	return out
+}
+
+// order puts nodes that jobs have or are to have before those that nobody has, and
+// idle ones before those that boot.
+func order(free []supply) {
+	slices.SortFunc(free, func(a, b supply) int {
+		return cmp.Or(
+			cmp.Compare(wholeness(a.whole), wholeness(b.whole)), cmp.Compare(a.claim, b.claim),
+			cmp.Compare(a.shape, b.shape), slices.Compare(a.free, b.free), strings.Compare(a.name, b.name),
+		)
+	})
 }
 
 func wholeness(whole bool) int {
@@ -124,9 +128,10 @@ func (p *plan) settleRequired(free []supply) {
 }
 
 // poolOfMissing is the pool that a node which is not there, or not usable, would
-// be of: that of its record, else the one that the jobs ask in.
+// be of: that of its record if this is in the partition, else the one that the jobs
+// ask in.
 func (p *plan) poolOfMissing(r *request, m member, there bool) int {
-	if there {
+	if there && slices.Contains(p.shapes[m.shape].parts, r.target) {
 		return p.shapes[m.shape].pool
 	}
 	return r.pool

@@ -1,0 +1,190 @@
+package demand_test
+
+import (
+	"fmt"
+	"math/rand/v2"
+	"slices"
+	"testing"
+
+	"github.com/slurmtide/slurmtide/slurmclient"
+	"github.com/slurmtide/slurmtide/slurmclient/demand"
+	"github.com/slurmtide/slurmtide/slurmclient/slurm"
+)
+
+// addIdleWorker adds a node to the snapshot that is like one of the pools' but idle,
+// past its grace. It returns false when there is none to copy.
+func addIdleWorker(r *rand.Rand, s *slurmclient.Snapshot, pools []demand.Pool) bool {
+	if len(s.Nodes.Value) == 0 {
+		return false
+	}
+	more := freed(s.Nodes.Value[r.IntN(len(s.Nodes.Value))])
+	if !slices.ContainsFunc(pools, func(p demand.Pool) bool { return slices.Contains(more.Features, p.Feature) }) {
+		return false
+	}
+	more.Name, more.LastBusy, more.SlurmdStartTime = "n77", 0, 0
+	s.Nodes.Value = append(slices.Clone(s.Nodes.Value), more)
+	return true
+}
+
+// What holds of every pool, whatever its nodes are: an idle worker more never makes
+// busy and pending nodes more.
+func TestAnIdleWorkerMoreNeverRaisesPendingNodes(t *testing.T) {
+	compared := 0
+	forRandomPools(t, func(t *testing.T, r *rand.Rand, s *slurmclient.Snapshot, pools []demand.Pool) {
+		before := computePools(s, pools)
+		if !addIdleWorker(r, s, pools) {
+			return
+		}
+		compared++
+		for i, after := range computePools(s, pools).Pools {
+			if p := before.Pools[i]; after.Busy+after.Pending > p.Busy+p.Pending {
+				t.Errorf("pool %s: %+v\nwith an idle worker more: %+v", p.Name, p, after)
+			}
+		}
+	})
+	if compared < clusters/3 {
+		t.Errorf("only %d clusters were compared", compared)
+	}
+}
+
+// alike makes all nodes one shape, as the workers of a NodeSet are.
+func alike(s *slurmclient.Snapshot) {
+	for _, n := range s.Nodes.Value {
+		size(8, 16000)(n)
+		n.GRES, n.Weight, n.Features, n.ActiveFeatures = "gpu:h100:4", 1, []string{"x", "y"}, nil
+		n.AllocCPUs = min(n.AllocCPUs, n.CPUs)
+	}
+}
+
+// What holds of pools whose workers are alike: an idle worker more never raises
+// Required in all. It may move from one pool to another, by jobs that list the
+// partitions of both, but by no others.
+func TestAnIdleWorkerMoreNeverRaisesRequiredNodes(t *testing.T) {
+	compared := 0
+	forRandomClusters(t, func(t *testing.T, r *rand.Rand, s *slurmclient.Snapshot) {
+		alike(s)
+		pools := ownPools(s, r)
+		for i := range pools {
+			pools[i].Max = 0 // else a sum of what is cut off would be compared
+		}
+		single := !slices.ContainsFunc(s.Jobs.Value, func(j *slurm.Job) bool { return len(j.Partitions()) > 1 })
+		before := computePools(s, pools)
+		if !addIdleWorker(r, s, pools) {
+			return
+		}
+		compared++
+		var was, is uint64
+		for i, after := range computePools(s, pools).Pools {
+			was, is = was+before.Pools[i].Required, is+after.Required
+			if p := before.Pools[i]; single && after.Required > p.Required {
+				t.Errorf("pool %s: %+v\nwith an idle worker more: %+v", p.Name, p, after)
+			}
+		}
+		if is > was {
+			t.Errorf("%d nodes are required, %d with an idle worker more", was, is)
+		}
+	})
+	if compared < clusters/2 {
+		t.Errorf("only %d clusters were compared", compared)
+	}
+}
+
+func TestAHigherMaximumNeverLowersRequired(t *testing.T) {
+	raised := 0
+	forRandomPools(t, func(t *testing.T, r *rand.Rand, s *slurmclient.Snapshot, pools []demand.Pool) {
+		if len(pools) == 0 {
+			return
+		}
+		at := r.IntN(len(pools))
+		if pools[at].Max == 0 {
+			return
+		}
+		before := computePools(s, pools).Pools[at]
+		pools[at].Max += 1 + r.Uint64N(4)
+		after := computePools(s, pools).Pools[at]
+		if after.Required < before.Required {
+			t.Errorf("%+v\nwith a higher maximum: %+v", before, after)
+		}
+		if after.Required > before.Required {
+			raised++
+		}
+	})
+	if raised < 100 {
+		t.Errorf("it was raised in %d clusters only", raised)
+	}
+}
+
+func TestMoreReplicasNeverLowerRequired(t *testing.T) {
+	forRandomPools(t, func(t *testing.T, r *rand.Rand, s *slurmclient.Snapshot, pools []demand.Pool) {
+		if len(pools) == 0 {
+			return
+		}
+		at := r.IntN(len(pools))
+		pools = pools[at : at+1]
+		before := computePools(s, pools).Pools[0]
+		pools[0].Running++
+		if after := computePools(s, pools).Pools[0]; after.Required < before.Required {
+			t.Errorf("%+v\nwith a replica more: %+v", before, after)
+		}
+	})
+}
+
+// TestRequiredComesToRest lets replicas follow what is required, as an HPA and a
+// NodeSet do: they settle. Jobs that name nodes are left out, as a NodeSet does not
+// heed them.
+func TestRequiredComesToRest(t *testing.T) {
+	moved := 0
+	forRandomClusters(t, func(t *testing.T, r *rand.Rand, s *slurmclient.Snapshot) {
+		alike(s)
+		for _, j := range s.Jobs.Value {
+			j.RequiredNodes, j.ExcludedNodes = "", ""
+		}
+		pools := ownPools(s, r)[:1]
+		pools[0].Shape = &demand.Shape{CPUs: 8, MemoryMiB: 16000, TmpDiskMiB: 100, GRES: "gpu:h100:4", Features: []string{"x", "y"}}
+		var last uint64
+		for round := range 10 {
+			p := computePools(s, pools).Pools[0]
+			if round > 5 && p.Required != last {
+				t.Errorf("required %d, then %d in round %d: %+v", last, p.Required, round, p)
+			}
+			if p.Required != last {
+				moved++
+			}
+			last = p.Required
+			follow(s, &pools[0], p)
+		}
+	})
+	if moved < clusters/2 {
+		t.Errorf("it moved %d times only", moved)
+	}
+}
+
+// follow gives the pool the replicas that are required: new workers come idle; of
+// those that are too many, the ones that are down go, then idle ones, which are
+// drained first and go in the next round, unless they are needed again.
+func follow(s *slurmclient.Snapshot, p *demand.Pool, d demand.PoolDemand) {
+	p.Running = d.Required
+	there := d.Busy + d.Idle + d.Booting + d.Unusable
+	draining := func(n *slurm.Node) bool { return n.Reason == "scale-in" }
+	s.Nodes.Value = slices.DeleteFunc(s.Nodes.Value, func(n *slurm.Node) bool {
+		goes := there > d.Required && slices.Contains(n.Features, p.Feature) && (draining(n) || n.State.Base == slurm.NodeDown)
+		if goes {
+			there--
+		}
+		return goes
+	})
+	for _, n := range s.Nodes.Value {
+		switch {
+		case draining(n):
+			n.Reason, n.State = "", slurm.ParseNodeState("IDLE")
+		case there > d.Required && slices.Contains(n.Features, p.Feature) && n.State == slurm.ParseNodeState("IDLE"):
+			n.Reason, n.State = "scale-in", slurm.ParseNodeState("IDLE", "DRAIN")
+			there--
+		}
+	}
+	for ; there < d.Required; there++ {
+		n := node(fmt.Sprintf("new%d", len(s.Nodes.Value)), within(p.Name), size(8, 16000), having("x", "y", p.Feature))
+		n.GRES, n.Weight = "gpu:h100:4", 1
+		s.Nodes.Value = append(s.Nodes.Value, n)
+	}
+}

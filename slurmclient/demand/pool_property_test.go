@@ -1,0 +1,195 @@
+package demand_test
+
+import (
+	"math/rand/v2"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+	"github.com/google/go-cmp/cmp/cmpopts"
+
+	"github.com/slurmtide/slurmtide/slurmclient"
+	"github.com/slurmtide/slurmtide/slurmclient/demand"
+	"github.com/slurmtide/slurmtide/slurmclient/slurm"
+)
+
+// forRandomPools runs a check on clusters and pools that the seed alone decides.
+func forRandomPools(t *testing.T, check func(t *testing.T, r *rand.Rand, s *slurmclient.Snapshot, pools []demand.Pool)) {
+	t.Helper()
+	forRandomClusters(t, func(t *testing.T, r *rand.Rand, s *slurmclient.Snapshot) {
+		for _, n := range s.Nodes.Value {
+			n.LastBusy = pick(r, 0, noon-5, noon-500)
+			n.ActiveFeatures = pick(r, nil, nil, n.Features)
+		}
+		if r.IntN(3) == 0 {
+			s.Reservations.Value = append(s.Reservations.Value, &slurm.Reservation{Name: "soon", StartTime: noon + 30, EndTime: noon + 99, Nodes: "n[3-5]"})
+		}
+		check(t, r, s, randomPools(r))
+	})
+}
+
+func randomPools(r *rand.Rand) []demand.Pool {
+	var pools []demand.Pool
+	for _, feature := range []string{"x", "y", "z", "x"} {
+		p := demand.Pool{
+			Name: feature + string(rune('1'+len(pools))), Feature: feature, Min: r.Uint64N(3), Max: pick[uint64](r, 0, 1, 2, 3, 5, 9),
+			Partitions: pick(r, nil, []string{"a"}, []string{"b", "a"}, []string{"c"}, []string{"a", "b", "c", "d"}),
+			Running:    r.Uint64N(6), IdleGrace: pick(r, 0, time.Minute), Lead: pick(r, 0, time.Minute),
+		}
+		if r.IntN(2) == 0 {
+			p.Shape = &demand.Shape{
+				CPUs: pick[uint64](r, 0, 4, 8), MemoryMiB: pick[uint64](r, 0, 8000, 16000), GRES: pick(r, "", "gpu:h100:4"),
+				Features: pick(r, nil, []string{"y"}), Weight: pick[uint32](r, 0, 1, 2),
+			}
+		}
+		if r.IntN(3) > 0 {
+			pools = append(pools, p)
+		}
+	}
+	return pools
+}
+
+func computePools(s *slurmclient.Snapshot, pools []demand.Pool) demand.Demand {
+	return demand.Compute(noon.Time(), s, pools...)
+}
+
+func TestTheOrderOfNodesJobsAndPoolsChangesNothing(t *testing.T) {
+	forRandomPools(t, func(t *testing.T, r *rand.Rand, s *slurmclient.Snapshot, pools []demand.Pool) {
+		before := computePools(s, pools)
+		r.Shuffle(len(s.Nodes.Value), func(i, j int) { swap(s.Nodes.Value, i, j) })
+		r.Shuffle(len(s.Jobs.Value), func(i, j int) { swap(s.Jobs.Value, i, j) })
+		r.Shuffle(len(s.Partitions.Value), func(i, j int) { swap(s.Partitions.Value, i, j) })
+		r.Shuffle(len(s.Reservations.Value), func(i, j int) { swap(s.Reservations.Value, i, j) })
+		pools = slices.Clone(pools)
+		r.Shuffle(len(pools), func(i, j int) { swap(pools, i, j) })
+		after := computePools(s, pools)
+		for i := range pools {
+			if after.Pools[i].Name != pools[i].Name {
+				t.Errorf("pool %d is %s, want %s", i, after.Pools[i].Name, pools[i].Name)
+			}
+		}
+		byName := cmpopts.SortSlices(func(a, b demand.PoolDemand) bool { return a.Name < b.Name })
+		if diff := cmp.Diff(before, after, byName); diff != "" {
+			t.Error(diff)
+		}
+	})
+}
+
+func TestThePartsOfAPoolAddUp(t *testing.T) {
+	forRandomPools(t, func(t *testing.T, _ *rand.Rand, s *slurmclient.Snapshot, pools []demand.Pool) {
+		for i, p := range computePools(s, pools).Pools {
+			most := max(pools[i].Max, p.Busy)
+			if p.Required < p.Busy || (pools[i].Max > 0 && (p.Required > most || p.Required < min(pools[i].Min, most))) {
+				t.Errorf("required is out of bounds: %+v of %+v", p, pools[i])
+			}
+			if p.Claimed > p.Idle+p.Booting || p.Grace > p.Idle || p.Replacements > p.Unusable || p.Replacements > pools[i].Running {
+				t.Errorf("there are not so many nodes: %+v of %+v", p, pools[i])
+			}
+			if working := p.Busy + max(p.Claimed, p.Grace) + p.Pending; p.Required < min(most, working) && pools[i].Max > 0 {
+				t.Errorf("%d working nodes are not all required: %+v of %+v", working, p, pools[i])
+			}
+			var jobs uint64
+			for _, n := range p.ByClass {
+				jobs += n
+			}
+			if jobs != p.PendingJobs || p.EligiblePendingJobs > p.ByClass[demand.ClassCapacity] {
+				t.Errorf("jobs do not add up: %+v", p)
+			}
+			if (p.OldestPending > 0) != (jobs > 0) || (p.OldestEligible > 0) != (p.EligiblePendingJobs > 0) {
+				t.Errorf("oldest jobs: %+v", p)
+			}
+		}
+	})
+}
+
+func TestEveryNodeRecordIsInOnePoolAtMost(t *testing.T) {
+	forRandomPools(t, func(t *testing.T, _ *rand.Rand, s *slurmclient.Snapshot, pools []demand.Pool) {
+		var counted, marked uint64
+		for _, p := range computePools(s, pools).Pools {
+			counted += p.Busy + p.Idle + p.Booting + p.Unusable + p.Off
+		}
+		for _, n := range s.Nodes.Value {
+			if slices.ContainsFunc(pools, func(p demand.Pool) bool { return slices.Contains(n.Features, p.Feature) }) {
+				marked++
+			}
+		}
+		if counted != marked {
+			t.Errorf("%d nodes are counted, %d have a pool's feature", counted, marked)
+		}
+	})
+}
+
+// TestNoJobAsksInTwoPools compares with the queue: an eligible job is one of one
+// pool, and asks for no more nodes than it has parts.
+func TestNoJobAsksInTwoPools(t *testing.T) {
+	forRandomPools(t, func(t *testing.T, _ *rand.Rand, s *slurmclient.Snapshot, pools []demand.Pool) {
+		var eligible, asked, capacity, parts uint64
+		for _, p := range computePools(s, pools).Pools {
+			eligible += p.EligiblePendingJobs
+			asked += p.Pending + p.Claimed
+		}
+		for _, j := range s.Jobs.Value {
+			if j.State.Base != slurm.JobPending {
+				continue
+			}
+			n, _ := demand.PendingTasks(j)
+			capacity += n
+			parts += n * max(j.NodeCount.Or(1), j.Tasks.Or(1), uint64(len(strings.Split(j.RequiredNodes, ","))))
+		}
+		if eligible > capacity || asked > parts {
+			t.Errorf("%d jobs of %d ask for %d nodes, for %d parts", eligible, capacity, asked, parts)
+		}
+	})
+}
+
+func TestAnIneligibleJobChangesNoNodeOfAPool(t *testing.T) {
+	forRandomPools(t, func(t *testing.T, _ *rand.Rand, s *slurmclient.Snapshot, pools []demand.Pool) {
+		ineligible := func(j *slurm.Job) bool {
+			class := demand.Classify(noon, j)
+			return j.State.Base == slurm.JobPending && j.HetJobID == 0 && j.ArrayJobID == 0 && class != demand.ClassCapacity
+		}
+		before := computePools(s, pools)
+		s.Jobs.Value = slices.DeleteFunc(s.Jobs.Value, ineligible)
+		after := computePools(s, pools)
+		for i := range pools {
+			if diff := cmp.Diff(wantOf(before.Pools[i]), wantOf(after.Pools[i])); diff != "" {
+				t.Error(pools[i].Name, diff)
+			}
+		}
+	})
+}
+
+// ownPools gives every partition nodes of one pool only, and every node one
+// partition, so that partitions and pools talk of the same.
+func ownPools(s *slurmclient.Snapshot, r *rand.Rand) []demand.Pool {
+	var pools []demand.Pool
+	for _, p := range s.Partitions.Value {
+		pools = append(pools, demand.Pool{Name: p.Name, Feature: "pool-" + p.Name, Partitions: []string{p.Name}, Max: pick[uint64](r, 0, 3, 9), Running: r.Uint64N(9)})
+	}
+	for _, n := range s.Nodes.Value {
+		n.Partitions = n.Partitions[:1]
+		n.Features = append(slices.Clone(n.Features), "pool-"+n.Partitions[0])
+	}
+	return pools
+}
+
+func TestPoolsAskForWhatThePartitionsAsk(t *testing.T) {
+	forRandomClusters(t, func(t *testing.T, r *rand.Rand, s *slurmclient.Snapshot) {
+		pools := ownPools(s, r)
+		d := computePools(s, pools)
+		for i, p := range d.Pools {
+			part, _ := d.Partition(pools[i].Name)
+			if p.Pending != part.PendingNodes {
+				t.Errorf("pool %s asks for %d nodes, the partition for %d", p.Name, p.Pending, part.PendingNodes)
+			}
+			if p.PendingJobs != part.PendingJobs || p.OldestPending != part.OldestPending || p.Inexact != part.Inexact {
+				t.Errorf("pool %+v\nhas other jobs than partition %+v", p, part)
+			}
+			if got, want := [...]uint64{p.Busy, p.Idle, p.Booting, p.Unusable, p.Off}, [...]uint64{part.BusyNodes, part.IdleNodes, part.BootingNodes, part.UnusableNodes, part.OffNodes}; got != want {
+				t.Errorf("pool %s has nodes %v, the partition %v", p.Name, got, want)
+			}
+		}
+	})
+}
