@@ -13,23 +13,27 @@ type bundler struct {
 // deal puts the request's jobs in the pools that could run them, as many in each as
 // its Max allows, and returns how many are left.
 func (b *bundler) deal(r *request) uint64 {
+	rest, copied := r, false // rest is written to only when it is a copy that was not put
 	for {
-		n := b.allowed(r)
-		if n == r.jobs {
-			b.put(r)
+		n := b.allowed(rest)
+		if n == rest.jobs {
+			b.put(rest)
 			return 0
 		}
 		if n > 0 {
-			some := *r
+			some := *rest
 			some.jobs = n
 			b.put(&some)
 		}
-		next, ok := b.next(r)
+		to, ok := b.next(rest)
 		if !ok {
-			return r.jobs - n
+			return rest.jobs - n
 		}
-		next.jobs = r.jobs - n
-		r = &next
+		if !copied {
+			another := *r
+			rest, copied = &another, true
+		}
+		rest.option, rest.jobs = to, rest.jobs-n
 	}
 }
 
@@ -40,7 +44,7 @@ func (b *bundler) allowed(r *request) uint64 {
 		return r.jobs
 	}
 	spread := r.fresh()
-	if spread == 0 {
+	if spread == 0 || times(r.jobs, spread) <= times(b.pools[r.pool].left, min(r.perEmpty, r.jobs)) {
 		return r.jobs
 	}
 	jobs := r.jobs

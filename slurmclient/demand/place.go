@@ -37,23 +37,22 @@ func (p *plan) tryFrom(r *request, from spot) (placed, spot, fault) {
 	return placed{}, from, worst
 }
 
-// next finds the first spot after the request's where its jobs could run too.
-func (p *plan) next(r *request) (request, bool) {
+// next finds the first option after the request's: where its jobs could run too.
+func (p *plan) next(r *request) (option, bool) {
 	if len(p.pools) == 0 || len(r.required) > 0 {
-		return request{}, false
+		return option{}, false
 	}
 	to := spot{r.from.part, r.from.source + 1}
 	for ; to.part < len(r.parts); to = (spot{part: to.part + 1}) {
-		if r.faults[to.part] != faultNone {
+		at := r.parts[to.part]
+		if r.faults[to.part] != faultNone || to.source == len(p.parts[at].sources) {
 			continue
 		}
-		if how, at, f := p.tryFrom(r, to); f == faultNone && at.source < len(p.parts[r.parts[at.part]].sources) {
-			moved := *r
-			moved.target, moved.placed, moved.from = r.parts[at.part], how, at
-			return moved, true
+		if how, from, f := p.tryFrom(r, to); f == faultNone {
+			return option{at, how, from}, true
 		}
 	}
-	return request{}, false
+	return option{}, false
 }
 
 // trySource tells how new nodes from the source could run the request's jobs in

@@ -25,17 +25,21 @@ type request struct {
 	parts []int
 	// faults tells, for each of parts, what keeps the jobs from running there.
 	faults []fault
-	// target is the partition that the jobs ask for nodes in, -1 for none, and
-	// placed how; from is where that was found.
-	target int
-	placed
-	from spot
+	option
 	// broken is what keeps a heterogeneous job from running whose components could.
 	broken fault
 	// seen caches meets by shape: 0 unknown, 1 yes, 2 no. nil when anything goes.
 	seen []uint8
 	// bin and inBin count the parts of jobs put on one free node, see bundle.fillFree.
 	bin, inBin uint64
+}
+
+// option is where a request's jobs ask for nodes: in the partition target, -1 for
+// none, and how they are placed there; from is where that was found.
+type option struct {
+	target int
+	placed
+	from spot
 }
 
 // newPlan reads what the eligible groups ask for.
@@ -46,7 +50,7 @@ func newPlan(c *cluster, groups []*group) *plan {
 		if g.class != ClassCapacity {
 			continue
 		}
-		r := request{group: g, jobs: g.jobs, need: needOf(&g.ask), parts: c.partitionsOf(g.partition), target: -1}
+		r := request{group: g, jobs: g.jobs, need: needOf(&g.ask), parts: c.partitionsOf(g.partition), option: option{target: -1}}
 		if g.features != "" || r.tmpDisk > 0 {
 			r.seen = make([]uint8, len(c.shapes))
 		}
@@ -100,7 +104,7 @@ func (p *plan) satisfy() {
 			how, at, f := p.tryFrom(r, spot{part: k})
 			r.faults[k] = f
 			if f == faultNone && r.target < 0 {
-				r.target, r.placed, r.from = r.parts[k], how, at
+				r.option = option{r.parts[k], how, at}
 			}
 		}
 		if r.het != 0 && r.target < 0 {
