@@ -128,19 +128,12 @@ func (p *Provider) value(e Entry, on Resource, o Object, selector labels.Selecto
 	if !n.found {
 		return nil, notFound
 	}
-	out := &custom_metrics.MetricValue{
+	return &custom_metrics.MetricValue{
 		DescribedObject: custom_metrics.ObjectReference{Kind: on.Kind, APIVersion: on.APIVersion, Namespace: o.Namespace, Name: o.Name},
-		Metric:          custom_metrics.MetricIdentifier{Name: e.Name},
+		Metric:          custom_metrics.MetricIdentifier{Name: e.Name, Selector: describe(selector)},
 		Timestamp:       metav1.NewTime(n.at),
 		Value:           *quantity(n.value),
-	}
-	if !selector.Empty() {
-		var err error
-		if out.Metric.Selector, err = metav1.ParseToLabelSelector(selector.String()); err != nil {
-			return nil, err
-		}
-	}
-	return out, nil
+	}, nil
 }
 
 // reading returns what is known of the cluster, or why that is of no use.

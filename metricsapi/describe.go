@@ -1,0 +1,41 @@
+package metricsapi
+
+import (
+	"slices"
+
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/labels"
+	"k8s.io/apimachinery/pkg/selection"
+)
+
+// describe writes a selector as an object, nil for one that matches everything.
+// What an object can not say (greater and less than) is left out.
+func describe(s labels.Selector) *metav1.LabelSelector {
+	requirements, _ := s.Requirements()
+	if len(requirements) == 0 {
+		return nil
+	}
+	out := &metav1.LabelSelector{}
+	add := func(q labels.Requirement, op metav1.LabelSelectorOperator) {
+		values := slices.Sorted(slices.Values(q.Values().UnsortedList()))
+		out.MatchExpressions = append(out.MatchExpressions, metav1.LabelSelectorRequirement{Key: q.Key(), Operator: op, Values: values})
+	}
+	for _, q := range requirements {
+		switch q.Operator() {
+		case selection.Equals, selection.DoubleEquals:
+			if out.MatchLabels == nil {
+				out.MatchLabels = map[string]string{}
+			}
+			out.MatchLabels[q.Key()] = q.Values().UnsortedList()[0]
+		case selection.In:
+			add(q, metav1.LabelSelectorOpIn)
+		case selection.NotIn, selection.NotEquals:
+			add(q, metav1.LabelSelectorOpNotIn)
+		case selection.Exists:
+			add(q, metav1.LabelSelectorOpExists)
+		case selection.DoesNotExist:
+			add(q, metav1.LabelSelectorOpDoesNotExist)
+		}
+	}
+	return out
+}

@@ -1,0 +1,130 @@
+package metricsapi
+
+import (
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+	autoscalingv2 "k8s.io/api/autoscaling/v2"
+	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/api/resource"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	"github.com/slurmtide/slurmtide/operator/api/v1beta1"
+	"github.com/slurmtide/slurmtide/slurmclient/demand"
+)
+
+func ptr[T any](v T) *T { return &v }
+
+// aNodeSet is team/gpu with two replicas, changed.
+func aNodeSet(change ...func(*v1beta1.NodeSet)) *v1beta1.NodeSet {
+	n := &v1beta1.NodeSet{ObjectMeta: metav1.ObjectMeta{Namespace: "team", Name: "gpu"}, Spec: v1beta1.NodeSetSpec{Replicas: ptr[int32](2)}}
+	for _, f := range change {
+		f(n)
+	}
+	return n
+}
+
+func limits(cpu, memory, gpu string) func(*v1beta1.NodeSet) {
+	return func(n *v1beta1.NodeSet) {
+		list := corev1.ResourceList{}
+		for name, text := range map[corev1.ResourceName]string{corev1.ResourceCPU: cpu, corev1.ResourceMemory: memory, "nvidia.com/gpu": gpu} {
+			if text != "" {
+				list[name] = resource.MustParse(text)
+			}
+		}
+		n.Spec.Slurmd.Resources.Limits = list
+	}
+}
+
+func extraConf(text string) func(*v1beta1.NodeSet) {
+	return func(n *v1beta1.NodeSet) { n.Spec.ExtraConf = text }
+}
+
+func grace(text string) func(*v1beta1.NodeSet) {
+	return func(n *v1beta1.NodeSet) { n.Annotations = map[string]string{v1beta1.AnnotationIdleGrace: text} }
+}
+
+func TestPoolOfANodeSet(t *testing.T) {
+	hpa := func(least *int32, most int32) *autoscalingv2.HorizontalPodAutoscaler {
+		return &autoscalingv2.HorizontalPodAutoscaler{Spec: autoscalingv2.HorizontalPodAutoscalerSpec{MinReplicas: least, MaxReplicas: most}}
+	}
+	base := demand.Pool{Name: "team/gpu", Feature: "gpu", Running: 2, IdleGrace: time.Minute, Lead: time.Hour}
+	with := func(change func(p *demand.Pool)) demand.Pool {
+		p := base
+		change(&p)
+		return p
+	}
+	for _, tc := range []struct {
+		name string
+		n    *v1beta1.NodeSet
+		hpa  *autoscalingv2.HorizontalPodAutoscaler
+		want demand.Pool
+	}{
+		{"one that says nothing", aNodeSet(), nil, base},
+		{"its HPA bounds it", aNodeSet(), hpa(ptr[int32](0), 20), with(func(p *demand.Pool) { p.Max = 20 })},
+		{"an HPA without minReplicas keeps one", aNodeSet(), hpa(nil, 20), with(func(p *demand.Pool) { p.Min, p.Max = 1, 20 })},
+		{"its own maximum wins", aNodeSet(func(n *v1beta1.NodeSet) { n.Spec.MaxReplicas = ptr[int32](5) }), hpa(ptr[int32](2), 20), with(func(p *demand.Pool) { p.Min, p.Max = 2, 5 })},
+		{"a partition of its own", aNodeSet(func(n *v1beta1.NodeSet) { n.Spec.Partition = &v1beta1.NodeSetPartition{Enabled: true} }), nil, with(func(p *demand.Pool) { p.Partitions = []string{"gpu"} })},
+		{"a partition that is switched off", aNodeSet(func(n *v1beta1.NodeSet) { n.Spec.Partition = &v1beta1.NodeSetPartition{} }), nil, base},
+		{"replicas that are not set are one", aNodeSet(func(n *v1beta1.NodeSet) { n.Spec.Replicas = nil }), nil, with(func(p *demand.Pool) { p.Running = 1 })},
+		{"in DaemonSet mode it runs what it desires", aNodeSet(func(n *v1beta1.NodeSet) { n.Spec.ScalingMode, n.Status.Desired = v1beta1.ScalingModeDaemonSet, 7 }), nil, with(func(p *demand.Pool) { p.Running = 7 })},
+		{"an idle grace", aNodeSet(grace("10m")), nil, with(func(p *demand.Pool) { p.IdleGrace = 10 * time.Minute })},
+		{"no idle grace", aNodeSet(grace("0s")), nil, with(func(p *demand.Pool) { p.IdleGrace = 0 })},
+		{"an idle grace that makes no sense", aNodeSet(grace("soon")), nil, base},
+		{"a negative idle grace", aNodeSet(grace("-1m")), nil, base},
+	} {
+		t.Run(tc.name, func(t *testing.T) {
+			got := PoolOf(tc.n, tc.hpa, PoolDefaults{IdleGrace: time.Minute, Lead: time.Hour})
+			if diff := cmp.Diff(tc.want, got); diff != "" {
+				t.Error(diff)
+			}
+		})
+	}
+}
+
+func TestShapeOfANodeSet(t *testing.T) {
+	for _, tc := range []struct {
+		name string
+		n    *v1beta1.NodeSet
+		want *demand.Shape
+	}{
+		{"nothing is known", aNodeSet(), nil},
+		{"limits", aNodeSet(limits("4500m", "8Gi", "")), &demand.Shape{CPUs: 4, MemoryMiB: 8192}},
+		{"GPUs", aNodeSet(limits("8", "", "2")), &demand.Shape{CPUs: 8, GRES: "gpu:2"}},
+		{"GPUs without CPUs tell too little", aNodeSet(limits("", "", "2")), nil},
+		{"extraConf wins", aNodeSet(limits("4", "8Gi", "1"), extraConf("CPUs=16 RealMemory=32000 Gres=gpu:h100:8 Features=fast,nvme Weight=10 TmpDisk=500")),
+			&demand.Shape{CPUs: 16, MemoryMiB: 32000, GRES: "gpu:h100:8", Features: []string{"fast", "nvme"}, Weight: 10, TmpDiskMiB: 500}},
+		{"letters of any case, and quotes", aNodeSet(extraConf(`cpus=2 FEATURE="a"`)), &demand.Shape{CPUs: 2, Features: []string{"a"}}},
+		{"sockets, cores and threads", aNodeSet(extraConf("Sockets=2 CoresPerSocket=8 ThreadsPerCore=2")), &demand.Shape{CPUs: 32}},
+		{"memory that jobs may not have", aNodeSet(extraConf("CPUs=1 RealMemory=4000 MemSpecLimit=1000")), &demand.Shape{CPUs: 1, MemoryMiB: 3000}},
+		{"numbers that are none", aNodeSet(limits("4", "", ""), extraConf("CPUs=many RealMemory= Weight")), &demand.Shape{CPUs: 4}},
+	} {
+		t.Run(tc.name, func(t *testing.T) {
+			if diff := cmp.Diff(tc.want, shapeOf(tc.n)); diff != "" {
+				t.Error(diff)
+			}
+		})
+	}
+}
+
+func TestHPAsOfNodeSets(t *testing.T) {
+	for _, tc := range []struct {
+		name, kind, version string
+		want                bool
+	}{
+		{"a NodeSet", "NodeSet", "slinky.slurm.net/v1beta1", true},
+		{"of an older version", "NodeSet", "slinky.slurm.net/v1alpha1", true},
+		{"of another group", "NodeSet", "example.com/v1", false},
+		{"a Deployment", "Deployment", "apps/v1", false},
+		{"without a version", "NodeSet", "", false},
+	} {
+		t.Run(tc.name, func(t *testing.T) {
+			hpa := &autoscalingv2.HorizontalPodAutoscaler{}
+			hpa.Spec.ScaleTargetRef = autoscalingv2.CrossVersionObjectReference{Kind: tc.kind, APIVersion: tc.version, Name: "gpu"}
+			if got := TargetsNodeSet(hpa); got != tc.want {
+				t.Errorf("it is %v", got)
+			}
+		})
+	}
+}

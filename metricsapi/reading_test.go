@@ -1,0 +1,108 @@
+package metricsapi
+
+import (
+	"fmt"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+	"k8s.io/apimachinery/pkg/labels"
+
+	"github.com/slurmtide/slurmtide/slurmclient"
+	"github.com/slurmtide/slurmtide/slurmclient/demand"
+	"github.com/slurmtide/slurmtide/slurmclient/slurm"
+)
+
+func TestAReadingIsComputedOnce(t *testing.T) {
+	pools := []demand.Pool{{Name: "x", Feature: "x", Max: 3}}
+	base := snapshotOf(nil, nil, aPartition("a"))
+	for _, tc := range []struct {
+		name  string
+		later time.Duration
+		next  func(s *slurmclient.Snapshot)
+		pools []demand.Pool
+		anew  bool
+	}{
+		{"nothing is new", time.Second, func(*slurmclient.Snapshot) {}, pools, false},
+		{"a poll has confirmed the same", time.Second, func(s *slurmclient.Snapshot) { s.Jobs.ReadAt = noon(); s.Sequence++ }, pools, false},
+		{"the jobs are others", time.Second, func(s *slurmclient.Snapshot) { s.Jobs.Sequence++ }, pools, true},
+		{"the reservations are others", time.Second, func(s *slurmclient.Snapshot) { s.Reservations.Sequence++ }, pools, true},
+		{"a pool is another", time.Second, func(*slurmclient.Snapshot) {}, []demand.Pool{{Name: "x", Feature: "x", Max: 4}}, true},
+		{"time has passed", ComputeEvery, func(*slurmclient.Snapshot) {}, pools, true},
+	} {
+		t.Run(tc.name, func(t *testing.T) {
+			var r Reader
+			first := r.Read(noon(), base, pools)
+			next := *base
+			tc.next(&next)
+			second := r.Read(noon().Add(tc.later), &next, tc.pools)
+			if second.snapshot != &next {
+				t.Error("the reading is not of the newest snapshot")
+			}
+			if anew := &first.demand.Partitions[0] != &second.demand.Partitions[0]; anew != tc.anew {
+				t.Errorf("computed anew: %v", anew)
+			}
+		})
+	}
+}
+
+func TestAReadingIsAsOldAsItsOldestPart(t *testing.T) {
+	s := snapshotOf(nil, nil)
+	s.Partitions.ReadAt = noon().Add(-time.Minute)
+	if got := new(Reader).Read(noon(), s, nil).At(); !got.Equal(s.Partitions.ReadAt) {
+		t.Errorf("it is of %v", got)
+	}
+}
+
+func TestAClusterIsSettledOnceItWasReadOrHasFailed(t *testing.T) {
+	s := snapshotOf(nil, nil)
+	s.Jobs.Poll = slurmclient.Poll{Resource: slurmclient.Jobs}
+	if new(Reader).Read(noon(), s, nil).Settled() {
+		t.Error("it is settled although its jobs were not read")
+	}
+	s.Jobs.Err = fmt.Errorf("down")
+	if !new(Reader).Read(noon(), s, nil).Settled() {
+		t.Error("it is not settled although reading its jobs has failed")
+	}
+}
+
+func TestPartitionsThatAPoolServes(t *testing.T) {
+	byNodeSet, everything := aPartition("by-nodeset"), aPartition("everything")
+	byNodeSet.NodeSets, everything.NodeSets = "other,gpu", "ALL"
+	future := aNode("f0", "gpu", "future", slurm.NodeFuture)
+	s := snapshotOf([]*slurm.Node{aNode("n0", "gpu", "nodes", slurm.NodeIdle), future}, nil, byNodeSet, everything, aPartition("else"))
+	got := served(s, []demand.Pool{{Feature: "gpu", Partitions: []string{"own"}}, {Feature: "none"}})
+	want := [][]string{{"by-nodeset", "everything", "future", "nodes", "own"}, {"everything"}}
+	if diff := cmp.Diff(want, got); diff != "" {
+		t.Error(diff)
+	}
+}
+
+// BenchmarkQuery asks for a NodeSet's nodes at 100,000 jobs.
+func BenchmarkQuery(b *testing.B) {
+	var jobs []*slurm.Job
+	for i := range uint32(100_000) {
+		jobs = append(jobs, aJob(i+1, fmt.Sprintf("p%d,p%d", i%200, (i+1)%200), "Resources"))
+	}
+	var partitions []*slurm.Partition
+	var pools []demand.Pool
+	d := fakeDirectory{}
+	for i := range 200 {
+		name := fmt.Sprintf("p%d", i)
+		partitions = append(partitions, aPartition(name))
+		pools = append(pools, demand.Pool{Name: "team/" + name, Feature: name, Partitions: []string{name}, Max: 1000})
+	}
+	c := clusterOf("large", snapshotOf(nil, jobs, partitions...), pools...)
+	for _, p := range pools {
+		d["nodesets"] = append(d["nodesets"], fakeObject{Object{Namespace: "team", Name: p.Feature, Pool: p.Name, Clusters: []Cluster{c}}, labels.Set{}})
+	}
+	b.ReportMetric(c.reading.Took().Seconds()*1000, "ms/snapshot")
+	p := providerOf(d, noon())
+	for b.Loop() {
+		for _, metric := range []string{"slurm_nodeset_required_nodes", "slurm_partition_pending_jobs"} {
+			if _, err := p.GetMetricByName(b.Context(), named("p77"), infoOf(metric), labels.Everything()); err != nil {
+				b.Fatal(err)
+			}
+		}
+	}
+}
