@@ -5,7 +5,7 @@ import (
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/labels"
-	"k8s.io/apimachinery/pkg/selection"
+	operator "k8s.io/apimachinery/pkg/selection"
 )
 
 // describe writes a selector as an object, nil for one that matches everything.
@@ -22,18 +22,18 @@ func describe(s labels.Selector) *metav1.LabelSelector {
 	}
 	for _, q := range requirements {
 		switch q.Operator() {
-		case selection.Equals, selection.DoubleEquals:
+		case operator.Equals, operator.DoubleEquals:
 			if out.MatchLabels == nil {
 				out.MatchLabels = map[string]string{}
 			}
 			out.MatchLabels[q.Key()] = q.Values().UnsortedList()[0]
-		case selection.In:
+		case operator.In:
 			add(q, metav1.LabelSelectorOpIn)
-		case selection.NotIn, selection.NotEquals:
+		case operator.NotIn, operator.NotEquals:
 			add(q, metav1.LabelSelectorOpNotIn)
-		case selection.Exists:
+		case operator.Exists:
 			add(q, metav1.LabelSelectorOpExists)
-		case selection.DoesNotExist:
+		case operator.DoesNotExist:
 			add(q, metav1.LabelSelectorOpDoesNotExist)
 		}
 	}
