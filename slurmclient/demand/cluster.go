@@ -30,9 +30,9 @@ type part struct {
 	open bool
 	// maxNodes and maxCPUs are the most that a job may have in all, and of a node; 0 for any.
 	maxNodes, maxCPUs uint64
-	// shapes are those of its nodes that are of no pool, others how many of these it
-	// has, beside how many of them are there to run jobs, and sources where its new
-	// nodes come from.
+	// shapes are those of its nodes that are not like new workers of a pool, others how
+	// many of these it has, beside how many are of no pool and there to run jobs, and
+	// sources where its new nodes come from.
 	shapes         []int
 	others, beside uint64
 	sources        []source
@@ -106,7 +106,7 @@ func (c *cluster) addNodes(s *slurmclient.Snapshot, now slurm.Time, holding []st
 		c.countInPool(&m, held[n.Name], starts[n.Name], now)
 		c.nodes = append(c.nodes, m)
 		for _, i := range c.shapes[at].parts {
-			c.parts[i].count(m.use, c.shapes[at].pool)
+			c.count(&c.parts[i], m.use, c.shapes[at].pool)
 		}
 		// A FUTURE record says what may come, not what a node is.
 		c.shapes[at].real = c.shapes[at].real || n.State.Base != slurm.NodeFuture
@@ -116,14 +116,19 @@ func (c *cluster) addNodes(s *slurmclient.Snapshot, now slurm.Time, holding []st
 	c.addSources()
 }
 
-// count counts a node of the pool.
-func (pt *part) count(u use, pool int) {
+// besidePools reports whether nodes of the pool tell nothing of new workers: those
+// of no pool, and those of one whose shape is told.
+func (c *cluster) besidePools(pool int) bool {
+	return pool == noPool || c.pools[pool].offer.Shape != nil
+}
+
+// count counts a node of the pool in a partition.
+func (c *cluster) count(pt *part, u use, pool int) {
 	u.count(&pt.Partition)
-	if pool != noPool {
-		return
+	if c.besidePools(pool) {
+		pt.others++
 	}
-	pt.others++
-	if u.usable() {
+	if pool == noPool && u.usable() {
 		pt.beside++
 	}
 }
@@ -147,7 +152,7 @@ func (c *cluster) orderShapes() {
 	}
 	for i, sh := range c.shapes {
 		for _, p := range sh.parts {
-			if sh.real && sh.pool == noPool {
+			if sh.real && c.besidePools(sh.pool) {
 				c.parts[p].shapes = append(c.parts[p].shapes, i)
 			}
 		}

@@ -37,7 +37,8 @@ func (p *plan) tryFrom(r *request, from spot) (placed, spot, fault) {
 	return placed{}, from, worst
 }
 
-// next finds the first option after the request's: where its jobs could run too.
+// next finds the first option after the request's: a pool that could run its jobs
+// too. Nodes of no pool do not become more.
 func (p *plan) next(r *request) (option, bool) {
 	if len(p.pools) == 0 || len(r.required) > 0 {
 		return option{}, false
@@ -48,7 +49,7 @@ func (p *plan) next(r *request) (option, bool) {
 		if r.faults[to.part] != faultNone || to.source == len(p.parts[at].sources) {
 			continue
 		}
-		if how, from, f := p.tryFrom(r, to); f == faultNone {
+		if how, from, f := p.tryFrom(r, to); f == faultNone && how.pool != noPool {
 			return option{at, how, from}, true
 		}
 	}

@@ -59,8 +59,9 @@ type Shape struct {
 // its Max with what other jobs ask for. A job that finds all of them at their Max
 // asks in the first that could run it, whose Required is Max then.
 type PoolDemand struct {
-	// Name is the pool's.
-	Name string
+	// Name is the pool's, Partitions those that it serves, sorted.
+	Name       string
+	Partitions []string
 
 	// Required is how many workers to run now:
 	//
@@ -74,7 +75,8 @@ type PoolDemand struct {
 	Busy, Idle, Booting, Unusable, Off uint64
 	// Pending is how many nodes the jobs that ask in this pool need beyond those that
 	// are idle or booting. It knows no Max: the sum over the pools is the sum of
-	// PendingNodes over the partitions that only pools serve.
+	// PendingNodes over partitions that only pools serve, save nodes for jobs that fit
+	// workers that are there, but not the Shape of new ones.
 	Pending uint64
 	// Claimed is how many of Idle and Booting eligible pending jobs are about to take.
 	Claimed uint64
@@ -101,9 +103,9 @@ type PoolDemand struct {
 	// earliest time since when one of EligiblePendingJobs could have run. 0 for none.
 	OldestPending, OldestEligible slurm.Time
 
-	// Unsatisfiable are the jobs that neither this pool nor any other nor other nodes
-	// of their partitions could ever run, with what this one lacks, sorted by reason.
-	// They ask for nothing.
+	// Unsatisfiable are the jobs that neither this pool nor any other nor the nodes of
+	// their partitions could ever run, with what this one lacks, sorted by reason. They
+	// ask for nothing.
 	Unsatisfiable []Unsatisfiable
 }
 

@@ -114,6 +114,8 @@ func TestJobsThatAPoolCanNeverRun(t *testing.T) {
 		"a worker too small":                      {[]any{small, jobs(1, 2, with(func(j *slurm.Job) { j.MemoryPerNode = slurm.Num(9000) }))}, because("no node has the memory", 2)},
 		"another pool that can run it":            {[]any{small, gpuPool, jobs(1, 2, with(func(j *slurm.Job) { j.MemoryPerNode = slurm.Num(9000) }))}, none},
 		"other nodes that can run it":             {[]any{small, node("n1", size(4, 16000), state("ALLOCATED")), jobs(1, 2, with(func(j *slurm.Job) { j.MemoryPerNode = slurm.Num(9000) }))}, none},
+		"a worker that is more than a new one":    {[]any{small, worker("w1", size(4, 16000), state("ALLOCATED")), jobs(1, 2, with(func(j *slurm.Job) { j.MemoryPerNode = slurm.Num(9000) }))}, none},
+		"but not more nodes than there are":       {[]any{small, worker("w1", size(4, 16000), state("IDLE")), jobs(1, 2, nodes(2), with(func(j *slurm.Job) { j.MemoryPerNode = slurm.Num(9000) }))}, because("no node has the memory", 2)},
 		"another partition that can run it":       {[]any{small, partition("b"), pool("g", serving("b")), job(1, in("cpu,b"), nodes(5))}, none},
 		"a pool elsewhere does not help":          {[]any{small, partition("b"), pool("g", serving("b")), job(1, nodes(5))}, because(tooMany, 1)},
 		"het components of more than the maximum": {[]any{small, job(1, het(1, 0), nodes(2), exclusive), job(2, het(1, 1), nodes(2), exclusive)}, because(tooMany, 2)},

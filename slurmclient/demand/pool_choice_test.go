@@ -1,6 +1,7 @@
 package demand_test
 
 import (
+	"slices"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
@@ -49,6 +50,7 @@ func TestAJobAsksInOnePool(t *testing.T) {
 		"busy nodes count towards the maximum":          {[]any{pool("a", bounds(0, 2)), pool("b"), node("a1", having("a"), state("ALLOCATED")), jobs(1, 8)}, figures{"a": {1, 4}, "b": {1, 4}}},
 		"unusable workers do too":                       {[]any{pool("a", bounds(0, 2), replicas(1)), pool("b"), node("a1", having("a"), state("DOWN")), jobs(1, 8)}, figures{"a": {1, 4}, "b": {1, 4}}},
 		"when all are full the first is asked for more": {[]any{pool("a", bounds(0, 1)), pool("b", bounds(0, 1)), jobs(1, 16)}, figures{"a": {3, 12}, "b": {1, 4}}},
+		"nodes beside the pools are asked for no more":  {[]any{pool("a", bounds(0, 1)), node("n1", state("ALLOCATED")), jobs(1, 16)}, figures{"a": {4, 16}}},
 		"an idle node of another pool will do":          {[]any{pool("a"), pool("b"), node("b1", having("b")), jobs(1, 4)}, figures{"a": {0, 4}}},
 		"pools of which nothing is known: by feature":   {[]any{pool("a", unknown), pool("b", unknown), jobs(1, 3, constraint("b"))}, figures{"b": {3, 3}}},
 		"and a feature that no pool has, on trust":      {[]any{pool("a", unknown), pool("b", unknown), jobs(1, 3, constraint("gold"))}, figures{"a": {3, 3}}},
@@ -91,6 +93,9 @@ func TestThePartitionsOfAPool(t *testing.T) {
 			if got := p.PendingJobs == 1; got != tt.serve {
 				t.Errorf("serves the partition: %v, want %v\n%+v", got, tt.serve, p)
 			}
+			if got := slices.Equal(p.Partitions, []string{"cpu"}); got != tt.serve {
+				t.Errorf("serves %v", p.Partitions)
+			}
 			if got := p.Pending == 1; got != tt.serve {
 				t.Errorf("asks for a node: %v, want %v\n%+v", got, tt.serve, p)
 			}
@@ -131,7 +136,7 @@ func TestAPoolCountsTheJobsOfItsPartitions(t *testing.T) {
 		job(5, in("down")), job(6, reason("Licenses"), array(6, "1,2,...", 0)), job(7, running("n1")),
 	)
 	ignore := cmp.FilterPath(func(p cmp.Path) bool {
-		return p.String() == "Required" || p.String() == "Pending"
+		return p.String() == "Required" || p.String() == "Partitions" || p.String() == "Pending"
 	}, cmp.Ignore())
 	want := []demand.PoolDemand{
 		{

@@ -194,7 +194,7 @@ type source struct {
 }
 
 // addSources tells the partitions where new nodes come from: their pools by weight,
-// then by name, and last the kinds of nodes that are there beside them.
+// then by name, and last the kinds of nodes that are there and not like those.
 func (c *cluster) addSources() {
 	for i := range c.shapes {
 		s := &c.shapes[i]

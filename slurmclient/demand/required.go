@@ -41,7 +41,11 @@ func (c *cluster) poolResults() []PoolDemand {
 	}
 	out := make([]PoolDemand, len(c.given))
 	for i, at := range c.given {
-		out[i] = c.pools[at].result
+		p := &c.pools[at]
+		for _, part := range p.parts { // in the order of their names
+			p.result.Partitions = append(p.result.Partitions, c.parts[part].Name)
+		}
+		out[i] = p.result
 	}
 	return out
 }
