@@ -13,6 +13,7 @@ BINARIES := $(notdir $(wildcard cmd/*))
 
 # Options of single targets.
 SLURM ?= 26.05
+KUBELET ?=
 BENCH ?= poll scrape memory restd
 FUZZTIME ?= 30s
 
@@ -83,8 +84,8 @@ slurm-down: ## Stop it
 
 ##@ Real Kubernetes for development
 .PHONY: kube-up
-kube-up: go-present ## Start a real Kubernetes on loopback; then: source .run/kube.env
-	hack/kube/up
+kube-up: go-present ## Start a real Kubernetes on loopback (KUBELET=1: with a node); then: source .run/kube.env
+	hack/kube/up $(if $(KUBELET),--kubelet)
 
 .PHONY: kube-down
 kube-down: ## Stop it

@@ -1,5 +1,6 @@
 # shellcheck shell=bash
-# The command line of each daemon: command_of_NAME sets the array command.
+# The command line of each daemon of the control plane: command_of_NAME sets the
+# array command.
 # Sourced by inside.
 
 # gates prints the flag of the feature gates, if there are any.
@@ -19,15 +20,16 @@ command_of_etcd() {
 		--client-cert-auth --trusted-ca-file "$pki/etcd-ca.crt")
 }
 
-# Service kubernetes has no endpoint: endpoints cannot be on the loopback. So
-# the aggregator must reach its servers by name, not by endpoint.
+# Without a node Service kubernetes has no endpoint, since endpoints cannot be on
+# the loopback, and the aggregator reaches servers by name. With a node it
+# reaches them by endpoint, since the host does not know the Services' addresses.
 command_of_kube_apiserver() {
-	local pki=$instance/pki
+	local pki=$instance/pki routing=(--endpoint-reconciler-type=none --enable-aggregator-routing=false)
+	[[ $kubelet == off ]] || routing=(--enable-aggregator-routing=true)
 	# shellcheck disable=SC2207
 	command=("$kube_bin/kube-apiserver"
 		--bind-address "$host_address" --advertise-address "$host_address" --secure-port "$(apiserver_port)"
-		--endpoint-reconciler-type=none --enable-aggregator-routing=false
-		--service-cluster-ip-range 10.96.0.0/16 --allow-privileged
+		"${routing[@]}" --service-cluster-ip-range 10.96.0.0/16 --allow-privileged
 		--authorization-mode Node,RBAC --enable-admission-plugins NodeRestriction
 		--etcd-servers "https://127.0.0.1:$(etcd_port)" --etcd-cafile "$pki/etcd-ca.crt"
 		--etcd-certfile "$pki/apiserver-etcd-client.crt" --etcd-keyfile "$pki/apiserver-etcd-client.key"

@@ -5,6 +5,8 @@ kube_dir=$(cd "$(dirname "${BASH_SOURCE[0]}")" && pwd)
 repo_dir=$(cd "$kube_dir/../.." && pwd)
 # shellcheck source=hack/process.sh
 source "$repo_dir/hack/process.sh"
+# shellcheck source=hack/kube/node.sh
+source "$kube_dir/node.sh"
 
 # Ports of a cluster, from the base of its block.
 etcd_port() { echo "$port_base"; }
@@ -19,6 +21,15 @@ need_linux() {
 	local tool
 	for tool in unshare nsenter flock setsid setpriv; do
 		command -v "$tool" >/dev/null || die "needs the program $tool"
+	done
+}
+
+# need_node ends the script where a node cannot run.
+need_node() {
+	local tool
+	[[ $EUID -eq 0 ]] || die "a node needs root (mounts, networks and chroot), run it as root"
+	for tool in ip pivot_root chroot hostname; do
+		command -v "$tool" >/dev/null || die "a node needs the program $tool"
 	done
 }
 
@@ -57,4 +68,25 @@ enter() {
 	pid=$(recorded_pid "$instance/pid/init") || die "the cluster in $instance is not running"
 	# shellcheck disable=SC2046
 	nsenter -t "$pid" $(with_user_namespace nsenter) -p -- "$@"
+}
+
+# in_node runs a command in the node.
+in_node() {
+	local pid
+	pid=$(recorded_pid "$instance/pid/node") || die "the node of the cluster in $instance is not running"
+	nsenter -t "$pid" -m -n -p -u -- "$@"
+}
+
+# prune removes what is in folder $1 but $2: older builds and what broken ones
+# left, save those that a cluster holds (it has a shared lock on <build>.lock).
+prune() {
+	local old
+	for old in "$1"/*; do
+		[[ -d $old && $old != "$2" ]] || continue
+		(
+			flock -n -x 8 || exit 0
+			say "removing ${old##*/}"
+			rm -rf --one-file-system "$old" "$old.lock"
+		) 8>"$old.lock"
+	done
 }

@@ -33,6 +33,12 @@ func aggregate(t *testing.T, c *Cluster) {
 		fmt.Fprint(w, `{"kind":"APIResourceList","apiVersion":"v1","groupVersion":"tide.example.com/v1","resources":[]}`)
 	})
 	server := httptest.NewUnstartedServer(handler)
+	listener, err := net.Listen("tcp", net.JoinHostPort(c.HostAddress, "0"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	server.Listener.Close()
+	server.Listener = listener
 	certificate := selfSigned(t, "tide.default.svc")
 	server.TLS = &tls.Config{Certificates: []tls.Certificate{certificate}}
 	server.StartTLS()

@@ -20,6 +20,10 @@ type Cluster struct {
 	// Dir is the cluster's folder; keys and certificates are in pki, the
 	// daemons' logs in log.
 	Dir string
+	// HostAddress is where the cluster reaches this machine, and where the API
+	// server listens: 127.0.0.1, or with a node an address that its pods can
+	// reach and no other machine.
+	HostAddress string
 
 	config  Config
 	scripts string
@@ -59,6 +63,15 @@ func (c *Cluster) up(ctx context.Context, flags ...string) error {
 	args := slices.Concat([]string{"--dir", c.Dir, "--env-file", envFile}, c.config.flags(), flags)
 	if _, err := c.script(ctx, "up", args...); err != nil {
 		return fmt.Errorf("starting kubernetes: %w", err)
+	}
+	env, err := os.ReadFile(envFile)
+	if err != nil {
+		return fmt.Errorf("reading where kubernetes listens: %w", err)
+	}
+	for line := range strings.Lines(string(env)) {
+		if address, found := strings.CutPrefix(line, "KUBE_HOST_ADDRESS="); found {
+			c.HostAddress = strings.TrimSpace(address)
+		}
 	}
 	return nil
 }

@@ -9,6 +9,9 @@ import (
 // Config says what cluster to start. Its zero value is a stock control plane
 // without nodes.
 type Config struct {
+	// Kubelet adds a node: containerd, kubelet and kube-proxy, so that pods run.
+	// [MissingNode] tells whether it can.
+	Kubelet bool
 	// Name is the cluster's name in messages. Empty means "dev".
 	Name string
 	// APIServerArgs, ControllerManagerArgs and SchedulerArgs are additional
@@ -31,6 +34,9 @@ func (c Config) flags() []string {
 	}
 	if c.Name != "" {
 		add("--name", c.Name)
+	}
+	if c.Kubelet {
+		flags = append(flags, "--kubelet")
 	}
 	add("--apiserver-arg", c.APIServerArgs...)
 	add("--controller-manager-arg", c.ControllerManagerArgs...)

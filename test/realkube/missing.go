@@ -26,3 +26,28 @@ func Missing() string {
 	}
 	return ""
 }
+
+// MissingNode says in one line why a node cannot run here, or is empty if it
+// can. It does not try to install anything.
+func MissingNode() string {
+	if missing := Missing(); missing != "" {
+		return missing
+	}
+	if os.Geteuid() != 0 {
+		return "a node needs root"
+	}
+	for _, tool := range []string{"ip", "pivot_root", "chroot", "hostname"} {
+		if _, err := exec.LookPath(tool); err != nil {
+			return "a node needs the program " + tool
+		}
+	}
+	_, aptErr := exec.LookPath("apt-get")
+	_, builderErr := exec.LookPath("mmdebstrap")
+	if aptErr != nil && builderErr != nil {
+		return "a node needs a Debian-like system, with apt-get"
+	}
+	if err := exec.Command("unshare", "-m", "-n", "-u", "true").Run(); err != nil {
+		return "a node needs the right to make network namespaces"
+	}
+	return ""
+}

@@ -11,10 +11,10 @@ import (
 
 func TestFlags(t *testing.T) {
 	config := Config{
-		Name: "a", APIServerArgs: []string{"--a=1"}, ControllerManagerArgs: []string{"--b=2", "--c=3"},
+		Name: "a", Kubelet: true, APIServerArgs: []string{"--a=1"}, ControllerManagerArgs: []string{"--b=2", "--c=3"},
 		SchedulerArgs: []string{"--d=4"}, FeatureGates: map[string]bool{"Zero": false, "One": true},
 	}
-	want := strings.Fields("--name a --apiserver-arg --a=1 --controller-manager-arg --b=2 --controller-manager-arg --c=3 " +
+	want := strings.Fields("--name a --kubelet --apiserver-arg --a=1 --controller-manager-arg --b=2 --controller-manager-arg --c=3 " +
 		"--scheduler-arg --d=4 --feature-gate One=true --feature-gate Zero=false")
 	if diff := cmp.Diff(want, config.flags()); diff != "" {
 		t.Errorf("flags (-want +got):\n%s", diff)
@@ -39,6 +39,8 @@ func TestScriptsRefuse(t *testing.T) {
 		{"a name that no host could have", "up --name Dev", "up: --name must be lower case letters, digits and -: Dev"},
 		{"a gate without its value", "up --feature-gate Zero",
 			"up: --feature-gate must be Gate=true or Gate=false: Zero"},
+		{"an image for a cluster that is not there", "image --dir " + nowhere + " localhost/a:1 .",
+			"image: no cluster in " + nowhere + ", start one with hack/kube/up"},
 		{"a daemon of a cluster that is not there", "daemon --dir " + nowhere + " list",
 			"daemon: no cluster in " + nowhere + ", start one with hack/kube/up"},
 	}

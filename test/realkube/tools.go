@@ -3,6 +3,8 @@ package realkube
 import (
 	"context"
 	"fmt"
+	"net/http"
+	"net/url"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -18,13 +20,14 @@ func (c *Cluster) Kubeconfig() string {
 }
 
 // RESTConfig is what the administrator's clients are made of. It does not limit
-// their rate.
+// their rate, and goes by no proxy.
 func (c *Cluster) RESTConfig() (*rest.Config, error) {
 	config, err := clientcmd.BuildConfigFromFlags("", c.Kubeconfig())
 	if err != nil {
 		return nil, fmt.Errorf("reading the kubeconfig: %w", err)
 	}
 	config.QPS = -1
+	config.Proxy = func(*http.Request) (*url.URL, error) { return nil, nil }
 	return config, nil
 }
 
@@ -50,15 +53,44 @@ func (c *Cluster) Apply(ctx context.Context, yaml string) error {
 }
 
 // ExposeLocal makes a Service, in a namespace that exists, by which APIServices
-// and webhooks reach a server that listens on this machine's loopback: they name
-// that Service and port. The server's certificate must be good for
-// SERVICE.NAMESPACE.svc.
+// and webhooks reach a server that listens on HostAddress of this machine: they
+// name that Service and port. The server's certificate must be good for
+// SERVICE.NAMESPACE.svc. With a node, pods reach it too.
 func (c *Cluster) ExposeLocal(ctx context.Context, namespace, service string, port int) error {
-	return c.Apply(ctx, fmt.Sprintf(`apiVersion: v1
+	return c.Apply(ctx, exposed(namespace, service, c.HostAddress, port))
+}
+
+// exposed are the objects of ExposeLocal. Endpoints cannot be on the loopback,
+// but the aggregator of a cluster without a node goes by the name.
+func exposed(namespace, service, address string, port int) string {
+	if address == "127.0.0.1" {
+		return fmt.Sprintf(`apiVersion: v1
 kind: Service
 metadata: {name: %q, namespace: %q}
 spec: {type: ExternalName, externalName: localhost, ports: [{port: %d}]}
-`, service, namespace, port))
+`, service, namespace, port)
+	}
+	return fmt.Sprintf(`apiVersion: v1
+kind: Service
+metadata: {name: %[1]q, namespace: %[2]q}
+spec: {ports: [{port: %[4]d}]}
+---
+apiVersion: discovery.k8s.io/v1
+kind: EndpointSlice
+metadata: {name: %[1]q, namespace: %[2]q, labels: {kubernetes.io/service-name: %[1]q}}
+addressType: IPv4
+ports: [{port: %[4]d, protocol: TCP}]
+endpoints: [{addresses: [%[3]q], conditions: {ready: true}}]
+`, service, namespace, address, port)
+}
+
+// LoadImage gives the node a container image of one layer: the files of a
+// folder, and the words that it runs. Its name is such as localhost/worker:1;
+// pods use it with imagePullPolicy Never, and localhost/busybox:1 without any
+// LoadImage.
+func (c *Cluster) LoadImage(ctx context.Context, name, folder string, words ...string) error {
+	_, err := c.script(ctx, "image", append([]string{"--dir", c.Dir, name, folder}, words...)...)
+	return err
 }
 
 // tool is a command whose every file is the cluster's own: a discovery cache of
@@ -67,6 +99,6 @@ func (c *Cluster) tool(ctx context.Context, name string, args ...string) *exec.C
 	cmd := exec.CommandContext(ctx, filepath.Join(c.Dir, "bin", name), args...)
 	cache := filepath.Join(c.Dir, "cache")
 	cmd.Env = append(os.Environ(), "KUBECONFIG="+c.Kubeconfig(), "KUBECACHEDIR="+cache,
-		"HELM_CACHE_HOME="+cache, "HELM_CONFIG_HOME="+cache, "HELM_DATA_HOME="+cache)
+		"NO_PROXY="+c.HostAddress, "HELM_CACHE_HOME="+cache, "HELM_CONFIG_HOME="+cache, "HELM_DATA_HOME="+cache)
 	return cmd
 }

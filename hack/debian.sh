@@ -1,0 +1,61 @@
+# shellcheck shell=bash
+# Folders with Debian in them, to chroot into. Sourced after process.sh, never
+# run. The builder is installed when it is missing.
+
+# debian_mirror prints $SLURMTIDE_MIRROR, or the first Debian mirror in the apt
+# sources, of either format.
+debian_mirror() {
+	local found
+	[[ -z ${SLURMTIDE_MIRROR:-} ]] || { echo "$SLURMTIDE_MIRROR" && return; }
+	found=$(
+		cat /etc/apt/sources.list.d/*.sources 2>/dev/null |
+			sed -n 's/^URIs:[[:space:]]*//p' | tr -s ' ' '\n'
+		cat /etc/apt/sources.list /etc/apt/sources.list.d/*.list 2>/dev/null |
+			sed -nE 's/^deb[[:space:]]+(\[[^]]*\][[:space:]]*)?([^[:space:]]+).*/\2/p'
+	) || true
+	found=$(grep -E '^https?://.*/debian/?$' <<<"$found" | head -n1) || true
+	echo "${found:-http://deb.debian.org/debian}"
+}
+
+debian_builder_installed() {
+	command -v mmdebstrap >/dev/null && [[ -f /usr/share/keyrings/debian-archive-keyring.gpg ]]
+}
+
+debian_apt_install() {
+	DEBIAN_FRONTEND=noninteractive apt-get install -y -qq -o DPkg::Lock::Timeout=300 --no-install-recommends "$@" >/dev/null
+}
+
+# debian_install_builder installs mmdebstrap, one caller at a time.
+debian_install_builder() {
+	local wanted=(mmdebstrap debian-archive-keyring)
+	exec 6>"$cache_dir/install.lock"
+	flock 6
+	if ! debian_builder_installed; then
+		command -v apt-get >/dev/null || die "needs mmdebstrap, and there is no apt-get to install it"
+		say "installing ${wanted[*]}"
+		if ! debian_apt_install "${wanted[@]}" 2>/dev/null; then
+			apt-get update -qq >/dev/null || true
+			debian_apt_install "${wanted[@]}" || die "cannot install mmdebstrap, see the lines of apt-get above"
+		fi
+	fi
+	exec 6>&-
+}
+
+# debian_root fills folder $2 with suite $1 and the packages after it. The
+# InRelease of a testing suite may be older than its own limit, hence no check
+# of Valid-Until.
+debian_root() {
+	local suite=$1 folder=$2
+	shift 2
+	mmdebstrap --variant=minbase --mode=root --components=main \
+		--aptopt='APT::Install-Recommends "false"' \
+		--aptopt='Acquire::Languages "none"' \
+		--aptopt='Acquire::Check-Valid-Until "false"' \
+		--dpkgopt='path-exclude=/usr/share/man/*' \
+		--dpkgopt='path-exclude=/usr/share/doc/*' \
+		--dpkgopt='path-exclude=/usr/share/locale/*' \
+		--dpkgopt='force-unsafe-io' \
+		--include="$(IFS=, && echo "$*")" \
+		"$suite" "$folder" \
+		"deb [signed-by=/usr/share/keyrings/debian-archive-keyring.gpg] $(debian_mirror) $suite main"
+}

@@ -1,0 +1,151 @@
+# shellcheck shell=bash
+# The node of a cluster: a root from Debian's packages in a mount, network and
+# host-name namespace of its own, which all end with the cluster. Sourced.
+
+# Every cluster with a node has a network of its own from the range for tests
+# (RFC 2544): 198.18.SLOT.0/24 between node and host, 198.19.SLOT.0/24 for pods.
+slot() { echo $((port_base / 10 % 256)); }
+node_host_address() { echo "198.18.$(slot).1"; }
+node_address() { echo "198.18.$(slot).2"; }
+node_pods() { echo "198.19.$(slot).0/24"; }
+node_link() { echo "tide$(slot)"; }
+node_cgroup() { echo "slurmtide-$(slot)"; }
+
+# hierarchies prints the folders of this machine's cgroup hierarchies.
+hierarchies() {
+	awk '$3 ~ /^cgroup2?$/ {print $2}' /proc/mounts
+}
+
+# make_cgroups makes the cgroup that the node's pods are in.
+make_cgroups() {
+	local folder file
+	for folder in $(hierarchies); do
+		mkdir -p "$folder/$(node_cgroup)"
+		for file in cpuset.cpus cpuset.mems; do
+			[[ ! -s $folder/$file ]] || cat "$folder/$file" >"$folder/$(node_cgroup)/$file"
+		done
+	done
+}
+
+# sweep_node removes what the kernel leaves when the namespaces have ended: the
+# cgroups, and for a moment the link.
+sweep_node() {
+	local folder
+	ip link del "$(node_link)" 2>/dev/null || true
+	for folder in $(hierarchies); do
+		[[ -d $folder/$(node_cgroup) ]] || continue
+		find "$folder/$(node_cgroup)" -depth -type d -exec rmdir {} +
+	done
+}
+
+# connect_node joins the node's network namespace, of process $1, to the host.
+connect_node() {
+	local link
+	link=$(node_link)
+	ip link add "$link" type veth peer name eth0 netns "$1"
+	ip addr add "$(node_host_address)/24" dev "$link"
+	ip link set "$link" up
+	ip route add "$(node_pods)" via "$(node_address)"
+	nsenter -t "$1" -n -- bash -euc "
+		ip link set lo up
+		ip addr add $(node_address)/24 dev eth0
+		ip link set eth0 up
+		ip route add default via $(node_host_address)"
+}
+
+# furnish_node makes this process the node: its mounts are put over the root in
+# a writable layer that is forgotten, and the host's are left behind.
+furnish_node() {
+	local layer=$instance/node root=$instance/node/root
+	hostname "$node_name"
+	mount -t tmpfs -o mode=755 tmpfs "$layer"
+	mkdir "$layer"/{upper,work,root}
+	mount -t overlay overlay -o "lowerdir=$node_root,upperdir=$layer/upper,workdir=$layer/work" "$root"
+	printf '127.0.0.1 localhost\n%s %s\n' "$(node_address)" "$node_name" >"$root/etc/hosts"
+	mount --bind "$instance" "$root/inst"
+	mount --bind "$kube_bin" "$root/kube"
+	mount --rbind /dev "$root/dev"
+	mount --rbind /sys "$root/sys"
+	mount -t proc proc "$root/proc"
+	mount -t tmpfs -o mode=755 tmpfs "$root/run"
+	mount -t tmpfs -o mode=1777 tmpfs "$root/tmp"
+	mkdir -p "$instance"/var/{containerd,kubelet,log} "$root"/var/lib/{containerd,kubelet} "$root/var/log"
+	mount --bind "$instance/var/containerd" "$root/var/lib/containerd"
+	mount --bind "$instance/var/kubelet" "$root/var/lib/kubelet"
+	mount --bind "$instance/var/log" "$root/var/log"
+	echo 1 >/proc/sys/net/ipv4/ip_forward
+	cd "$root"
+	pivot_root . mnt
+	# With the host's files the script itself goes.
+	exec chroot . /bin/sh -c 'umount -l /mnt && mount --make-rshared / && touch /inst/pid/node.ready && exec sleep infinity'
+}
+
+# write_node_config writes what the node's daemons read.
+write_node_config() {
+	mkdir -p "$instance"/{node,etc/net.d}
+	# Lowering oom_score_adj needs a right that root in a container often lacks.
+	cat >"$instance/etc/containerd.toml" <<-TOML
+		version = 3
+		[plugins.'io.containerd.cri.v1.images'.pinned_images]
+		  sandbox = "localhost/pause:1"
+		[plugins.'io.containerd.cri.v1.runtime']
+		  disable_apparmor = true
+		  restrict_oom_score_adj = true
+		[plugins.'io.containerd.cri.v1.runtime'.cni]
+		  bin_dirs = ["/usr/lib/cni"]
+		  conf_dir = "/inst/etc/net.d"
+		[plugins.'io.containerd.cri.v1.runtime'.containerd.runtimes.runc]
+		  runtime_type = "io.containerd.runc.v2"
+		[plugins.'io.containerd.nri.v1.nri']
+		  disable = true
+	TOML
+	cat >"$instance/etc/net.d/10-pods.conflist" <<-JSON
+		{"cniVersion": "1.0.0", "name": "pods", "plugins": [
+		  {"type": "bridge", "bridge": "pods", "isGateway": true, "hairpinMode": true,
+		   "ipam": {"type": "host-local", "dataDir": "/run/pods",
+		            "ranges": [[{"subnet": "$(node_pods)"}]], "routes": [{"dst": "0.0.0.0/0"}]}}]}
+	JSON
+	: >"$instance/etc/resolv.conf"
+	cat >"$instance/etc/kubelet.yaml" <<-YAML
+		apiVersion: kubelet.config.k8s.io/v1beta1
+		kind: KubeletConfiguration
+		containerRuntimeEndpoint: unix:///run/containerd/containerd.sock
+		cgroupDriver: cgroupfs
+		cgroupRoot: /$(node_cgroup)
+		failCgroupV1: false
+		failSwapOn: false
+		authentication: {anonymous: {enabled: false}, webhook: {enabled: true}, x509: {clientCAFile: /inst/pki/ca.crt}}
+		authorization: {mode: Webhook}
+		tlsCertFile: /inst/pki/kubelet.crt
+		tlsPrivateKeyFile: /inst/pki/kubelet.key
+		clusterDomain: cluster.local
+		resolvConf: /inst/etc/resolv.conf
+		imageGCHighThresholdPercent: 100
+		evictionHard: {memory.available: 100Mi}
+		nodeStatusUpdateFrequency: 2s
+		syncFrequency: 5s
+	YAML
+	cat >"$instance/etc/kube-proxy.yaml" <<-YAML
+		apiVersion: kubeproxy.config.k8s.io/v1alpha1
+		kind: KubeProxyConfiguration
+		mode: nftables
+		clientConnection: {kubeconfig: /inst/pki/kube-proxy.kubeconfig}
+		hostnameOverride: $node_name
+		clusterCIDR: $(node_pods)
+		conntrack: {maxPerCore: 0, tcpEstablishedTimeout: 0s, tcpCloseWaitTimeout: 0s}
+	YAML
+}
+
+command_of_containerd() {
+	home=node command=(containerd --config /inst/etc/containerd.toml)
+}
+
+command_of_kubelet() {
+	# shellcheck disable=SC2207
+	home=node command=(/kube/kubelet --config /inst/etc/kubelet.yaml --kubeconfig /inst/pki/kubelet.kubeconfig
+		--hostname-override "$node_name" --node-ip "$(node_address)" --cert-dir /var/lib/kubelet/pki $(gates))
+}
+
+command_of_kube_proxy() {
+	home=node command=(/kube/kube-proxy --config /inst/etc/kube-proxy.yaml)
+}

@@ -1,0 +1,152 @@
+//go:build e2e
+
+package realkube
+
+import (
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+)
+
+func TestNode(t *testing.T) {
+	if missing := MissingNode(); missing != "" {
+		t.Skip(missing)
+	}
+	c, err := Start(t.Context(), Config{Kubelet: true})
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { c.Close() }) // for a test that ends early; it may come twice
+	if len(traces(t, c)) < 2 {
+		t.Error("a node leaves no traces while it runs: the test looks in the wrong place")
+	}
+	t.Run("pods become ready", func(t *testing.T) {
+		apply(t, c, pages)
+		await(t, 60*time.Second, "2", c.asks("get", "statefulset", "pages", "-o", "jsonpath={.status.readyReplicas}"))
+	})
+	t.Run("pods reach each other by a Service", func(t *testing.T) { reachService(t, c) })
+	t.Run("pods reach the API server", func(t *testing.T) {
+		got := kubectl(t, c, "exec", "pages-0", "--", "wget", "-q", "-O", "-", "-T", "5", "--no-check-certificate", "https://10.96.0.1/livez")
+		if got != "ok" {
+			t.Errorf("/livez from a pod = %q", got)
+		}
+	})
+	t.Run("logs are read", func(t *testing.T) {
+		if got := kubectl(t, c, "logs", "pages-1"); got != "I am pages-1" {
+			t.Errorf("log = %q", got)
+		}
+	})
+	t.Run("images are loaded", func(t *testing.T) { loadImage(t, c) })
+	t.Run("a server of this machine joins the API", func(t *testing.T) { aggregate(t, c) })
+	if t.Failed() {
+		t.Log(c.Logs())
+	}
+	namespace := namespaceOf(t, c)
+	if err := c.Close(); err != nil {
+		t.Fatal(err)
+	}
+	if diff := cmp.Diff([]string(nil), processesIn(t, namespace)); diff != "" {
+		t.Errorf("processes left (-want +got):\n%s", diff)
+	}
+	if diff := cmp.Diff([]string(nil), traces(t, c)); diff != "" {
+		t.Errorf("left behind (-want +got):\n%s", diff)
+	}
+}
+
+const pages = `
+apiVersion: apps/v1
+kind: StatefulSet
+metadata: {name: pages}
+spec:
+  replicas: 2
+  serviceName: pages
+  podManagementPolicy: Parallel
+  selector: {matchLabels: {app: pages}}
+  template:
+    metadata: {labels: {app: pages}}
+    spec:
+      dnsPolicy: Default
+      containers:
+      - name: httpd
+        image: localhost/busybox:1
+        imagePullPolicy: Never
+        command: [sh, -c, "echo I am $(hostname); mkdir /www; echo page >/www/index.html; exec httpd -f -h /www"]
+        readinessProbe: {httpGet: {port: 80}, periodSeconds: 1}
+        resources: {limits: {memory: 32Mi}}
+---
+apiVersion: v1
+kind: Service
+metadata: {name: pages}
+spec: {clusterIP: 10.96.50.1, selector: {app: pages}, ports: [{port: 80}]}
+`
+
+func reachService(t *testing.T, c *Cluster) {
+	for _, pod := range []string{"pages-0", "pages-1"} {
+		if got := kubectl(t, c, "exec", pod, "--", "wget", "-q", "-O", "-", "-T", "5", "http://10.96.50.1"); got != "page" {
+			t.Errorf("%s reads %q from the Service, want its page", pod, got)
+		}
+	}
+}
+
+// loadImage makes an image of one file with the shell of another.
+func loadImage(t *testing.T, c *Cluster) {
+	content, err := os.ReadFile(filepath.Join(c.nodeRoot(t), "usr", "bin", "busybox"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	folder := t.TempDir()
+	if err := os.WriteFile(filepath.Join(folder, "echo"), content, 0o755); err != nil {
+		t.Fatal(err)
+	}
+	if err := c.LoadImage(t.Context(), "localhost/made:1", folder, "/echo", "made"); err != nil {
+		t.Fatal(err)
+	}
+	apply(t, c, `
+apiVersion: v1
+kind: Pod
+metadata: {name: made}
+spec: {restartPolicy: Never, containers: [{name: made, image: "localhost/made:1", imagePullPolicy: Never}]}
+`)
+	await(t, 30*time.Second, "made", c.asks("logs", "made"))
+}
+
+// nodeRoot is the folder that the node runs in.
+func (c *Cluster) nodeRoot(t *testing.T) string {
+	t.Helper()
+	out, err := c.script(t.Context(), "root")
+	if err != nil {
+		t.Fatal(err)
+	}
+	return strings.TrimSpace(out)
+}
+
+// traces lists what the node of a cluster is seen by from outside of its
+// namespaces: its link, its cgroups and its mounts.
+func traces(t *testing.T, c *Cluster) []string {
+	t.Helper()
+	slot := strings.Split(c.HostAddress, ".")[2]
+	var found []string
+	for _, pattern := range []string{
+		"/sys/class/net/tide" + slot, "/sys/fs/cgroup/slurmtide-" + slot, "/sys/fs/cgroup/*/slurmtide-" + slot,
+	} {
+		names, err := filepath.Glob(pattern)
+		if err != nil {
+			t.Fatal(err)
+		}
+		found = append(found, names...)
+	}
+	mounts, err := os.ReadFile("/proc/self/mounts")
+	if err != nil {
+		t.Fatal(err)
+	}
+	for line := range strings.Lines(string(mounts)) {
+		if strings.Contains(line, c.Dir) {
+			found = append(found, line)
+		}
+	}
+	return found
+}
