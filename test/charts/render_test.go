@@ -6,6 +6,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"os"
+	"os/exec"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -23,6 +24,21 @@ func TestChartsRenderTheGoldenFiles(t *testing.T) {
 	eachCase(t, func(t *testing.T, c rendered) {
 		golden(t, filepath.Join("testdata", c.chart, c.name+".golden.yaml"), c.text)
 	})
+}
+
+func TestChartsPassHelmLint(t *testing.T) {
+	program, err := helmProgram()
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, name := range names() {
+		for title, values := range cases(t, name) {
+			cmd := exec.Command(program, "lint", chart(name), "--strict", "--quiet", "--namespace", "slurm", "--kube-version", "1.37.0", "--values", values)
+			if out, err := cmd.CombinedOutput(); err != nil {
+				t.Errorf("%s with %s: %v\n%s", name, title, err, out)
+			}
+		}
+	}
 }
 
 func TestPodsAreRestricted(t *testing.T) {

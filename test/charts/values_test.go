@@ -15,7 +15,7 @@ type refusal struct {
 }
 
 func TestBadValuesAreRefused(t *testing.T) {
-	for chart, refusals := range map[string][]refusal{"slurm-exporter": ofExporter()} {
+	for chart, refusals := range map[string][]refusal{"slurm-exporter": ofExporter(), "slurm-metrics": ofMetrics()} {
 		for _, tc := range refusals {
 			t.Run(chart+"/"+tc.name, func(t *testing.T) {
 				_, err := render(t, chart, append([]string{"--values", cases(t, chart)["minimal"]}, tc.args...)...)
@@ -49,6 +49,34 @@ func ofExporter() []refusal {
 		{"a budget that blocks drains", set("podDisruptionBudget.enabled=true,podDisruptionBudget.maxUnavailable=0"), "podDisruptionBudget.maxUnavailable must be at least 1"},
 		{"a flag that other values set", set("extraArgs={--log.level=warn}"), "extraArgs repeats --log.level"},
 		{"a flag that is none", set("extraArgs={warn}"), "/extraArgs/0': 'warn' does not match pattern"},
+	}
+}
+
+func ofMetrics() []refusal {
+	const url = "slurm.url=http://slurm:6820,"
+	return []refusal{
+		{"a URL without a scheme", set("slurm.url=slurm:6820"), "/slurm/url': 'slurm:6820' does not match pattern"},
+		{"one Slurm without a token", set("slurm.url=http://slurm:6820"), "there is no token: name a Secret"},
+		{"two tokens", set(url + "slurm.token.existingSecret=a,slurm.jwtKey.existingSecret=b"), "slurm.jwtKey.existingSecret exclude each other"},
+		{"a token of no Slurm", set("slurm.token.existingSecret=a"), "are for slurm.url, which is empty"},
+		{"a cluster without a namespace", set(url + "slurm.token.existingSecret=a,slurm.cluster=hpc"), "/slurm/cluster': 'hpc' does not match pattern"},
+		{"a misspelt value", set("certificate.from=selfMade"), "additional properties 'certificate' not allowed"},
+		{"a namespace that can not be", set("namespaces={Team_A}"), "/namespaces/0': 'Team_A' does not match pattern"},
+		{"a namespace twice", set("namespaces={a,a}"), "/namespaces': items at 0 and 1 are equal"},
+		{"certificates from nowhere", set("certificates.from=vault"), "/certificates/from': value must be one of 'selfMade', 'certManager', 'existingSecret'"},
+		{"a given certificate that nobody trusts", set("certificates.from=existingSecret,certificates.existingSecret=a"), "set certificates.existingSecret and certificates.caBundle"},
+		{"a CA that is not in base64", set("certificates.caBundle=-----BEGIN"), "/certificates/caBundle': '-----BEGIN' does not match pattern"},
+		{"a given certificate beside a self-made one", set("certificates.existingSecret=a"), "are for certificates.from=existingSecret, which is selfMade"},
+		{"cert-manager without an issuer", set("certificates.from=certManager"), "set certificates.certManager.issuerRef"},
+		{"an age without a unit", set("maxAge=90"), "/maxAge': got number, want string"},
+		{"external metrics, neither on nor off", set("externalMetrics.enabled=keda"), "/externalMetrics/enabled': got string, want boolean"},
+		{"pods that are ended while they serve", set("shutdownDelay=1m30s,terminationGracePeriodSeconds=90"), "terminationGracePeriodSeconds must be more than shutdownDelay"},
+		{"a budget that blocks drains", set("podDisruptionBudget.minAvailable=2"), "podDisruptionBudget.minAvailable must be less than replicaCount"},
+		{"no way to the API server", []string{"--set-json", "networkPolicy.apiServer.ports=[]"}, "/networkPolicy/apiServer/ports': minItems: got 0, want 1"},
+		{"the tag latest", set("image.tag=latest"), "/image/tag': 'not' failed"},
+		{"an unknown collector", set("exporter.collectors.gpus=true"), "additional properties 'gpus' not allowed"},
+		{"a flag that other values set", set("extraArgs={--metrics-max-age=1s}"), "extraArgs repeats --metrics-max-age"},
+		{"no requests to Kubernetes", set("kube.qps=0"), "/kube/qps': exclusiveMinimum: got 0, want 0"},
 	}
 }
 

@@ -1,0 +1,245 @@
+//go:build e2e
+
+package charts
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"net/http/httptest"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"syscall"
+	"testing"
+	"time"
+
+	"k8s.io/client-go/tools/clientcmd"
+	"k8s.io/client-go/tools/clientcmd/api"
+
+	"github.com/slurmtide/slurmtide/slurmclient/slurmtest"
+	"github.com/slurmtide/slurmtide/test/realkube"
+)
+
+const (
+	securePort  = 26443
+	metricsPort = 26341
+	account     = "system:serviceaccount:slurm:test-slurm-metrics"
+	value       = "/apis/custom.metrics.k8s.io/v1beta2/namespaces/team-a/clusters.slinky.slurm.net/hpc/slurm_partition_pending_jobs"
+)
+
+// TestTheAdapterWithTheRightsOfItsChart runs the program with the flags and the
+// rights that the chart gives it, as a process since there is no kubelet.
+func TestTheAdapterWithTheRightsOfItsChart(t *testing.T) {
+	k := startKube(t)
+	slurm := httptest.NewServer(slurmtest.Living(time.Now).Handler())
+	t.Cleanup(slurm.Close)
+	installMetrics(t, k, slurm.URL)
+	log := runAdapter(t, k)
+	await(t, log, "the adapter to answer", func() error {
+		_, err := k.Kubectl(t.Context(), "get", "--raw", value)
+		return err
+	})
+	if text := string(read(t, log)); strings.Contains(text, "forbidden") {
+		t.Errorf("it lacks a right:\n%s", text)
+	}
+	t.Run("what the notes say works", func(t *testing.T) { notesWork(t, k) })
+	t.Run("who may read the metrics", func(t *testing.T) { readers(t, k) })
+	t.Run("what the adapter may do", func(t *testing.T) { adapterRights(t, k) })
+	t.Run("an upgrade leaves the certificate alone", func(t *testing.T) { upgradeKeepsCertificate(t, k) })
+}
+
+// installMetrics installs the charts and makes a Cluster, an HPA's sort of people,
+// and a way to the process.
+func installMetrics(t *testing.T, k *realkube.Cluster, url string) {
+	t.Helper()
+	must(t)(k.Helm(t.Context(), "install", "crds", chart("slurm-operator-crds"), "--namespace", "slurm"))
+	must(t)(k.Helm(t.Context(), metricsArgs("install")...))
+	must(t)(k.Kubectl(t.Context(), "delete", "service", "test-slurm-metrics", "--namespace", "slurm"))
+	if err := k.ExposeLocal(t.Context(), "slurm", "test-slurm-metrics", securePort); err != nil {
+		t.Fatal(err)
+	}
+	must(t)(k.Kubectl(t.Context(), "wait", "--for=condition=Established", "--timeout=60s", "crd/clusters.slinky.slurm.net", "crd/nodesets.slinky.slurm.net"))
+	if err := k.Apply(t.Context(), fmt.Sprintf(`
+apiVersion: v1
+kind: Secret
+metadata: {name: token, namespace: team-a}
+stringData: {SLURM_JWT: any}
+---
+apiVersion: slinky.slurm.net/v1beta1
+kind: Cluster
+metadata: {name: hpc, namespace: team-a}
+spec: {server: %q, token: {secretRef: {name: token, key: SLURM_JWT}}}
+---
+apiVersion: slinky.slurm.net/v1beta1
+kind: NodeSet
+metadata: {name: gpu, namespace: team-a}
+spec: {clusterRef: {name: hpc}, replicas: 0, slurmd: {image: none}, template: {}}
+---
+apiVersion: rbac.authorization.k8s.io/v1
+kind: RoleBinding
+metadata: {name: alice, namespace: team-a}
+roleRef: {apiGroup: rbac.authorization.k8s.io, kind: ClusterRole, name: view}
+subjects: [{apiGroup: rbac.authorization.k8s.io, kind: User, name: alice}]
+`, url)); err != nil {
+		t.Fatal(err)
+	}
+}
+
+func metricsArgs(command string, more ...string) []string {
+	return append([]string{
+		command, "test", chart("slurm-metrics"), "--namespace", "slurm", "--set", "namespaces={team-a}",
+		"--set", fmt.Sprintf("service.port=%d,securePort=%[1]d,exporter.port=%d,slurm.pollInterval=1s,shutdownDelay=0s", securePort, metricsPort),
+	}, more...)
+}
+
+// runAdapter starts the program with the container's arguments and returns the
+// path of its log. It listens on loopback alone.
+func runAdapter(t *testing.T, k *realkube.Cluster) string {
+	t.Helper()
+	var args []string
+	text := must(t)(k.Kubectl(t.Context(), "get", "deployment", "test-slurm-metrics", "--namespace", "slurm", "--output", "jsonpath={.spec.template.spec.containers[0].args}"))
+	if err := json.Unmarshal([]byte(text), &args); err != nil {
+		t.Fatal(err)
+	}
+	for i, arg := range args {
+		args[i] = strings.Replace(arg, "--metrics.listen-address=:", "--metrics.listen-address=127.0.0.1:", 1)
+	}
+	args = append(args, "--bind-address=127.0.0.1", "--certificate.namespace=slurm", "--kube.config="+kubeconfig(t, k))
+	program := filepath.Join(t.TempDir(), "slurm-metrics-adapter")
+	if out, err := exec.Command("go", "build", "-o", program, "../../cmd/slurm-metrics-adapter").CombinedOutput(); err != nil {
+		t.Fatalf("building the adapter: %v\n%s", err, out)
+	}
+	log, err := os.Create(program + ".log")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer log.Close()
+	cmd := exec.Command(program, args...)
+	cmd.Stdout, cmd.Stderr = log, log
+	if err := cmd.Start(); err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() {
+		_ = cmd.Process.Signal(syscall.SIGTERM)
+		if err := cmd.Wait(); err != nil {
+			t.Errorf("the adapter ended with %v:\n%s", err, read(t, log.Name()))
+		}
+	})
+	return log.Name()
+}
+
+// kubeconfig is that of the chart's ServiceAccount.
+func kubeconfig(t *testing.T, k *realkube.Cluster) string {
+	t.Helper()
+	config, err := clientcmd.LoadFromFile(k.Kubeconfig())
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := api.FlattenConfig(config); err != nil {
+		t.Fatal(err)
+	}
+	token := must(t)(k.Kubectl(t.Context(), "create", "token", "test-slurm-metrics", "--namespace", "slurm"))
+	for name := range config.AuthInfos {
+		config.AuthInfos[name] = &api.AuthInfo{Token: strings.TrimSpace(token)}
+	}
+	path := filepath.Join(t.TempDir(), "kubeconfig")
+	if err := clientcmd.WriteToFile(*config, path); err != nil {
+		t.Fatal(err)
+	}
+	return path
+}
+
+// notesWork runs what the notes tell people to run, as far as it needs no pods.
+func notesWork(t *testing.T, k *realkube.Cluster) {
+	if out := must(t)(k.Kubectl(t.Context(), "get", "apiservices", "v1beta1.custom.metrics.k8s.io", "v1beta2.custom.metrics.k8s.io")); strings.Count(out, " True ") != 2 {
+		t.Errorf("the APIServices are not available:\n%s", out)
+	}
+	if out := must(t)(k.Kubectl(t.Context(), "get", "--raw", "/apis/custom.metrics.k8s.io/v1beta2")); !strings.Contains(out, "nodesets.slinky.slurm.net/slurm_nodeset_required_nodes") {
+		t.Errorf("the metric for HPAs is not listed:\n%s", out)
+	}
+	required := "/apis/custom.metrics.k8s.io/v1beta2/namespaces/team-a/nodesets.slinky.slurm.net/*/slurm_nodeset_required_nodes"
+	if out := must(t)(k.Kubectl(t.Context(), "get", "--raw", required)); !strings.Contains(out, `"name":"gpu"`) {
+		t.Errorf("the NodeSet has no value:\n%s", out)
+	}
+}
+
+func readers(t *testing.T, k *realkube.Cluster) {
+	for _, tc := range []struct {
+		name, user, path string
+		allowed          bool
+	}{
+		{"the HPA controller", "system:serviceaccount:kube-system:horizontal-pod-autoscaler", value, true},
+		{"who may view the namespace", "alice", value, true},
+		{"who may view another namespace", "alice", strings.ReplaceAll(value, "team-a", "team-b"), false},
+		{"who may nothing", "bob", value, false},
+	} {
+		_, err := k.Kubectl(t.Context(), "get", "--raw", tc.path, "--as", tc.user)
+		if (err == nil) != tc.allowed || err != nil && !strings.Contains(err.Error(), "Forbidden") {
+			t.Errorf("%s: %v", tc.name, err)
+		}
+	}
+}
+
+func adapterRights(t *testing.T, k *realkube.Cluster) {
+	for _, tc := range []struct {
+		may  string
+		want string
+	}{
+		{"list nodesets.slinky.slurm.net --all-namespaces", "yes"},
+		{"watch horizontalpodautoscalers.autoscaling --all-namespaces", "yes"},
+		{"get secrets/token --namespace team-a", "yes"},
+		{"get configmaps/ca --namespace team-a", "yes"},
+		{"get secrets/token --namespace team-b", "no"},
+		{"list secrets --namespace team-a", "no"},
+		{"watch secrets --namespace team-a", "no"},
+		{"update secrets/test-slurm-metrics-tls --namespace slurm", "yes"},
+		{"get secrets/another --namespace slurm", "no"},
+		{"create secrets --namespace slurm", "no"},
+		{"patch apiservices.apiregistration.k8s.io/v1beta1.custom.metrics.k8s.io", "yes"},
+		{"patch apiservices.apiregistration.k8s.io/v1beta1.metrics.k8s.io", "no"},
+		{"patch nodesets.slinky.slurm.net --subresource=scale --namespace team-a", "no"},
+		{"create pods --namespace slurm", "no"},
+		{"create subjectaccessreviews.authorization.k8s.io", "yes"},
+	} {
+		// It ends with an error where the answer is no.
+		out, _ := k.Kubectl(t.Context(), append([]string{"auth", "can-i", "--as", account}, strings.Fields(tc.may)...)...)
+		if got := strings.TrimSpace(out); got != tc.want {
+			t.Errorf("may it %s? %q, want %q", tc.may, got, tc.want)
+		}
+	}
+}
+
+func upgradeKeepsCertificate(t *testing.T, k *realkube.Cluster) {
+	kept := func() string {
+		return must(t)(k.Kubectl(t.Context(), "get", "secret/test-slurm-metrics-tls", "--namespace", "slurm", "--output", "jsonpath={.data}")) +
+			must(t)(k.Kubectl(t.Context(), "get", "apiservices", "v1beta1.custom.metrics.k8s.io", "v1beta2.custom.metrics.k8s.io", "--output", "jsonpath={.items[*].spec.caBundle}"))
+	}
+	before := kept()
+	if !strings.Contains(before, "tls.crt") {
+		t.Fatalf("there is no certificate: %s", before)
+	}
+	must(t)(k.Helm(t.Context(), metricsArgs("upgrade", "--set", "maxAge=90s,commonLabels.team=hpc")...))
+	if kept() != before {
+		t.Error("the upgrade changed the certificate")
+	}
+}
+
+// await waits until check returns nil, for a minute.
+func await(t *testing.T, log, what string, check func() error) {
+	t.Helper()
+	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
+	defer cancel()
+	for {
+		err := check()
+		if err == nil {
+			return
+		}
+		select {
+		case <-ctx.Done():
+			t.Fatalf("waiting for %s: %v\n%s", what, err, read(t, log))
+		case <-time.After(200 * time.Millisecond):
+		}
+	}
+}
