@@ -53,7 +53,7 @@ func TestDefaults(t *testing.T) {
 
 func TestFlagsReachTheConfiguration(t *testing.T) {
 	o, err := parse([]string{"--namespaces=a, b", "--namespaces=c,a", "--no-metrics.secure", "--no-leader-election",
-		"--wakeup.look-interval=1s", "--wakeup.stale-after=1m", "--wakeup.timeout=3s", "--wakeup.autoscalers=mine,other"})
+		"--wakeup.look-interval=1s", "--wakeup.stale-after=1m", "--wakeup.timeout=3s"})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -67,7 +67,7 @@ func TestFlagsReachTheConfiguration(t *testing.T) {
 	if m := o.metrics(); m.SecureServing || m.FilterProvider != nil {
 		t.Error("metrics are secure")
 	}
-	want := wakeup.Config{LookEvery: time.Second, StaleAfter: time.Minute, ReadTimeout: 3 * time.Second, Autoscalers: []string{"mine", "other"}}
+	want := wakeup.Config{LookEvery: time.Second, StaleAfter: time.Minute, ReadTimeout: 3 * time.Second}
 	if diff := cmp.Diff(want, o.wakeup); diff != "" {
 		t.Error(diff)
 	}

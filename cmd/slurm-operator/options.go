@@ -86,8 +86,6 @@ func (o *options) wakeupFlags(app *kingpin.Application) {
 		Default(o.wakeup.StaleAfter.String()).DurationVar(&o.wakeup.StaleAfter)
 	app.Flag("wakeup.timeout", "Time that one reading of demand may take.").
 		Default(o.wakeup.ReadTimeout.String()).DurationVar(&o.wakeup.ReadTimeout)
-	app.Flag("wakeup.autoscalers", "Field managers, separated by commas, whose writes to scale are an HPA's; a zero that another has set that way is a pause.").
-		PlaceHolder(strings.Join(o.wakeup.Autoscalers, ",")).SetValue(&instead{list: (*nameList)(&o.wakeup.Autoscalers)})
 }
 
 // nameList is a flag value: names separated by commas, repeatable.
@@ -105,23 +103,6 @@ func (l *nameList) Set(text string) error {
 func (l *nameList) String() string { return strings.Join(*l, ",") }
 
 func (l *nameList) IsCumulative() bool { return true }
-
-// instead is a nameList whose first setting takes the place of what it held.
-type instead struct {
-	list *nameList
-	set  bool
-}
-
-func (i *instead) Set(text string) error {
-	if !i.set {
-		*i.list, i.set = nil, true
-	}
-	return i.list.Set(text)
-}
-
-func (i *instead) String() string { return i.list.String() }
-
-func (i *instead) IsCumulative() bool { return true }
 
 func (o *options) check() error {
 	switch w := o.wakeup; {

@@ -9,6 +9,7 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/api/meta"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/types"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 	"sigs.k8s.io/controller-runtime/pkg/log"
@@ -19,18 +20,9 @@ import (
 // apply writes the replicas, then the condition, and tells of each after it. It stops
 // at the first error; a conflict means that the NodeSet is no longer what was seen.
 func (r *Reconciler) apply(ctx context.Context, s seen, t todo) error {
-	version := s.nodeSet.ResourceVersion
-	if t.replicas != nil {
-		var err error
-		if version, err = r.scale(ctx, s.nodeSet, *t.replicas); err != nil {
-			return err
-		}
-		log.FromContext(ctx).Info("scaled", "replicas", *t.replicas, "reason", t.verdict.reason)
-		action := "WakeUp"
-		if *t.replicas == 0 {
-			action = "TakeToZero"
-		}
-		r.events.Eventf(s.nodeSet, &s.hpas[0], corev1.EventTypeNormal, t.verdict.reason, action, "%s", t.verdict.message)
+	version, err := r.applyReplicas(ctx, s, t)
+	if err != nil {
+		return err
 	}
 	conditions, changed := r.conditions(s.nodeSet, t.verdict)
 	if !changed {
@@ -43,9 +35,32 @@ func (r *Reconciler) apply(ctx context.Context, s seen, t todo) error {
 	return nil
 }
 
-// tell logs a new condition, with the error that the condition only sums up.
+// applyReplicas writes the replicas, if they are to change or their zero is to be
+// claimed, and returns the version of the NodeSet that there is then.
+func (r *Reconciler) applyReplicas(ctx context.Context, s seen, t todo) (version string, err error) {
+	switch {
+	case t.claim:
+		return r.ownZero(ctx, s.nodeSet)
+	case t.replicas == nil:
+		return s.nodeSet.ResourceVersion, nil
+	case *t.replicas == 0:
+		version, err = r.ownZero(ctx, s.nodeSet)
+	default:
+		version, err = r.scale(ctx, s.nodeSet, *t.replicas)
+	}
+	if err != nil {
+		return "", err
+	}
+	log.FromContext(ctx).Info("scaled", "replicas", *t.replicas, "reason", t.verdict.reason)
+	r.events.Eventf(s.nodeSet, &s.hpas[0], corev1.EventTypeNormal, t.verdict.reason, "Scale", "%s", t.verdict.message)
+	return version, nil
+}
+
+// tell logs a condition that says something else than before, with the error that it
+// only sums up.
 func tell(ctx context.Context, s seen, t todo) {
-	if t.verdict == nil {
+	was := meta.FindStatusCondition(s.nodeSet.Status.Conditions, v1beta1.ConditionWakeUp)
+	if t.verdict == nil || was != nil && was.Reason == t.verdict.reason && was.Message == t.verdict.message {
 		return
 	}
 	values := []any{"reason", t.verdict.reason, "message", t.verdict.message}
@@ -71,6 +86,25 @@ func (r *Reconciler) scale(ctx context.Context, nodeSet *v1beta1.NodeSet, n int3
 		return "", fmt.Errorf("scaling nodeset: %w", err)
 	}
 	return scale.ResourceVersion, nil
+}
+
+// ownZero sets spec.replicas of the very version of the NodeSet that was seen to zero,
+// whatever it was, and makes us its owner. It applies the object itself: what goes
+// through the scale subresource as zero gets no owner.
+func (r *Reconciler) ownZero(ctx context.Context, nodeSet *v1beta1.NodeSet) (version string, err error) {
+	zero := &unstructured.Unstructured{Object: map[string]any{
+		"metadata": map[string]any{
+			"namespace": nodeSet.Namespace, "name": nodeSet.Name,
+			"uid": string(nodeSet.UID), "resourceVersion": nodeSet.ResourceVersion,
+		},
+		"spec": map[string]any{"replicas": int64(0)},
+	}}
+	zero.SetGroupVersionKind(v1beta1.SchemeGroupVersion.WithKind(v1beta1.KindNodeSet))
+	err = r.client.Apply(ctx, client.ApplyConfigurationFromUnstructured(zero), client.FieldOwner(FieldManager), client.ForceOwnership)
+	if err != nil {
+		return "", fmt.Errorf("setting nodeset to zero: %w", err)
+	}
+	return zero.GetResourceVersion(), nil
 }
 
 // conditions returns the NodeSet's conditions with the verdict in them.

@@ -9,23 +9,31 @@ import (
 	"github.com/slurmtide/slurmtide/operator/api/v1beta1"
 )
 
+// tookToZero reports whether an HPA says that it took its target to zero itself. It
+// then computes its metrics at zero and wakes the target.
+func tookToZero(hpa *autoscalingv2.HorizontalPodAutoscaler) bool {
+	for _, c := range hpa.Status.Conditions {
+		if c.Type == autoscalingv2.ScaledToZero {
+			return c.Status == corev1.ConditionTrue
+		}
+	}
+	return false
+}
+
 // asleep reports whether an HPA whose target is at zero leaves it there whatever its
 // metrics are: when it says so, or never looked at its target. One that computes
 // metrics at zero is awake, and so is one that has not looked since the target went
 // to zero; the latter soon says which it is.
 func asleep(hpa *autoscalingv2.HorizontalPodAutoscaler) bool {
-	asleep := true
+	if tookToZero(hpa) {
+		return false
+	}
 	for _, c := range hpa.Status.Conditions {
-		switch c.Type {
-		case autoscalingv2.ScaledToZero:
-			if c.Status == corev1.ConditionTrue {
-				return false
-			}
-		case autoscalingv2.ScalingActive:
-			asleep = c.Status == corev1.ConditionFalse && c.Reason == "ScalingDisabled"
+		if c.Type == autoscalingv2.ScalingActive {
+			return c.Status == corev1.ConditionFalse && c.Reason == "ScalingDisabled"
 		}
 	}
-	return asleep
+	return true
 }
 
 // floorOf returns the HPA's minReplicas.

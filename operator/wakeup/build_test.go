@@ -17,13 +17,14 @@ var now = time.Date(2026, 3, 1, 12, 0, 0, 0, time.UTC)
 // option changes what is seen.
 type option func(*seen)
 
-// saw returns a NodeSet "gpu" at zero that nobody owns, its HPA asleep with
+// saw returns a NodeSet "gpu" that was created at zero, its HPA asleep with
 // minReplicas 0 and maxReplicas 10, and no demand asked for, as the options change it.
 func saw(options ...option) seen {
 	s := seen{
 		nodeSet: &v1beta1.NodeSet{
-			ObjectMeta: metav1.ObjectMeta{Namespace: "slurm", Name: "gpu", UID: "u1", Generation: 1, Annotations: map[string]string{}},
-			Spec:       v1beta1.NodeSetSpec{Replicas: new(int32)},
+			ObjectMeta: metav1.ObjectMeta{Namespace: "slurm", Name: "gpu", UID: "u1", Generation: 1, Annotations: map[string]string{},
+				ManagedFields: []metav1.ManagedFieldsEntry{owner("kubectl-create", "")}},
+			Spec: v1beta1.NodeSetSpec{Replicas: new(int32)},
 		},
 		hpas: []autoscalingv2.HorizontalPodAutoscaler{*hpa("gpu")},
 	}
@@ -54,16 +55,25 @@ func annotated(key, value string) option {
 	return func(s *seen) { s.nodeSet.Annotations[key] = value }
 }
 
-// ownedBy makes a manager own spec.replicas; subresource is "" for writes of the object.
-func ownedBy(manager, subresource string) option {
-	return func(s *seen) {
-		s.nodeSet.ManagedFields = append(s.nodeSet.ManagedFields, owner(manager, subresource))
-	}
+// ownedBy makes a manager the only owner of spec.replicas that writes the object.
+func ownedBy(manager string) option {
+	return func(s *seen) { s.nodeSet.ManagedFields = []metav1.ManagedFieldsEntry{owner(manager, "")} }
 }
+
+// unowned is what remains of the owners after a zero through the scale subresource.
+func unowned(s *seen) {
+	entry := owner("kubectl-create", "")
+	entry.FieldsV1 = metav1.NewFieldsV1(`{"f:spec":{"f:extraConf":{}}}`)
+	s.nodeSet.ManagedFields = []metav1.ManagedFieldsEntry{entry}
+}
+
+// claimed is a zero that is an autoscaler's.
+func claimed(s *seen) { ownedBy(FieldManager)(s) }
 
 func owner(manager, subresource string) metav1.ManagedFieldsEntry {
 	return metav1.ManagedFieldsEntry{
 		Manager: manager, Subresource: subresource, Operation: metav1.ManagedFieldsOperationUpdate,
+		APIVersion: v1beta1.SchemeGroupVersion.String(), FieldsType: "FieldsV1",
 		FieldsV1: metav1.NewFieldsV1(`{"f:spec":{"f:replicas":{}}}`),
 	}
 }

@@ -16,11 +16,14 @@
 //	   ├────── asleep, demand: we ──────────────────────┤
 //	   └────── asleep, paused by hand: only by hand ────┘
 //
-// Who wants a NodeSet at zero is read from its managed fields. A value that was set
-// through the scale subresource by anyone but an HPA or us (kubectl scale) is a
-// pause, and lasts until somebody raises it. A value that came with the object (Helm,
-// GitOps, kubectl apply, kubectl edit) is where the NodeSet starts, and no pause. The
-// annotations v1beta1.AnnotationWake and v1beta1.AnnotationZeroAfter say otherwise.
+// Who wants a NodeSet at zero is read from its managed fields. A zero that was set
+// through the scale subresource (kubectl scale) is a pause, and lasts until somebody
+// raises it. A zero that came with the object (Helm, GitOps, kubectl apply, kubectl
+// edit) is where the NodeSet starts, and no pause. HPAs use the scale subresource too:
+// while an HPA says that the zero is its own, the reconciler claims the zero by
+// applying it once more as FieldManager. So it is still known for no pause when that
+// HPA is gone. The annotations v1beta1.AnnotationWake and v1beta1.AnnotationZeroAfter
+// say otherwise.
 //
 // What always holds:
 //
@@ -28,8 +31,7 @@
 //   - Replicas other than zero are changed only to zero, and only by zero-after.
 //   - No write follows from demand that is unknown or old.
 //   - Replicas are never set above the maxReplicas of the HPA or of the NodeSet.
-//   - A write goes through the scale subresource, by FieldManager, and only to the
-//     very version of the NodeSet that was decided on.
+//   - A write goes only to the very version of the NodeSet that was decided on.
 //   - A NodeSet that two HPAs scale is left alone.
 //
 // How long a NodeSet was idle is kept in memory: after a restart it counts anew.

@@ -2,8 +2,6 @@ package wakeup
 
 import (
 	"fmt"
-	"slices"
-	"strings"
 	"time"
 
 	"k8s.io/apimachinery/pkg/api/meta"
@@ -22,6 +20,8 @@ type todo struct {
 	ask bool
 	// replicas is what spec.replicas becomes; nil leaves it.
 	replicas *int32
+	// claim: the zero comes from an autoscaler, and is to be marked as such.
+	claim bool
 	// verdict is what the condition says; nil for no condition.
 	verdict *verdict
 	// idle is the idle time to keep.
@@ -81,15 +81,15 @@ func withoutAutoscaler(nodeSet *v1beta1.NodeSet) todo {
 func (c Config) planAtZero(now time.Time, s seen, w wishes) todo {
 	hpa := &s.hpas[0]
 	limit := limitOf(s.nodeSet, hpa)
-	hand := c.pausedBy(s.nodeSet)
+	from := originOf(s.nodeSet.ManagedFields)
 	switch {
 	case w.wake == v1beta1.WakeNever:
 		return todo{verdict: no(v1beta1.ReasonNeverWake, "the annotation %s is %q", v1beta1.AnnotationWake, w.wake)}
 	case !asleep(hpa):
-		return todo{verdict: no(v1beta1.ReasonNotNeeded, "HPA %s wakes it by itself", hpa.Name)}
-	case hand != "" && w.wake != v1beta1.WakeAlways:
-		return todo{verdict: no(v1beta1.ReasonPaused, "%s scaled it to zero: scale it up to go on, or set the annotation %s to %q",
-			hand, v1beta1.AnnotationWake, v1beta1.WakeAlways)}
+		return todo{claim: from == byHand && tookToZero(hpa), verdict: no(v1beta1.ReasonNotNeeded, "HPA %s wakes it by itself", hpa.Name)}
+	case from == byHand && w.wake != v1beta1.WakeAlways:
+		return todo{verdict: no(v1beta1.ReasonPaused, "it was scaled to zero by hand: scale it up to go on, or set the annotation %s to %q",
+			v1beta1.AnnotationWake, v1beta1.WakeAlways)}
 	case limit < 1:
 		return todo{verdict: no(v1beta1.ReasonNotNeeded, "its maxReplicas is %d", limit)}
 	case s.demand == nil:
@@ -103,7 +103,7 @@ func (c Config) planAtZero(now time.Time, s seen, w wishes) todo {
 		n := int32(min(required, int64(limit)))
 		return todo{replicas: &n, again: c.LookEvery, verdict: &verdict{metav1.ConditionTrue, v1beta1.ReasonWoken,
 			fmt.Sprintf("it was at zero with HPA %s asleep and needed %d: set to %d", hpa.Name, required, n)}}
-	case slices.Contains(scaledBy(s.nodeSet.ManagedFields), FieldManager):
+	case from == byAutoscaler && w.zeroAfter > 0:
 		return todo{verdict: no(v1beta1.ReasonTakenToZero, takenToZero, w.zeroAfter), again: c.LookEvery}
 	}
 	return todo{verdict: no(v1beta1.ReasonNotNeeded, "no job needs it"), again: c.LookEvery}
@@ -165,12 +165,4 @@ func (c Config) known(now time.Time, r *reading) (required int64, why string) {
 		return 0, "its time is in the future"
 	}
 	return r.required, ""
-}
-
-// pausedBy returns who wants the NodeSet at zero by having scaled it there, or "".
-func (c Config) pausedBy(nodeSet *v1beta1.NodeSet) string {
-	hands := slices.DeleteFunc(scaledBy(nodeSet.ManagedFields), func(manager string) bool {
-		return manager == FieldManager || slices.Contains(c.Autoscalers, manager)
-	})
-	return strings.Join(hands, ", ")
 }

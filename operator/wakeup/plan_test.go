@@ -22,7 +22,7 @@ func TestPlan(t *testing.T) {
 		wake      = v1beta1.AnnotationWake
 		zeroAfter = v1beta1.AnnotationZeroAfter
 	)
-	paused := ownedBy("kubectl", "scale")
+	paused := unowned
 	ten := []option{at(2), hpaFloor(1), annotated(zeroAfter, "10m")}
 	for _, tc := range []struct {
 		name     string
@@ -30,65 +30,69 @@ func TestPlan(t *testing.T) {
 		replicas int
 		reason   string // of the condition, empty for none
 		again    time.Duration
+		claim    bool
 	}{
 		// At zero.
-		{"created at zero, with work", []option{ownedBy("kubectl-create", ""), demands(3, 0)}, 3, "Woken", poll},
-		{"created at zero, without work", []option{demands(0, 0)}, leave, "NotNeeded", poll},
-		{"created at zero with an HPA that has not looked yet", []option{hpaNew, demands(3, 0)}, 3, "Woken", poll},
-		{"taken to zero by its HPA", []option{ownedBy("kube-controller-manager", "scale"), hpaAwake, demands(3, 0)}, leave, "NotNeeded", 0},
-		{"an HPA that failed to read its metric at zero is awake", []option{hpaAwake,
-			hpaSays(autoscalingv2.ScalingActive, corev1.ConditionFalse, "FailedGetObjectMetric"), demands(3, 0)}, leave, "NotNeeded", 0},
+		{"created at zero, with work", []option{demands(3, 0)}, 3, "Woken", poll, false},
+		{"created at zero, without work", []option{demands(0, 0)}, leave, "NotNeeded", poll, false},
+		{"created at zero with an HPA that has not looked yet", []option{hpaNew, demands(3, 0)}, 3, "Woken", poll, false},
+		{"taken to zero by its HPA", []option{unowned, hpaAwake, demands(3, 0)}, leave, "NotNeeded", 0, true},
+		{"taken to zero by its HPA, and claimed", []option{claimed, hpaAwake, demands(3, 0)}, leave, "NotNeeded", 0, false},
+		{"taken to zero by its HPA, and applied at zero", []option{ownedBy("helm"), hpaAwake, demands(3, 0)}, leave, "NotNeeded", 0, false},
+		{"an HPA that failed to read its metric at zero is awake", []option{claimed, hpaAwake,
+			hpaSays(autoscalingv2.ScalingActive, corev1.ConditionFalse, "FailedGetObjectMetric"), demands(3, 0)}, leave, "NotNeeded", 0, false},
 		{"just set to zero and the HPA has not looked since", []option{paused,
-			hpaSays(autoscalingv2.ScalingActive, corev1.ConditionTrue, "ValidMetricFound"), demands(3, 0)}, leave, "NotNeeded", 0},
-		{"an HPA that did not take it to zero says so", []option{hpaSays(autoscalingv2.ScaledToZero, corev1.ConditionFalse, "NotScaledToZero"), demands(3, 0)}, 3, "Woken", poll},
-		{"taken to zero by kubectl scale", []option{paused, demands(3, 0)}, leave, "Paused", 0},
-		{"taken to zero by kubectl scale and applied at zero later", []option{paused, ownedBy("helm", ""), demands(3, 0)}, leave, "Paused", 0},
-		{"taken to zero by another autoscaler", []option{ownedBy("keda-operator", "scale"), demands(3, 0)}, leave, "Paused", 0},
-		{"taken to zero by a Helm upgrade", []option{ownedBy("helm", ""), demands(3, 0)}, 3, "Woken", poll},
-		{"taken to zero by its HPA, which was deleted and made anew", []option{ownedBy("kube-controller-manager", "scale"), demands(3, 0)}, 3, "Woken", poll},
-		{"taken to zero by its HPA, which was made anew a moment ago", []option{ownedBy("kube-controller-manager", "scale"), hpaNew, demands(3, 0)}, 3, "Woken", poll},
-		{"paused, but always to be woken", []option{paused, annotated(wake, "always"), demands(3, 0)}, 3, "Woken", poll},
-		{"always to be woken by an HPA that is awake", []option{hpaAwake, annotated(wake, "always"), demands(3, 0)}, leave, "NotNeeded", 0},
-		{"never to be woken", []option{annotated(wake, "never"), demands(3, 0)}, leave, "NeverWake", 0},
-		{"an annotation that cannot be read", []option{annotated(wake, "sometimes"), demands(3, 0)}, leave, "InvalidAnnotation", 0},
-		{"no HPA", []option{func(s *seen) { s.hpas = nil }, demands(3, 0)}, leave, "NoAutoscaler", 0},
-		{"two HPAs", []option{func(s *seen) { s.hpas = append(s.hpas, *hpa("other")) }, demands(3, 0)}, leave, "SeveralAutoscalers", 0},
-		{"demand that cannot be read", []option{demandFails(errors.New("no")), at(0)}, leave, "DemandUnknown", poll},
-		{"demand that is old", []option{demands(3, 2*time.Minute+time.Second)}, leave, "DemandUnknown", poll},
-		{"demand that is nearly old", []option{demands(3, 2*time.Minute)}, 3, "Woken", poll},
-		{"demand of the future", []option{demands(3, -3*time.Minute)}, leave, "DemandUnknown", poll},
-		{"more work than the HPA allows", []option{demands(1_000_000_000_000, 0)}, 10, "Woken", poll},
-		{"more work than the NodeSet allows", []option{func(s *seen) { s.nodeSet.Spec.MaxReplicas = new(int32(4)) }, demands(7, 0)}, 4, "Woken", poll},
-		{"a NodeSet that allows no worker", []option{func(s *seen) { s.nodeSet.Spec.MaxReplicas = new(int32) }, demands(7, 0)}, leave, "NotNeeded", 0},
-		{"being deleted", []option{func(s *seen) { s.nodeSet.DeletionTimestamp = new(metav1.NewTime(now)) }, demands(3, 0)}, leave, "", 0},
-		{"one worker on each Kubernetes node", []option{func(s *seen) { s.nodeSet.Spec.ScalingMode = v1beta1.ScalingModeDaemonSet }, demands(3, 0)}, leave, "", 0},
+			hpaSays(autoscalingv2.ScalingActive, corev1.ConditionTrue, "ValidMetricFound"), demands(3, 0)}, leave, "NotNeeded", 0, false},
+		{"an HPA that did not take it to zero says so", []option{hpaSays(autoscalingv2.ScaledToZero, corev1.ConditionFalse, "NotScaledToZero"), demands(3, 0)}, 3, "Woken", poll, false},
+		{"taken to zero by kubectl scale", []option{paused, demands(3, 0)}, leave, "Paused", 0, false},
+		{"taken to zero by an owner through the scale subresource", []option{func(s *seen) {
+			s.nodeSet.ManagedFields = append(s.nodeSet.ManagedFields, owner("kubectl", "scale"))
+		}, demands(3, 0)}, leave, "Paused", 0, false},
+		{"taken to zero by a Helm upgrade", []option{ownedBy("helm"), demands(3, 0)}, 3, "Woken", poll, false},
+		{"taken to zero by its HPA, which was deleted and made anew", []option{claimed, demands(3, 0)}, 3, "Woken", poll, false},
+		{"taken to zero by its HPA, which was made anew a moment ago", []option{claimed, hpaNew, demands(3, 0)}, 3, "Woken", poll, false},
+		{"paused, but always to be woken", []option{paused, annotated(wake, "always"), demands(3, 0)}, 3, "Woken", poll, false},
+		{"always to be woken by an HPA that is awake", []option{hpaAwake, annotated(wake, "always"), demands(3, 0)}, leave, "NotNeeded", 0, false},
+		{"never to be woken", []option{annotated(wake, "never"), demands(3, 0)}, leave, "NeverWake", 0, false},
+		{"an annotation that cannot be read", []option{annotated(wake, "sometimes"), demands(3, 0)}, leave, "InvalidAnnotation", 0, false},
+		{"no HPA", []option{func(s *seen) { s.hpas = nil }, demands(3, 0)}, leave, "NoAutoscaler", 0, false},
+		{"two HPAs", []option{func(s *seen) { s.hpas = append(s.hpas, *hpa("other")) }, demands(3, 0)}, leave, "SeveralAutoscalers", 0, false},
+		{"demand that cannot be read", []option{demandFails(errors.New("no")), at(0)}, leave, "DemandUnknown", poll, false},
+		{"demand that is old", []option{demands(3, 2*time.Minute+time.Second)}, leave, "DemandUnknown", poll, false},
+		{"demand that is nearly old", []option{demands(3, 2*time.Minute)}, 3, "Woken", poll, false},
+		{"demand of the future", []option{demands(3, -3*time.Minute)}, leave, "DemandUnknown", poll, false},
+		{"more work than the HPA allows", []option{demands(1_000_000_000_000, 0)}, 10, "Woken", poll, false},
+		{"more work than the NodeSet allows", []option{func(s *seen) { s.nodeSet.Spec.MaxReplicas = new(int32(4)) }, demands(7, 0)}, 4, "Woken", poll, false},
+		{"a NodeSet that allows no worker", []option{func(s *seen) { s.nodeSet.Spec.MaxReplicas = new(int32) }, demands(7, 0)}, leave, "NotNeeded", 0, false},
+		{"being deleted", []option{func(s *seen) { s.nodeSet.DeletionTimestamp = new(metav1.NewTime(now)) }, demands(3, 0)}, leave, "", 0, false},
+		{"one worker on each Kubernetes node", []option{func(s *seen) { s.nodeSet.Spec.ScalingMode = v1beta1.ScalingModeDaemonSet }, demands(3, 0)}, leave, "", 0, false},
 
 		// Without HPAScaleToZero, minReplicas is 1.
-		{"at zero without the gate, with work", []option{hpaFloor(1), demands(3, 0)}, 3, "Woken", poll},
-		{"taken to zero by us, without work", []option{hpaFloor(1), annotated(zeroAfter, "10m"), ownedBy(FieldManager, "scale"), demands(0, 0)}, leave, "TakenToZero", poll},
-		{"taken to zero by us, with work", []option{hpaFloor(1), annotated(zeroAfter, "10m"), ownedBy(FieldManager, "scale"), demands(1, 0)}, 1, "Woken", poll},
+		{"at zero without the gate, with work", []option{hpaFloor(1), demands(3, 0)}, 3, "Woken", poll, false},
+		{"taken to zero by us, without work", []option{hpaFloor(1), annotated(zeroAfter, "10m"), claimed, demands(0, 0)}, leave, "TakenToZero", poll, false},
+		{"taken to zero by us, with work", []option{hpaFloor(1), annotated(zeroAfter, "10m"), claimed, demands(1, 0)}, 1, "Woken", poll, false},
 
 		// Above zero.
-		{"above zero", []option{at(2), demands(0, 0)}, leave, "NotNeeded", 0},
-		{"paused and then raised by hand", []option{at(2), paused, demands(5, 0)}, leave, "NotNeeded", 0},
-		{"replicas unset are one", []option{func(s *seen) { s.nodeSet.Spec.Replicas = nil }, demands(5, 0)}, leave, "NotNeeded", 0},
-		{"woken before", []option{at(2), condition("True", "Woken", "x")}, leave, "Woken", 0},
-		{"above zero with no HPA", []option{at(2), func(s *seen) { s.hpas = nil }}, leave, "", 0},
-		{"to go to zero with no HPA", []option{at(2), annotated(zeroAfter, "10m"), func(s *seen) { s.hpas = nil }}, leave, "NoAutoscaler", 0},
-		{"idle just now", append(ten, demands(0, 0)), leave, "NotNeeded", poll},
-		{"idle for less than zero-after", append(ten, demands(0, 0), idleFor(9*time.Minute, poll)), leave, "NotNeeded", poll},
-		{"idle for zero-after", append(ten, demands(0, 0), idleFor(10*time.Minute, poll)), 0, "TakenToZero", poll},
-		{"idle for zero-after with a default minReplicas", append(ten, demands(0, 0), idleFor(10*time.Minute, poll), func(s *seen) { s.hpas[0].Spec.MinReplicas = nil }), 0, "TakenToZero", poll},
-		{"idle for zero-after, not looked at meanwhile", append(ten, demands(0, 0), idleFor(time.Hour, 3*time.Minute)), leave, "NotNeeded", poll},
-		{"work again when zero-after is over", append(ten, demands(1, 0), idleFor(10*time.Minute, poll)), leave, "NotNeeded", poll},
-		{"no demand but busy", append(ten, demands(0, 0), idleFor(time.Hour, poll), func(s *seen) { s.nodeSet.Status.SlurmAllocated = 1 }), leave, "NotNeeded", poll},
-		{"demand unknown when zero-after is over", append(ten, demandFails(errors.New("no")), idleFor(time.Hour, poll)), leave, "DemandUnknown", poll},
-		{"demand old when zero-after is over", append(ten, demands(0, 3*time.Minute), idleFor(time.Hour, poll)), leave, "DemandUnknown", poll},
-		{"zero-after with an HPA that can go to zero", append(ten, hpaFloor(0), demands(0, 0), idleFor(time.Hour, poll)), leave, "NotNeeded", 0},
-		{"zero-after with an HPA that keeps two", append(ten, hpaFloor(2), demands(0, 0), idleFor(time.Hour, poll)), leave, "NotNeeded", 0},
-		{"zero-after that would be for ever", append(ten, annotated(wake, "never"), demands(0, 0), idleFor(time.Hour, poll)), leave, "NeverWake", 0},
-		{"zero-after that is no time", append(ten, annotated(zeroAfter, "soon"), demands(0, 0)), leave, "InvalidAnnotation", 0},
-		{"zero-after that is no wait", append(ten, annotated(zeroAfter, "0s"), demands(0, 0)), leave, "InvalidAnnotation", 0},
+		{"above zero", []option{at(2), demands(0, 0)}, leave, "NotNeeded", 0, false},
+		{"paused and then raised by hand", []option{at(2), paused, demands(5, 0)}, leave, "NotNeeded", 0, false},
+		{"replicas unset are one", []option{func(s *seen) { s.nodeSet.Spec.Replicas = nil }, demands(5, 0)}, leave, "NotNeeded", 0, false},
+		{"woken before", []option{at(2), condition("True", "Woken", "x")}, leave, "Woken", 0, false},
+		{"above zero with no HPA", []option{at(2), func(s *seen) { s.hpas = nil }}, leave, "", 0, false},
+		{"to go to zero with no HPA", []option{at(2), annotated(zeroAfter, "10m"), func(s *seen) { s.hpas = nil }}, leave, "NoAutoscaler", 0, false},
+		{"idle just now", append(ten, demands(0, 0)), leave, "NotNeeded", poll, false},
+		{"idle for less than zero-after", append(ten, demands(0, 0), idleFor(9*time.Minute, poll)), leave, "NotNeeded", poll, false},
+		{"idle for zero-after", append(ten, demands(0, 0), idleFor(10*time.Minute, poll)), 0, "TakenToZero", poll, false},
+		{"idle for zero-after with a default minReplicas", append(ten, demands(0, 0), idleFor(10*time.Minute, poll), func(s *seen) { s.hpas[0].Spec.MinReplicas = nil }), 0, "TakenToZero", poll, false},
+		{"idle for zero-after, not looked at meanwhile", append(ten, demands(0, 0), idleFor(time.Hour, 3*time.Minute)), leave, "NotNeeded", poll, false},
+		{"work again when zero-after is over", append(ten, demands(1, 0), idleFor(10*time.Minute, poll)), leave, "NotNeeded", poll, false},
+		{"no demand but busy", append(ten, demands(0, 0), idleFor(time.Hour, poll), func(s *seen) { s.nodeSet.Status.SlurmAllocated = 1 }), leave, "NotNeeded", poll, false},
+		{"demand unknown when zero-after is over", append(ten, demandFails(errors.New("no")), idleFor(time.Hour, poll)), leave, "DemandUnknown", poll, false},
+		{"demand old when zero-after is over", append(ten, demands(0, 3*time.Minute), idleFor(time.Hour, poll)), leave, "DemandUnknown", poll, false},
+		{"zero-after with an HPA that can go to zero", append(ten, hpaFloor(0), demands(0, 0), idleFor(time.Hour, poll)), leave, "NotNeeded", 0, false},
+		{"zero-after with an HPA that keeps two", append(ten, hpaFloor(2), demands(0, 0), idleFor(time.Hour, poll)), leave, "NotNeeded", 0, false},
+		{"zero-after that would be for ever", append(ten, annotated(wake, "never"), demands(0, 0), idleFor(time.Hour, poll)), leave, "NeverWake", 0, false},
+		{"zero-after that is no time", append(ten, annotated(zeroAfter, "soon"), demands(0, 0)), leave, "InvalidAnnotation", 0, false},
+		{"zero-after that is no wait", append(ten, annotated(zeroAfter, "0s"), demands(0, 0)), leave, "InvalidAnnotation", 0, false},
 	} {
 		t.Run(tc.name, func(t *testing.T) {
 			got := DefaultConfig().plan(now, saw(tc.seen...))
@@ -97,6 +101,9 @@ func TestPlan(t *testing.T) {
 			}
 			if n := written(got); n != tc.replicas {
 				t.Errorf("replicas become %d, not %d", n, tc.replicas)
+			}
+			if got.claim != tc.claim {
+				t.Errorf("it claims the zero: %v", got.claim)
 			}
 			if got.again != tc.again {
 				t.Errorf("it looks again after %s, not %s", got.again, tc.again)
@@ -138,7 +145,7 @@ func TestDemandIsAskedForOnlyWhenItDecides(t *testing.T) {
 		{"at zero and asleep", nil, true},
 		{"to go to zero", []option{at(1), hpaFloor(1), annotated(v1beta1.AnnotationZeroAfter, "1m")}, true},
 		{"at zero with an HPA that is awake", []option{hpaAwake}, false},
-		{"paused", []option{ownedBy("kubectl", "scale")}, false},
+		{"paused", []option{unowned}, false},
 		{"above zero", []option{at(1)}, false},
 		{"never to be woken", []option{annotated(v1beta1.AnnotationWake, "never")}, false},
 		{"no HPA", []option{func(s *seen) { s.hpas = nil }}, false},

@@ -27,8 +27,9 @@ func anything(r *rand.Rand) seen {
 	s.hpas[0].Spec.MaxReplicas = pick[int32](r, 1, 2, 10)
 	s.nodeSet.Spec.MaxReplicas = pick(r, nil, nil, nil, new(int32), new(int32(1)))
 	s.nodeSet.Status.SlurmAllocated = pick[int32](r, 0, 0, 0, 2)
-	for range r.IntN(3) {
-		ownedBy(pick(r, "kubectl", "helm", "kube-controller-manager", FieldManager), pick(r, "", "scale"))(&s)
+	pick(r, unowned, claimed, ownedBy("helm"))(&s)
+	if r.IntN(8) == 0 {
+		s.nodeSet.ManagedFields = append(s.nodeSet.ManagedFields, owner("kubectl", "scale"))
 	}
 	for range r.IntN(3) {
 		hpaSays(pick(r, autoscalingv2.ScaledToZero, autoscalingv2.ScalingActive), pick(r, corev1.ConditionTrue, corev1.ConditionFalse),
@@ -56,6 +57,9 @@ func TestWhateverIsSeenReplicasAreWrittenOnlyForAReason(t *testing.T) {
 	for range 200_000 {
 		s := anything(r)
 		d := cfg.plan(now, s)
+		if d.claim && (d.replicas != nil || replicas(s.nodeSet) != 0 || !tookToZero(&s.hpas[0])) {
+			t.Fatalf("claimed what is not the HPA's: %+v", s)
+		}
 		if d.replicas == nil {
 			continue
 		}
@@ -100,15 +104,17 @@ func TestWhatWasDoneIsNotDoneAgain(t *testing.T) {
 	for range 100_000 {
 		s := anything(r)
 		first := cfg.plan(now, s)
-		if first.replicas == nil {
+		if first.replicas == nil && !first.claim {
 			continue
 		}
-		s.nodeSet.Spec.Replicas = first.replicas
-		s.nodeSet.ManagedFields = []metav1.ManagedFieldsEntry{owner(FieldManager, "scale")}
+		if first.replicas != nil {
+			s.nodeSet.Spec.Replicas = first.replicas
+		}
+		claimed(&s)
 		s.idle = first.idle
 		condition(first.verdict.status, first.verdict.reason, first.verdict.message)(&s)
 		second := cfg.plan(now, s)
-		if second.replicas != nil {
+		if second.replicas != nil || second.claim {
 			t.Fatalf("replicas are written again: %+v, then %+v", first, second)
 		}
 	}

@@ -12,7 +12,7 @@ import (
 	"github.com/slurmtide/slurmtide/operator/api/v1beta1"
 )
 
-// FieldManager is the field manager of the writes to scale.
+// FieldManager is the field manager of our writes.
 const FieldManager = "slurm-operator-wakeup"
 
 // Config is what may differ from one operator to the next. Every field is needed;
@@ -25,17 +25,14 @@ type Config struct {
 	StaleAfter time.Duration
 	// ReadTimeout is the time that one reading of demand may take.
 	ReadTimeout time.Duration
-	// Autoscalers are the field managers whose writes to scale are those of an HPA.
-	Autoscalers []string
 }
 
-// DefaultConfig returns what suits a cluster with the HPA of kube-controller-manager.
+// DefaultConfig returns what the program does when it is not told otherwise.
 func DefaultConfig() Config {
 	return Config{
 		LookEvery:   5 * time.Second,
 		StaleAfter:  2 * time.Minute,
 		ReadTimeout: 5 * time.Second,
-		Autoscalers: []string{"kube-controller-manager"},
 	}
 }
 

@@ -38,8 +38,8 @@ type rig struct {
 	queue  *queue
 	now    time.Time
 	events *events.FakeRecorder
-	// scales and patches count the writes.
-	scales, patches int
+	// scales, zeros and patches count the writes to replicas, of zero, and to the status.
+	scales, zeros, patches int
 	// conflict makes the next write meet one.
 	conflict bool
 }
@@ -61,7 +61,7 @@ func newRig(t *testing.T, options ...option) *rig {
 	r := &rig{queue: &queue{}, now: now, events: events.NewFakeRecorder(100)}
 	b := fake.NewClientBuilder().WithScheme(scheme).WithStatusSubresource(s.nodeSet).WithObjects(s.nodeSet).
 		WithReturnManagedFields().WithIndex(&autoscalingv2.HorizontalPodAutoscaler{}, targetField, target).
-		WithInterceptorFuncs(interceptor.Funcs{SubResourceUpdate: r.update, SubResourcePatch: r.patch})
+		WithInterceptorFuncs(interceptor.Funcs{SubResourceUpdate: r.update, SubResourcePatch: r.patch, Apply: r.own})
 	for i := range s.hpas {
 		b.WithObjects(&s.hpas[i])
 	}
@@ -92,6 +92,12 @@ func (r *rig) update(ctx context.Context, c client.Client, name string, obj clie
 	}
 	scale.ResourceVersion = live.ResourceVersion
 	return nil
+}
+
+// own counts the applies of a zero, which the store knows how to do.
+func (r *rig) own(ctx context.Context, c client.WithWatch, config runtime.ApplyConfiguration, opts ...client.ApplyOption) error {
+	r.zeros++
+	return c.Apply(ctx, config, opts...)
 }
 
 func (r *rig) patch(ctx context.Context, c client.Client, name string, obj client.Object, patch client.Patch, opts ...client.SubResourcePatchOption) error {
@@ -166,6 +172,16 @@ func TestGoingToZero(t *testing.T) {
 	if got := <-r.events.Events; !strings.HasPrefix(got, "Normal TakenToZero it was taken to zero after it was idle (1m0s)") {
 		t.Errorf("the event is %q", got)
 	}
+}
+
+func TestZerosOfAnHPAAreClaimed(t *testing.T) {
+	r := newRig(t, unowned, hpaAwake)
+	r.reconcile(t)
+	r.reconcile(t)
+	if r.zeros != 1 || r.scales != 0 || r.patches != 1 || len(r.events.Events) != 0 {
+		t.Errorf("%d claims, %d writes to scale, %d to status, %d events", r.zeros, r.scales, r.patches, len(r.events.Events))
+	}
+	r.says(t, 0, "NotNeeded")
 }
 
 func TestUnknownDemandStartsTheIdleTimeAnew(t *testing.T) {
@@ -268,19 +284,32 @@ func TestTargets(t *testing.T) {
 	}
 }
 
-func TestWhoScaled(t *testing.T) {
+func TestOrigins(t *testing.T) {
 	entry := func(manager, subresource, fields string) metav1.ManagedFieldsEntry {
 		return metav1.ManagedFieldsEntry{Manager: manager, Subresource: subresource, FieldsV1: metav1.NewFieldsV1(fields)}
 	}
-	got := scaledBy([]metav1.ManagedFieldsEntry{
-		entry("kubectl-client-side-apply", "", `{"f:spec":{"f:replicas":{},"f:slurmd":{".":{}}}}`),
-		entry("kubectl", "scale", `{"f:spec":{"f:replicas":{}}}`),
-		entry("other", "scale", `{"f:spec":{}}`),
-		entry("slurm-operator", "status", `{"f:status":{"f:replicas":{}}}`),
-		entry("broken", "scale", `{`),
-		{Manager: "empty", Subresource: "scale"},
-	})
-	if diff := cmp.Diff([]string{"kubectl"}, got); diff != "" {
-		t.Error(diff)
+	const replicas = `{"f:spec":{"f:replicas":{},"f:slurmd":{".":{}}}}`
+	for _, tc := range []struct {
+		name    string
+		entries []metav1.ManagedFieldsEntry
+		want    origin
+	}{
+		{"nobody", nil, byHand},
+		{"owners of other fields", []metav1.ManagedFieldsEntry{
+			entry("helm", "", `{"f:spec":{"f:slurmd":{}}}`), entry("slurm-operator", "status", `{"f:status":{"f:replicas":{}}}`),
+			entry("broken", "", `{`), {Manager: "empty"},
+		}, byHand},
+		{"a manifest", []metav1.ManagedFieldsEntry{entry("helm", "", replicas)}, byManifest},
+		{"a claim", []metav1.ManagedFieldsEntry{entry(FieldManager, "", replicas)}, byAutoscaler},
+		{"a claim beside a manifest", []metav1.ManagedFieldsEntry{entry("helm", "", replicas), entry(FieldManager, "", replicas)}, byAutoscaler},
+		{"a claim beside an HPA", []metav1.ManagedFieldsEntry{entry("kube-controller-manager", "scale", replicas), entry(FieldManager, "", replicas)}, byAutoscaler},
+		{"the scale subresource", []metav1.ManagedFieldsEntry{entry("kubectl", "scale", replicas)}, byHand},
+		{"the scale subresource beside a manifest", []metav1.ManagedFieldsEntry{entry("helm", "", replicas), entry("kubectl", "scale", replicas)}, byHand},
+	} {
+		t.Run(tc.name, func(t *testing.T) {
+			if got := originOf(tc.entries); got != tc.want {
+				t.Errorf("the origin is %d, not %d", got, tc.want)
+			}
+		})
 	}
 }
