@@ -131,3 +131,21 @@ func BenchmarkComputePoolsOfUnlikeJobs(b *testing.B) {
 		demand.Compute(time.Unix(1_000_000, 0), s, pools...)
 	}
 }
+
+// BenchmarkComputePoolsAcrossPartitions has every pool in every partition, with
+// nodes that take turns, and no shape told.
+func BenchmarkComputePoolsAcrossPartitions(b *testing.B) {
+	s := largeSnapshot()
+	var pools []demand.Pool
+	for i := range 200 {
+		pools = append(pools, demand.Pool{Name: fmt.Sprintf("ns/pool-%03d", i), Feature: fmt.Sprintf("pool-%03d", i), Max: 100})
+	}
+	for i, n := range s.Nodes.Value {
+		n.Features = append(n.Features, pools[i%200].Feature)
+		n.ActiveFeatures = n.Features
+	}
+	b.ReportAllocs()
+	for b.Loop() {
+		demand.Compute(time.Unix(1_000_000, 0), s, pools...)
+	}
+}

@@ -20,6 +20,9 @@ func (b *bundler) deal(r *request) uint64 {
 			b.put(rest)
 			return 0
 		}
+		if n == 0 {
+			b.mark(rest.pool)
+		}
 		if n > 0 {
 			some := *rest
 			some.jobs = n
@@ -56,6 +59,12 @@ func (b *bundler) allowed(r *request) uint64 {
 		jobs = fit
 	}
 	return 0
+}
+
+// mark notes when the pool has no room left for anything.
+func (b *bundler) mark(pool int) {
+	p := &b.pools[pool]
+	p.full = p.left == 0 && !slices.ContainsFunc(p.shapes, func(shape int) bool { return len(b.open[shape]) > 0 })
 }
 
 // capacity is how many parts of so many of the request's jobs fit on nodes with

@@ -92,13 +92,18 @@ func (d Demand) Partition(name string) (Partition, bool) {
 // Compute tells the demand that the snapshot shows. It is pure and total, and
 // does not write to the snapshot.
 //
+// pools are what NodeSets offer; their order is of no consequence. Where pools serve
+// a partition, its PendingNodes are new workers of theirs: a pool tells what nodes
+// will be even at zero, and so Partitions may differ from those without pools.
+//
 // now is the caller's clock. The times of jobs are slurmctld's, whose clock may
 // differ, so they are compared with an estimate of slurmctld's clock at now.
 //
 // Nodes asked for are found in three steps: each eligible job is given the shape
-// of node that it needs fewest of; all of them are packed on new, empty nodes; and
-// what fits on the free nodes is taken off again. So a free node more, of a shape
-// that the partition has, never raises PendingNodes.
+// of node that it needs fewest of, in the first pool that could run it; all of them
+// are packed on new, empty nodes, and what a pool's Max leaves no room for goes on
+// to the next pool; and what fits on the free nodes is taken off again. So a free
+// node more, of a shape that the partition has, never raises PendingNodes.
 func Compute(now time.Time, s *slurmclient.Snapshot, pools ...Pool) Demand {
 	if s == nil || !s.Nodes.Known || !s.Jobs.Known || !s.Partitions.Known {
 		return Demand{}

@@ -5,7 +5,18 @@
 // whatever order it lists its jobs and nodes. What the snapshot has not read is
 // not known, and Demand says so instead of saying zero.
 //
-// Compute answers per partition. Nodes asked for are an estimate: jobs are packed
+// Compute answers per partition, and per pool of nodes that may become more or
+// fewer, as a NodeSet's workers do. Nodes asked for are an estimate: jobs are packed
 // on the free parts of the nodes that are there, and then on new nodes of the
-// shapes that the partition has.
+// shapes that the partition's pools have, or, where it has none, its nodes.
+//
+// Partitions and pools are counted in one go, so they never contradict each other:
+// a new node is asked for in one partition and one pool at most.
+//
+// What is steady, and what is not. An idle worker more makes no pool's busy and
+// pending nodes more. Where workers of a pool are alike it does not raise Required
+// either, of all pools together, or of each when no job may run in two of them: it
+// is claimed in the place of a new one. Where they are not, a small one may be
+// claimed beside a large one that is still needed. A higher Max does not lower a
+// pool's Required; it may lower that of the next pool, whose jobs it takes.
 package demand

@@ -23,12 +23,16 @@ type placed struct {
 type spot struct{ part, source int }
 
 // tryFrom tells how one of the request's partitions could run its jobs, by the
-// first of its sources, from the spot on, that could.
+// first of its sources, from the spot on, that could and is not full.
 func (p *plan) tryFrom(r *request, from spot) (placed, spot, fault) {
 	at := r.parts[from.part]
 	worst := faultNone
 	for n := len(p.parts[at].sources); from.source < n; from.source++ {
-		how, f := p.trySource(r, at, &p.parts[at].sources[from.source])
+		source := &p.parts[at].sources[from.source]
+		if source.pool != noPool && p.pools[source.pool].full {
+			continue
+		}
+		how, f := p.trySource(r, at, source)
 		if f == faultNone {
 			return how, from, f
 		}
@@ -49,7 +53,7 @@ func (p *plan) next(r *request) (option, bool) {
 		if r.faults[to.part] != faultNone || to.source == len(p.parts[at].sources) {
 			continue
 		}
-		if how, from, f := p.tryFrom(r, to); f == faultNone && how.pool != noPool {
+		if how, from, f := p.tryFrom(r, to); f == faultNone && from.source < len(p.parts[at].sources) && how.pool != noPool {
 			return option{at, how, from}, true
 		}
 	}

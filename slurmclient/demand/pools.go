@@ -21,6 +21,8 @@ type pool struct {
 	// jobs are dealt to the pools.
 	left    uint64
 	limited bool
+	// full is whether there is not even room left on those that it may have.
+	full bool
 	// claimedIdle and claimedBooting are Claimed by what the nodes are doing.
 	claimedIdle, claimedBooting uint64
 	unsatisfiable               map[string]Unsatisfiable
@@ -202,7 +204,9 @@ func (c *cluster) addSources() {
 			continue
 		}
 		if p := &c.pools[s.pool]; s.told || p.offer.Shape == nil {
-			p.shapes = append(p.shapes, i)
+			if !slices.ContainsFunc(p.shapes, func(k int) bool { return c.shapes[k].offers(s) }) {
+				p.shapes = append(p.shapes, i)
+			}
 			if w := max(1, s.weight); p.weight == 0 || w < p.weight {
 				p.weight = w
 			}

@@ -41,6 +41,16 @@ func sameShape(a, b *slurm.Node) bool {
 		slices.Equal(a.Features, b.Features) && slices.Equal(a.ActiveFeatures, b.ActiveFeatures)
 }
 
+// offers reports whether two shapes are the same but for their partitions.
+func (s *shape) offers(t *shape) bool {
+	if s.told || t.told {
+		return false
+	}
+	a, b := s.sample, t.sample
+	return cpusOf(a) == cpusOf(b) && memoryOf(a) == memoryOf(b) && s.tmpDisk == t.tmpDisk && s.weight == t.weight &&
+		a.GRES == b.GRES && slices.Equal(s.features, t.features)
+}
+
 func cpusOf(n *slurm.Node) uint64 {
 	if n.EffectiveCPUs > 0 {
 		return uint64(n.EffectiveCPUs)
