@@ -6,6 +6,7 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
+	"net"
 	"net/http/httptest"
 	"os"
 	"os/exec"
@@ -23,10 +24,8 @@ import (
 )
 
 const (
-	securePort  = 26443
-	metricsPort = 26341
-	account     = "system:serviceaccount:slurm:test-slurm-metrics"
-	value       = "/apis/custom.metrics.k8s.io/v1beta2/namespaces/team-a/clusters.slinky.slurm.net/hpc/slurm_partition_pending_jobs"
+	account = "system:serviceaccount:slurm:test-slurm-metrics"
+	value   = "/apis/custom.metrics.k8s.io/v1beta2/namespaces/team-a/clusters.slinky.slurm.net/hpc/slurm_partition_pending_jobs"
 )
 
 // TestTheAdapterWithTheRightsOfItsChart runs the program with the flags and the
@@ -35,7 +34,12 @@ func TestTheAdapterWithTheRightsOfItsChart(t *testing.T) {
 	k := startKube(t)
 	slurm := httptest.NewServer(slurmtest.Living(time.Now).Handler())
 	t.Cleanup(slurm.Close)
-	installMetrics(t, k, slurm.URL)
+	secure := freePort(t)
+	set := fmt.Sprintf("service.port=%d,securePort=%[1]d,exporter.port=%d,slurm.pollInterval=1s,shutdownDelay=0s,namespaces={team-a}", secure, freePort(t))
+	must(t)(k.Helm(t.Context(), "install", "crds", chart("slurm-operator-crds"), "--namespace", "slurm"))
+	must(t)(k.Helm(t.Context(), "install", "test", chart("slurm-metrics"), "--namespace", "slurm", "--set", set))
+	expose(t, k, secure)
+	applyCluster(t, k, slurm.URL)
 	log := runAdapter(t, k)
 	await(t, log, "the adapter to answer", func() error {
 		_, err := k.Kubectl(t.Context(), "get", "--raw", value)
@@ -47,19 +51,22 @@ func TestTheAdapterWithTheRightsOfItsChart(t *testing.T) {
 	t.Run("what the notes say works", func(t *testing.T) { notesWork(t, k) })
 	t.Run("who may read the metrics", func(t *testing.T) { readers(t, k) })
 	t.Run("what the adapter may do", func(t *testing.T) { adapterRights(t, k) })
-	t.Run("an upgrade leaves the certificate alone", func(t *testing.T) { upgradeKeepsCertificate(t, k) })
+	t.Run("an upgrade leaves the certificate alone", func(t *testing.T) { upgradeKeepsCertificate(t, k, set) })
 }
 
-// installMetrics installs the charts and makes a Cluster, an HPA's sort of people,
-// and a way to the process.
-func installMetrics(t *testing.T, k *realkube.Cluster, url string) {
+// expose has the chart's Service lead to the process.
+func expose(t *testing.T, k *realkube.Cluster, port int) {
 	t.Helper()
-	must(t)(k.Helm(t.Context(), "install", "crds", chart("slurm-operator-crds"), "--namespace", "slurm"))
-	must(t)(k.Helm(t.Context(), metricsArgs("install")...))
 	must(t)(k.Kubectl(t.Context(), "delete", "service", "test-slurm-metrics", "--namespace", "slurm"))
-	if err := k.ExposeLocal(t.Context(), "slurm", "test-slurm-metrics", securePort); err != nil {
+	if err := k.ExposeLocal(t.Context(), "slurm", "test-slurm-metrics", port); err != nil {
 		t.Fatal(err)
 	}
+}
+
+// applyCluster makes a Cluster with a NodeSet in the namespace team-a, and alice,
+// who may view what is there.
+func applyCluster(t *testing.T, k *realkube.Cluster, url string) {
+	t.Helper()
 	must(t)(k.Kubectl(t.Context(), "wait", "--for=condition=Established", "--timeout=60s", "crd/clusters.slinky.slurm.net", "crd/nodesets.slinky.slurm.net"))
 	if err := k.Apply(t.Context(), fmt.Sprintf(`
 apiVersion: v1
@@ -85,13 +92,6 @@ subjects: [{apiGroup: rbac.authorization.k8s.io, kind: User, name: alice}]
 `, url)); err != nil {
 		t.Fatal(err)
 	}
-}
-
-func metricsArgs(command string, more ...string) []string {
-	return append([]string{
-		command, "test", chart("slurm-metrics"), "--namespace", "slurm", "--set", "namespaces={team-a}",
-		"--set", fmt.Sprintf("service.port=%d,securePort=%[1]d,exporter.port=%d,slurm.pollInterval=1s,shutdownDelay=0s", securePort, metricsPort),
-	}, more...)
 }
 
 // runAdapter starts the program with the container's arguments and returns the
@@ -194,7 +194,7 @@ func adapterRights(t *testing.T, k *realkube.Cluster) {
 		{"get secrets/token --namespace team-b", "no"},
 		{"list secrets --namespace team-a", "no"},
 		{"watch secrets --namespace team-a", "no"},
-		{"update secrets/test-slurm-metrics-tls --namespace slurm", "yes"},
+		{"update secrets/test-slurm-metrics-certificate --namespace slurm", "yes"},
 		{"get secrets/another --namespace slurm", "no"},
 		{"create secrets --namespace slurm", "no"},
 		{"patch apiservices.apiregistration.k8s.io/v1beta1.custom.metrics.k8s.io", "yes"},
@@ -211,16 +211,16 @@ func adapterRights(t *testing.T, k *realkube.Cluster) {
 	}
 }
 
-func upgradeKeepsCertificate(t *testing.T, k *realkube.Cluster) {
+func upgradeKeepsCertificate(t *testing.T, k *realkube.Cluster, set string) {
 	kept := func() string {
-		return must(t)(k.Kubectl(t.Context(), "get", "secret/test-slurm-metrics-tls", "--namespace", "slurm", "--output", "jsonpath={.data}")) +
+		return must(t)(k.Kubectl(t.Context(), "get", "secret/test-slurm-metrics-certificate", "--namespace", "slurm", "--output", "jsonpath={.data}")) +
 			must(t)(k.Kubectl(t.Context(), "get", "apiservices", "v1beta1.custom.metrics.k8s.io", "v1beta2.custom.metrics.k8s.io", "--output", "jsonpath={.items[*].spec.caBundle}"))
 	}
 	before := kept()
 	if !strings.Contains(before, "tls.crt") {
 		t.Fatalf("there is no certificate: %s", before)
 	}
-	must(t)(k.Helm(t.Context(), metricsArgs("upgrade", "--set", "maxAge=90s,commonLabels.team=hpc")...))
+	must(t)(k.Helm(t.Context(), "upgrade", "test", chart("slurm-metrics"), "--namespace", "slurm", "--set", set+",maxAge=90s,commonLabels.team=hpc"))
 	if kept() != before {
 		t.Error("the upgrade changed the certificate")
 	}
@@ -242,4 +242,14 @@ func await(t *testing.T, log, what string, check func() error) {
 		case <-time.After(200 * time.Millisecond):
 		}
 	}
+}
+
+func freePort(t *testing.T) int {
+	t.Helper()
+	listener, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer listener.Close()
+	return listener.Addr().(*net.TCPAddr).Port
 }

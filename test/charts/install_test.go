@@ -3,7 +3,10 @@
 package charts
 
 import (
+	"encoding/json"
 	"fmt"
+	"os/exec"
+	"path/filepath"
 	"slices"
 	"strings"
 	"testing"
@@ -34,6 +37,31 @@ func TestChartsOnKubernetes(t *testing.T) {
 			}
 		})
 	}
+}
+
+// TestTheCertificateOfCertManager has the API server look at the Certificate by
+// cert-manager's own definition.
+func TestTheCertificateOfCertManager(t *testing.T) {
+	out, err := exec.Command("go", "mod", "download", "-json", "github.com/cert-manager/cert-manager@v1.21.2").Output()
+	if err != nil {
+		t.Skipf("cert-manager's module is not to be had: %v: %s", err, out)
+	}
+	var module struct{ Dir string }
+	if err := json.Unmarshal(out, &module); err != nil {
+		t.Fatal(err)
+	}
+	k := startKube(t)
+	must(t)(k.Kubectl(t.Context(), "create", "--filename", filepath.Join(module.Dir, "deploy/crds/cert-manager.io_certificates.yaml")))
+	must(t)(k.Kubectl(t.Context(), "wait", "--for=condition=Established", "--timeout=60s", "crd/certificates.cert-manager.io"))
+	values := cases(t, "slurm-metrics")["cert-manager"]
+	must(t)(k.Helm(t.Context(), "install", "test", chart("slurm-metrics"), "--namespace", "slurm"))
+	must(t)(k.Helm(t.Context(), "upgrade", "test", chart("slurm-metrics"), "--namespace", "slurm", "--values", values))
+	text, err := render(t, "slurm-metrics", "--values", values, "--show-only", "templates/certificate.yaml")
+	if err != nil {
+		t.Fatal(err)
+	}
+	strictly(t, k, values, text)
+	must(t)(k.Helm(t.Context(), "upgrade", "test", chart("slurm-metrics"), "--namespace", "slurm"))
 }
 
 func startKube(t *testing.T) *realkube.Cluster {
@@ -79,10 +107,16 @@ func validate(t *testing.T, k *realkube.Cluster, name, values string) {
 		t.Fatal(err)
 	}
 	documents := slices.DeleteFunc(strings.Split(text, "\n---\n"), foreign)
-	file := t.TempDir() + "/objects.yaml"
-	write(t, file, strings.Join(documents, "\n---\n"))
-	if _, err := k.Kubectl(t.Context(), "apply", "--server-side", "--dry-run=server", "--validate=strict", "--filename", file); err != nil {
-		t.Errorf("%s: %v", values, err)
+	strictly(t, k, values, strings.Join(documents, "\n---\n"))
+}
+
+func strictly(t *testing.T, k *realkube.Cluster, title, text string) {
+	t.Helper()
+	file := filepath.Join(t.TempDir(), "objects.yaml")
+	write(t, file, text)
+	// Of Helm's objects the fields have another manager.
+	if _, err := k.Kubectl(t.Context(), "apply", "--server-side", "--force-conflicts", "--dry-run=server", "--validate=strict", "--filename", file); err != nil {
+		t.Errorf("%s: %v", title, err)
 	}
 }
 

@@ -75,12 +75,14 @@ app.kubernetes.io/part-of: slurmtide
 {{- end -}}
 {{- end -}}
 
-{{/* The Secret that holds the serving certificate. */}}
+{{/* The Secret that holds the serving certificate. Each way has its own, so that an
+     upgrade can turn to another one. */}}
 {{- define "slurm-metrics.certificateSecret" -}}
 {{- if eq .Values.certificates.from "existingSecret" -}}
 {{- .Values.certificates.existingSecret -}}
 {{- else -}}
-{{- printf "%s-tls" (include "slurm-metrics.fullname" .) -}}
+{{- $suffix := ternary "certificate" "tls" (eq .Values.certificates.from "selfMade") -}}
+{{- printf "%s-%s" (include "slurm-metrics.fullname" . | trunc 51 | trimSuffix "-") $suffix -}}
 {{- end -}}
 {{- end -}}
 
