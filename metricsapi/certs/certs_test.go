@@ -1,0 +1,202 @@
+package certs
+
+import (
+	"context"
+	"crypto/x509"
+	"errors"
+	"strconv"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+)
+
+func start() time.Time { return time.Date(2026, 3, 1, 0, 0, 0, 0, time.UTC) }
+
+var names = []string{"adapter.metrics.svc", "adapter"}
+
+// made is a bundle that was made at the time.
+func made(t *testing.T, at time.Time) Bundle {
+	t.Helper()
+	b, err := issue(at, Bundle{}, renewAll, names)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return b
+}
+
+func TestPlan(t *testing.T) {
+	day := 24 * time.Hour
+	good, other := made(t, start()), made(t, start())
+	with := func(change func(b *Bundle)) Bundle {
+		b := good
+		change(&b)
+		return b
+	}
+	for _, tc := range []struct {
+		name  string
+		at    time.Time
+		b     Bundle
+		names []string
+		want  action
+	}{
+		{"nothing is there", start(), Bundle{}, names, renewAll},
+		{"all is good", start(), good, names, keep},
+		{"it is good until two thirds of its life", start().Add(59 * day), good, names, keep},
+		{"and renewed then", start().Add(61 * day), good, names, renewServing},
+		{"it has run out", start().Add(100 * day), good, names, renewServing},
+		{"its time has not come", start().Add(-day), good, names, renewAll},
+		{"the CA grows old", start().Add(7 * 365 * day), good, names, renewAll},
+		{"another name is needed", start(), good, []string{"adapter", "else.metrics.svc"}, renewServing},
+		{"the certificate is missing", start(), with(func(b *Bundle) { b.Cert = nil }), names, renewServing},
+		{"the certificate is nonsense", start(), with(func(b *Bundle) { b.Cert = []byte("nonsense") }), names, renewServing},
+		{"the key is of another", start(), with(func(b *Bundle) { b.Key = other.Key }), names, renewServing},
+		{"the certificate is of another CA", start(), with(func(b *Bundle) { b.Cert, b.Key = other.Cert, other.Key }), names, renewServing},
+		{"the CA's key is of another", start(), with(func(b *Bundle) { b.CAKey = other.CAKey }), names, renewAll},
+		{"the CA is no CA", start(), with(func(b *Bundle) { b.CACert, b.CAKey = b.Cert, b.Key }), names, renewAll},
+	} {
+		t.Run(tc.name, func(t *testing.T) {
+			got, why := plan(tc.at, tc.b, tc.names)
+			if got != tc.want || (got == keep) != (why == "") {
+				t.Fatalf("it is %d because %q, want %d", got, why, tc.want)
+			}
+			if got == keep {
+				return
+			}
+			b, err := issue(tc.at, tc.b, got, tc.names)
+			if err != nil {
+				t.Fatal(err)
+			}
+			if again, why := plan(tc.at, b, tc.names); again != keep {
+				t.Errorf("what was made is not good: %s", why)
+			}
+		})
+	}
+}
+
+func TestANewCAIsTrustedBesideTheOld(t *testing.T) {
+	old := made(t, start())
+	later := start().Add(7 * 365 * 24 * time.Hour)
+	next, err := issue(later, old, renewAll, names)
+	if err != nil {
+		t.Fatal(err)
+	}
+	verify := func(trust, cert []byte, at time.Time) error {
+		pool := x509.NewCertPool()
+		pool.AppendCertsFromPEM(trust)
+		_, err := certificates(cert)[0].Verify(x509.VerifyOptions{Roots: pool, DNSName: names[0], CurrentTime: at})
+		return err
+	}
+	if err := verify(next.CACert, next.Cert, later); err != nil {
+		t.Errorf("the new certificate: %v", err)
+	}
+	if err := verify(next.CACert, old.Cert, start()); err != nil {
+		t.Errorf("a replica that still has the old one: %v", err)
+	}
+	if err := verify(old.CACert, next.Cert, later); err == nil {
+		t.Error("the old CA alone vouches for the new certificate")
+	}
+	for range 10 {
+		later = later.Add(7 * 365 * 24 * time.Hour)
+		if next, err = issue(later, next, renewAll, names); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if n := len(certificates(next.CACert)); n > 2 {
+		t.Errorf("the bundle has grown to %d CAs", n)
+	}
+}
+
+// memory is a Store, as a Secret is one.
+type memory struct {
+	mu        sync.Mutex
+	bundle    Bundle
+	version   int
+	announced []byte
+	err       error
+}
+
+func (m *memory) Read(context.Context) (Bundle, string, error) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	if m.version == 0 {
+		return m.bundle, "", m.err
+	}
+	return m.bundle, strconv.Itoa(m.version), m.err
+}
+
+func (m *memory) Write(_ context.Context, b Bundle, version string) error {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	if (version == "") != (m.version == 0) || version != "" && version != strconv.Itoa(m.version) {
+		return ErrChanged
+	}
+	m.bundle = b
+	m.version++
+	return nil
+}
+
+func (m *memory) Announce(_ context.Context, ca []byte) error {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	m.announced = ca
+	return nil
+}
+
+// listener counts how often it is told.
+type listener struct{ told int }
+
+func (l *listener) Enqueue() { l.told++ }
+
+func TestReplicasShareOneCertificate(t *testing.T) {
+	store := &memory{}
+	var keepers []*Keeper
+	var wg sync.WaitGroup
+	for range 5 {
+		k := New(Config{Store: store, Names: names, Now: start})
+		keepers = append(keepers, k)
+		wg.Go(func() {
+			if err := k.Look(t.Context()); err != nil {
+				t.Error(err)
+			}
+		})
+	}
+	wg.Wait()
+	if store.version != 1 {
+		t.Errorf("the Secret was written %d times", store.version)
+	}
+	for _, k := range keepers {
+		if cert, _ := k.CurrentCertKeyContent(); string(cert) != string(store.bundle.Cert) || !k.HasCertificate() {
+			t.Error("a replica has another certificate")
+		}
+	}
+	if string(store.announced) != string(store.bundle.CACert) {
+		t.Error("the CA is not announced")
+	}
+}
+
+func TestTheServerIsToldOfANewCertificate(t *testing.T) {
+	now := start()
+	store := &memory{}
+	var why []string
+	k := New(Config{Store: store, Names: names, Now: func() time.Time { return now }, Renewed: func(s string) { why = append(why, s) }})
+	l := &listener{}
+	k.AddListener(l)
+	look := func(want int) {
+		t.Helper()
+		if err := k.Look(t.Context()); err != nil || l.told != want {
+			t.Errorf("the server was told %d times, want %d: %v", l.told, want, err)
+		}
+	}
+	look(1)
+	look(1)
+	now = now.Add(61 * 24 * time.Hour)
+	look(2)
+	if len(why) != 2 || !strings.Contains(why[1], "running out") {
+		t.Errorf("the reasons are %q", why)
+	}
+	store.err = errors.New("the API server is away")
+	if err := k.Look(t.Context()); !errors.Is(err, store.err) || !k.HasCertificate() {
+		t.Errorf("without the API server: %v", err)
+	}
+}

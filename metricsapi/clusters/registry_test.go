@@ -1,0 +1,251 @@
+package clusters
+
+import (
+	"context"
+	"errors"
+	"net/http/httptest"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	autoscalingv2 "k8s.io/api/autoscaling/v2"
+	corev1 "k8s.io/api/core/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/labels"
+	"sigs.k8s.io/custom-metrics-apiserver/pkg/provider"
+
+	"github.com/slurmtide/slurmtide/metricsapi"
+	"github.com/slurmtide/slurmtide/operator/api/v1beta1"
+	"github.com/slurmtide/slurmtide/slurmclient"
+	"github.com/slurmtide/slurmtide/slurmclient/slurm"
+	"github.com/slurmtide/slurmtide/slurmclient/slurmtest"
+)
+
+// slurmOf is a simulated cluster with so many nodes, and its URL.
+func slurmOf(t *testing.T, nodes string) (*slurmtest.Cluster, string) {
+	t.Helper()
+	c := slurmtest.New(slurmtest.Config{Nodes: []slurmtest.NodeConf{{Names: nodes, CPUs: 4, MemoryMiB: 8000, Features: []string{"a"}}}})
+	server := httptest.NewServer(c.Handler())
+	t.Cleanup(server.Close)
+	return c, server.URL
+}
+
+// running is a Registry, and which clusters are attached to.
+type running struct {
+	*Registry
+	mu       sync.Mutex
+	attached map[Key]int
+}
+
+func registryOf(t *testing.T) *running {
+	t.Helper()
+	kube := &fakeKube{}
+	kube.set("jwt", "token")
+	r := &running{attached: map[Key]int{}}
+	r.Registry = New(Config{
+		Kube: kube, User: "slurm", Lifetime: time.Hour, Cache: slurmclient.CacheConfig{Period: 20 * time.Millisecond},
+		Attach: func(k Key) Attachment {
+			return Attachment{Run: func(ctx context.Context, _ *slurmclient.Cache, _ slurmclient.TokenSource) {
+				r.add(k, 1)
+				<-ctx.Done()
+				r.add(k, -1)
+			}}
+		},
+	})
+	t.Cleanup(r.stop)
+	return r
+}
+
+func (r *running) add(k Key, n int) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	r.attached[k] += n
+}
+
+func (r *running) attachedTo(k Key) int {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	return r.attached[k]
+}
+
+// idle is how many idle nodes the provider tells of an object.
+func (r *running) idle(of metricsapi.Resource, namespace, name string) (int64, error) {
+	p := metricsapi.New(r, metricsapi.Config{})
+	v, err := p.GetMetricByName(context.Background(), namespaced(namespace, name),
+		provider.CustomMetricInfo{GroupResource: of.GroupResource, Namespaced: of.Namespaced, Metric: "slurm_partition_idle_nodes"}, labels.Everything())
+	if err != nil {
+		return 0, err
+	}
+	return v.Value.Value(), nil
+}
+
+// until waits for the condition.
+func until(t *testing.T, what string, ok func() bool) {
+	t.Helper()
+	deadline := time.After(20 * time.Second)
+	tick := time.NewTicker(5 * time.Millisecond)
+	defer tick.Stop()
+	for !ok() {
+		select {
+		case <-deadline:
+			t.Fatalf("waited in vain until %s", what)
+		case <-tick.C:
+		}
+	}
+}
+
+func TestClustersComeAndGoAndDoNotMix(t *testing.T) {
+	_, small := slurmOf(t, "n[1-2]")
+	_, large := slurmOf(t, "n[1-5]")
+	r := registryOf(t)
+	is := func(namespace, name string, want int64) func() bool {
+		return func() bool {
+			got, err := r.idle(metricsapi.Clusters(), namespace, name)
+			return err == nil && got == want
+		}
+	}
+	one, two := aCluster("team", "red", small), aCluster("lab", "red", large)
+	r.Apply(t.Context(), Objects{Clusters: []*v1beta1.Cluster{one}})
+	until(t, "the first is read", is("team", "red", 2))
+	r.Apply(t.Context(), Objects{Clusters: []*v1beta1.Cluster{one, two}})
+	until(t, "the second is read", is("lab", "red", 5))
+	if !is("team", "red", 2)() {
+		t.Error("the clusters mix")
+	}
+	r.Apply(t.Context(), Objects{Clusters: []*v1beta1.Cluster{aCluster("team", "red", large), two}})
+	until(t, "the first has moved", is("team", "red", 5))
+	if n := r.attachedTo(red); n != 1 {
+		t.Errorf("%d connections are attached to", n)
+	}
+	r.Apply(t.Context(), Objects{Clusters: []*v1beta1.Cluster{two}})
+	if _, err := r.idle(metricsapi.Clusters(), "team", "red"); !apierrors.IsNotFound(err) {
+		t.Errorf("the error of one that is gone is %v", err)
+	}
+	if n := r.attachedTo(red); n != 0 {
+		t.Errorf("one that is gone has %d connections", n)
+	}
+}
+
+func TestANodeSetsPoolFollowsItsObjects(t *testing.T) {
+	c, url := slurmOf(t, "n[1-2]")
+	for range 9 {
+		if _, err := c.Submit(slurmtest.JobSpec{JobRequest: slurm.JobRequest{Exclusive: true}, Forever: true}); err != nil {
+			t.Fatal(err)
+		}
+	}
+	c.Step(time.Minute) // the scheduler looks at them
+	r := registryOf(t)
+	required := func() int64 {
+		v, err := metricsapi.New(r, metricsapi.Config{}).GetMetricByName(t.Context(), namespaced("team", "a"),
+			provider.CustomMetricInfo{GroupResource: metricsapi.NodeSets().GroupResource, Namespaced: true, Metric: "slurm_nodeset_required_nodes"}, labels.Everything())
+		if err != nil {
+			return -1
+		}
+		return v.Value.Value()
+	}
+	objects := Objects{
+		Clusters: []*v1beta1.Cluster{aCluster("team", "red", url)},
+		NodeSets: []*v1beta1.NodeSet{nodeSet("team", "a", func(s *v1beta1.NodeSetSpec) { s.ClusterRef, s.ExtraConf = ref("red"), "CPUs=1 RealMemory=1000" })},
+	}
+	r.Apply(t.Context(), objects)
+	until(t, "the jobs are counted", func() bool { return required() == 9 })
+	objects.HPAs = []*autoscalingv2.HorizontalPodAutoscaler{hpaOf("team", "a", "a", 4)}
+	r.Apply(t.Context(), objects)
+	until(t, "the HPA's maximum counts", func() bool { return required() == 4 })
+}
+
+func TestAClusterThatCanNotBeReadSaysWhy(t *testing.T) {
+	c, url := slurmOf(t, "n1")
+	c.Fail(slurmtest.Fault{Kind: slurmtest.FaultStatus, Status: 500})
+	r := registryOf(t)
+	if err := r.Settled(); err == nil {
+		t.Error("it is settled before it knows anything")
+	}
+	withCA := aCluster("team", "tls", url)
+	withCA.Spec.CARef = &v1beta1.CAReference{Name: "ca", Key: "missing"}
+	r.Apply(t.Context(), Objects{
+		Clusters:    []*v1beta1.Cluster{aCluster("team", "down", url), withCA},
+		Controllers: []*v1beta1.Controller{{ObjectMeta: meta("team", "alone")}},
+		NodeSets:    []*v1beta1.NodeSet{nodeSet("team", "lost", func(s *v1beta1.NodeSetSpec) { s.ClusterRef = ref("nobody") })},
+	})
+	until(t, "each has failed once", func() bool { return r.Settled() == nil })
+	for _, tc := range []struct {
+		of         metricsapi.Resource
+		name, want string
+	}{
+		{metricsapi.Clusters(), "down", "500"},
+		{metricsapi.Clusters(), "tls", `no key "missing"`},
+		{metricsapi.Controllers(), "alone", "no RestApi"},
+		{metricsapi.NodeSets(), "lost", "no Cluster of this name"},
+	} {
+		_, err := r.idle(tc.of, "team", tc.name)
+		if !apierrors.IsServiceUnavailable(err) || !strings.Contains(err.Error(), tc.want) {
+			t.Errorf("%s: the error is %v", tc.name, err)
+		}
+	}
+	c.ClearFaults()
+	until(t, "it has recovered", func() bool { n, err := r.idle(metricsapi.Clusters(), "team", "down"); return err == nil && n == 1 })
+}
+
+func TestAFixedClusterIsReadByItsOwnClient(t *testing.T) {
+	_, url := slurmOf(t, "n[1-3]")
+	r := New(Config{
+		Fixed: &Fixed{Namespace: "team", Name: "red"}, Cache: slurmclient.CacheConfig{Period: 20 * time.Millisecond},
+		Connect: func(o slurmclient.Observer) (*slurmclient.Client, slurmclient.TokenSource, error) {
+			token := slurmclient.TokenFromKey([]byte("any"), "root", time.Hour, time.Now)
+			c, err := slurmclient.New(slurmclient.Config{URL: url, Token: token, Observer: o})
+			return c, token, err
+		},
+	})
+	ctx, cancel := context.WithCancel(t.Context())
+	changed, done := make(chan struct{}, 1), make(chan struct{})
+	changed <- struct{}{}
+	go func() { r.Run(ctx, changed, func() Objects { return Objects{} }); close(done) }()
+	fixed := &running{Registry: r}
+	until(t, "it is read", func() bool { n, err := fixed.idle(metricsapi.Clusters(), "team", "red"); return err == nil && n == 3 })
+	cancel()
+	<-done
+}
+
+func TestObjectsAreConverted(t *testing.T) {
+	object := func(spec map[string]any) *unstructured.Unstructured {
+		return &unstructured.Unstructured{Object: map[string]any{"kind": "NodeSet", "metadata": map[string]any{"name": "a", "namespace": "team"}, "spec": spec}}
+	}
+	limit := func(cpu any) map[string]any {
+		return map[string]any{"resources": map[string]any{"limits": map[string]any{"cpu": cpu}}}
+	}
+	for _, tc := range []struct {
+		name string
+		spec map[string]any
+		want func(n *v1beta1.NodeSet) error
+	}{
+		{"the limits are kept", map[string]any{"slurmd": limit("4"), "template": map[string]any{"spec": map[string]any{"containers": "nonsense"}}}, func(n *v1beta1.NodeSet) error {
+			if n.Spec.Slurmd.Resources.Limits.Cpu().Value() != 4 {
+				return errors.New("they are not")
+			}
+			return nil
+		}},
+		{"a container that makes no sense costs nothing else", map[string]any{"slurmd": limit("many"), "clusterRef": map[string]any{"name": "red"}}, func(n *v1beta1.NodeSet) error {
+			if n.Spec.ClusterRef == nil || len(n.Spec.Slurmd.Resources.Limits[corev1.ResourceCPU].Format) > 0 {
+				return errors.New("it does")
+			}
+			return nil
+		}},
+	} {
+		t.Run(tc.name, func(t *testing.T) {
+			got, err := convert[v1beta1.NodeSet](object(tc.spec))
+			if err != nil {
+				t.Fatal(err)
+			}
+			n, ok := got.(*v1beta1.NodeSet)
+			if !ok || n.Name != "a" || n.Namespace != "team" {
+				t.Fatalf("it is %#v", got)
+			}
+			if err := tc.want(n); err != nil {
+				t.Errorf("%v: %+v", err, n.Spec)
+			}
+		})
+	}
+}

@@ -1,0 +1,189 @@
+package clusters
+
+import (
+	"math/rand/v2"
+	"slices"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+	"github.com/google/go-cmp/cmp/cmpopts"
+	autoscalingv2 "k8s.io/api/autoscaling/v2"
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	"github.com/slurmtide/slurmtide/metricsapi"
+	"github.com/slurmtide/slurmtide/operator/api/v1beta1"
+)
+
+func meta(namespace, name string) metav1.ObjectMeta {
+	return metav1.ObjectMeta{Namespace: namespace, Name: name}
+}
+
+func ref(name string) *corev1.LocalObjectReference { return &corev1.LocalObjectReference{Name: name} }
+
+func aCluster(namespace, name, server string) *v1beta1.Cluster {
+	return &v1beta1.Cluster{ObjectMeta: meta(namespace, name), Spec: v1beta1.ClusterSpec{
+		Server: server, Token: v1beta1.ClusterToken{SecretRef: v1beta1.SecretKeyReference{Name: name + "-token", Key: "jwt"}},
+	}}
+}
+
+func keyRef(name, key string) *corev1.SecretKeySelector {
+	return &corev1.SecretKeySelector{LocalObjectReference: corev1.LocalObjectReference{Name: name}, Key: key}
+}
+
+func nodeSet(namespace, name string, change func(*v1beta1.NodeSetSpec)) *v1beta1.NodeSet {
+	n := &v1beta1.NodeSet{ObjectMeta: meta(namespace, name)}
+	change(&n.Spec)
+	return n
+}
+
+func hpaOf(namespace, name, target string, most int32) *autoscalingv2.HorizontalPodAutoscaler {
+	return &autoscalingv2.HorizontalPodAutoscaler{ObjectMeta: meta(namespace, name), Spec: autoscalingv2.HorizontalPodAutoscalerSpec{
+		ScaleTargetRef: autoscalingv2.CrossVersionObjectReference{APIVersion: "slinky.slurm.net/v1beta1", Kind: "NodeSet", Name: target}, MaxReplicas: most,
+	}}
+}
+
+func TestWhereSlurmrestdIs(t *testing.T) {
+	withCA := aCluster("team", "red", "https://slurm.example.com:6820/")
+	withCA.Spec.CARef = &v1beta1.CAReference{Kind: v1beta1.CAInConfigMap, Name: "bundle"}
+	withCA.Spec.ClientCertRef = &v1beta1.SecretReference{Name: "client"}
+	controller := func(change func(*v1beta1.ControllerSpec)) *v1beta1.Controller {
+		c := &v1beta1.Controller{ObjectMeta: meta("team", "blue")}
+		change(&c.Spec)
+		return c
+	}
+	api := func(namespace, name, controller string, port int) *v1beta1.RestApi {
+		return &v1beta1.RestApi{ObjectMeta: meta(namespace, name), Spec: v1beta1.RestApiSpec{ControllerRef: *ref(controller), Service: v1beta1.ServiceSpec{Port: port}}}
+	}
+	hs256 := controller(func(s *v1beta1.ControllerSpec) { s.JWTHS256KeyRef = keyRef("old", "k") })
+	both := controller(func(s *v1beta1.ControllerSpec) {
+		s.JWTHS256KeyRef, s.JWTKeyRef = keyRef("old", "k"), keyRef("new", "k")
+	})
+	for _, tc := range []struct {
+		name      string
+		got, want Target
+	}{
+		{"a Cluster says so", targetOfCluster(aCluster("team", "red", "http://h:1")), Target{URL: "http://h:1", Token: Ref{"Secret", "team", "red-token", "jwt"}}},
+		{"with certificates", targetOfCluster(withCA), Target{URL: "https://slurm.example.com:6820", Token: Ref{"Secret", "team", "red-token", "jwt"},
+			CA: Ref{"ConfigMap", "team", "bundle", "ca.crt"}, Certificate: Ref{Kind: "Secret", Namespace: "team", Name: "client"}}},
+		{"a Controller's is its RestApi's Service", targetOfController(hs256, []*v1beta1.RestApi{api("other", "a", "blue", 0), api("team", "r", "blue", 0), api("team", "s", "blue", 0)}),
+			Target{URL: "http://r-restapi.team.svc:6820", Token: Ref{"Secret", "team", "old", "k"}, Mint: true}},
+		{"on a port of its own, with the newer key", targetOfController(both, []*v1beta1.RestApi{api("team", "r", "blue", 80)}),
+			Target{URL: "http://r-restapi.team.svc:80", Token: Ref{"Secret", "team", "new", "k"}, Mint: true}},
+		{"without a RestApi there is none", targetOfController(hs256, []*v1beta1.RestApi{api("team", "r", "green", 0)}),
+			Target{Problem: "no RestApi in its namespace names this Controller"}},
+		{"without a key there is no token", targetOfController(controller(func(*v1beta1.ControllerSpec) {}), []*v1beta1.RestApi{api("team", "r", "blue", 0)}),
+			Target{Problem: "the Controller has neither jwtKeyRef nor jwtHs256KeyRef, which tokens are minted with"}},
+	} {
+		t.Run(tc.name, func(t *testing.T) {
+			if diff := cmp.Diff(tc.want, tc.got); diff != "" {
+				t.Error(diff)
+			}
+		})
+	}
+}
+
+// site has two namespaces with a cluster each, and NodeSets.
+func site() Objects {
+	gold := &metav1.PartialObjectMetadata{ObjectMeta: metav1.ObjectMeta{Name: "team", Labels: map[string]string{"tier": "gold"}}}
+	return Objects{
+		Clusters:    []*v1beta1.Cluster{aCluster("team", "red", "http://red")},
+		Controllers: []*v1beta1.Controller{{ObjectMeta: meta("lab", "blue")}},
+		NodeSets: []*v1beta1.NodeSet{
+			nodeSet("team", "a", func(s *v1beta1.NodeSetSpec) { s.ClusterRef = ref("red") }),
+			nodeSet("team", "b", func(s *v1beta1.NodeSetSpec) { s.ClusterRef = ref("red") }),
+			nodeSet("lab", "a", func(s *v1beta1.NodeSetSpec) { s.ControllerRef = ref("blue") }),
+			nodeSet("lab", "lost", func(s *v1beta1.NodeSetSpec) { s.ClusterRef = ref("nobody") }),
+			nodeSet("lab", "alone", func(*v1beta1.NodeSetSpec) {}),
+		},
+		HPAs:       []*autoscalingv2.HorizontalPodAutoscaler{hpaOf("team", "z", "a", 9), hpaOf("team", "y", "a", 5), hpaOf("lab", "x", "b", 7)},
+		Namespaces: []*metav1.PartialObjectMetadata{gold, {ObjectMeta: metav1.ObjectMeta{Name: "empty"}}, {ObjectMeta: metav1.ObjectMeta{Name: "lab"}}},
+	}
+}
+
+var (
+	red  = Key{"Cluster", "team", "red"}
+	blue = Key{"Controller", "lab", "blue"}
+)
+
+// view is what a scene comes to in words.
+func view(s scene) map[string][]string {
+	out := map[string][]string{}
+	for _, of := range []metricsapi.Resource{metricsapi.NodeSets(), metricsapi.Clusters(), metricsapi.Controllers(), metricsapi.Namespaces()} {
+		for name, r := range s.records[of.Resource] {
+			id := of.Resource + " " + name.String()
+			out[id] = []string{}
+			for _, k := range r.clusters {
+				out[id] = append(out[id], k.Kind+" "+k.String())
+			}
+		}
+	}
+	return out
+}
+
+func TestFoundClusters(t *testing.T) {
+	s := arrange(site(), nil, metricsapi.PoolDefaults{IdleGrace: time.Minute})
+	want := map[string][]string{
+		"nodesets team/a": {"Cluster team/red"}, "nodesets team/b": {"Cluster team/red"},
+		"nodesets lab/a": {"Controller lab/blue"}, "nodesets lab/lost": {"Cluster lab/nobody"},
+		"clusters team/red": {"Cluster team/red"}, "controllers lab/blue": {"Controller lab/blue"},
+		"namespaces /team": {"Cluster team/red"}, "namespaces /lab": {"Controller lab/blue"},
+	}
+	if diff := cmp.Diff(want, view(s)); diff != "" {
+		t.Error(diff)
+	}
+	if len(s.targets) != 2 || s.targets[red].URL != "http://red" || s.targets[blue].Problem == "" {
+		t.Errorf("the targets are %+v", s.targets)
+	}
+	pools := s.pools[red]
+	if len(pools) != 2 || pools[0].Name != "team/a" || pools[0].Max != 5 || pools[0].IdleGrace != time.Minute || pools[1].Max != 0 {
+		t.Errorf("the pools are %+v", pools)
+	}
+	if s.records["namespaces"][namespaced("", "team")].labels["tier"] != "gold" {
+		t.Error("the namespace has no labels")
+	}
+}
+
+func TestAFixedCluster(t *testing.T) {
+	for _, tc := range []struct {
+		name  string
+		fixed Fixed
+		want  map[string][]string
+	}{
+		{"stands for an object", Fixed{"team", "red"}, map[string][]string{
+			"nodesets team/a": {"Cluster team/red"}, "nodesets team/b": {"Cluster team/red"},
+			"nodesets lab/a": {"Controller lab/blue"}, "nodesets lab/lost": {"Cluster lab/nobody"}, // which are not there
+			"clusters team/red": {"Cluster team/red"}, "controllers team/red": {"Cluster team/red"}, "namespaces /team": {"Cluster team/red"},
+		}},
+		{"stands for none and has every NodeSet", Fixed{}, map[string][]string{
+			"nodesets team/a": {"Cluster slurm"}, "nodesets team/b": {"Cluster slurm"}, "nodesets lab/a": {"Cluster slurm"},
+			"nodesets lab/lost": {"Cluster slurm"}, "nodesets lab/alone": {"Cluster slurm"},
+			"namespaces /team": {"Cluster slurm"}, "namespaces /lab": {"Cluster slurm"}, "namespaces /empty": {"Cluster slurm"},
+		}},
+	} {
+		t.Run(tc.name, func(t *testing.T) {
+			s := arrange(site(), &tc.fixed, metricsapi.PoolDefaults{})
+			if diff := cmp.Diff(tc.want, view(s)); diff != "" {
+				t.Error(diff)
+			}
+			if _, ok := s.targets[tc.fixed.key()]; !ok || len(s.targets) != 1 {
+				t.Errorf("the targets are %v", s.targets)
+			}
+		})
+	}
+}
+
+func TestTheOrderOfObjectsChangesNothing(t *testing.T) {
+	want := arrange(site(), nil, metricsapi.PoolDefaults{})
+	r := rand.New(rand.NewPCG(1, 2))
+	for range 20 {
+		o := site()
+		r.Shuffle(len(o.NodeSets), func(i, j int) { o.NodeSets[i], o.NodeSets[j] = o.NodeSets[j], o.NodeSets[i] })
+		r.Shuffle(len(o.HPAs), func(i, j int) { o.HPAs[i], o.HPAs[j] = o.HPAs[j], o.HPAs[i] })
+		slices.Reverse(o.Namespaces)
+		if diff := cmp.Diff(want, arrange(o, nil, metricsapi.PoolDefaults{}), cmp.AllowUnexported(scene{}, record{}), cmpopts.EquateEmpty()); diff != "" {
+			t.Fatal(diff)
+		}
+	}
+}
