@@ -1,6 +1,7 @@
 package wakeup
 
 import (
+	"slices"
 	"strings"
 
 	autoscalingv2 "k8s.io/api/autoscaling/v2"
@@ -65,5 +66,6 @@ func names(hpas []autoscalingv2.HorizontalPodAutoscaler) string {
 	for _, hpa := range hpas {
 		out = append(out, hpa.Name)
 	}
+	slices.Sort(out) // the list has no order, and a message should stay what it is
 	return strings.Join(out, ", ")
 }

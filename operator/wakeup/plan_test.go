@@ -122,6 +122,22 @@ func TestPlan(t *testing.T) {
 	}
 }
 
+func TestTheOrderOfHPAsChangesNothing(t *testing.T) {
+	both := func(names ...string) option {
+		return func(s *seen) {
+			s.hpas = nil
+			for _, name := range names {
+				s.hpas = append(s.hpas, *hpa(name))
+			}
+		}
+	}
+	cfg := DefaultConfig()
+	one, other := cfg.plan(now, saw(both("a", "b"))), cfg.plan(now, saw(both("b", "a")))
+	if *one.verdict != *other.verdict {
+		t.Errorf("it says %+v, and %+v the other way round", one.verdict, other.verdict)
+	}
+}
+
 // statuses is the status that belongs to each reason.
 var statuses = map[string]metav1.ConditionStatus{
 	"Woken": "True", "NotNeeded": "False", "Paused": "False", "NeverWake": "False", "NoAutoscaler": "False",

@@ -1,0 +1,88 @@
+//go:build e2e
+
+package wakeup
+
+import (
+	"context"
+	"flag"
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/go-logr/logr"
+	"sigs.k8s.io/controller-runtime/pkg/log"
+
+	"github.com/slurmtide/slurmtide/test/realkube"
+)
+
+// binary is slurm-operator, built once.
+var binary string
+
+func TestMain(m *testing.M) { os.Exit(testMain(m)) }
+
+func testMain(m *testing.M) int {
+	if missing := realkube.Missing(); missing != "" {
+		fmt.Fprintln(os.Stderr, missing)
+		return 1
+	}
+	dir, err := os.MkdirTemp("", "operator")
+	if err != nil {
+		fmt.Fprintln(os.Stderr, err)
+		return 1
+	}
+	defer os.RemoveAll(dir)
+	binary = filepath.Join(dir, "slurm-operator")
+	if out, err := exec.Command("go", "build", "-o", binary, "../../cmd/slurm-operator").CombinedOutput(); err != nil {
+		fmt.Fprintf(os.Stderr, "building slurm-operator: %v\n%s", err, out)
+		return 1
+	}
+	log.SetLogger(logr.Discard()) // the stand-in's client wants one
+	// The tests mostly wait.
+	flag.Parse()
+	if err := flag.Set("test.parallel", "8"); err != nil {
+		fmt.Fprintln(os.Stderr, err)
+		return 1
+	}
+	return m.Run()
+}
+
+// await looks until what it sees is what is wanted.
+func await(t *testing.T, limit time.Duration, what, want string, look func(context.Context) (string, error)) {
+	t.Helper()
+	ctx, cancel := context.WithTimeout(t.Context(), limit)
+	defer cancel()
+	for {
+		got, err := look(ctx)
+		if err == nil && got == want {
+			return
+		}
+		select {
+		case <-ctx.Done():
+			t.Fatalf("%s is %q (%v) after %s, not %q", what, got, err, limit, want)
+		case <-time.After(100 * time.Millisecond):
+		}
+	}
+}
+
+// stays fails if what it sees stops being what is wanted within a time.
+func stays(t *testing.T, span time.Duration, what, want string, look func(context.Context) (string, error)) {
+	t.Helper()
+	for end := time.Now().Add(span); time.Now().Before(end); time.Sleep(100 * time.Millisecond) {
+		if got, err := look(t.Context()); err != nil || got != want {
+			t.Fatalf("%s became %q (%v), not %q", what, got, err, want)
+		}
+	}
+}
+
+func contents(t *testing.T, path ...string) string {
+	t.Helper()
+	text, err := os.ReadFile(filepath.Join(path...))
+	if err != nil {
+		t.Fatal(err)
+	}
+	return strings.TrimSpace(string(text)) + "\n"
+}

@@ -1,0 +1,237 @@
+//go:build e2e
+
+package wakeup
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/slurmtide/slurmtide/test/realkube"
+)
+
+// scene is a cluster that knows NodeSets, with demand that tests set.
+type scene struct {
+	*realkube.Cluster
+	adapter *adapter
+}
+
+// syncs is long enough for several syncs of the HPA and looks of the operator.
+const syncs = 5 * time.Second
+
+func newScene(t *testing.T, config realkube.Config) *scene {
+	t.Helper()
+	config.ControllerManagerArgs = append(config.ControllerManagerArgs, "--horizontal-pod-autoscaler-sync-period=1s")
+	c, err := realkube.Start(t.Context(), config)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() {
+		if err := c.Close(); err != nil {
+			t.Error(err)
+		}
+	})
+	s := &scene{Cluster: c}
+	crds, err := filepath.Glob("../../charts/slurm-operator-crds/templates/*.yaml")
+	if err != nil || len(crds) == 0 {
+		t.Fatalf("there are no custom resource definitions: %v", err)
+	}
+	for _, path := range crds {
+		s.apply(t, contents(t, path))
+	}
+	s.apply(t, contents(t, "../../cmd/slurm-operator/testdata/rbac.yaml"))
+	s.adapter = serveMetrics(t, c)
+	for what, path := range map[string]string{"nodesets": "/apis/slinky.slurm.net/v1beta1", "custom metrics": metricsPath} {
+		await(t, 30*time.Second, what, "served", func(ctx context.Context) (string, error) {
+			_, err := c.Kubectl(ctx, "get", "--raw", path)
+			return "served", err
+		})
+	}
+	// Its mapper learns new kinds every 30 seconds only, or at once when it starts.
+	if err := c.Restart(t.Context(), "kube-controller-manager"); err != nil {
+		t.Fatal(err)
+	}
+	standIn(t, c)
+	return s
+}
+
+// bind lets the operator work in every namespace, or in one.
+func (s *scene) bind(t *testing.T, namespace string) {
+	t.Helper()
+	args := []string{"create", "clusterrolebinding", "slurm-operator"}
+	if namespace != "" {
+		args = []string{"create", "rolebinding", "slurm-operator", "--namespace=" + namespace}
+	}
+	s.kubectl(t, append(args, "--clusterrole=slurm-operator", "--serviceaccount=slurm-system:slurm-operator")...)
+}
+
+func (s *scene) apply(t *testing.T, yaml string) {
+	t.Helper()
+	if err := s.Apply(t.Context(), yaml); err != nil {
+		t.Fatal(err)
+	}
+}
+
+func (s *scene) kubectl(t *testing.T, args ...string) string {
+	t.Helper()
+	out, err := s.Kubectl(t.Context(), args...)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return strings.TrimSpace(out)
+}
+
+func (s *scene) helm(t *testing.T, args ...string) {
+	t.Helper()
+	if _, err := s.Helm(t.Context(), args...); err != nil {
+		t.Fatal(err)
+	}
+}
+
+// nodeSet is one NodeSet of a scene, in namespace default unless it says otherwise.
+type nodeSet struct {
+	*scene
+	t         *testing.T
+	name      string
+	namespace string
+}
+
+func (s *scene) nodeSet(t *testing.T, name string) *nodeSet {
+	return &nodeSet{scene: s, t: t, name: name, namespace: "default"}
+}
+
+func (n *nodeSet) needs(count int) { n.adapter.set(n.name, value{n: count}) }
+
+// create makes the NodeSet as a user does who has not heard of apply.
+func (n *nodeSet) create(replicas int) {
+	n.t.Helper()
+	path := filepath.Join(n.t.TempDir(), "nodeset.yaml")
+	if err := os.WriteFile(path, []byte(n.manifest(replicas)), 0o600); err != nil {
+		n.t.Fatal(err)
+	}
+	n.kubectl(n.t, "create", "--filename", path)
+}
+
+func (n *nodeSet) manifest(replicas int) string {
+	return fmt.Sprintf(`
+apiVersion: slinky.slurm.net/v1beta1
+kind: NodeSet
+metadata: {name: %s, namespace: %s}
+spec: {controllerRef: {name: slurm}, replicas: %d}
+`, n.name, n.namespace, replicas)
+}
+
+// autoscale makes an HPA of the NodeSet's name.
+func (n *nodeSet) autoscale(minReplicas int) { n.t.Helper(); n.autoscaleBy(n.name, minReplicas) }
+
+func (n *nodeSet) autoscaleBy(hpa string, minReplicas int) {
+	n.t.Helper()
+	n.apply(n.t, fmt.Sprintf(`
+apiVersion: autoscaling/v2
+kind: HorizontalPodAutoscaler
+metadata: {name: %s, namespace: %s}
+spec:
+  scaleTargetRef: {apiVersion: slinky.slurm.net/v1beta1, kind: NodeSet, name: %s}
+  minReplicas: %d
+  maxReplicas: 8
+  metrics:
+  - type: Object
+    object:
+      describedObject: {apiVersion: slinky.slurm.net/v1beta1, kind: NodeSet, name: %s}
+      metric: {name: %s}
+      target: {type: AverageValue, averageValue: "1"}
+  behavior:
+    scaleUp: {tolerance: "0", policies: [{type: Pods, value: 100, periodSeconds: 1}]}
+    scaleDown: {tolerance: "0", stabilizationWindowSeconds: 0, policies: [{type: Percent, value: 100, periodSeconds: 1}]}
+`, hpa, n.namespace, n.name, minReplicas, n.name, metric))
+}
+
+func (n *nodeSet) annotate(annotation string) {
+	n.t.Helper()
+	n.kubectl(n.t, "annotate", "nodeset", n.name, "--namespace="+n.namespace, "--overwrite", "nodeset.slinky.slurm.net/"+annotation)
+}
+
+func (n *nodeSet) scale(replicas int) {
+	n.t.Helper()
+	n.kubectl(n.t, "scale", "nodeset", n.name, "--namespace="+n.namespace, fmt.Sprintf("--replicas=%d", replicas))
+}
+
+// asks is a look: what kubectl get prints of a path of a kind of this name.
+func (n *nodeSet) asks(kind, path string) func(context.Context) (string, error) {
+	return func(ctx context.Context) (string, error) {
+		out, err := n.Kubectl(ctx, "get", kind, n.name, "--namespace="+n.namespace, "-o", "jsonpath="+path)
+		return strings.TrimSpace(out), err
+	}
+}
+
+func (n *nodeSet) reaches(replicas int) {
+	n.t.Helper()
+	await(n.t, 30*time.Second, "spec.replicas of "+n.name, fmt.Sprint(replicas), n.asks("nodeset", "{.spec.replicas}"))
+}
+
+func (n *nodeSet) staysAt(replicas int) {
+	n.t.Helper()
+	stays(n.t, syncs, "spec.replicas of "+n.name, fmt.Sprint(replicas), n.asks("nodeset", "{.spec.replicas}"))
+}
+
+// says waits for the reason of the condition WakeUp.
+func (n *nodeSet) says(reason string) {
+	n.t.Helper()
+	await(n.t, 30*time.Second, "the condition of "+n.name, reason, n.asks("nodeset", `{.status.conditions[?(@.type=="WakeUp")].reason}`))
+}
+
+// hpaSays waits for the reason of a condition of its HPA.
+func (n *nodeSet) hpaSays(condition, reason string) {
+	n.t.Helper()
+	await(n.t, 60*time.Second, "condition "+condition+" of HPA "+n.name, reason,
+		n.asks("hpa", fmt.Sprintf(`{.status.conditions[?(@.type==%q)].reason}`, condition)))
+}
+
+// ownedBy waits until this is who owns spec.replicas: a manager and its subresource.
+func (n *nodeSet) ownedBy(owner string) {
+	n.t.Helper()
+	await(n.t, 30*time.Second, "the owner of the replicas of "+n.name, owner, func(ctx context.Context) (string, error) {
+		out, err := n.Kubectl(ctx, "get", "nodeset", n.name, "--namespace="+n.namespace, "--show-managed-fields", "-o", "json")
+		if err != nil {
+			return "", err
+		}
+		var object struct {
+			Metadata struct {
+				ManagedFields []struct {
+					Manager, Subresource string
+					FieldsV1             map[string]map[string]any
+				}
+			}
+		}
+		err = json.Unmarshal([]byte(out), &object)
+		var owners []string
+		for _, e := range object.Metadata.ManagedFields {
+			if _, owns := e.FieldsV1["f:spec"]["f:replicas"]; owns {
+				owners = append(owners, strings.TrimSuffix(e.Manager+"/"+e.Subresource, "/"))
+			}
+		}
+		return strings.Join(owners, " "), err
+	})
+}
+
+// events returns the reasons of the operator's events about the NodeSet.
+func (n *nodeSet) events() string {
+	n.t.Helper()
+	return n.kubectl(n.t, "get", "events.events.k8s.io", "--namespace="+n.namespace, "--field-selector=regarding.name="+n.name,
+		"-o", `jsonpath={.items[?(@.reportingController=="slurm-operator")].reason}`)
+}
+
+// applyServerSide applies the manifest as Helm 4 and Flux do.
+func (n *nodeSet) applyServerSide(replicas int) {
+	n.t.Helper()
+	path := filepath.Join(n.t.TempDir(), "nodeset.yaml")
+	if err := os.WriteFile(path, []byte(n.manifest(replicas)), 0o600); err != nil {
+		n.t.Fatal(err)
+	}
+	n.kubectl(n.t, "apply", "--server-side", "--force-conflicts", "--field-manager=helm", "--filename", path)
+}
