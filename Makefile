@@ -65,6 +65,10 @@ e2e-slurm: go-present ## Run the suite on real Slurm (root on Debian)
 e2e-kube: go-present ## Run the suite on real Kubernetes
 	hack/test kube
 
+.PHONY: e2e-hpa
+e2e-hpa: go-present ## Run the suite on both: jobs move a stock HPA
+	hack/test hpa
+
 .PHONY: bench
 bench: go-present ## Measure (BENCH="poll scrape memory restd", or some of them)
 	hack/bench $(BENCH)
