@@ -76,7 +76,8 @@ func (c *Cluster) up(ctx context.Context, flags ...string) error {
 	return nil
 }
 
-// Close ends every process of the cluster and removes its folder.
+// Close ends every process of the cluster and removes its folder. A second Close
+// does nothing.
 func (c *Cluster) Close() error {
 	// Without a context: a cluster is ended in any case, and the script gives
 	// up by itself.
