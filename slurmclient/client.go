@@ -53,6 +53,7 @@ type Client struct {
 	mu      sync.Mutex
 	version string
 	binding wire.Binding
+	jobs    wire.Binding // see bindJobs; nil until it is needed
 	release string
 }
 
@@ -123,35 +124,75 @@ func (c *Client) bind(ctx context.Context) (wire.Binding, error) {
 	}
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	c.version, c.binding = version, b
+	c.version, c.binding, c.jobs = version, b, nil
 	return b, nil
+}
+
+// bindJobs returns the binding to read job records with: that of another version than
+// the one in use where its records tell more and the server has it.
+func (c *Client) bindJobs(ctx context.Context) (wire.Binding, error) {
+	b, err := c.bind(ctx)
+	if err != nil || c.cfg.Version != "" {
+		return b, err
+	}
+	other := wire.JobsVersion(b.Version())
+	if other == "" {
+		return b, nil
+	}
+	c.mu.Lock()
+	jobs := c.jobs
+	c.mu.Unlock()
+	if jobs != nil {
+		return jobs, nil
+	}
+	jobs, found, err := c.tryVersion(ctx, other)
+	if err != nil {
+		return nil, err
+	}
+	if !found {
+		jobs = b
+	}
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if c.binding == b {
+		c.jobs = jobs
+	}
+	return jobs, nil
 }
 
 // negotiate asks for a ping in every version, newest first, until one is known.
 // A version that the server lacks costs it one 404.
 func (c *Client) negotiate(ctx context.Context) (string, error) {
-	const op = "finding a common API version"
-	ctx = transport.WithOp(ctx, "ping")
 	for _, version := range wire.Versions() {
-		b, err := wire.New(version, c.base, c.http)
-		if err != nil {
-			return "", &Error{Code: CodeInvalid, Op: op, Err: err}
+		if _, found, err := c.tryVersion(ctx, version); found || err != nil {
+			return version, err
 		}
-		ans, err := c.exchange(ctx, op, func(ctx context.Context) (*http.Response, error) { return b.Ping(ctx) })
-		if err != nil {
-			return "", err
-		}
-		if ans.status == http.StatusNotFound {
-			continue
-		}
-		if err := ans.problem(op); err != nil {
-			return "", err
-		}
-		return version, nil
 	}
-	return "", &Error{Code: CodeUnsupported, Op: op, Status: http.StatusNotFound, Message: fmt.Sprintf(
+	return "", &Error{Code: CodeUnsupported, Op: versionOp, Status: http.StatusNotFound, Message: fmt.Sprintf(
 		"the server offers none of %s: is %s a slurmrestd of Slurm 23.11 or later?",
 		strings.Join(wire.Versions(), ", "), c.cfg.URL)}
+}
+
+const versionOp = "finding a common API version"
+
+// tryVersion asks for a ping in a version; found is whether the server has it.
+func (c *Client) tryVersion(ctx context.Context, version string) (b wire.Binding, found bool, err error) {
+	ctx = transport.WithOp(ctx, "ping")
+	b, err = wire.New(version, c.base, c.http)
+	if err != nil {
+		return nil, false, &Error{Code: CodeInvalid, Op: versionOp, Err: err}
+	}
+	ans, err := c.exchange(ctx, versionOp, func(ctx context.Context) (*http.Response, error) { return b.Ping(ctx) })
+	if err != nil {
+		return nil, false, err
+	}
+	if ans.status == http.StatusNotFound {
+		return nil, false, nil
+	}
+	if err := ans.problem(versionOp); err != nil {
+		return nil, false, err
+	}
+	return b, true, nil
 }
 
 // heard notes which release answered. Another one than before means that the
@@ -163,7 +204,7 @@ func (c *Client) heard(s slurm.Server) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	if c.release != "" && c.release != s.Release {
-		c.binding = nil
+		c.binding, c.jobs = nil, nil
 	}
 	c.release = s.Release
 }
@@ -176,8 +217,8 @@ func (c *Client) forget(b wire.Binding) bool {
 	if c.cfg.Version != "" {
 		return false
 	}
-	if c.binding == b {
-		c.binding = nil
+	if c.binding == b || c.jobs == b {
+		c.binding, c.jobs = nil, nil
 	}
 	return true
 }

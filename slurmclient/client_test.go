@@ -10,6 +10,7 @@ import (
 	"net/http/httptest"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"sync/atomic"
 	"testing"
@@ -328,6 +329,38 @@ func TestRefreshFailsWhenTheCacheHasStopped(t *testing.T) {
 		stop()
 		wantCode(t, "refreshing a cache that has stopped", cache.Refresh(t.Context(), slurmclient.Nodes), slurmclient.CodeUnavailable)
 	})
+}
+
+func TestJobsAreReadInTheVersionThatTellsMost(t *testing.T) {
+	for _, tc := range []struct {
+		offered []string
+		want    string
+	}{
+		{[]string{"v0.0.44", "v0.0.45"}, "v0.0.44"},
+		{[]string{"v0.0.45"}, "v0.0.45"},
+		{[]string{"v0.0.43", "v0.0.44"}, "v0.0.44"},
+	} {
+		jobs := map[string]int{}
+		client := playing(t, "", func(r *http.Request) (reply, error) {
+			version := strings.Split(r.URL.Path, "/")[2]
+			switch {
+			case !slices.Contains(tc.offered, version):
+				return reply{404, "text/plain", []byte("Unable to find requested URL endpoint.")}, nil
+			case strings.HasSuffix(r.URL.Path, "/jobs/"):
+				jobs[version]++
+				return recordedAnywhere(t, "26.05/"+version, "jobs.json"), nil
+			}
+			return recordedAnywhere(t, "26.05/"+version, "ping.json"), nil
+		})
+		for range 2 {
+			_, err := client.Jobs(t.Context(), 0)
+			wantCode(t, "listing jobs", err, "")
+		}
+		newest := tc.offered[len(tc.offered)-1]
+		if jobs[tc.want] != 2 || len(jobs) != 1 || client.Version() != newest {
+			t.Errorf("of %v it reads jobs in %v and says %s", tc.offered, jobs, client.Version())
+		}
+	}
 }
 
 func TestAPathThatIsMissingCausesNoSecondTry(t *testing.T) {

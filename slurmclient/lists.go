@@ -27,6 +27,7 @@ type listCall[T any] struct {
 	op, name string
 	key      string
 	since    slurm.Time
+	bind     func(*Client, context.Context) (wire.Binding, error)
 	send     func(context.Context, wire.Binding) (*http.Response, error)
 	decode   func(io.Reader, *wire.Interner, func(*T) error) (wire.Envelope, error)
 }
@@ -35,13 +36,13 @@ type listCall[T any] struct {
 // during the call. After an error nothing that was yielded may be used.
 func (l listCall[T]) run(ctx context.Context, c *Client, yield func(*T) error) (wire.Outline, error) {
 	ctx = transport.WithOp(ctx, l.name)
-	b, err := c.bind(ctx)
+	b, err := l.bind(c, ctx)
 	if err != nil {
 		return wire.Outline{}, err
 	}
 	out, err := l.try(ctx, c, b, yield)
 	if CodeOf(err) == CodeUnsupported && c.forget(b) {
-		again, bindErr := c.bind(ctx)
+		again, bindErr := l.bind(c, ctx)
 		if bindErr != nil {
 			return wire.Outline{}, bindErr
 		}
@@ -141,12 +142,12 @@ func (r *idleReader) Read(p []byte) (int, error) {
 }
 
 func nodesCall(since slurm.Time) listCall[slurm.Node] {
-	return listCall[slurm.Node]{op: "listing nodes", name: "nodes", key: "nodes", since: since, decode: wire.Nodes,
+	return listCall[slurm.Node]{op: "listing nodes", name: "nodes", key: "nodes", since: since, bind: (*Client).bind, decode: wire.Nodes,
 		send: func(ctx context.Context, b wire.Binding) (*http.Response, error) { return b.Nodes(ctx, since) }}
 }
 
 func jobsCall(since slurm.Time) listCall[slurm.Job] {
-	return listCall[slurm.Job]{op: "listing jobs", name: "jobs", key: "jobs", since: since, decode: wire.Jobs,
+	return listCall[slurm.Job]{op: "listing jobs", name: "jobs", key: "jobs", since: since, bind: (*Client).bindJobs, decode: wire.Jobs,
 		send: func(ctx context.Context, b wire.Binding) (*http.Response, error) { return b.Jobs(ctx, since) }}
 }
 
@@ -187,7 +188,7 @@ func (c *Client) Jobs(ctx context.Context, since slurm.Time) (List[*slurm.Job], 
 
 // Node reads one node, FUTURE ones too.
 func (c *Client) Node(ctx context.Context, name string) (*slurm.Node, error) {
-	call := listCall[slurm.Node]{op: "reading node " + strconv.Quote(name), name: "node", key: "nodes", decode: wire.Nodes,
+	call := listCall[slurm.Node]{op: "reading node " + strconv.Quote(name), name: "node", key: "nodes", bind: (*Client).bind, decode: wire.Nodes,
 		send: func(ctx context.Context, b wire.Binding) (*http.Response, error) { return b.Node(ctx, name) }}
 	var found *slurm.Node
 	_, err := call.run(ctx, c, func(n *slurm.Node) error {
@@ -215,7 +216,7 @@ func (c *Client) Node(ctx context.Context, name string) (*slurm.Node, error) {
 // job's leader. A finished job whose record was purged is CodeNotFound.
 func (c *Client) Job(ctx context.Context, id uint32) ([]*slurm.Job, error) {
 	text := strconv.FormatUint(uint64(id), 10)
-	call := listCall[slurm.Job]{op: "reading job " + text, name: "job", key: "jobs", decode: wire.Jobs,
+	call := listCall[slurm.Job]{op: "reading job " + text, name: "job", key: "jobs", bind: (*Client).bindJobs, decode: wire.Jobs,
 		send: func(ctx context.Context, b wire.Binding) (*http.Response, error) { return b.Job(ctx, text) }}
 	var items []*slurm.Job
 	_, err := call.run(ctx, c, func(j *slurm.Job) error { items = append(items, clone(j)); return nil })

@@ -22,7 +22,7 @@ func jobFlag(get func(rec) bool) jobField           { return template.Flag(get) 
 func jobFields(cfg Config, version string) template.Fields[*jobRecord] {
 	fields := template.Fields[*jobRecord]{}
 	for _, some := range []template.Fields[*jobRecord]{
-		jobIdentity(cfg), jobTimes(), jobWishes(), jobHolding(version), jobEnding(),
+		jobIdentity(cfg), jobTimes(), jobWishes(version), jobHolding(version), jobEnding(),
 	} {
 		for path, f := range some {
 			fields[path] = f
@@ -87,7 +87,7 @@ func jobTimes() template.Fields[*jobRecord] {
 	}
 }
 
-func jobWishes() template.Fields[*jobRecord] {
+func jobWishes(version string) template.Fields[*jobRecord] {
 	return template.Fields[*jobRecord]{
 		"contiguous":                jobFlag(func(r rec) bool { return r.Contiguous }),
 		"cpus":                      jobNumber(func(r rec) slurm.Number { return r.CPUs }),
@@ -106,7 +106,7 @@ func jobWishes() template.Fields[*jobRecord] {
 		"oversubscribe":             jobFlag(func(r rec) bool { return r.Shared == "" }),
 		"prefer":                    jobText(func(r rec) string { return r.Prefer }),
 		"required_nodes":            jobText(func(r rec) string { return r.RequiredNodes }),
-		"shared":                    jobText(func(r rec) string { return r.Shared }),
+		"shared":                    jobText(func(r rec) string { return sharedText(version, r.Shared) }),
 		"exclusive":                 jobText(func(r rec) string { return exclusiveText(r.Shared) }),
 		"tasks":                     jobNumber(func(r rec) slurm.Number { return r.Tasks }),
 		"tasks_per_node":            jobNumber(func(r rec) slurm.Number { return r.TasksPerNode }),
@@ -117,6 +117,14 @@ func jobWishes() template.Fields[*jobRecord] {
 		"tres_per_task":             jobText(func(r rec) string { return r.TRESPerTask }),
 		"tres_req_str":              jobText(func(r rec) string { return r.TRESRequested }),
 	}
+}
+
+// sharedText is empty where slurmrestd does not fill the field in any more.
+func sharedText(version, shared string) string {
+	if version == "v0.0.45" {
+		return ""
+	}
+	return shared
 }
 
 func exclusiveText(shared string) string {

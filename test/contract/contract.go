@@ -49,6 +49,7 @@ func Run(t *testing.T, server Server, version string) {
 		{"a job's life", s.jobLife},
 		{"an array", s.array},
 		{"held jobs", s.held},
+		{"jobs that want nodes for themselves", s.exclusive},
 		{"a node's life", s.nodeLife},
 		{"ordinary users may not change nodes", s.rights},
 		{"dynamic nodes", s.dynamicNodes},
