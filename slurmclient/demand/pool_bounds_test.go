@@ -120,6 +120,7 @@ func TestJobsThatAPoolCanNeverRun(t *testing.T) {
 		"a pool elsewhere does not help":          {[]any{small, partition("b"), pool("g", serving("b")), job(1, nodes(5))}, because(tooMany, 1)},
 		"het components of more than the maximum": {[]any{small, job(1, het(1, 0), nodes(2), exclusive), job(2, het(1, 1), nodes(2), exclusive)}, because(tooMany, 2)},
 		"het components that may share nodes":     {[]any{small, job(1, het(1, 0), nodes(2)), job(2, het(1, 1), nodes(2))}, none},
+		"het components that go on to a second":   {[]any{small, pool("z"), job(1, het(1, 0), nodes(2), exclusive), job(2, het(1, 1), nodes(2), exclusive)}, none},
 		"het components of two pools":             {[]any{small, gpuPool, job(1, het(1, 0), nodes(2), exclusive), job(2, het(1, 1), nodes(2), exclusive)}, none},
 		"a het job of which one part is too much": {[]any{small, job(1, het(1, 0)), job(2, het(1, 1), nodes(4))}, []demand.Unsatisfiable{
 			{Reason: "another component of the job can not run", Jobs: 1, JobID: 1}, {Reason: tooMany, Jobs: 1, JobID: 2},

@@ -34,7 +34,7 @@ func TestAJobAsksInOnePool(t *testing.T) {
 	}{
 		"the first by name":                             {[]any{pool("b"), pool("a"), jobs(1, 4)}, figures{"a": {1, 4}}},
 		"the lightest":                                  {[]any{pool("a", weighing(5)), pool("b", weighing(2)), jobs(1, 4)}, figures{"b": {1, 4}}},
-		"no weight is Slurm's default":                  {[]any{pool("b", weighing(1)), pool("a", weighing(0)), jobs(1, 4)}, figures{"a": {1, 4}}},
+		"no weight is Slurm's default":                  {[]any{pool("b", weighing(0)), pool("a", weighing(1)), jobs(1, 4)}, figures{"a": {1, 4}}},
 		"the first whose shape could run it":            {[]any{pool("a"), pool("g", gpu), job(1, with(func(j *slurm.Job) { j.TRESPerNode = "gres/gpu:2" })), job(2)}, figures{"a": {1, 1}, "g": {1, 1}}},
 		"the first whose maximum is enough":             {[]any{pool("a", bounds(0, 2)), pool("b"), job(1, nodes(3))}, figures{"b": {3, 1}}},
 		"the first partition of its list":               {[]any{pool("a", serving("x")), pool("b", serving("y")), job(1, in("y,x"))}, figures{"b": {1, 1}}},
@@ -47,6 +47,8 @@ func TestAJobAsksInOnePool(t *testing.T) {
 		"past one that can not run it":                  {[]any{pool("a", bounds(0, 2)), pool("b", shaped(&demand.Shape{CPUs: 1, MemoryMiB: 100})), pool("c"), jobs(1, 3, with(func(j *slurm.Job) { j.MemoryPerNode = slurm.Num(5000) }))}, figures{"a": {2, 2}, "c": {1, 1}}},
 		"but never a part of a job":                     {[]any{pool("a", bounds(0, 4)), pool("b"), jobs(1, 2, nodes(3), exclusive)}, figures{"a": {3, 1}, "b": {3, 1}}},
 		"smaller jobs take what is left":                {[]any{pool("a", bounds(0, 4)), pool("b"), jobs(1, 2, nodes(3), exclusive), job(9)}, figures{"a": {4, 2}, "b": {3, 1}}},
+		"smaller jobs go where there is room yet":       {[]any{pool("a", bounds(0, 1)), pool("b"), job(1, tasks(3), nodes(1)), jobs(2, 3)}, figures{"a": {1, 2}, "b": {1, 2}}},
+		"also in a pool that larger ones passed":        {[]any{pool("a", bounds(0, 1)), pool("b", bounds(0, 1)), pool("c"), job(1, nodes(1), tasks(4)), job(2, nodes(1), tasks(3)), job(3, nodes(1), tasks(3), with(func(j *slurm.Job) { j.MemoryPerNode = slurm.Num(1) })), job(9)}, figures{"a": {1, 1}, "b": {1, 2}, "c": {1, 1}}},
 		"busy nodes count towards the maximum":          {[]any{pool("a", bounds(0, 2)), pool("b"), node("a1", having("a"), state("ALLOCATED")), jobs(1, 8)}, figures{"a": {1, 4}, "b": {1, 4}}},
 		"unusable workers do too":                       {[]any{pool("a", bounds(0, 2), replicas(1)), pool("b"), node("a1", having("a"), state("DOWN")), jobs(1, 8)}, figures{"a": {1, 4}, "b": {1, 4}}},
 		"when all are full the first is asked for more": {[]any{pool("a", bounds(0, 1)), pool("b", bounds(0, 1)), jobs(1, 16)}, figures{"a": {3, 12}, "b": {1, 4}}},
