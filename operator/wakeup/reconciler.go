@@ -15,6 +15,9 @@ import (
 // FieldManager is the field manager of our writes.
 const FieldManager = "slurm-operator-wakeup"
 
+// afterConflict is time for the caches to learn what a write met.
+const afterConflict = 100 * time.Millisecond
+
 // Config is what may differ from one operator to the next. Every field is needed;
 // DefaultConfig has all.
 type Config struct {
@@ -77,7 +80,7 @@ func (r *Reconciler) Reconcile(ctx context.Context, req ctrl.Request) (ctrl.Resu
 	err = r.apply(ctx, seen, todo)
 	if apierrors.IsConflict(err) {
 		// What was decided on has changed: look at what it is now.
-		return ctrl.Result{RequeueAfter: r.cfg.LookEvery}, nil
+		return ctrl.Result{RequeueAfter: afterConflict}, nil
 	}
 	return ctrl.Result{RequeueAfter: todo.again}, err
 }
