@@ -17,42 +17,46 @@ import (
 	"github.com/slurmtide/slurmtide/operator/api/v1beta1"
 )
 
-// apply writes the replicas, then the condition, and tells of each after it. It stops
+// apply writes the condition, then the replicas, and tells of each after it. It stops
 // at the first error; a conflict means that the NodeSet is no longer what was seen.
+//
+// The condition comes first since a conflict would lose it otherwise: that a NodeSet
+// with replicas was woken is known from the condition alone. Should the replicas not
+// follow, the next look finds the NodeSet at zero as before.
 func (r *Reconciler) apply(ctx context.Context, s seen, t todo) error {
-	version, err := r.applyReplicas(ctx, s, t)
+	version, err := r.applyCondition(ctx, s, t)
 	if err != nil {
 		return err
 	}
-	conditions, changed := r.conditions(s.nodeSet, t.verdict)
-	if !changed {
-		return nil
-	}
-	if err := r.patchStatus(ctx, s.nodeSet, version, conditions); err != nil {
-		return err
-	}
-	tell(ctx, s, t)
-	return nil
-}
-
-// applyReplicas writes the replicas, if they are to change or their zero is to be
-// claimed, and returns the version of the NodeSet that there is then.
-func (r *Reconciler) applyReplicas(ctx context.Context, s seen, t todo) (version string, err error) {
 	switch {
 	case t.claim:
-		return r.ownZero(ctx, s.nodeSet)
+		return r.ownZero(ctx, s.nodeSet, version)
 	case t.replicas == nil:
-		return s.nodeSet.ResourceVersion, nil
+		return nil
 	case *t.replicas == 0:
-		version, err = r.ownZero(ctx, s.nodeSet)
+		err = r.ownZero(ctx, s.nodeSet, version)
 	default:
-		version, err = r.scale(ctx, s.nodeSet, *t.replicas)
+		err = r.scale(ctx, s.nodeSet, version, *t.replicas)
 	}
 	if err != nil {
-		return "", err
+		return err
 	}
 	log.FromContext(ctx).Info("scaled", "replicas", *t.replicas, "reason", t.verdict.reason)
 	r.events.Eventf(s.nodeSet, &s.hpas[0], corev1.EventTypeNormal, t.verdict.reason, "Scale", "%s", t.verdict.message)
+	return nil
+}
+
+// applyCondition writes the condition if it changes, and returns the version of the
+// NodeSet that there is then.
+func (r *Reconciler) applyCondition(ctx context.Context, s seen, t todo) (version string, err error) {
+	conditions, changed := r.conditions(s.nodeSet, t.verdict)
+	if !changed {
+		return s.nodeSet.ResourceVersion, nil
+	}
+	if version, err = r.patchStatus(ctx, s.nodeSet, conditions); err != nil {
+		return "", err
+	}
+	tell(ctx, s, t)
 	return version, nil
 }
 
@@ -70,41 +74,40 @@ func tell(ctx context.Context, s seen, t todo) {
 	log.FromContext(ctx).Info("condition changed", values...)
 }
 
-// scale sets spec.replicas of the very version of the NodeSet that was seen, and
-// returns the version that this made.
-func (r *Reconciler) scale(ctx context.Context, nodeSet *v1beta1.NodeSet, n int32) (version string, err error) {
+// scale sets spec.replicas of one version of the NodeSet.
+func (r *Reconciler) scale(ctx context.Context, nodeSet *v1beta1.NodeSet, version string, n int32) error {
 	scale := &autoscalingv1.Scale{
 		ObjectMeta: metav1.ObjectMeta{
 			Namespace: nodeSet.Namespace, Name: nodeSet.Name,
-			UID: nodeSet.UID, ResourceVersion: nodeSet.ResourceVersion,
+			UID: nodeSet.UID, ResourceVersion: version,
 		},
 		Spec: autoscalingv1.ScaleSpec{Replicas: n},
 	}
 	// The client writes what comes back into the object too: give it one to spare.
-	err = r.client.SubResource("scale").Update(ctx, nodeSet.DeepCopy(), client.WithSubResourceBody(scale), client.FieldOwner(FieldManager))
+	err := r.client.SubResource("scale").Update(ctx, nodeSet.DeepCopy(), client.WithSubResourceBody(scale), client.FieldOwner(FieldManager))
 	if err != nil {
-		return "", fmt.Errorf("scaling nodeset: %w", err)
+		return fmt.Errorf("scaling nodeset: %w", err)
 	}
-	return scale.ResourceVersion, nil
+	return nil
 }
 
-// ownZero sets spec.replicas of the very version of the NodeSet that was seen to zero,
-// whatever it was, and makes us its owner. It applies the object itself: what goes
-// through the scale subresource as zero gets no owner.
-func (r *Reconciler) ownZero(ctx context.Context, nodeSet *v1beta1.NodeSet) (version string, err error) {
+// ownZero sets spec.replicas of one version of the NodeSet to zero, if it is not, and
+// makes us its owner. It applies the object itself: what goes through the scale
+// subresource as zero gets no owner.
+func (r *Reconciler) ownZero(ctx context.Context, nodeSet *v1beta1.NodeSet, version string) error {
 	zero := &unstructured.Unstructured{Object: map[string]any{
 		"metadata": map[string]any{
 			"namespace": nodeSet.Namespace, "name": nodeSet.Name,
-			"uid": string(nodeSet.UID), "resourceVersion": nodeSet.ResourceVersion,
+			"uid": string(nodeSet.UID), "resourceVersion": version,
 		},
 		"spec": map[string]any{"replicas": int64(0)},
 	}}
 	zero.SetGroupVersionKind(v1beta1.SchemeGroupVersion.WithKind(v1beta1.KindNodeSet))
-	err = r.client.Apply(ctx, client.ApplyConfigurationFromUnstructured(zero), client.FieldOwner(FieldManager), client.ForceOwnership)
+	err := r.client.Apply(ctx, client.ApplyConfigurationFromUnstructured(zero), client.FieldOwner(FieldManager), client.ForceOwnership)
 	if err != nil {
-		return "", fmt.Errorf("setting nodeset to zero: %w", err)
+		return fmt.Errorf("setting nodeset to zero: %w", err)
 	}
-	return zero.GetResourceVersion(), nil
+	return nil
 }
 
 // conditions returns the NodeSet's conditions with the verdict in them.
@@ -121,8 +124,9 @@ func (r *Reconciler) conditions(nodeSet *v1beta1.NodeSet, v *verdict) (condition
 	return conditions, changed
 }
 
-// patchStatus replaces the conditions of one version of the NodeSet.
-func (r *Reconciler) patchStatus(ctx context.Context, nodeSet *v1beta1.NodeSet, version string, conditions []metav1.Condition) error {
+// patchStatus replaces the conditions of the very version of the NodeSet that was
+// seen, and returns the version that this made.
+func (r *Reconciler) patchStatus(ctx context.Context, nodeSet *v1beta1.NodeSet, conditions []metav1.Condition) (version string, err error) {
 	status := map[string]any{"conditions": conditions}
 	// No status is valid without these. Whoever fills them in has not come by yet.
 	if nodeSet.Status.Selector == "" {
@@ -132,15 +136,15 @@ func (r *Reconciler) patchStatus(ctx context.Context, nodeSet *v1beta1.NodeSet, 
 		status["nodeSetHash"] = ""
 	}
 	patch, err := json.Marshal(map[string]any{
-		"metadata": map[string]any{"resourceVersion": version},
+		"metadata": map[string]any{"resourceVersion": nodeSet.ResourceVersion},
 		"status":   status,
 	})
 	if err != nil {
-		return fmt.Errorf("encoding conditions: %w", err)
+		return "", fmt.Errorf("encoding conditions: %w", err)
 	}
-	err = r.client.Status().Patch(ctx, nodeSet.DeepCopy(), client.RawPatch(types.MergePatchType, patch), client.FieldOwner(FieldManager))
-	if err != nil {
-		return fmt.Errorf("writing the condition of nodeset: %w", err)
+	out := nodeSet.DeepCopy()
+	if err := r.client.Status().Patch(ctx, out, client.RawPatch(types.MergePatchType, patch), client.FieldOwner(FieldManager)); err != nil {
+		return "", fmt.Errorf("writing the condition of nodeset: %w", err)
 	}
-	return nil
+	return out.ResourceVersion, nil
 }

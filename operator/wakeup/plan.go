@@ -146,7 +146,8 @@ func (c Config) planIdle(now time.Time, was idleTime, zeroAfter time.Duration) t
 		return todo{idle: idle, again: c.LookEvery, verdict: no(v1beta1.ReasonNotNeeded,
 			"it is idle since %s and is taken to zero after %s", idle.since.UTC().Format(time.RFC3339), zeroAfter)}
 	}
-	return todo{replicas: new(int32), again: c.LookEvery, verdict: no(v1beta1.ReasonTakenToZero, takenToZero, zeroAfter)}
+	// The idle time is kept in case the write meets a conflict.
+	return todo{replicas: new(int32), idle: idle, again: c.LookEvery, verdict: no(v1beta1.ReasonTakenToZero, takenToZero, zeroAfter)}
 }
 
 func (c Config) planUnknown(why string) todo {

@@ -87,11 +87,30 @@ func TestAConflictIsLookedAtAgain(t *testing.T) {
 	if got := r.reconcile(t); got.RequeueAfter != afterConflict {
 		t.Errorf("it looks again after %s", got.RequeueAfter)
 	}
-	if got := r.nodeSet(t); replicas(got) != 0 || got.Status.Conditions != nil || len(r.events.Events) != 0 {
-		t.Errorf("it tells of what was not done: %+v", got.Status)
+	if got := r.nodeSet(t); replicas(got) != 0 || len(r.events.Events) != 0 {
+		t.Errorf("there are %d replicas and %d events", replicas(got), len(r.events.Events))
 	}
+	for range 2 {
+		r.reconcile(t)
+		r.says(t, 3, "Woken")
+	}
+	if r.scales != 1 || len(r.events.Events) != 1 {
+		t.Errorf("%d writes to scale, %d events", r.scales, len(r.events.Events))
+	}
+}
+
+func TestAConflictDoesNotStartTheIdleTimeAnew(t *testing.T) {
+	r := newRig(t, at(2), hpaFloor(1), annotated(v1beta1.AnnotationZeroAfter, "1m"))
 	r.reconcile(t)
-	r.says(t, 3, "Woken")
+	r.now = r.now.Add(time.Minute)
+	r.conflict = true
+	r.reconcile(t)
+	if n := replicas(r.nodeSet(t)); n != 2 {
+		t.Fatalf("there are %d replicas", n)
+	}
+	r.now = r.now.Add(afterConflict)
+	r.reconcile(t)
+	r.says(t, 0, "TakenToZero")
 }
 
 func TestTheConditionLeavesTheRestOfTheStatusAlone(t *testing.T) {

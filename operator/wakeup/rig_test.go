@@ -37,7 +37,7 @@ type rig struct {
 	events *events.FakeRecorder
 	// scales, zeros and patches count the writes to replicas, of zero, and to the status.
 	scales, zeros, patches int
-	// conflict makes the next write meet one.
+	// conflict makes the next write of replicas meet one.
 	conflict bool
 }
 
@@ -84,15 +84,15 @@ func (r *rig) update(ctx context.Context, c client.Client, name string, obj clie
 	}
 	r.scales++
 	live.Spec.Replicas = &scale.Spec.Replicas
-	if err := c.Update(ctx, live); err != nil {
-		return err
-	}
-	scale.ResourceVersion = live.ResourceVersion
-	return nil
+	return c.Update(ctx, live)
 }
 
 // own counts the applies of a zero, which the store knows how to do.
 func (r *rig) own(ctx context.Context, c client.WithWatch, config runtime.ApplyConfiguration, opts ...client.ApplyOption) error {
+	if r.conflict {
+		r.conflict = false
+		return apierrors.NewConflict(v1beta1.Resource("nodesets"), "gpu", errors.New("it has changed"))
+	}
 	r.zeros++
 	return c.Apply(ctx, config, opts...)
 }
