@@ -57,7 +57,7 @@ func newExposition(o *options, log logger) *exposition {
 	// polled in any case.
 	shown, _ := e.cfg.Resources()
 	e.resources = slices.DeleteFunc(slurmclient.Resources(), func(r slurmclient.Resource) bool {
-		needed := []slurmclient.Resource{slurmclient.Nodes, slurmclient.Jobs, slurmclient.Partitions, slurmclient.Reservations, slurmclient.Stats, slurmclient.Pings}
+		needed := []slurmclient.Resource{slurmclient.Nodes, slurmclient.Jobs, slurmclient.Partitions, slurmclient.Reservations, slurmclient.Stats, slurmclient.Pings, slurmclient.QOS}
 		return !slices.Contains(shown, r) && !slices.Contains(needed, r)
 	})
 	e.process.MustRegister(

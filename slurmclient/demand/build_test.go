@@ -63,7 +63,7 @@ func demandOn(t *testing.T, partition string, nouns ...any) demand.Partition {
 type partitionOption func(*slurm.Partition)
 
 func partition(name string, options ...partitionOption) *slurm.Partition {
-	p := &slurm.Partition{Name: name, State: slurm.PartitionUp, MaxNodes: slurm.Infinite()}
+	p := &slurm.Partition{Name: name, State: slurm.PartitionUp, TotalNodes: 1000, MaxNodes: slurm.Infinite()}
 	for _, o := range options {
 		o(p)
 	}

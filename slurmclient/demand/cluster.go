@@ -30,6 +30,8 @@ type part struct {
 	open bool
 	// maxNodes and maxCPUs are the most that a job may have in all, and of a node; 0 for any.
 	maxNodes, maxCPUs uint64
+	// totalNodes is how many node records slurmctld counts in it, FUTURE ones too.
+	totalNodes uint64
 	// shapes are those of its nodes that are not like new workers of a pool, others how
 	// many of these it has, beside how many are of no pool and there to run jobs, and
 	// sources where its new nodes come from.
@@ -60,6 +62,7 @@ func newCluster(s *slurmclient.Snapshot, pools []Pool) *cluster {
 			Partition:     Partition{Name: p.Name},
 			open:          p.State != slurm.PartitionDown && p.State != slurm.PartitionInactive,
 			maxNodes:      p.MaxNodes.Or(0),
+			totalNodes:    uint64(p.TotalNodes),
 			maxCPUs:       p.MaxCPUsPerNode.Or(0),
 			byReason:      map[ReasonCount]uint64{},
 			unsatisfiable: map[string]Unsatisfiable{},

@@ -25,6 +25,7 @@ type queue struct {
 	holding []string
 	// anyNodes are the QOS whose jobs are not bound by a partition's node limit.
 	anyNodes map[string]bool
+	limits   limits
 }
 
 // array is one job array that has a throttle.
@@ -53,7 +54,7 @@ type group struct {
 func tally(now slurm.Time, s *slurmclient.Snapshot, c *cluster) *queue {
 	q := &queue{
 		cluster: c, now: now, index: map[key]*group{}, unknown: map[string]bool{},
-		arrays: map[uint32]*array{}, hets: map[uint32]blocker{}, anyNodes: qosOfAnyNodes(s),
+		arrays: map[uint32]*array{}, hets: map[uint32]blocker{}, anyNodes: qosOfAnyNodes(s), limits: newLimits(s),
 	}
 	q.survey(s.Jobs.Value)
 	for _, j := range s.Jobs.Value {
@@ -65,6 +66,7 @@ func tally(now slurm.Time, s *slurmclient.Snapshot, c *cluster) *queue {
 		}
 	}
 	q.addThrottled()
+	q.limits.deal(func(w waiting, class Class, jobs uint64) { q.add(w.job, class, jobs, w.exact) })
 	q.groups = slices.SortedFunc(maps.Values(q.index), func(a, b *group) int { return a.compare(&b.key) })
 	return q
 }
@@ -119,6 +121,7 @@ func (b blocker) rank() int {
 // addActive counts a job that holds nodes.
 func (q *queue) addActive(j *slurm.Job) {
 	suspended := j.State.Base == slurm.JobSuspended
+	q.limits.ran(j)
 	for _, i := range q.cluster.partitionsOf(j.Partition) {
 		if suspended {
 			q.cluster.parts[i].SuspendedJobs++
@@ -135,7 +138,7 @@ func (q *queue) addActive(j *slurm.Job) {
 }
 
 func (q *queue) addPending(j *slurm.Job) {
-	class := Classify(q.now, j)
+	class := q.classOf(j)
 	if _, known := ClassOf(j.Reason); !known {
 		q.unknown[j.Reason] = true
 	}
@@ -147,7 +150,31 @@ func (q *queue) addPending(j *slurm.Job) {
 		return
 	}
 	tasks, exact := PendingTasks(j)
-	q.add(j, class, tasks, exact)
+	q.offer(j, class, tasks, exact)
+}
+
+// classOf is Classify by what the partitions have as well: a node limit is none of
+// the partition's when it has too few nodes for the job. More of them would help.
+func (q *queue) classOf(j *slurm.Job) Class {
+	class := Classify(q.now, j)
+	if class != ClassPartitionLimit || j.Reason != "PartitionNodeLimit" {
+		return class
+	}
+	need, known := j.NodeCount.Value()
+	for _, at := range q.cluster.partitionsOf(j.Partition) {
+		p := &q.cluster.parts[at]
+		if known && need > p.totalNodes && (p.maxNodes == 0 || need <= p.maxNodes) {
+			return ClassCapacity
+		}
+	}
+	return class
+}
+
+// offer is add, after a look at limits that slurmctld does not tell of yet.
+func (q *queue) offer(j *slurm.Job, class Class, jobs uint64, exact bool) {
+	if class != ClassCapacity || jobs == 0 || !q.limits.hold(j, jobs, exact) {
+		q.add(j, class, jobs, exact)
+	}
 }
 
 // addThrottled deals out what the throttle of each array leaves, to its records
@@ -160,7 +187,7 @@ func (q *queue) addThrottled() {
 			tasks, exact := PendingTasks(j)
 			run := min(tasks, left)
 			left -= run
-			q.add(j, ClassCapacity, run, exact)
+			q.offer(j, ClassCapacity, run, exact)
 			q.add(j, ClassArrayThrottle, tasks-run, exact)
 		}
 	}
