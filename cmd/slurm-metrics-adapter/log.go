@@ -5,6 +5,7 @@ import (
 	"io"
 	"log/slog"
 	"slices"
+	"strings"
 	"sync"
 	"time"
 
@@ -67,6 +68,7 @@ func (h *slogHandler) Handle(_ context.Context, r slog.Record) error {
 	})
 	v := level.DebugValue()
 	switch {
+	case h.quiet && hungUp(r.Message, keyvals):
 	case r.Level >= slog.LevelError:
 		v = level.ErrorValue()
 	case r.Level >= slog.LevelWarn:
@@ -114,4 +116,17 @@ func (l logger) watchFailed() func(resource string, err error) {
 		told[resource] = time.Now()
 		l.Warn("watching fails, and is tried again", "resource", resource, "err", err)
 	}
+}
+
+// hungUp reports that a library complains of a client that did not wait for its
+// answer, as kube-apiserver does: it asks several times at once whether an
+// APIService is available, and takes the first answer.
+func hungUp(msg string, keyvals []any) bool {
+	if msg == "Timeout or abort while handling" || msg == "Post-timeout activity" {
+		return true
+	}
+	return slices.ContainsFunc(keyvals, func(v any) bool {
+		text, _ := v.(string)
+		return strings.Contains(text, "http2: stream closed") || strings.HasSuffix(text, "http: Handler timeout")
+	})
 }
