@@ -1,0 +1,126 @@
+package loop
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+)
+
+const (
+	// MaxAge is how old the adapter's data may be.
+	MaxAge = 5 * time.Second
+	// MostPause is the longest pause between polls that fail, and some more.
+	MostPause = 12 * time.Second
+
+	metricsNamespace = "slurm-metrics"
+	metricsName      = "slurm-metrics"
+)
+
+// Adapter is one replica of slurm-metrics-adapter.
+type Adapter struct {
+	*Process
+	// Port is where it serves the metrics API, on loopback.
+	Port int
+}
+
+// StartAdapters installs the chart of the adapter, of which all but the pods is used,
+// and starts replicas as processes, with the chart's rights.
+func (c *Control) StartAdapters(ctx context.Context, replicas int, args ...string) error {
+	var ports []int
+	for range replicas {
+		port, err := freePort()
+		if err != nil {
+			return err
+		}
+		ports = append(ports, port)
+	}
+	var err error
+	if c.Front, err = NewFront(ports...); err != nil {
+		return err
+	}
+	c.atClose(c.Front.Close)
+	if err := c.installMetrics(ctx); err != nil {
+		return err
+	}
+	for _, port := range ports {
+		if _, err := c.StartAdapter(ctx, port, args...); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// installMetrics installs the chart, and leads its Service to us.
+func (c *Control) installMetrics(ctx context.Context) error {
+	chart, err := chartDir("slurm-metrics")
+	if err != nil {
+		return err
+	}
+	if _, err := c.Kube.Helm(ctx, "install", metricsName, chart, "--namespace", metricsNamespace, "--create-namespace",
+		"--set", fmt.Sprintf("service.port=%d", c.Front.Port)); err != nil {
+		return err
+	}
+	if _, err := c.Kube.Kubectl(ctx, "delete", "service", metricsName, "--namespace", metricsNamespace); err != nil {
+		return err
+	}
+	return c.Kube.ExposeLocal(ctx, metricsNamespace, metricsName, c.Front.Port)
+}
+
+// StartAdapter starts one more replica, on one of the ports that Front knows.
+func (c *Control) StartAdapter(ctx context.Context, port int, args ...string) (*Adapter, error) {
+	kubeconfig, err := c.kubeconfigOf(ctx, metricsNamespace, metricsName)
+	if err != nil {
+		return nil, err
+	}
+	fromChart, err := c.certificateFlags(ctx)
+	if err != nil {
+		return nil, err
+	}
+	process, err := c.launch(ctx, "slurm-metrics-adapter", slices.Concat([]string{
+		"--kube.config=" + kubeconfig, "--bind-address=127.0.0.1", fmt.Sprintf("--secure-port=%d", port),
+		"--certificate.namespace=" + metricsNamespace,
+		"--metrics.listen-address=127.0.0.1:0", "--metrics-max-age=" + MaxAge.String(), "--slurm.timeout=3s",
+	}, fromChart, args)...)
+	if err != nil {
+		return nil, err
+	}
+	a := &Adapter{process, port}
+	c.Adapters = append(c.Adapters, a)
+	return a, nil
+}
+
+// certificateFlags are those that the chart's pods have.
+func (c *Control) certificateFlags(ctx context.Context) ([]string, error) {
+	out, err := c.Kube.Kubectl(ctx, "get", "deployment", metricsName, "--namespace", metricsNamespace,
+		"--output=jsonpath={range .spec.template.spec.containers[0].args[*]}{@}{\"\\n\"}{end}")
+	if err != nil {
+		return nil, err
+	}
+	var flags []string
+	for arg := range strings.FieldsSeq(out) {
+		if strings.HasPrefix(arg, "--certificate.secret=") || strings.HasPrefix(arg, "--certificate.service=") {
+			flags = append(flags, arg)
+		}
+	}
+	if len(flags) != 2 {
+		return nil, fmt.Errorf("the chart's pods have no flags of a certificate: %s", out)
+	}
+	return flags, nil
+}
+
+// AwaitReady waits until so many replicas are ready.
+func (c *Control) AwaitReady(ctx context.Context, want int) error {
+	for range 300 {
+		if c.Front.Ready() >= want {
+			return nil
+		}
+		select {
+		case <-ctx.Done():
+			return ctx.Err()
+		case <-time.After(100 * time.Millisecond):
+		}
+	}
+	return fmt.Errorf("%d adapters are ready, not %d", c.Front.Ready(), want)
+}

@@ -1,0 +1,130 @@
+package loop
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"strings"
+
+	"k8s.io/client-go/dynamic"
+	"k8s.io/client-go/tools/clientcmd"
+	"k8s.io/client-go/tools/clientcmd/api"
+
+	"github.com/slurmtide/slurmtide/test/realkube"
+)
+
+// Control is a Kubernetes control plane with our custom resources and our programs,
+// which run as processes with the rights of the service accounts that the charts make.
+type Control struct {
+	Kube *realkube.Cluster
+	// Adapters are the adapter's replicas, Front what the API server reaches them by.
+	Adapters []*Adapter
+	Front    *Front
+
+	operator *Process
+
+	dir     string
+	objects dynamic.Interface
+	ended   []func() error // how what was started is ended, in order of its start
+}
+
+// NewControl starts a control plane with the CRDs of the chart.
+func NewControl(ctx context.Context, config realkube.Config) (*Control, error) {
+	c := &Control{}
+	for _, step := range []func(context.Context) error{
+		c.makeDir, func(ctx context.Context) error { return c.startKube(ctx, config) }, c.installCRDs,
+	} {
+		if err := step(ctx); err != nil {
+			return nil, errors.Join(err, c.Close())
+		}
+	}
+	return c, nil
+}
+
+// Close ends everything, the last first.
+func (c *Control) Close() error {
+	var errs []error
+	for i := len(c.ended) - 1; i >= 0; i-- {
+		errs = append(errs, c.ended[i]())
+	}
+	c.ended = nil
+	return errors.Join(errs...)
+}
+
+// atClose has something ended by Close.
+func (c *Control) atClose(end func() error) { c.ended = append(c.ended, end) }
+
+func (c *Control) makeDir(context.Context) (err error) {
+	c.dir, err = os.MkdirTemp("", "loop")
+	if err != nil {
+		return fmt.Errorf("making the loop's folder: %w", err)
+	}
+	c.atClose(func() error { return os.RemoveAll(c.dir) })
+	return nil
+}
+
+func (c *Control) startKube(ctx context.Context, config realkube.Config) (err error) {
+	if c.Kube, err = realkube.Start(ctx, config); err != nil {
+		return err
+	}
+	c.atClose(c.Kube.Close)
+	rest, err := c.Kube.RESTConfig()
+	if err != nil {
+		return err
+	}
+	c.objects, err = dynamic.NewForConfig(rest)
+	return err
+}
+
+func (c *Control) installCRDs(ctx context.Context) error {
+	chart, err := chartDir("slurm-operator-crds")
+	if err != nil {
+		return err
+	}
+	if _, err := c.Kube.Helm(ctx, "install", "slurm-operator-crds", chart); err != nil {
+		return err
+	}
+	_, err = c.Kube.Kubectl(ctx, "wait", "--for=condition=Established", "--timeout=60s", "crd",
+		"nodesets.slinky.slurm.net", "clusters.slinky.slurm.net", "controllers.slinky.slurm.net", "restapis.slinky.slurm.net")
+	return err
+}
+
+// kubeconfigOf writes a kubeconfig with the rights of a service account.
+func (c *Control) kubeconfigOf(ctx context.Context, namespace, account string) (string, error) {
+	token, err := c.Kube.Kubectl(ctx, "create", "token", account, "--namespace", namespace, "--duration=12h")
+	if err != nil {
+		return "", err
+	}
+	config, err := clientcmd.LoadFromFile(c.Kube.Kubeconfig())
+	if err != nil {
+		return "", err
+	}
+	for name := range config.AuthInfos {
+		config.AuthInfos[name] = &api.AuthInfo{Token: strings.TrimSpace(token)}
+	}
+	path := filepath.Join(c.dir, account+".kubeconfig")
+	return path, clientcmd.WriteToFile(*config, path)
+}
+
+// chartDir is the folder of one of our charts.
+func chartDir(name string) (string, error) {
+	dir, err := root()
+	return filepath.Join(dir, "charts", name), err
+}
+
+// root is the repository's folder.
+func root() (string, error) {
+	dir, err := os.Getwd()
+	for err == nil {
+		if _, statErr := os.Stat(filepath.Join(dir, "charts", "slurm-operator-crds")); statErr == nil {
+			return dir, nil
+		}
+		if dir == filepath.Dir(dir) {
+			return "", errors.New("the repository's folder is not above the working directory")
+		}
+		dir = filepath.Dir(dir)
+	}
+	return "", err
+}

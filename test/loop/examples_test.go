@@ -1,0 +1,98 @@
+//go:build e2e
+
+package loop_test
+
+import (
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	batchv1 "k8s.io/api/batch/v1"
+	"sigs.k8s.io/yaml"
+
+	"github.com/slurmtide/slurmtide/test/loop"
+)
+
+// TestEveryExampleScales applies each manifest of docs/examples/hpa and has it scale.
+func TestEveryExampleScales(t *testing.T) {
+	l := start(t, loop.Config{Replicas: 1}, "required-nodes")
+	const limit = 2*time.Second + slack
+	await(t, l, 0, loop.Window*time.Second+limit)
+
+	t.Run("pending-jobs", func(t *testing.T) {
+		must(t, l.ApplyHPA(t.Context(), "pending-jobs"))
+		first := sbatch(t, l, "--exclusive", "--array=1-3", "--wrap", "sleep 300")
+		await(t, l, 3, limit)
+		awaitRunning(t, l, 3)
+		hold(t, l, 3, 5*time.Second) // nothing waits any more, but three nodes are busy
+		run(t, l, "scancel", first)
+		await(t, l, 0, loop.Window*time.Second+limit+slack)
+	})
+	t.Run("keep-one-warm", func(t *testing.T) {
+		must(t, l.ApplyHPA(t.Context(), "keep-one-warm"))
+		await(t, l, 1, limit)
+		id := sbatch(t, l, "-N2", "--wrap", "sleep 300")
+		await(t, l, 2, limit)
+		run(t, l, "scancel", id)
+		await(t, l, 1, loop.Window*time.Second+limit)
+		hold(t, l, 1, 5*time.Second)
+	})
+	t.Run("business-hours", func(t *testing.T) {
+		must(t, l.ApplyHPA(t.Context(), "required-nodes"))
+		await(t, l, 0, loop.Window*time.Second+limit)
+		commands := applyBusinessHours(t, l)
+		floor(t, l, commands["day"])
+		await(t, l, 4, limit)
+		floor(t, l, commands["night"])
+		await(t, l, 0, loop.Window*time.Second+limit)
+	})
+}
+
+// awaitRunning waits until so many jobs run.
+func awaitRunning(t *testing.T, l *loop.Loop, want int) {
+	t.Helper()
+	for begin := time.Now(); ; time.Sleep(100 * time.Millisecond) {
+		running := strings.Count(run(t, l, "squeue", "-h", "-r", "-t", "R"), "\n")
+		if running == want {
+			return
+		}
+		if time.Since(begin) > 30*time.Second {
+			t.Fatalf("%d jobs run, not %d:\n%s\n%s", running, want, run(t, l, "squeue"), run(t, l, "sinfo", "-N", "-l"))
+		}
+	}
+}
+
+// applyBusinessHours applies the manifest and returns what its CronJobs run, by "day"
+// and "night".
+func applyBusinessHours(t *testing.T, l *loop.Loop) map[string][]string {
+	t.Helper()
+	text, err := os.ReadFile(filepath.Join("..", "..", "docs", "examples", "hpa", "business-hours.yaml"))
+	must(t, err)
+	manifest := strings.NewReplacer("name: gpu", "name: "+loop.NodeSet, "[gpu]", "["+loop.NodeSet+"]", "hpa, gpu,", "hpa, "+loop.NodeSet+",").Replace(string(text))
+	file := filepath.Join(t.TempDir(), "manifest.yaml")
+	must(t, os.WriteFile(file, []byte(manifest), 0o600))
+	_, err = l.Kube.Kubectl(t.Context(), "apply", "--namespace", loop.Namespace, "--filename", file)
+	must(t, err)
+	commands := map[string][]string{}
+	for _, document := range strings.Split(manifest, "\n---\n") {
+		var job batchv1.CronJob
+		must(t, yaml.Unmarshal([]byte(document), &job))
+		if job.Kind == "CronJob" {
+			commands[job.Name[strings.LastIndex(job.Name, "-")+1:]] = job.Spec.JobTemplate.Spec.Template.Spec.Containers[0].Args
+		}
+	}
+	return commands
+}
+
+// floor runs a CronJob's kubectl, with the rights of its service account.
+func floor(t *testing.T, l *loop.Loop, args []string) {
+	t.Helper()
+	if len(args) == 0 {
+		t.Fatal("the CronJob has no command")
+	}
+	_, err := l.Kube.Kubectl(t.Context(), append([]string{"--namespace", loop.Namespace,
+		"--as", "system:serviceaccount:" + loop.Namespace + ":" + loop.NodeSet + "-floor"}, args...)...)
+	must(t, err)
+}

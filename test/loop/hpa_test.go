@@ -1,0 +1,189 @@
+//go:build e2e
+
+package loop_test
+
+import (
+	"fmt"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/slurmtide/slurmtide/test/loop"
+	"github.com/slurmtide/slurmtide/test/realslurm"
+)
+
+// slack is for what does not count as reaction: processes that start on a busy machine.
+const slack = 5 * time.Second
+
+// start starts a loop with the HPA of an example.
+func start(t *testing.T, config loop.Config, example string) *loop.Loop {
+	t.Helper()
+	if why := loop.Missing(); why != "" {
+		t.Skip(why)
+	}
+	l, err := loop.Start(t.Context(), config)
+	must(t, err)
+	t.Cleanup(func() {
+		if t.Failed() {
+			t.Log(l.Logs())
+		}
+		must(t, l.Close())
+	})
+	must(t, l.ApplyHPA(t.Context(), example))
+	return l
+}
+
+func must(t *testing.T, err error) {
+	t.Helper()
+	if err != nil {
+		t.Fatal(err)
+	}
+}
+
+// sbatch submits a job as alice to the NodeSet's partition and returns its id.
+func sbatch(t *testing.T, l *loop.Loop, args ...string) string {
+	t.Helper()
+	out, err := l.Slurm.Run(t.Context(), "alice", append([]string{"sbatch", "--parsable", "-o", "/dev/null", "-p", loop.NodeSet}, args...)...)
+	must(t, err)
+	return strings.TrimSpace(out)
+}
+
+func run(t *testing.T, l *loop.Loop, args ...string) string {
+	t.Helper()
+	out, err := l.Slurm.Run(t.Context(), "", args...)
+	must(t, err)
+	return out
+}
+
+func await(t *testing.T, l *loop.Loop, want int, limit time.Duration) time.Duration {
+	t.Helper()
+	took, err := l.AwaitReplicas(t.Context(), want, limit)
+	must(t, err)
+	return took
+}
+
+func hold(t *testing.T, l *loop.Loop, want int, duration time.Duration) {
+	t.Helper()
+	must(t, l.HoldReplicas(t.Context(), want, duration))
+}
+
+func metric(t *testing.T, l *loop.Loop, name string) float64 {
+	t.Helper()
+	m, err := l.Metric(t.Context(), name, "")
+	must(t, err)
+	return m.Value
+}
+
+// TestTheQueueScalesANodeSetFromZeroAndBack is the loop as a whole, on both releases.
+func TestTheQueueScalesANodeSetFromZeroAndBack(t *testing.T) {
+	for _, release := range realslurm.Versions() {
+		t.Run(release, func(t *testing.T) {
+			l := start(t, loop.Config{Slurm: release}, "required-nodes")
+			const poll, sync = time.Second, time.Second
+
+			hold(t, l, 0, 3*time.Second)
+			id := sbatch(t, l, "-N3", "--wrap", "sleep 8")
+			took := await(t, l, 3, poll+sync+slack)
+			t.Logf("sbatch -N3: three replicas after %v", took.Round(10*time.Millisecond))
+			awaitDone(t, l, id)
+			took = await(t, l, 0, loop.Window*time.Second+poll+sync+slack)
+			t.Logf("the job has ended: zero after %v, window included", took.Round(10*time.Millisecond))
+
+			id = sbatch(t, l, "--exclusive", "--array=1-20%4", "--wrap", "sleep 2")
+			took = await(t, l, 4, poll+sync+slack)
+			t.Logf("an array of twenty, four at a time: four replicas after %v", took.Round(10*time.Millisecond))
+			awaitDone(t, l, id)
+			await(t, l, 0, loop.Window*time.Second+poll+sync+2*slack)
+
+			t.Run("what nodes would not help asks for none", func(t *testing.T) { ineligible(t, l) })
+			t.Run("cancelled jobs ask for none", func(t *testing.T) { cancelled(t, l) })
+			t.Run("a job that is too large is told of, not counted", func(t *testing.T) { tooLarge(t, l) })
+			lostNothing(t, l)
+		})
+	}
+}
+
+// awaitDone waits for every task of a job to end well.
+func awaitDone(t *testing.T, l *loop.Loop, id string) {
+	t.Helper()
+	deadline := time.Now().Add(2 * time.Minute)
+	for {
+		out := run(t, l, "squeue", "-h", "-t", "PD,R,CG,CF", "-j", id)
+		if strings.TrimSpace(out) == "" {
+			return
+		}
+		if time.Now().After(deadline) {
+			t.Fatalf("job %s does not end:\n%s\n%s", id, out, run(t, l, "sinfo", "-N", "-l"))
+		}
+		time.Sleep(100 * time.Millisecond)
+	}
+}
+
+func ineligible(t *testing.T, l *loop.Loop) {
+	ids := []string{sbatch(t, l, "-H", "--wrap", "sleep 1")}
+	ids = append(ids,
+		sbatch(t, l, "-d", "afterok:"+ids[0], "--wrap", "sleep 1"),
+		sbatch(t, l, "--begin=now+1hour", "--wrap", "sleep 1"),
+		sbatch(t, l, "--qos=capped", "--wrap", "sleep 1"))
+	hold(t, l, 0, 6*time.Second)
+	if n := metric(t, l, "slurm_partition_pending_jobs"); n != float64(len(ids)) {
+		t.Errorf("%v jobs wait, not %d", n, len(ids))
+	}
+	if n := metric(t, l, "slurm_nodeset_required_nodes"); n != 0 {
+		t.Errorf("they ask for %v nodes", n)
+	}
+	t.Log(run(t, l, "squeue", "-h", "-o", "%i %r"))
+	run(t, l, append([]string{"scancel"}, ids...)...)
+}
+
+func cancelled(t *testing.T, l *loop.Loop) {
+	id := sbatch(t, l, "-N2", "--wrap", "sleep 600")
+	await(t, l, 2, 2*time.Second+slack)
+	begin := time.Now()
+	run(t, l, "scancel", id)
+	await(t, l, 0, loop.Window*time.Second+2*time.Second+slack)
+	// The last look that asked for two may have been a sync before the end.
+	if took := time.Since(begin); took < loop.Window*time.Second-time.Second {
+		t.Errorf("it went to zero after %v, within the stabilisation window", took)
+	}
+}
+
+func tooLarge(t *testing.T, l *loop.Loop) {
+	id := sbatchAtAll(t, l, fmt.Sprintf("-N%d", 2*loop.MaxWorkers+3), "--wrap", "sleep 1")
+	if id == "" {
+		t.Log("Slurm refuses it at once")
+		return
+	}
+	hold(t, l, 0, 5*time.Second)
+	if n := metric(t, l, "slurm_nodeset_unsatisfiable_jobs"); n != 1 {
+		t.Errorf("%v jobs can not be satisfied, not one", n)
+	}
+	if n := metric(t, l, "slurm_nodeset_required_nodes"); n != 0 {
+		t.Errorf("it asks for %v nodes", n)
+	}
+	run(t, l, "scancel", id)
+}
+
+// sbatchAtAll is sbatch for a job that Slurm may refuse; the id is empty then.
+func sbatchAtAll(t *testing.T, l *loop.Loop, args ...string) string {
+	t.Helper()
+	out, err := l.Slurm.Run(t.Context(), "alice", append([]string{"sbatch", "--parsable", "-o", "/dev/null", "-p", loop.NodeSet}, args...)...)
+	if err != nil {
+		return ""
+	}
+	return strings.TrimSpace(out)
+}
+
+// lostNothing demands that every job ended as it should.
+func lostNothing(t *testing.T, l *loop.Loop) {
+	t.Helper()
+	out := run(t, l, "scontrol", "show", "job", "-o")
+	for line := range strings.Lines(out) {
+		if strings.Contains(line, "Reason=BadConstraints") {
+			continue // refused at once, and kept as a failed job
+		}
+		if strings.Contains(line, "JobState=NODE_FAIL") || strings.Contains(line, "JobState=FAILED") || !strings.Contains(line, "Restarts=0") {
+			t.Errorf("a job was lost or requeued: %s", line)
+		}
+	}
+}

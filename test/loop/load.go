@@ -1,0 +1,70 @@
+package loop
+
+import (
+	"context"
+	"fmt"
+	"sync"
+	"time"
+
+	"k8s.io/client-go/kubernetes/scheme"
+	"k8s.io/client-go/rest"
+)
+
+// Load asks for a metric all the time, as many HPAs do.
+type Load struct {
+	cancel context.CancelFunc
+	wg     sync.WaitGroup
+
+	mu     sync.Mutex
+	asked  int
+	failed []error
+}
+
+// Load begins to ask through the API server, with so many clients, until Stop.
+func (l *Loop) Load(ctx context.Context, clients int) *Load {
+	ctx, cancel := context.WithCancel(ctx)
+	load := &Load{cancel: cancel}
+	path := fmt.Sprintf("/apis/custom.metrics.k8s.io/v1beta2/namespaces/%s/nodesets.slinky.slurm.net/%s/slurm_nodeset_required_nodes", Namespace, NodeSet)
+	for range clients {
+		load.wg.Go(func() {
+			client, err := l.restClient()
+			if err != nil {
+				load.count(err)
+				return
+			}
+			for ctx.Err() == nil {
+				err := client.Get().AbsPath(path).Do(ctx).Error()
+				if ctx.Err() == nil {
+					load.count(err)
+				}
+				time.Sleep(5 * time.Millisecond)
+			}
+		})
+	}
+	return load
+}
+
+func (l *Load) count(err error) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	l.asked++
+	if err != nil {
+		l.failed = append(l.failed, err)
+	}
+}
+
+// Stop ends it and tells how often it asked and what failed.
+func (l *Load) Stop() (asked int, failed []error) {
+	l.cancel()
+	l.wg.Wait()
+	return l.asked, l.failed
+}
+
+func (c *Control) restClient() (*rest.RESTClient, error) {
+	config, err := c.Kube.RESTConfig()
+	if err != nil {
+		return nil, err
+	}
+	config.NegotiatedSerializer = scheme.Codecs.WithoutConversion()
+	return rest.UnversionedRESTClientFor(config)
+}

@@ -1,0 +1,56 @@
+package loop
+
+import (
+	"context"
+	"fmt"
+	"os"
+	"path/filepath"
+	"strings"
+
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"sigs.k8s.io/yaml"
+)
+
+// Example reads the HPA of docs/examples/hpa, for our namespace, with our maximum and a
+// stabilisation window of so many seconds, since nobody wants to wait for minutes.
+func Example(name string, window int64) (string, error) {
+	dir, err := root()
+	if err != nil {
+		return "", err
+	}
+	text, err := os.ReadFile(filepath.Join(dir, "docs", "examples", "hpa", name+".yaml"))
+	if err != nil {
+		return "", err
+	}
+	text = []byte(strings.NewReplacer("name: gpu", "name: "+NodeSet, "partition: gpu", "partition: "+NodeSet).Replace(string(text)))
+	object := &unstructured.Unstructured{}
+	if err := yaml.UnmarshalStrict(text, &object.Object); err != nil {
+		return "", fmt.Errorf("reading %s.yaml: %w", name, err)
+	}
+	object.SetNamespace(Namespace)
+	for _, change := range []struct {
+		value int64
+		path  []string
+	}{
+		{MaxWorkers, []string{"spec", "maxReplicas"}},
+		{window, []string{"spec", "behavior", "scaleDown", "stabilizationWindowSeconds"}},
+	} {
+		if err := unstructured.SetNestedField(object.Object, change.value, change.path...); err != nil {
+			return "", err
+		}
+	}
+	out, err := yaml.Marshal(object.Object)
+	return string(out), err
+}
+
+// ApplyHPA applies an example with a short stabilisation window.
+func (l *Loop) ApplyHPA(ctx context.Context, name string) error {
+	text, err := Example(name, Window)
+	if err != nil {
+		return err
+	}
+	return l.Kube.Apply(ctx, text)
+}
+
+// Window is the stabilisation window of ApplyHPA, in seconds.
+const Window = 3

@@ -1,0 +1,39 @@
+package loop
+
+import (
+	"context"
+	"fmt"
+	"os"
+	"path/filepath"
+)
+
+const operatorNamespace = "slurm-system"
+
+// StartOperator starts slurm-operator with no more rights than it needs.
+func (c *Control) StartOperator(ctx context.Context) error {
+	dir, err := root()
+	if err != nil {
+		return err
+	}
+	rights, err := os.ReadFile(filepath.Join(dir, "cmd", "slurm-operator", "testdata", "rbac.yaml"))
+	if err != nil {
+		return err
+	}
+	if err := c.Kube.Apply(ctx, string(rights)); err != nil {
+		return err
+	}
+	if _, err := c.Kube.Kubectl(ctx, "create", "clusterrolebinding", "slurm-operator", "--clusterrole=slurm-operator",
+		"--serviceaccount="+operatorNamespace+":slurm-operator"); err != nil {
+		return err
+	}
+	kubeconfig, err := c.kubeconfigOf(ctx, operatorNamespace, "slurm-operator")
+	if err != nil {
+		return err
+	}
+	c.operator, err = c.launch(ctx, "slurm-operator", "--kube.config="+kubeconfig, "--leader-election.namespace="+operatorNamespace,
+		"--health.listen-address=0", "--metrics.listen-address=0", "--wakeup.look-interval=1s")
+	if err != nil {
+		return fmt.Errorf("starting the operator: %w", err)
+	}
+	return nil
+}

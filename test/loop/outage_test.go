@@ -1,0 +1,114 @@
+//go:build e2e
+
+package loop_test
+
+import (
+	"context"
+	"strconv"
+	"strings"
+	"syscall"
+	"testing"
+	"time"
+
+	"github.com/slurmtide/slurmtide/test/loop"
+)
+
+// TestReplicasDoNotMoveWhileSlurmIsNotKnown breaks the way to Slurm in every manner,
+// while workers have work and while there is none.
+func TestReplicasDoNotMoveWhileSlurmIsNotKnown(t *testing.T) {
+	var proxy *loop.Proxy
+	l := start(t, loop.Config{SlurmURL: func(url string) string {
+		var err error
+		proxy, err = loop.NewProxy(url)
+		must(t, err)
+		t.Cleanup(func() { must(t, proxy.Close()) })
+		return proxy.URL
+	}}, "required-nodes")
+	id := sbatch(t, l, "-N3", "--wrap", "sleep 600")
+	await(t, l, 3, 2*time.Second+slack)
+
+	for _, fault := range []loop.Fault{loop.Refused, loop.Slow, loop.Failing, loop.Garbage, loop.Empty} {
+		t.Run("slurmrestd is "+fault.String(), func(t *testing.T) {
+			outage(t, l, 3, func() { proxy.Set(fault) }, func() { proxy.Set(loop.NoFault) })
+		})
+	}
+	t.Run("slurmrestd is stopped", func(t *testing.T) {
+		outage(t, l, 3, func() { must(t, l.Slurm.Stop(t.Context(), "slurmrestd")) },
+			func() { must(t, l.Slurm.Start(t.Context(), "slurmrestd")) })
+	})
+	t.Run("slurmctld is down", func(t *testing.T) {
+		outage(t, l, 3, func() { must(t, l.Slurm.Stop(t.Context(), "slurmctld")) },
+			func() { must(t, l.Slurm.Start(t.Context(), "slurmctld")) })
+	})
+	t.Run("slurmctld hangs", func(t *testing.T) {
+		outage(t, l, 3, func() { must(t, l.Slurm.Signal(t.Context(), "slurmctld", syscall.SIGSTOP)) },
+			func() { must(t, l.Slurm.Signal(t.Context(), "slurmctld", syscall.SIGCONT)) })
+	})
+	t.Run("the token has expired", func(t *testing.T) {
+		good := token(t, l, 3600)
+		outage(t, l, 3, func() { must(t, l.SetToken(t.Context(), token(t, l, 1))); time.Sleep(2 * time.Second) },
+			func() { must(t, l.SetToken(t.Context(), good)) })
+	})
+	run(t, l, "scancel", id)
+	await(t, l, 0, loop.Window*time.Second+2*time.Second+2*slack)
+	// Jobs that come while nothing is known are seen when it is.
+	proxy.Set(loop.Failing)
+	awaitError(t, l)
+	sbatch(t, l, "-N2", "--wrap", "sleep 600")
+	hold(t, l, 0, 5*time.Second)
+	proxy.Set(loop.NoFault)
+	await(t, l, 2, loop.MostPause+slack)
+}
+
+// outage demands an error instead of a number, replicas that stay, a reason in the
+// HPA's conditions, and that all is well when it is over.
+func outage(t *testing.T, l *loop.Loop, replicas int, begin, end func()) {
+	t.Helper()
+	begin()
+	awaitError(t, l)
+	hold(t, l, replicas, 5*time.Second)
+	conditions, err := l.HPAConditions(t.Context())
+	must(t, err)
+	t.Logf("ScalingActive=%s", conditions["ScalingActive"])
+	if !strings.HasPrefix(conditions["ScalingActive"], "False FailedGetObjectMetric") {
+		t.Errorf("the HPA does not tell the reason")
+	}
+	end()
+	ctx, cancel := context.WithTimeout(t.Context(), loop.MostPause+slack)
+	defer cancel()
+	for {
+		if _, err = l.Metric(ctx, "slurm_nodeset_required_nodes", ""); err == nil {
+			break
+		}
+		if ctx.Err() != nil {
+			t.Fatalf("it does not recover: %v\n%s", err, l.Logs())
+		}
+		time.Sleep(100 * time.Millisecond)
+	}
+	hold(t, l, replicas, 2*time.Second)
+}
+
+// awaitError waits until the adapter has no number any more.
+func awaitError(t *testing.T, l *loop.Loop) {
+	t.Helper()
+	deadline := time.Now().Add(loop.MaxAge + slack)
+	for {
+		_, err := l.Metric(t.Context(), "slurm_nodeset_required_nodes", "")
+		if err != nil {
+			t.Logf("the adapter says: %v", err)
+			return
+		}
+		if time.Now().After(deadline) {
+			t.Fatal("it goes on telling numbers")
+		}
+		time.Sleep(100 * time.Millisecond)
+	}
+}
+
+// token makes a token of user slurm that is good for so many seconds.
+func token(t *testing.T, l *loop.Loop, seconds int) string {
+	t.Helper()
+	out := run(t, l, "scontrol", "token", "username=slurm", "lifespan="+strconv.Itoa(seconds))
+	_, text, _ := strings.Cut(strings.TrimSpace(out), "=")
+	return text
+}

@@ -1,0 +1,133 @@
+package loop
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"net/url"
+	"strconv"
+	"strings"
+	"time"
+
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+)
+
+// Replicas is what the NodeSet's spec asks for.
+func (l *Loop) Replicas(ctx context.Context) (int, error) {
+	object, err := l.nodeSets().Get(ctx, NodeSet, metav1.GetOptions{})
+	if err != nil {
+		return 0, err
+	}
+	n, _, err := unstructured.NestedInt64(object.Object, "spec", "replicas")
+	return int(n), err
+}
+
+// AwaitReplicas waits until the NodeSet's spec asks for so many, and returns how long
+// that took. The error tells what it was last, and what the HPA says.
+func (l *Loop) AwaitReplicas(ctx context.Context, want int, limit time.Duration) (time.Duration, error) {
+	begin, last := time.Now(), -1
+	for time.Since(begin) < limit {
+		n, err := l.Replicas(ctx)
+		if err != nil {
+			return 0, err
+		}
+		if n == want {
+			return time.Since(begin), nil
+		}
+		last = n
+		time.Sleep(20 * time.Millisecond)
+	}
+	if err := l.workers.failed(); err != nil {
+		return 0, err
+	}
+	conditions, err := l.HPAConditions(ctx)
+	return 0, fmt.Errorf("replicas are %d, not %d, after %v; the HPA says %v (%w)", last, want, limit, conditions, err)
+}
+
+// HoldReplicas demands that the NodeSet's replicas stay as they are.
+func (l *Loop) HoldReplicas(ctx context.Context, want int, duration time.Duration) error {
+	for begin := time.Now(); time.Since(begin) < duration; time.Sleep(50 * time.Millisecond) {
+		n, err := l.Replicas(ctx)
+		if err != nil {
+			return err
+		}
+		if n != want {
+			return fmt.Errorf("replicas moved from %d to %d after %v", want, n, time.Since(begin).Round(time.Millisecond))
+		}
+	}
+	return l.workers.failed()
+}
+
+// HPAConditions are the HPA's conditions as "type=status reason: message".
+func (l *Loop) HPAConditions(ctx context.Context) (map[string]string, error) {
+	object, err := l.hpas().Get(ctx, NodeSet, metav1.GetOptions{})
+	if err != nil {
+		return nil, err
+	}
+	list, _, err := unstructured.NestedSlice(object.Object, "status", "conditions")
+	out := map[string]string{}
+	for _, c := range list {
+		if c, ok := c.(map[string]any); ok {
+			out[fmt.Sprint(c["type"])] = fmt.Sprintf("%v %v: %v", c["status"], c["reason"], c["message"])
+		}
+	}
+	return out, err
+}
+
+// Metric is a value of the custom metrics API about the NodeSet, as the HPA gets it.
+type Metric struct {
+	Value float64
+	At    time.Time
+}
+
+// Metric asks for a metric of the NodeSet, by one of the two API versions.
+func (l *Loop) Metric(ctx context.Context, name, selector string) (Metric, error) {
+	path := fmt.Sprintf("/apis/custom.metrics.k8s.io/v1beta2/namespaces/%s/nodesets.slinky.slurm.net/%s/%s", Namespace, NodeSet, name)
+	if selector != "" {
+		path += "?metricLabelSelector=" + url.QueryEscape(selector)
+	}
+	out, err := l.Kube.Kubectl(ctx, "get", "--raw", path)
+	if err != nil {
+		return Metric{}, err
+	}
+	return readMetric(out)
+}
+
+func readMetric(text string) (Metric, error) {
+	var list struct {
+		Items []struct {
+			Timestamp time.Time `json:"timestamp"`
+			Value     string    `json:"value"`
+		} `json:"items"`
+	}
+	if err := json.Unmarshal([]byte(text), &list); err != nil {
+		return Metric{}, fmt.Errorf("reading the metric: %w", err)
+	}
+	if len(list.Items) != 1 {
+		return Metric{}, fmt.Errorf("there are %d values, not one", len(list.Items))
+	}
+	value := list.Items[0].Value
+	scale := 1.0
+	if strings.HasSuffix(value, "m") {
+		value, scale = strings.TrimSuffix(value, "m"), 1000
+	}
+	n, err := strconv.ParseFloat(value, 64)
+	return Metric{n / scale, list.Items[0].Timestamp}, err
+}
+
+// awaitMetrics waits until the HPA would get an answer.
+func (l *Loop) awaitMetrics(ctx context.Context) error {
+	var err error
+	for range 300 {
+		if _, err = l.Metric(ctx, "slurm_nodeset_required_nodes", ""); err == nil {
+			return nil
+		}
+		select {
+		case <-ctx.Done():
+			return ctx.Err()
+		case <-time.After(100 * time.Millisecond):
+		}
+	}
+	return fmt.Errorf("waiting for the adapter: %w\n%s", err, l.Adapters[0].Log())
+}

@@ -1,0 +1,181 @@
+package loop
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"strings"
+	"sync"
+	"time"
+
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+	"k8s.io/apimachinery/pkg/types"
+)
+
+const (
+	firstPort = 16800
+	look      = 100 * time.Millisecond
+)
+
+func workerName(i int) string { return fmt.Sprintf("%s-%d", NodeSet, i) }
+func workerPort(i int) int    { return firstPort + i }
+
+// workers makes the slurmds follow the NodeSet's replicas.
+type workers struct {
+	*Loop
+	up   []bool
+	mu   sync.Mutex
+	errs []error
+}
+
+// follow starts following. The first error ends it, and Close returns it.
+func (l *Loop) follow(ctx context.Context) error {
+	l.workers = &workers{Loop: l, up: make([]bool, MaxWorkers)}
+	ctx, cancel := context.WithCancel(context.WithoutCancel(ctx))
+	done := make(chan struct{})
+	go func() { defer close(done); l.workers.run(ctx) }()
+	l.atClose(func() error {
+		cancel()
+		<-done
+		return errors.Join(l.workers.errs...)
+	})
+	return nil
+}
+
+func (w *workers) run(ctx context.Context) {
+	tick := time.NewTicker(look)
+	defer tick.Stop()
+	for {
+		if err := w.once(ctx); err != nil && ctx.Err() == nil {
+			w.mu.Lock()
+			w.errs = append(w.errs, err)
+			w.mu.Unlock()
+			return
+		}
+		select {
+		case <-ctx.Done():
+			return
+		case <-tick.C:
+		}
+	}
+}
+
+// failed is the error that ended the following, if one did.
+func (w *workers) failed() error {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	return errors.Join(w.errs...)
+}
+
+// once starts and stops slurmds and tells in the NodeSet's status how many run.
+func (w *workers) once(ctx context.Context) error {
+	object, err := w.nodeSets().Get(ctx, NodeSet, metav1.GetOptions{})
+	if err != nil {
+		return fmt.Errorf("reading the NodeSet: %w", err)
+	}
+	want, _, err := unstructured.NestedInt64(object.Object, "spec", "replicas")
+	if err != nil {
+		return err
+	}
+	count := 0
+	for i := range w.up {
+		if err := w.set(ctx, i, int64(i) < want); err != nil {
+			return err
+		}
+		if w.up[i] {
+			count++
+		}
+	}
+	return w.tell(ctx, object, count)
+}
+
+// set starts the worker, or stops it when it has no work left.
+func (w *workers) set(ctx context.Context, i int, wanted bool) error {
+	name := workerName(i)
+	switch {
+	case wanted && !w.up[i]:
+		conf := fmt.Sprintf("%s Feature=%s Port=%d", workerConf, NodeSet, workerPort(i))
+		if err := w.Slurm.Start(ctx, "slurmd-"+name, "-Z", "--conf", conf); err != nil {
+			return err
+		}
+		w.up[i] = true
+	case wanted:
+		return w.undrain(ctx, name)
+	case w.up[i]:
+		gone, err := w.stop(ctx, name)
+		if err != nil {
+			return err
+		}
+		w.up[i] = !gone
+	}
+	return nil
+}
+
+// stop drains a worker and, once it has no job, ends it and takes it out of Slurm.
+func (w *workers) stop(ctx context.Context, name string) (gone bool, err error) {
+	state, err := w.stateOf(ctx, name)
+	if err != nil {
+		return false, err
+	}
+	if !strings.HasPrefix(state, "drain") {
+		_, err := w.Slurm.Run(ctx, "", "scontrol", "update", "nodename="+name, "state=drain", "reason=scale-in")
+		return false, err
+	}
+	if state != "drained" {
+		return false, nil
+	}
+	if err := w.Slurm.Stop(ctx, "slurmd-"+name); err != nil {
+		return false, err
+	}
+	_, err = w.Slurm.Run(ctx, "", "scontrol", "delete", "nodename="+name)
+	return err == nil, err
+}
+
+// undrain takes a scale-in back that has not ended.
+func (w *workers) undrain(ctx context.Context, name string) error {
+	state, err := w.stateOf(ctx, name)
+	if err != nil || !strings.HasPrefix(state, "drain") {
+		return err
+	}
+	_, err = w.Slurm.Run(ctx, "", "scontrol", "update", "nodename="+name, "state=undrain")
+	return err
+}
+
+func (w *workers) stateOf(ctx context.Context, name string) (string, error) {
+	out, err := w.Slurm.Run(ctx, "", "sinfo", "-h", "-N", "-n", name, "-o", "%T")
+	state, _, _ := strings.Cut(strings.TrimSpace(out), "\n")
+	return strings.TrimRight(state, "*"), err
+}
+
+func (w *workers) tell(ctx context.Context, object *unstructured.Unstructured, count int) error {
+	now, _, _ := unstructured.NestedInt64(object.Object, "status", "replicas")
+	selector, _, _ := unstructured.NestedString(object.Object, "status", "selector")
+	if now == int64(count) && selector != "" {
+		return nil
+	}
+	patch, err := json.Marshal(map[string]any{"status": map[string]any{
+		"replicas": count, "selector": "app.kubernetes.io/instance=" + NodeSet, "nodeSetHash": "loop",
+	}})
+	if err != nil {
+		return err
+	}
+	_, err = w.nodeSets().Patch(ctx, NodeSet, types.MergePatchType, patch, metav1.PatchOptions{FieldManager: "loop"}, "status")
+	return err
+}
+
+// resource is an interface to objects of the namespace.
+type resource interface {
+	Get(ctx context.Context, name string, options metav1.GetOptions, subresources ...string) (*unstructured.Unstructured, error)
+	Patch(ctx context.Context, name string, kind types.PatchType, data []byte, options metav1.PatchOptions, subresources ...string) (*unstructured.Unstructured, error)
+}
+
+func (c *Control) nodeSets() resource {
+	return c.objects.Resource(schema.GroupVersionResource{Group: "slinky.slurm.net", Version: "v1beta1", Resource: "nodesets"}).Namespace(Namespace)
+}
+
+func (c *Control) hpas() resource {
+	return c.objects.Resource(schema.GroupVersionResource{Group: "autoscaling", Version: "v2", Resource: "horizontalpodautoscalers"}).Namespace(Namespace)
+}
