@@ -1,6 +1,7 @@
 package metricsapi
 
 import (
+	"math"
 	"strconv"
 	"strings"
 
@@ -52,48 +53,63 @@ func shapeOf(n *v1beta1.NodeSet) *demand.Shape {
 // readConf lays the options of a node's line of configuration (slurm.conf(5),
 // NodeName) over the shape. What can not be read is left as it was.
 func readConf(s *demand.Shape, text string) {
-	options := map[string]string{}
-	for word := range strings.FieldsSeq(text) {
-		if name, value, ok := strings.Cut(word, "="); ok {
-			options[strings.ToLower(name)] = strings.Trim(value, `"'`)
-		}
+	o := optionsOf(text)
+	if !o.number("cpus", &s.CPUs) {
+		o.product(&s.CPUs, "sockets", "corespersocket", "threadspercore")
 	}
-	number := func(name string, into *uint64) bool {
-		n, err := strconv.ParseUint(options[name], 10, 64)
-		if err == nil {
-			*into = n
-		}
-		return err == nil
-	}
-	if !number("cpus", &s.CPUs) {
-		product, told := uint64(1), false
-		for _, name := range []string{"sockets", "corespersocket", "threadspercore"} {
-			var n uint64
-			if number(name, &n) {
-				product, told = product*n, true
-			}
-		}
-		if told {
-			s.CPUs = product
-		}
-	}
-	number("realmemory", &s.MemoryMiB)
-	number("tmpdisk", &s.TmpDiskMiB)
+	o.number("realmemory", &s.MemoryMiB)
+	o.number("tmpdisk", &s.TmpDiskMiB)
 	var reserved, weight uint64
-	if number("memspeclimit", &reserved) {
+	if o.number("memspeclimit", &reserved) {
 		s.MemoryMiB -= min(s.MemoryMiB, reserved)
 	}
-	if number("weight", &weight) {
-		s.Weight = uint32(min(weight, 1<<32-1))
+	if o.number("weight", &weight) {
+		s.Weight = uint32(min(weight, math.MaxUint32))
 	}
-	if gres := options["gres"]; gres != "" {
+	if gres := o["gres"]; gres != "" {
 		s.GRES = gres
 	}
 	for _, name := range []string{"features", "feature"} {
-		for f := range strings.SplitSeq(options[name], ",") {
+		for f := range strings.SplitSeq(o[name], ",") {
 			if f != "" {
 				s.Features = append(s.Features, f)
 			}
 		}
+	}
+}
+
+// confOptions are options of a line by name, in lower case.
+type confOptions map[string]string
+
+func optionsOf(text string) confOptions {
+	out := confOptions{}
+	for word := range strings.FieldsSeq(text) {
+		if name, value, ok := strings.Cut(word, "="); ok {
+			out[strings.ToLower(name)] = strings.Trim(value, `"'`)
+		}
+	}
+	return out
+}
+
+// number sets into to the option's number, and reports whether it has one.
+func (o confOptions) number(name string, into *uint64) bool {
+	n, err := strconv.ParseUint(o[name], 10, 64)
+	if err == nil {
+		*into = n
+	}
+	return err == nil
+}
+
+// product sets into to the product of the options that have a number, if any has.
+func (o confOptions) product(into *uint64, names ...string) {
+	product, told := uint64(1), false
+	for _, name := range names {
+		var n uint64
+		if o.number(name, &n) {
+			product, told = product*n, true
+		}
+	}
+	if told {
+		*into = product
 	}
 }

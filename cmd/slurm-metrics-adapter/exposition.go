@@ -1,7 +1,6 @@
 package main
 
 import (
-	"bytes"
 	"cmp"
 	"context"
 	"fmt"
@@ -9,7 +8,6 @@ import (
 	"slices"
 	"strings"
 	"sync"
-	"time"
 
 	"github.com/prometheus/client_golang/prometheus"
 	"github.com/prometheus/client_golang/prometheus/collectors"
@@ -143,35 +141,3 @@ func (e *exposition) landing(w http.ResponseWriter, r *http.Request) {
 	}
 	page.ServeHTTP(w, r)
 }
-
-// listen serves until ctx ends, then finishes the scrapes under way.
-func listen(ctx context.Context, o *options, handler http.Handler, log logger) error {
-	systemd := false
-	config := web.FlagConfig{WebListenAddresses: &o.metricsAddresses, WebSystemdSocket: &systemd, WebConfigFile: &o.metricsConfig}
-	server := &http.Server{Handler: handler, ReadHeaderTimeout: 10 * time.Second}
-	done := make(chan error, 1)
-	go func() { done <- web.ListenAndServe(server, &config, log.slog()) }()
-	select {
-	case err := <-done:
-		return fmt.Errorf("serving metrics to Prometheus: %w", err)
-	case <-ctx.Done():
-	}
-	grace, cancel := context.WithTimeout(context.WithoutCancel(ctx), 5*time.Second)
-	defer cancel()
-	err := server.Shutdown(grace)
-	<-done
-	return err
-}
-
-// recorder keeps an answer.
-type recorder struct {
-	header http.Header
-	status int
-	body   bytes.Buffer
-}
-
-func (r *recorder) Header() http.Header { return r.header }
-
-func (r *recorder) WriteHeader(status int) { r.status = status }
-
-func (r *recorder) Write(p []byte) (int, error) { return r.body.Write(p) }

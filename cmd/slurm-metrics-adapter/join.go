@@ -66,6 +66,19 @@ func (e *exposition) ask(exp *exporter.Exporter, set exporter.Set, r *http.Reque
 	return got
 }
 
+// recorder keeps an answer.
+type recorder struct {
+	header http.Header
+	status int
+	body   bytes.Buffer
+}
+
+func (r *recorder) Header() http.Header { return r.header }
+
+func (r *recorder) WriteHeader(status int) { r.status = status }
+
+func (r *recorder) Write(p []byte) (int, error) { return r.body.Write(p) }
+
 // own renders the metrics of this program.
 func (e *exposition) own(format expfmt.Format) ([]byte, error) {
 	families, err := e.process.Gather()

@@ -50,7 +50,7 @@ func (t trust) config(target Target) (*tls.Config, error) {
 	if target.Certificate != (Ref{}) {
 		pair, err := tls.X509KeyPair(t.cert, t.key)
 		if err != nil {
-			return nil, fmt.Errorf("Secret %s/%s is no usable client certificate: %w", target.Certificate.Namespace, target.Certificate.Name, err)
+			return nil, fmt.Errorf("reading the client certificate in Secret %s/%s: %w", target.Certificate.Namespace, target.Certificate.Name, err)
 		}
 		cfg.Certificates = []tls.Certificate{pair}
 	}

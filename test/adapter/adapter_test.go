@@ -3,25 +3,221 @@
 package adapter
 
 import (
+	"fmt"
+	"strings"
 	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/slurmtide/slurmtide/metricsapi"
+	"github.com/slurmtide/slurmtide/slurmclient/slurm"
+	"github.com/slurmtide/slurmtide/slurmclient/slurmtest"
+)
+
+const (
+	nodeSets  = "nodesets.slinky.slurm.net"
+	clusters  = "clusters.slinky.slurm.net"
+	soon      = 30 * time.Second
+	customAPI = "/apis/custom.metrics.k8s.io/v1beta2"
 )
 
 func TestAdapter(t *testing.T) {
 	s := newSite(t)
+	submit(t, s.alpha, slurmtest.JobSpec{JobRequest: slurm.JobRequest{Partition: "gpu", Array: "1-5", Exclusive: true}, Forever: true})
+	submit(t, s.alpha, slurmtest.JobSpec{JobRequest: slurm.JobRequest{Partition: "cpu", Nodes: 1, Exclusive: true}, Forever: true})
+	submit(t, s.alpha, slurmtest.JobSpec{JobRequest: slurm.JobRequest{Partition: "cpu", Hold: true}})
+	s.alpha.Step(time.Minute)
 	p := s.run(t)
 	s.register(t, p)
-	await(t, 30e9, func() error { _, err := s.kube.Kubectl(t.Context(), "get", "--raw", "/apis/custom.metrics.k8s.io/v1beta2"); return err })
-	for _, path := range []string{
-		"/apis/custom.metrics.k8s.io/v1beta2/namespaces/team-a/nodesets.slinky.slurm.net/gpu/slurm_nodeset_required_nodes",
-		"/apis/custom.metrics.k8s.io/v1beta2/namespaces/team-a/metrics/slurm_partition_idle_nodes",
-		"/apis/custom.metrics.k8s.io/v1beta2/namespaces/*/metrics/slurm_partition_idle_nodes",
-		"/apis/custom.metrics.k8s.io/v1beta1/namespaces/team-a/nodesets.slinky.slurm.net/*/slurm_partition_idle_nodes?metricLabelSelector=partition%3Dall",
-		"/apis/custom.metrics.k8s.io/v1beta1/namespaces/empty/nodesets.slinky.slurm.net/*/slurm_partition_idle_nodes",
-		"/apis/custom.metrics.k8s.io/v1beta1/namespaces/nope/nodesets.slinky.slurm.net/*/slurm_partition_idle_nodes",
-		"/apis/external.metrics.k8s.io/v1beta1/namespaces/team-a/slurm_partition_idle_nodes",
-	} {
-		out, err := s.kube.Kubectl(t.Context(), "get", "--raw", path)
-		t.Log(path, out, err)
+	await(t, soon, func() error { _, err := s.kube.Kubectl(t.Context(), "get", "--raw", customAPI); return err })
+	required := query{namespace: "team-a", resource: nodeSets, name: "gpu", metric: "slurm_nodeset_required_nodes"}
+	await(t, soon, func() error {
+		_, err := s.kube.Kubectl(t.Context(), "get", "--raw", required.path("v1beta1"))
+		return err
+	})
+
+	t.Run("every metric is answered in both versions", s.answersEverything)
+	t.Run("values are those of the queue", s.answersRight)
+	t.Run("clusters do not mix", s.keepsClustersApart)
+	t.Run("what does not exist is not found", s.findsNothing)
+	t.Run("external metrics", s.answersExternally)
+	t.Run("discovery and OpenAPI", s.describes)
+	t.Run("without rights there is no answer", func(t *testing.T) { s.refuses(t, p) })
+	t.Run("metrics for Prometheus", func(t *testing.T) { s.exposes(t, p) })
+	t.Run("a cluster that goes and comes", s.followsObjects)
+	t.Run("outages", s.survivesOutages)
+	t.Run("an expired token", s.renewsToken)
+	t.Run("replicas share a certificate", func(t *testing.T) { s.shares(t, p) })
+	t.Run("one cluster by flag", s.readsOne)
+	said := p.said(t)
+	for _, token := range append(s.tokens, key) {
+		if strings.Contains(said, token) {
+			t.Error("a secret is in the log")
+		}
 	}
-	t.Log(p.said(t))
+}
+
+func submit(t *testing.T, c *slurmtest.Cluster, job slurmtest.JobSpec) {
+	t.Helper()
+	if _, err := c.Submit(job); err != nil {
+		t.Fatal(err)
+	}
+}
+
+// answersEverything asks for each entry of the catalogue by name, by selector and
+// for all, in both versions.
+func (s *site) answersEverything(t *testing.T) {
+	objects := map[string]query{
+		"nodesets":   {namespace: "team-a", resource: nodeSets, name: "gpu", labels: "kind=fast"},
+		"clusters":   {namespace: "team-a", resource: clusters, name: "alpha", labels: "site=north"},
+		"namespaces": {resource: "namespaces", name: "team-a", labels: "tier=gold"},
+	}
+	for _, e := range metricsapi.Catalogue() {
+		for _, on := range e.On {
+			q, ok := objects[on.Resource]
+			if !ok {
+				continue // Controllers: their slurmrestd is a Service, which needs pods
+			}
+			q.metric = e.Name
+			for _, version := range versions {
+				s.answers(t, version, e, q)
+			}
+		}
+	}
+}
+
+func (s *site) answers(t *testing.T, version string, e metricsapi.Entry, q query) {
+	t.Helper()
+	named := q
+	named.labels = ""
+	byName, err := s.values(t, version, named)
+	if err != nil || len(byName) != 1 || byName[q.name] == "" {
+		t.Errorf("%s by name: %v, %v", e.Name, byName, err)
+	}
+	selected := q
+	selected.name = "*"
+	bySelector, err := s.values(t, version, selected)
+	if diff := cmp.Diff(byName, bySelector); err != nil || diff != "" {
+		t.Errorf("%s by selector: %v\n%s", e.Name, err, diff)
+	}
+	selected.labels = ""
+	all, err := s.values(t, version, selected)
+	if err != nil || all[q.name] != byName[q.name] {
+		t.Errorf("%s of all: %v, %v", e.Name, all, err)
+	}
+	if e.OfPartitions() {
+		named.metricLabels = "partition=gpu"
+		if one, err := s.values(t, version, named); err != nil || len(one) != 1 {
+			t.Errorf("%s of one partition: %v, %v", e.Name, one, err)
+		}
+	}
+}
+
+func (s *site) answersRight(t *testing.T) {
+	gpu := query{namespace: "team-a", resource: nodeSets, name: "gpu"}
+	cpu := query{namespace: "team-a", resource: nodeSets, name: "cpu"}
+	alpha := query{namespace: "team-a", resource: clusters, name: "alpha"}
+	team := query{resource: "namespaces", name: "team-a"}
+	for _, tc := range []struct {
+		q                    query
+		metric, metricLabels string
+		want                 string
+	}{
+		{gpu, "slurm_nodeset_required_nodes", "", "5"},
+		{gpu, "slurm_nodeset_pending_nodes", "", "3"},
+		{gpu, "slurm_nodeset_busy_nodes", "", "2"},
+		{gpu, "slurm_nodeset_idle_nodes", "", "0"},
+		{cpu, "slurm_nodeset_required_nodes", "", "1"},
+		{cpu, "slurm_nodeset_busy_nodes", "", "1"},
+		{alpha, "slurm_partition_pending_jobs", "", "4"},
+		{alpha, "slurm_partition_eligible_pending_jobs", "", "3"},
+		{alpha, "slurm_partition_pending_jobs", "partition=gpu", "3"},
+		{alpha, "slurm_partition_pending_jobs", "partition in (cpu,all)", "1"},
+		{alpha, "slurm_partition_idle_nodes", "", "1"},
+		{alpha, "slurm_partition_running_jobs", "", "3"},
+		{team, "slurm_partition_busy_nodes", "", "3"},
+		{team, "slurm_partition_idle_nodes", "partition=all", "1"},
+	} {
+		q := tc.q
+		q.metric, q.metricLabels = tc.metric, tc.metricLabels
+		if err := s.is(t, q, tc.want); err != nil {
+			t.Error(err)
+		}
+	}
+}
+
+func (s *site) keepsClustersApart(t *testing.T) {
+	for _, tc := range []struct {
+		q    query
+		want string
+	}{
+		{query{namespace: "team-b", resource: nodeSets, name: "gpu", metric: "slurm_nodeset_required_nodes"}, "0"},
+		{query{namespace: "team-b", resource: nodeSets, name: "gpu", metric: "slurm_nodeset_idle_nodes"}, "2"},
+		{query{namespace: "team-b", resource: clusters, name: "beta", metric: "slurm_partition_pending_jobs"}, "0"},
+		{query{resource: "namespaces", name: "team-b", metric: "slurm_partition_busy_nodes"}, "0"},
+	} {
+		if err := s.is(t, tc.q, tc.want); err != nil {
+			t.Error(err)
+		}
+	}
+}
+
+func (s *site) findsNothing(t *testing.T) {
+	for _, q := range []query{
+		{namespace: "team-a", resource: nodeSets, name: "gpu", metric: "slurm_nothing"},
+		{namespace: "team-a", resource: nodeSets, name: "tpu", metric: "slurm_nodeset_required_nodes"},
+		{namespace: "nowhere", resource: nodeSets, name: "gpu", metric: "slurm_nodeset_required_nodes"},
+		{namespace: "team-b", resource: nodeSets, name: "cpu", metric: "slurm_nodeset_required_nodes"},
+		{namespace: "team-a", resource: nodeSets, name: "*", labels: "kind=odd", metric: "slurm_nodeset_required_nodes"},
+		{namespace: "team-a", resource: clusters, name: "alpha", metric: "slurm_nodeset_required_nodes"},
+		{namespace: "team-a", resource: clusters, name: "alpha", metric: "slurm_partition_idle_nodes", metricLabels: "partition=tpu"},
+		{namespace: "team-a", resource: "pods", name: "x", metric: "slurm_partition_idle_nodes"},
+		{resource: "namespaces", name: "empty", metric: "slurm_partition_idle_nodes"},
+	} {
+		for _, version := range versions {
+			if got, err := s.values(t, version, q); err == nil || !strings.Contains(err.Error(), "(NotFound)") {
+				t.Errorf("%s answers %v, %v", q.path(version), got, err)
+			}
+		}
+	}
+	lost := query{namespace: "empty", resource: nodeSets, name: "lost", metric: "slurm_nodeset_required_nodes"}
+	if err := s.fails(t, lost, "(ServiceUnavailable)", "empty/nobody", "no Cluster of this name"); err != nil {
+		t.Error(err)
+	}
+}
+
+func (s *site) answersExternally(t *testing.T) {
+	got, err := s.get(t, "/apis/external.metrics.k8s.io/v1beta1/namespaces/team-a/slurm_partition_idle_nodes?labelSelector=cluster%3Dalpha")
+	if err != nil {
+		t.Fatal(err)
+	}
+	values := map[string]string{}
+	for _, v := range got {
+		values[v.MetricLabels["partition"]] = v.Value
+	}
+	if diff := cmp.Diff(map[string]string{"gpu": "0", "cpu": "1", "all": "1"}, values); diff != "" {
+		t.Error(diff)
+	}
+}
+
+func (s *site) describes(t *testing.T) {
+	for _, version := range versions {
+		out := must(t)(s.kube.Kubectl(t.Context(), "get", "--raw", "/apis/custom.metrics.k8s.io/"+version))
+		for _, e := range metricsapi.Catalogue() {
+			for _, on := range e.On {
+				if name := fmt.Sprintf("%q", on.GroupResource.String()+"/"+e.Name); !strings.Contains(out, name) {
+					t.Errorf("%s is missing in %s", name, version)
+				}
+			}
+		}
+		// kube-apiserver fetches the documents of aggregated servers by and by.
+		await(t, 2*time.Minute, func() error {
+			document, err := s.kube.Kubectl(t.Context(), "get", "--raw", "/openapi/v3/apis/custom.metrics.k8s.io/"+version)
+			if err == nil && !strings.Contains(document, "MetricValueList") {
+				err = fmt.Errorf("the OpenAPI document of %s is %.200s", version, document)
+			}
+			return err
+		})
+	}
 }

@@ -12,18 +12,19 @@ import (
 	"os/exec"
 	"path/filepath"
 	"strings"
-	"syscall"
 	"testing"
 	"time"
 
 	"github.com/golang-jwt/jwt/v5"
+	"k8s.io/client-go/kubernetes"
+	"k8s.io/client-go/rest"
 
 	"github.com/slurmtide/slurmtide/slurmclient/slurmtest"
 	"github.com/slurmtide/slurmtide/test/realkube"
 )
 
 // maxAge is how old the adapter's data may be here.
-const maxAge = 4 * time.Second
+const maxAge = 6 * time.Second
 
 // key is what the simulated clusters check tokens with.
 const key = "a key for tests that nobody else uses"
@@ -31,9 +32,12 @@ const key = "a key for tests that nobody else uses"
 // site is a Kubernetes with two Slurm clusters.
 type site struct {
 	kube        *realkube.Cluster
+	client      rest.Interface
 	alpha, beta *slurmtest.Cluster
+	restd       *restd // of alpha
 	dir         string
 	program     string
+	tokens      []string
 }
 
 func TestMain(m *testing.M) {
@@ -57,6 +61,15 @@ func newSite(t *testing.T) *site {
 		}
 	})
 	s := &site{kube: kube, dir: t.TempDir(), alpha: simulated("alpha"), beta: simulated("beta")}
+	config, err := kube.RESTConfig()
+	if err != nil {
+		t.Fatal(err)
+	}
+	set, err := kubernetes.NewForConfig(config)
+	if err != nil {
+		t.Fatal(err)
+	}
+	s.client = set.RESTClient()
 	s.program = filepath.Join(s.dir, "slurm-metrics-adapter")
 	build := exec.CommandContext(t.Context(), "go", "build", "-o", s.program, "github.com/slurmtide/slurmtide/cmd/slurm-metrics-adapter")
 	if out, err := build.CombinedOutput(); err != nil {
@@ -64,7 +77,8 @@ func newSite(t *testing.T) *site {
 	}
 	must(t)(kube.Helm(t.Context(), "install", "crds", "../../charts/slurm-operator-crds", "--wait"))
 	s.apply(t, "rbac.yaml")
-	s.apply(t, "objects.yaml", "ALPHA", serve(t, s.alpha), "BETA", serve(t, s.beta))
+	s.restd = newRestd(t, s.alpha)
+	s.apply(t, "objects.yaml", "ALPHA", "http://"+s.restd.address, "BETA", "http://"+newRestd(t, s.beta).address)
 	s.setToken(t, "team-a", "alpha-token", time.Hour)
 	s.setToken(t, "team-b", "beta-token", time.Hour)
 	return s
@@ -83,11 +97,35 @@ func simulated(name string) *slurmtest.Cluster {
 	})
 }
 
-func serve(t *testing.T, c *slurmtest.Cluster) string {
+// restd is a simulated slurmrestd that can be stopped and started again.
+type restd struct {
+	cluster *slurmtest.Cluster
+	address string
+	server  *httptest.Server
+}
+
+func newRestd(t *testing.T, c *slurmtest.Cluster) *restd {
 	t.Helper()
-	server := httptest.NewServer(c.Handler())
-	t.Cleanup(server.Close)
-	return server.URL
+	r := &restd{cluster: c, address: "127.0.0.1:0"}
+	r.start(t)
+	t.Cleanup(r.stop)
+	return r
+}
+
+func (r *restd) start(t *testing.T) {
+	t.Helper()
+	l, err := net.Listen("tcp", r.address)
+	if err != nil {
+		t.Fatal(err)
+	}
+	r.address = l.Addr().String()
+	r.server = &httptest.Server{Listener: l, Config: &http.Server{Handler: r.cluster.Handler()}}
+	r.server.Start()
+}
+
+func (r *restd) stop() {
+	r.server.CloseClientConnections()
+	r.server.Close()
 }
 
 // setToken writes a token that is good for so long into a Secret.
@@ -99,6 +137,7 @@ func (s *site) setToken(t *testing.T, namespace, name string, life time.Duration
 	if err != nil {
 		t.Fatal(err)
 	}
+	s.tokens = append(s.tokens, token)
 	s.applyText(t, fmt.Sprintf("apiVersion: v1\nkind: Secret\nmetadata: {name: %s, namespace: %s}\nstringData: {SLURM_JWT: %s}\n", name, namespace, token))
 }
 
@@ -117,104 +156,6 @@ func (s *site) applyText(t *testing.T, text string) {
 	if err := s.kube.Apply(t.Context(), text); err != nil {
 		t.Fatal(err)
 	}
-}
-
-// process is a running adapter.
-type process struct {
-	cmd     *exec.Cmd
-	log     string
-	secure  int
-	metrics string
-	done    chan error
-}
-
-// run starts the adapter with the rights of its service account, and waits until it
-// is ready.
-func (s *site) run(t *testing.T, args ...string) *process {
-	t.Helper()
-	p := &process{secure: freePort(t), metrics: fmt.Sprintf("127.0.0.1:%d", freePort(t)), done: make(chan error, 1)}
-	file, err := os.CreateTemp(s.dir, "log")
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer file.Close()
-	p.log = file.Name()
-	p.cmd = exec.Command(s.program, append([]string{
-		"--kube.config=" + s.kubeconfig(t), "--bind-address=127.0.0.1", fmt.Sprint("--secure-port=", p.secure),
-		"--certificate.namespace=slurm-metrics", "--metrics.listen-address=" + p.metrics, "--external-metrics",
-		"--slurm.poll-interval=1s", "--metrics-max-age=" + maxAge.String(), "--shutdown-delay=1s",
-	}, args...)...)
-	p.cmd.Stdout, p.cmd.Stderr = file, file
-	p.cmd.SysProcAttr = &syscall.SysProcAttr{Pdeathsig: syscall.SIGKILL}
-	if err := p.cmd.Start(); err != nil {
-		t.Fatal(err)
-	}
-	go func() { p.done <- p.cmd.Wait() }()
-	t.Cleanup(func() {
-		p.stop(t)
-		if t.Failed() {
-			t.Logf("the adapter said:\n%s", p.said(t))
-		}
-	})
-	await(t, 30*time.Second, func() error { return ready("http://" + p.metrics + "/-/ready") })
-	return p
-}
-
-// stop ends the adapter, which must end well.
-func (p *process) stop(t *testing.T) {
-	t.Helper()
-	if p.done == nil {
-		return
-	}
-	_ = p.cmd.Process.Signal(syscall.SIGTERM)
-	select {
-	case err := <-p.done:
-		if err != nil {
-			t.Errorf("the adapter ended with %v", err)
-		}
-	case <-time.After(20 * time.Second):
-		_ = p.cmd.Process.Kill()
-		t.Error("the adapter does not end")
-	}
-	p.done = nil
-}
-
-func (p *process) said(t *testing.T) string {
-	t.Helper()
-	text, err := os.ReadFile(p.log)
-	if err != nil {
-		t.Fatal(err)
-	}
-	return string(text)
-}
-
-// register leads the API server to the adapter and waits until it goes there.
-func (s *site) register(t *testing.T, p *process) {
-	t.Helper()
-	if err := s.kube.ExposeLocal(t.Context(), "slurm-metrics", "slurm-metrics-adapter", p.secure); err != nil {
-		t.Fatal(err)
-	}
-	s.apply(t, "apiservices.yaml", "PORT", fmt.Sprint(p.secure))
-}
-
-// kubeconfig is one of the adapter's service account.
-func (s *site) kubeconfig(t *testing.T) string {
-	t.Helper()
-	token := must(t)(s.kube.Kubectl(t.Context(), "-n", "slurm-metrics", "create", "token", "slurm-metrics-adapter", "--duration=1h"))
-	file := filepath.Join(s.dir, "adapter.kubeconfig")
-	server := must(t)(s.kube.Kubectl(t.Context(), "config", "view", "--minify", "-o", "jsonpath={.clusters[0].cluster.server}"))
-	ca := must(t)(s.kube.Kubectl(t.Context(), "config", "view", "--minify", "--raw", "--flatten", "-o", "jsonpath={.clusters[0].cluster.certificate-authority-data}"))
-	text := fmt.Sprintf(`apiVersion: v1
-kind: Config
-current-context: it
-contexts: [{name: it, context: {cluster: it, user: it}}]
-clusters: [{name: it, cluster: {server: %q, certificate-authority-data: %q}}]
-users: [{name: it, user: {token: %q}}]
-`, server, ca, strings.TrimSpace(token))
-	if err := os.WriteFile(file, []byte(text), 0o600); err != nil {
-		t.Fatal(err)
-	}
-	return file
 }
 
 // must returns what a command printed, which must succeed.
@@ -268,4 +209,9 @@ func await(t *testing.T, limit time.Duration, try func() error) {
 			t.Fatalf("waited %v in vain: %v", limit, err)
 		}
 	}
+}
+
+func portOf(address string) string {
+	_, port, _ := net.SplitHostPort(address)
+	return port
 }

@@ -1,0 +1,119 @@
+//go:build e2e
+
+package adapter
+
+import (
+	"encoding/json"
+	"fmt"
+	"net/url"
+	"strings"
+	"testing"
+	"time"
+
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+)
+
+// versions are those of custom.metrics.k8s.io.
+var versions = []string{"v1beta1", "v1beta2"}
+
+// value is an item of a list of either version.
+type value struct {
+	DescribedObject struct{ Kind, Namespace, Name, APIVersion string }
+	MetricName      string
+	Metric          struct{ Name string }
+	MetricLabels    map[string]string
+	Timestamp       time.Time
+	Value           string
+}
+
+// query is one for custom metrics. Namespace is empty for namespaces.
+type query struct {
+	namespace, resource, name, metric string
+	labels, metricLabels              string
+}
+
+func (q query) path(version string) string {
+	path := "/apis/custom.metrics.k8s.io/" + version + "/namespaces/"
+	if q.resource == "namespaces" {
+		path += q.name + "/metrics/" + q.metric
+	} else {
+		path += q.namespace + "/" + q.resource + "/" + q.name + "/" + q.metric
+	}
+	args := url.Values{}
+	if q.labels != "" {
+		args.Set("labelSelector", q.labels)
+	}
+	if q.metricLabels != "" {
+		args.Set("metricLabelSelector", q.metricLabels)
+	}
+	if len(args) > 0 {
+		path += "?" + args.Encode()
+	}
+	return path
+}
+
+// get asks as kubectl get --raw does.
+func (s *site) get(t *testing.T, path string) ([]value, error) {
+	t.Helper()
+	result := s.client.Get().RequestURI(path).Do(t.Context())
+	if err := result.Error(); err != nil {
+		return nil, fmt.Errorf("(%s): %w", apierrors.ReasonForError(err), err)
+	}
+	out, err := result.Raw()
+	if err != nil {
+		t.Fatal(err)
+	}
+	var list struct{ Items []value }
+	if err := json.Unmarshal(out, &list); err != nil {
+		t.Fatalf("%s: %v: %s", path, err, out)
+	}
+	return list.Items, nil
+}
+
+// values asks and returns the values by name of the object.
+func (s *site) values(t *testing.T, version string, q query) (map[string]string, error) {
+	t.Helper()
+	items, err := s.get(t, q.path(version))
+	if err != nil {
+		return nil, err
+	}
+	out := map[string]string{}
+	for _, v := range items {
+		if name := v.MetricName + v.Metric.Name; name != q.metric {
+			t.Errorf("%s answers with %s", q.path(version), name)
+		}
+		if age := time.Since(v.Timestamp); age < 0 || age > maxAge+2*time.Second {
+			t.Errorf("%s is %v old", q.path(version), age)
+		}
+		out[v.DescribedObject.Name] = v.Value
+	}
+	return out, nil
+}
+
+// is returns an error until the query answers with one value, that of want.
+func (s *site) is(t *testing.T, q query, want string) error {
+	t.Helper()
+	got, err := s.values(t, "v1beta2", q)
+	if err != nil {
+		return err
+	}
+	if len(got) != 1 || got[q.name] != want {
+		return fmt.Errorf("%s answers %v, want %s", q.path("v1beta2"), got, want)
+	}
+	return nil
+}
+
+// fails returns an error until the query fails with the words.
+func (s *site) fails(t *testing.T, q query, words ...string) error {
+	t.Helper()
+	got, err := s.values(t, "v1beta2", q)
+	if err == nil {
+		return fmt.Errorf("%s answers %v", q.path("v1beta2"), got)
+	}
+	for _, w := range words {
+		if !strings.Contains(err.Error(), w) {
+			return fmt.Errorf("%q is missing in: %w", w, err)
+		}
+	}
+	return nil
+}

@@ -1,0 +1,112 @@
+//go:build e2e
+
+package adapter
+
+import (
+	"fmt"
+	"os"
+	"path/filepath"
+	"testing"
+	"time"
+
+	"github.com/slurmtide/slurmtide/slurmclient/slurmtest"
+)
+
+// followsObjects deletes a Cluster and makes it anew.
+func (s *site) followsObjects(t *testing.T) {
+	beta := query{namespace: "team-b", resource: clusters, name: "beta", metric: "slurm_partition_idle_nodes"}
+	manifest := must(t)(s.kube.Kubectl(t.Context(), "-n", "team-b", "get", "clusters.slinky.slurm.net", "beta", "-o", "jsonpath={.spec.server}"))
+	must(t)(s.kube.Kubectl(t.Context(), "-n", "team-b", "delete", "clusters.slinky.slurm.net", "beta"))
+	await(t, soon, func() error { return s.fails(t, beta, "(NotFound)") })
+	gpu := query{namespace: "team-b", resource: nodeSets, name: "gpu", metric: "slurm_nodeset_required_nodes"}
+	await(t, soon, func() error { return s.fails(t, gpu, "(ServiceUnavailable)", "no Cluster of this name") })
+	s.applyText(t, fmt.Sprintf("apiVersion: slinky.slurm.net/v1beta1\nkind: Cluster\nmetadata: {name: beta, namespace: team-b}\nspec: {server: %q, token: {secretRef: {name: beta-token, key: SLURM_JWT}}}\n", manifest))
+	await(t, soon, func() error { return s.is(t, beta, "4") })
+}
+
+// survivesOutages breaks alpha in every way: the answer becomes an error, that of
+// beta does not, and comes back by itself.
+func (s *site) survivesOutages(t *testing.T) {
+	fault := func(f slurmtest.Fault) func() { return func() { s.alpha.Fail(f) } }
+	clear := s.alpha.ClearFaults
+	for _, tc := range []struct {
+		name       string
+		begin, end func()
+		words      []string
+	}{
+		{"slurmrestd is stopped", s.restd.stop, func() { s.restd.start(t) }, []string{"connection refused"}},
+		{"slurmrestd answers 500", fault(slurmtest.Fault{Kind: slurmtest.FaultStatus, Status: 500}), clear, []string{"500"}},
+		{"slurmrestd answers garbage", fault(slurmtest.Fault{Kind: slurmtest.FaultGarbage}), clear, nil},
+		{"slurmrestd hangs", fault(slurmtest.Fault{Kind: slurmtest.FaultHang}), func() { clear(); s.restd.server.CloseClientConnections() }, nil},
+		{"the token is refused", fault(slurmtest.Fault{Kind: slurmtest.FaultToken}), clear, []string{"unauthorised"}},
+		{"slurmctld is down", func() { s.alpha.SetController(slurmtest.ControllerDown) }, func() { s.alpha.SetController(slurmtest.ControllerUp) }, []string{"unavailable"}},
+	} {
+		t.Run(tc.name, func(t *testing.T) {
+			gpu := query{namespace: "team-a", resource: nodeSets, name: "gpu", metric: "slurm_nodeset_required_nodes"}
+			beta := query{namespace: "team-b", resource: nodeSets, name: "gpu", metric: "slurm_nodeset_idle_nodes"}
+			await(t, soon, func() error { return s.is(t, gpu, "5") })
+			tc.begin()
+			ended := false
+			defer func() {
+				if !ended {
+					tc.end()
+				}
+			}()
+			await(t, soon, func() error {
+				got, err := s.values(t, "v1beta2", gpu)
+				if err == nil && got["gpu"] != "5" {
+					t.Fatalf("it answers %v", got) // the last number may be told until it is too old, and no other
+				}
+				return s.fails(t, gpu, append(tc.words, "(ServiceUnavailable)", "team-a/alpha", "ago, which is more than 6s")...)
+			})
+			if err := s.is(t, beta, "2"); err != nil {
+				t.Errorf("the other cluster: %v", err)
+			}
+			all := query{resource: "namespaces", name: "*", metric: "slurm_partition_idle_nodes"}
+			if err := s.fails(t, all, "(ServiceUnavailable)"); err != nil {
+				t.Errorf("a list with it: %v", err)
+			}
+			tc.end()
+			ended = true
+			await(t, soon, func() error { return s.is(t, gpu, "5") })
+		})
+	}
+}
+
+// renewsToken lets the token end, and then gives another.
+func (s *site) renewsToken(t *testing.T) {
+	gpu := query{namespace: "team-a", resource: nodeSets, name: "gpu", metric: "slurm_nodeset_required_nodes"}
+	s.setToken(t, "team-a", "alpha-token", -time.Minute)
+	s.restartCluster(t)
+	await(t, soon, func() error { return s.fails(t, gpu, "(ServiceUnavailable)", "unauthorised") })
+	s.setToken(t, "team-a", "alpha-token", time.Hour)
+	await(t, 90*time.Second, func() error { return s.is(t, gpu, "5") })
+}
+
+// restartCluster makes the adapter connect to alpha anew, with what its Secret holds.
+func (s *site) restartCluster(t *testing.T) {
+	must(t)(s.kube.Kubectl(t.Context(), "-n", "team-a", "patch", "clusters.slinky.slurm.net", "alpha", "--type=merge", "-p",
+		fmt.Sprintf(`{"spec":{"server":"http://localhost:%s"}}`, portOf(s.restd.address))))
+}
+
+// readsOne runs an adapter that is given one slurmrestd, alpha's, for an object.
+func (s *site) readsOne(t *testing.T) {
+	file := filepath.Join(s.dir, "jwt_hs256.key")
+	if err := os.WriteFile(file, []byte(key), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	p := s.run(t, "--slurm.url=http://"+s.restd.address, "--slurm.jwt-key-file="+file, "--cluster-namespace=team-a", "--cluster-name=alpha")
+	s.register(t, p)
+	gpu := query{namespace: "team-a", resource: nodeSets, name: "gpu", metric: "slurm_nodeset_required_nodes"}
+	await(t, soon, func() error { return s.is(t, gpu, "5") })
+	if err := s.is(t, query{namespace: "team-a", resource: clusters, name: "alpha", metric: "slurm_partition_running_jobs"}, "3"); err != nil {
+		t.Error(err)
+	}
+	gpu.namespace = "team-b"
+	if err := s.fails(t, gpu, "(ServiceUnavailable)", "not read here"); err != nil {
+		t.Error(err)
+	}
+	if err := s.fails(t, query{namespace: "team-b", resource: clusters, name: "beta", metric: "slurm_partition_running_jobs"}, "(NotFound)"); err != nil {
+		t.Error(err)
+	}
+}

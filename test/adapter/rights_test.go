@@ -1,0 +1,105 @@
+//go:build e2e
+
+package adapter
+
+import (
+	"crypto/tls"
+	"fmt"
+	"io"
+	"net/http"
+	"strings"
+	"testing"
+	"time"
+)
+
+// refuses asks the adapter itself, without the API server in between, and checks
+// what its service account may not do.
+func (s *site) refuses(t *testing.T, p *process) {
+	client := &http.Client{Transport: &http.Transport{TLSClientConfig: &tls.Config{InsecureSkipVerify: true}}} //nolint:gosec // it is about credentials
+	path := query{namespace: "team-a", resource: nodeSets, name: "gpu", metric: "slurm_nodeset_required_nodes"}.path("v1beta2")
+	must(t)(s.kube.Kubectl(t.Context(), "create", "serviceaccount", "nobody"))
+	nobody := strings.TrimSpace(must(t)(s.kube.Kubectl(t.Context(), "create", "token", "nobody")))
+	for _, tc := range []struct {
+		name, path, token string
+		want              int
+	}{
+		{"no credentials", path, "", http.StatusForbidden},
+		{"a bad token", path, "nonsense", http.StatusUnauthorized},
+		{"a service account without rights", path, nobody, http.StatusForbidden},
+		{"the server's own metrics", "/metrics", "", http.StatusForbidden},
+		{"probes need none", "/readyz", "", http.StatusOK},
+	} {
+		req, err := http.NewRequestWithContext(t.Context(), http.MethodGet, fmt.Sprintf("https://127.0.0.1:%d%s", p.secure, tc.path), nil)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if tc.token != "" {
+			req.Header.Set("Authorization", "Bearer "+tc.token)
+		}
+		resp, err := client.Do(req)
+		if err != nil {
+			t.Fatal(err)
+		}
+		body, _ := io.ReadAll(resp.Body)
+		resp.Body.Close()
+		if resp.StatusCode != tc.want {
+			t.Errorf("%s: %s %s", tc.name, resp.Status, body)
+		}
+	}
+	for _, may := range [][]string{{"list", "secrets"}, {"watch", "secrets"}, {"patch", "nodesets"}, {"list", "pods"}, {"update", "secrets", "-n", "team-a"}} {
+		out, _ := s.kube.Kubectl(t.Context(), append([]string{"auth", "can-i", "--as=system:serviceaccount:slurm-metrics:slurm-metrics-adapter"}, may...)...)
+		if strings.TrimSpace(out) != "no" {
+			t.Errorf("it may %v: %s", may, out)
+		}
+	}
+}
+
+// exposes compares what Prometheus gets with what the API answers.
+func (s *site) exposes(t *testing.T, p *process) {
+	resp, err := http.Get("http://" + p.metrics + "/metrics")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer resp.Body.Close()
+	body, err := io.ReadAll(resp.Body)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, want := range []string{
+		"slurm_partition_pending_jobs{cluster=\"team-a/alpha\",partition=\"gpu\"} 3\n",
+		"slurm_partition_pending_jobs{cluster=\"team-b/beta\",partition=\"gpu\"} 0\n",
+		"slurm_up{cluster=\"team-a/alpha\"} 1\n", "slurm_up{cluster=\"team-b/beta\"} 1\n",
+		`slurm_cluster_info{cluster="team-a/alpha",api_version="v0.0.45",slurm_cluster="alpha",`, "go_goroutines ",
+	} {
+		if !strings.Contains(string(body), want) {
+			t.Errorf("%s is missing", want)
+		}
+	}
+	if n := strings.Count(string(body), "# TYPE slurm_up "); n != 1 {
+		t.Errorf("the family slurm_up is there %d times", n)
+	}
+}
+
+// shares starts a second replica, which takes the certificate that is there.
+func (s *site) shares(t *testing.T, first *process) {
+	version := func() string {
+		return must(t)(s.kube.Kubectl(t.Context(), "-n", "slurm-metrics", "get", "secret", "slurm-metrics-adapter-certificate", "-o", "jsonpath={.metadata.resourceVersion}"))
+	}
+	before := version()
+	second := s.run(t)
+	if after := version(); after != before {
+		t.Error("the second replica has written the Secret")
+	}
+	required := query{namespace: "team-a", resource: nodeSets, name: "gpu", metric: "slurm_nodeset_required_nodes"}
+	s.register(t, second)
+	first.stop(t)
+	await(t, soon, func() error { return s.is(t, required, "5") })
+	// When the Secret is lost a new CA is made and announced.
+	must(t)(s.kube.Kubectl(t.Context(), "-n", "slurm-metrics", "patch", "secret", "slurm-metrics-adapter-certificate", "--type=json", `-p=[{"op":"remove","path":"/data"}]`))
+	await(t, time.Minute, func() error {
+		if !strings.Contains(second.said(t), "made a certificate") {
+			return fmt.Errorf("no new certificate")
+		}
+		return s.is(t, required, "5")
+	})
+}
