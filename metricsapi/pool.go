@@ -21,8 +21,8 @@ type PoolDefaults struct {
 func PoolName(namespace, name string) string { return namespace + "/" + name }
 
 // PoolOf is what a NodeSet offers. hpa is the HPA that scales it, nil for none. The
-// maximum is the NodeSet's own, else the HPA's, else not known; the minimum is the
-// HPA's, else 0. It is pure, and writes to nothing.
+// maximum is the NodeSet's own, else the HPA's, else not known. The HPA keeps its minimum
+// itself: what is required is what the jobs need. It is pure, and writes to nothing.
 func PoolOf(n *v1beta1.NodeSet, hpa *autoscalingv2.HorizontalPodAutoscaler, defaults PoolDefaults) demand.Pool {
 	p := demand.Pool{
 		Name: PoolName(n.Namespace, n.Name), Feature: n.Name, Shape: shapeOf(n),
@@ -32,10 +32,7 @@ func PoolOf(n *v1beta1.NodeSet, hpa *autoscalingv2.HorizontalPodAutoscaler, defa
 		p.Partitions = []string{n.Name}
 	}
 	if hpa != nil {
-		p.Min, p.Max = 1, count(hpa.Spec.MaxReplicas) // an HPA without minReplicas keeps one
-		if hpa.Spec.MinReplicas != nil {
-			p.Min = count(*hpa.Spec.MinReplicas)
-		}
+		p.Max = count(hpa.Spec.MaxReplicas)
 	}
 	if n.Spec.MaxReplicas != nil {
 		p.Max = count(*n.Spec.MaxReplicas)

@@ -63,8 +63,8 @@ func TestPoolOfANodeSet(t *testing.T) {
 	}{
 		{"one that says nothing", aNodeSet(), nil, base},
 		{"its HPA bounds it", aNodeSet(), hpa(ptr[int32](0), 20), with(func(p *demand.Pool) { p.Max = 20 })},
-		{"an HPA without minReplicas keeps one", aNodeSet(), hpa(nil, 20), with(func(p *demand.Pool) { p.Min, p.Max = 1, 20 })},
-		{"its own maximum wins", aNodeSet(func(n *v1beta1.NodeSet) { n.Spec.MaxReplicas = ptr[int32](5) }), hpa(ptr[int32](2), 20), with(func(p *demand.Pool) { p.Min, p.Max = 2, 5 })},
+		{"the HPA keeps its minimum itself", aNodeSet(), hpa(nil, 20), with(func(p *demand.Pool) { p.Max = 20 })},
+		{"its own maximum wins", aNodeSet(func(n *v1beta1.NodeSet) { n.Spec.MaxReplicas = ptr[int32](5) }), hpa(ptr[int32](2), 20), with(func(p *demand.Pool) { p.Max = 5 })},
 		{"a partition of its own", aNodeSet(func(n *v1beta1.NodeSet) { n.Spec.Partition = &v1beta1.NodeSetPartition{Enabled: true} }), nil, with(func(p *demand.Pool) { p.Partitions = []string{"gpu"} })},
 		{"a partition that is switched off", aNodeSet(func(n *v1beta1.NodeSet) { n.Spec.Partition = &v1beta1.NodeSetPartition{} }), nil, base},
 		{"replicas that are not set are one", aNodeSet(func(n *v1beta1.NodeSet) { n.Spec.Replicas = nil }), nil, with(func(p *demand.Pool) { p.Running = 1 })},

@@ -34,7 +34,7 @@ func (cfg *Config) dial(ctx context.Context, t Target, observer slurmclient.Obse
 		return link{}, err
 	}
 	token := tokenOf(ctx, cfg.Kube, t, cfg.User, cfg.Lifetime, cfg.Now)
-	_, _ = token.refresh(ctx)
+	_, _ = token.refresh(ctx, secretEvery)
 	client, err := slurmclient.New(slurmclient.Config{
 		URL: t.URL, Version: cfg.APIVersion, Token: token, TLS: tlsConfig, Timeout: cfg.Timeout, Observer: observer,
 	})

@@ -15,7 +15,7 @@ import (
 
 const (
 	// secretEvery is the least time between two readings of a Secret, missingEvery
-	// the same as long as it could never be read.
+	// the same as long as it could never be read, or what it holds has ended or is refused.
 	secretEvery  = time.Minute
 	missingEvery = 10 * time.Second
 	// renewBefore is how long before its end a token is looked for anew. Tokens are
@@ -73,7 +73,7 @@ func (s *secretToken) Token() (string, error) {
 
 // Reload implements slurmclient.TokenSource.
 func (s *secretToken) Reload() (bool, error) {
-	changed, err := s.refresh(s.ctx())
+	changed, err := s.refresh(s.ctx(), missingEvery)
 	if changed || err != nil {
 		return changed, err
 	}
@@ -95,10 +95,10 @@ func (s *secretToken) Expiry() time.Time {
 	return s.held.Expiry()
 }
 
-// refresh reads the Secret unless that was done a moment ago, and reports whether
+// refresh reads the Secret unless that was done less than every ago, and reports whether
 // it holds something else than before.
-func (s *secretToken) refresh(ctx context.Context) (bool, error) {
-	if !s.mayRead() {
+func (s *secretToken) refresh(ctx context.Context, every time.Duration) (bool, error) {
+	if !s.mayRead(every) {
 		return false, nil
 	}
 	ctx, cancel := context.WithTimeout(ctx, readTimeout)
@@ -121,14 +121,13 @@ func (s *secretToken) refresh(ctx context.Context) (bool, error) {
 	return true, nil
 }
 
-func (s *secretToken) mayRead() bool {
+func (s *secretToken) mayRead(every time.Duration) bool {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	every := secretEvery
-	if s.held == nil {
+	now := s.now()
+	if end := s.end(); s.held == nil || !end.IsZero() && end.Before(now) {
 		every = missingEvery
 	}
-	now := s.now()
 	if !s.tried.IsZero() && now.Sub(s.tried) < every {
 		return false
 	}
@@ -143,9 +142,16 @@ func (s *secretToken) due() bool {
 	if s.held == nil {
 		return true
 	}
-	_, fixed := s.held.(heldToken)
-	end := s.held.Expiry()
-	return fixed && !end.IsZero() && end.Sub(s.now()) < renewBefore
+	end := s.end()
+	return !end.IsZero() && end.Sub(s.now()) < renewBefore
+}
+
+// end is when the token that was read ends; zero for none, or for a key to mint from.
+func (s *secretToken) end() time.Time {
+	if held, ok := s.held.(heldToken); ok {
+		return held.expiry
+	}
+	return time.Time{}
 }
 
 // keep reads the Secret when that is due, until ctx ends. What fails is told by Token.
@@ -158,7 +164,7 @@ func (s *secretToken) keep(ctx context.Context) {
 			return
 		case <-tick.C:
 			if s.due() {
-				_, _ = s.refresh(ctx)
+				_, _ = s.refresh(ctx, secretEvery)
 			}
 		}
 	}

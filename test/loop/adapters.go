@@ -11,8 +11,9 @@ import (
 const (
 	// MaxAge is how old the adapter's data may be.
 	MaxAge = 5 * time.Second
-	// MostPause is the longest pause between polls that fail, and some more.
-	MostPause = 12 * time.Second
+	// MostPause is the longest that may go by until a Slurm that is well again is read:
+	// the pause after polls that failed, and the time of one that still fails.
+	MostPause = 35 * time.Second
 
 	metricsNamespace = "slurm-metrics"
 	metricsName      = "slurm-metrics"

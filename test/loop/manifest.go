@@ -6,6 +6,7 @@ import (
 	"os"
 	"path/filepath"
 	"strings"
+	"time"
 
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"sigs.k8s.io/yaml"
@@ -49,7 +50,31 @@ func (l *Loop) ApplyHPA(ctx context.Context, name string) error {
 	if err != nil {
 		return err
 	}
-	return l.Kube.Apply(ctx, text)
+	if err := l.Kube.Apply(ctx, text); err != nil {
+		return err
+	}
+	return l.awaitHPA(ctx)
+}
+
+// awaitHPA waits until the HPA controller knows the NodeSet: it looks for new kinds
+// every 30 s only.
+func (l *Loop) awaitHPA(ctx context.Context) error {
+	var conditions map[string]string
+	for range 600 {
+		var err error
+		if conditions, err = l.HPAConditions(ctx); err != nil {
+			return err
+		}
+		if strings.HasPrefix(conditions["AbleToScale"], "True") {
+			return nil
+		}
+		select {
+		case <-ctx.Done():
+			return ctx.Err()
+		case <-time.After(100 * time.Millisecond):
+		}
+	}
+	return fmt.Errorf("the HPA can not scale: %v", conditions)
 }
 
 // Window is the stabilisation window of ApplyHPA, in seconds.

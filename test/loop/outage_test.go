@@ -46,8 +46,13 @@ func TestReplicasDoNotMoveWhileSlurmIsNotKnown(t *testing.T) {
 	})
 	t.Run("the token has expired", func(t *testing.T) {
 		good := token(t, l, 3600)
-		outage(t, l, 3, func() { must(t, l.SetToken(t.Context(), token(t, l, 1))); time.Sleep(2 * time.Second) },
-			func() { must(t, l.SetToken(t.Context(), good)) })
+		must(t, l.SetToken(t.Context(), token(t, l, 25)))
+		must(t, l.Adapters[0].Stop())
+		_, err := l.StartAdapter(t.Context(), l.Adapters[0].Port, "--slurm.poll-interval=1s")
+		must(t, err)
+		must(t, l.AwaitReady(t.Context(), 1))
+		hold(t, l, 3, 2*time.Second)
+		outage(t, l, 3, func() { time.Sleep(25 * time.Second) }, func() { must(t, l.SetToken(t.Context(), good)) })
 	})
 	run(t, l, "scancel", id)
 	await(t, l, 0, loop.Window*time.Second+2*time.Second+2*slack)
@@ -74,6 +79,7 @@ func outage(t *testing.T, l *loop.Loop, replicas int, begin, end func()) {
 		t.Errorf("the HPA does not tell the reason")
 	}
 	end()
+	over := time.Now()
 	ctx, cancel := context.WithTimeout(t.Context(), loop.MostPause+slack)
 	defer cancel()
 	for {
@@ -85,6 +91,7 @@ func outage(t *testing.T, l *loop.Loop, replicas int, begin, end func()) {
 		}
 		time.Sleep(100 * time.Millisecond)
 	}
+	t.Logf("well again after %v", time.Since(over).Round(100*time.Millisecond))
 	hold(t, l, replicas, 2*time.Second)
 }
 

@@ -31,7 +31,10 @@ type workers struct {
 	errs []error
 }
 
-// follow starts following. The first error ends it, and Close returns it.
+// patience is how long following may fail, as it does while slurmctld is down.
+const patience = time.Minute
+
+// follow starts following. An error that lasts ends it, and Close returns it.
 func (l *Loop) follow(ctx context.Context) error {
 	l.workers = &workers{Loop: l, up: make([]bool, MaxWorkers)}
 	ctx, cancel := context.WithCancel(context.WithoutCancel(ctx))
@@ -48,8 +51,11 @@ func (l *Loop) follow(ctx context.Context) error {
 func (w *workers) run(ctx context.Context) {
 	tick := time.NewTicker(look)
 	defer tick.Stop()
+	good := time.Now()
 	for {
-		if err := w.once(ctx); err != nil && ctx.Err() == nil {
+		if err := w.once(ctx); err == nil {
+			good = time.Now()
+		} else if ctx.Err() == nil && time.Since(good) > patience {
 			w.mu.Lock()
 			w.errs = append(w.errs, err)
 			w.mu.Unlock()
