@@ -25,6 +25,7 @@ var benchmarks = []struct {
 	{"scrape", benchScrape},
 	{"memory", benchMemory},
 	{"restd", benchRestd},
+	{"demand", benchDemand},
 }
 
 func main() {

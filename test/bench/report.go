@@ -14,6 +14,7 @@ const page = "docs/performance.md"
 var titles = map[string]string{
 	"poll": fmt.Sprintf("Polling %d nodes and %d jobs", nodes, jobs), "scrape": "Scraping all native collectors at that size",
 	"memory": "Memory of slurm-exporter at that size", "restd": fmt.Sprintf("What a poll of %d job records costs a real slurmrestd", queue),
+	"demand": fmt.Sprintf("Telling what %d jobs need of %d pools", jobs, pools),
 }
 
 // keep replaces one benchmark's part of the page.

@@ -1,0 +1,92 @@
+package main
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"time"
+
+	"github.com/slurmtide/slurmtide/slurmclient"
+	"github.com/slurmtide/slurmtide/slurmclient/demand"
+	"github.com/slurmtide/slurmtide/slurmclient/slurm"
+)
+
+const (
+	pools       = 200
+	demandRuns  = 11
+	pollTimeout = 5 * time.Minute
+)
+
+// benchDemand measures how long it takes to tell what a queue of the full size needs of
+// many pools.
+func benchDemand(ctx context.Context) ([]figure, error) {
+	server, err := startServer(ctx, jobs, "still")
+	if err != nil {
+		return nil, err
+	}
+	defer server.stop()
+	snapshot, err := readOnce(ctx, server.url)
+	if err != nil {
+		return nil, err
+	}
+	asked := dealNodes(snapshot)
+	var took []float64
+	var result demand.Demand
+	for range demandRuns {
+		begin := time.Now()
+		result = demand.Compute(time.Now(), snapshot, asked...)
+		took = append(took, time.Since(begin).Seconds()*1e3)
+	}
+	if !result.Known || len(result.Pools) != pools {
+		return nil, fmt.Errorf("the demand of %d pools is told, not of %d", len(result.Pools), pools)
+	}
+	var required uint64
+	for _, p := range result.Pools {
+		required += p.Required
+	}
+	if required == 0 {
+		return nil, fmt.Errorf("no node is required")
+	}
+	return []figure{
+		{"demand_jobs", float64(len(snapshot.Jobs.Value)), "records", ""}, {"demand_nodes", float64(len(snapshot.Nodes.Value)), "nodes", ""},
+		{"demand_pools", pools, "pools", ""}, {"demand_required", float64(required), "nodes", ""},
+		{"demand_compute_p50", median(took), "ms", "under 100"}, {"demand_compute_max", slices.Max(took), "ms", ""},
+	}, nil
+}
+
+// readOnce polls nodes, jobs and partitions once.
+func readOnce(ctx context.Context, url string) (*slurmclient.Snapshot, error) {
+	client, err := slurmclient.New(slurmclient.Config{URL: url, Token: fixed("t"), Timeout: pollTimeout})
+	if err != nil {
+		return nil, err
+	}
+	defer client.Close()
+	cache := slurmclient.NewCache(client, slurmclient.CacheConfig{JobsReader: slurmclient.ReadList,
+		Resources: []slurmclient.Resource{slurmclient.Nodes, slurmclient.Jobs, slurmclient.Partitions, slurmclient.Stats}})
+	ctx, cancel := context.WithCancel(ctx)
+	done := make(chan struct{})
+	go func() { cache.Run(ctx); close(done) }()
+	defer func() { cancel(); <-done }()
+	if err := cache.Refresh(ctx, slurmclient.Nodes, slurmclient.Jobs, slurmclient.Partitions, slurmclient.Stats); err != nil {
+		return nil, err
+	}
+	return cache.Snapshot(), nil
+}
+
+// dealNodes gives each node to one of the pools, by a feature, and returns the pools.
+func dealNodes(s *slurmclient.Snapshot) []demand.Pool {
+	nodes := make([]*slurm.Node, len(s.Nodes.Value))
+	for i, n := range s.Nodes.Value {
+		dealt := *n
+		feature := fmt.Sprintf("pool%03d", i%pools)
+		dealt.Features = append(slices.Clone(n.Features), feature)
+		dealt.ActiveFeatures = append(slices.Clone(n.ActiveFeatures), feature)
+		nodes[i] = &dealt
+	}
+	s.Nodes.Value = nodes
+	out := make([]demand.Pool, pools)
+	for i := range out {
+		out[i] = demand.Pool{Name: fmt.Sprintf("hpc/pool%03d", i), Feature: fmt.Sprintf("pool%03d", i), Max: 100}
+	}
+	return out
+}
