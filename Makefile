@@ -14,7 +14,7 @@ BINARIES := $(notdir $(wildcard cmd/*))
 # Options of single targets.
 SLURM ?= 26.05
 KUBELET ?=
-BENCH ?= poll scrape memory restd
+BENCH ?= poll scrape memory restd demand adapter reaction
 FUZZTIME ?= 30s
 
 ##@ Look

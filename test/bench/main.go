@@ -26,6 +26,8 @@ var benchmarks = []struct {
 	{"memory", benchMemory},
 	{"restd", benchRestd},
 	{"demand", benchDemand},
+	{"adapter", benchAdapter},
+	{"reaction", benchReaction},
 }
 
 func main() {

@@ -14,7 +14,9 @@ const page = "docs/performance.md"
 var titles = map[string]string{
 	"poll": fmt.Sprintf("Polling %d nodes and %d jobs", nodes, jobs), "scrape": "Scraping all native collectors at that size",
 	"memory": "Memory of slurm-exporter at that size", "restd": fmt.Sprintf("What a poll of %d job records costs a real slurmrestd", queue),
-	"demand": fmt.Sprintf("Telling what %d jobs need of %d pools", jobs, pools),
+	"demand":   fmt.Sprintf("Telling what %d jobs need of %d pools", jobs, pools),
+	"adapter":  fmt.Sprintf("Answering %d HPAs at that size", hpas),
+	"reaction": "From sbatch to a changed spec.replicas",
 }
 
 // keep replaces one benchmark's part of the page.
@@ -43,7 +45,7 @@ func keep(name string, figures []figure) error {
 
 const head = `# Performance
 
-Written by ` + "`make bench`" + `; ` + "`BENCH=poll`" + ` (or scrape, memory, restd) measures one part.
+Written by ` + "`make bench`" + `; ` + "`BENCH=poll`" + ` (or scrape, memory, restd, demand, adapter, reaction) measures one part.
 Machines differ, and are noisy: ratios within one run mean more than seconds.
 
 - *ours* reads the lists of nodes and jobs over HTTP into a published snapshot;
@@ -63,6 +65,12 @@ Machines differ, and are noisy: ratios within one run mean more than seconds.
   default period (10 s) apart. The delta reader's first poll reads that array whole, as
   slurmrestd knows no other way to tell of what is left of it; the memory for that is
   free again when the next poll comes.
+- The demand is told of 200 pools, to each of which a part of the nodes belongs. The
+  adapter is asked over TLS with a token, one query after the other, by a client on the
+  same machine; its own polls are a long time apart.
+- Reactions are those of a real Slurm, the stock HPA controller and slurm-metrics-adapter
+  with their default intervals: a poll every 10 s, a sync every 15 s; the bound is their
+  sum. The other chain is a scrape every 30 s, KEDA's look every 30 s and the same sync.
 `
 
 func begin(name string) string { return "<!-- " + name + " -->\n" }

@@ -9,7 +9,7 @@ import (
 )
 
 const (
-	// MaxAge is how old the adapter's data may be.
+	// MaxAge is how old the adapter's data may be where it polls every second.
 	MaxAge = 5 * time.Second
 	// MostPause is the longest that may go by until a Slurm that is well again is read:
 	// the pause after polls that failed, and the time of one that still fails.
@@ -82,7 +82,7 @@ func (c *Control) StartAdapter(ctx context.Context, port int, args ...string) (*
 	process, err := c.launch(ctx, "slurm-metrics-adapter", slices.Concat([]string{
 		"--kube.config=" + kubeconfig, "--bind-address=127.0.0.1", fmt.Sprintf("--secure-port=%d", port),
 		"--certificate.namespace=" + metricsNamespace,
-		"--metrics.listen-address=127.0.0.1:0", "--metrics-max-age=" + MaxAge.String(), "--slurm.timeout=3s",
+		"--metrics.listen-address=127.0.0.1:0",
 	}, fromChart, args)...)
 	if err != nil {
 		return nil, err

@@ -70,7 +70,7 @@ func Start(ctx context.Context, config Config) (*Loop, error) {
 	for _, step := range []func(context.Context) error{
 		l.startSlurm, l.apply,
 		func(ctx context.Context) error {
-			return l.StartAdapters(ctx, config.Adapters, "--slurm.poll-interval="+config.PollInterval.String())
+			return l.StartAdapters(ctx, config.Adapters, config.adapterFlags()...)
 		},
 		l.StartOperator, l.follow, l.awaitMetrics,
 	} {
@@ -79,6 +79,21 @@ func Start(ctx context.Context, config Config) (*Loop, error) {
 		}
 	}
 	return l, nil
+}
+
+// adapterFlags are those of a quick adapter, unless the interval is a longer one.
+func (c Config) adapterFlags() []string {
+	flags := []string{"--slurm.poll-interval=" + c.PollInterval.String()}
+	if c.PollInterval <= time.Second {
+		flags = append(flags, "--metrics-max-age="+MaxAge.String(), "--slurm.timeout=3s")
+	}
+	return flags
+}
+
+// RestartAdapter starts a replica in the place of one that has ended.
+func (l *Loop) RestartAdapter(ctx context.Context, gone *Adapter) error {
+	_, err := l.StartAdapter(ctx, gone.Port, l.config.adapterFlags()...)
+	return err
 }
 
 // Missing tells why a loop can not run on this machine, or is empty.

@@ -66,6 +66,9 @@ func (p *Process) Kill() {
 	<-p.done
 }
 
+// PID is its process id.
+func (p *Process) PID() int { return p.cmd.Process.Pid }
+
 // Log is what the program has printed.
 func (p *Process) Log() string { return p.log.String() }
 

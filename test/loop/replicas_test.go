@@ -24,8 +24,7 @@ func TestAReplicaOfTheAdapterMayGo(t *testing.T) {
 		must(t, gone.Stop())
 		t.Logf("adapter %d has ended after %v", i+1, time.Since(begin).Round(10*time.Millisecond))
 		hold(t, l, 2, 3*time.Second)
-		_, err := l.StartAdapter(t.Context(), gone.Port, "--slurm.poll-interval=1s")
-		must(t, err)
+		must(t, l.RestartAdapter(t.Context(), gone))
 		must(t, l.AwaitReady(t.Context(), 2))
 		hold(t, l, 2, 2*time.Second)
 	}

@@ -1,0 +1,192 @@
+package main
+
+import (
+	"context"
+	"crypto/tls"
+	"errors"
+	"fmt"
+	"io"
+	"net/http"
+	"net/http/httptest"
+	"os"
+	"slices"
+	"strconv"
+	"strings"
+	"sync/atomic"
+	"time"
+
+	"github.com/slurmtide/slurmtide/slurmclient/slurmtest"
+	"github.com/slurmtide/slurmtide/test/loop"
+	"github.com/slurmtide/slurmtide/test/realkube"
+)
+
+const (
+	hpas   = 500
+	rounds = 10
+)
+
+// benchAdapter asks the adapter what 500 HPAs ask, at the full size of a cluster.
+func benchAdapter(ctx context.Context) ([]figure, error) {
+	if missing := realkube.Missing(); missing != "" {
+		return nil, errors.New(missing)
+	}
+	var requests atomic.Int64
+	cluster := slurmtest.Sized(time.Now, nodes, jobs)
+	handler := cluster.Handler()
+	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		requests.Add(1)
+		handler.ServeHTTP(w, r)
+	}))
+	defer server.Close()
+	control, err := loop.NewControl(ctx, realkube.Config{})
+	if err != nil {
+		return nil, err
+	}
+	figures, err := askAdapter(ctx, control, server.URL, &requests)
+	return figures, errors.Join(err, control.Close())
+}
+
+func askAdapter(ctx context.Context, control *loop.Control, url string, requests *atomic.Int64) ([]figure, error) {
+	if err := makeNodeSets(ctx, control, url); err != nil {
+		return nil, err
+	}
+	// One poll is enough: what follows is to cause no other.
+	if err := control.StartAdapters(ctx, 1, "--slurm.poll-interval=1h", "--metrics-max-age=6h"); err != nil {
+		return nil, err
+	}
+	client, err := newAsker(ctx, control)
+	if err != nil {
+		return nil, err
+	}
+	if err := client.awaitFirst(ctx); err != nil {
+		return nil, fmt.Errorf("%w\n%s", err, control.Adapters[0].Log())
+	}
+	before, cpu := requests.Load(), cpuOf(control.Adapters[0].PID())
+	var took []float64
+	for range rounds {
+		for i := range hpas {
+			begin := time.Now()
+			if err := client.ask(ctx, i); err != nil {
+				return nil, err
+			}
+			took = append(took, time.Since(begin).Seconds()*1e3)
+		}
+	}
+	spent := cpuOf(control.Adapters[0].PID()) - cpu
+	slices.Sort(took)
+	return []figure{
+		{"adapter_hpas", hpas, "HPAs", ""}, {"adapter_queries", float64(len(took)), "queries", ""},
+		{"adapter_query_p50", took[len(took)/2], "ms", ""}, {"adapter_query_p99", took[len(took)*99/100], "ms", "under 5"},
+		{"adapter_cpu_per_query", spent / float64(len(took)) * 1e3, "ms", ""},
+		{"adapter_slurmrestd_requests", float64(requests.Load() - before), "requests", "0"},
+	}, nil
+}
+
+func makeNodeSets(ctx context.Context, control *loop.Control, url string) error {
+	var b strings.Builder
+	fmt.Fprintf(&b, `apiVersion: v1
+kind: Namespace
+metadata: {name: %[1]s}
+---
+apiVersion: v1
+kind: Secret
+metadata: {name: token, namespace: %[1]s}
+stringData: {SLURM_JWT: t}
+---
+apiVersion: slinky.slurm.net/v1beta1
+kind: Cluster
+metadata: {name: large, namespace: %[1]s}
+spec: {server: %[2]q, token: {secretRef: {name: token, key: SLURM_JWT}}}
+`, loop.Namespace, url)
+	for i := range hpas {
+		fmt.Fprintf(&b, `---
+apiVersion: slinky.slurm.net/v1beta1
+kind: NodeSet
+metadata: {name: %s, namespace: %s}
+spec: {clusterRef: {name: large}, replicas: 0, maxReplicas: 50, slurmd: {image: none}, template: {}}
+`, nodeSetName(i), loop.Namespace)
+	}
+	return control.Kube.Apply(ctx, b.String())
+}
+
+func nodeSetName(i int) string { return fmt.Sprintf("set%03d", i) }
+
+// asker asks the adapter as the API server does, with the rights to read metrics.
+type asker struct {
+	http  *http.Client
+	url   string
+	token string
+}
+
+func newAsker(ctx context.Context, control *loop.Control) (*asker, error) {
+	for _, args := range [][]string{
+		{"create", "serviceaccount", "asker", "--namespace", loop.Namespace},
+		{"create", "clusterrole", "asker", "--verb=get", "--resource=*.custom.metrics.k8s.io"},
+		{"create", "clusterrolebinding", "asker", "--clusterrole=asker", "--serviceaccount=" + loop.Namespace + ":asker"},
+	} {
+		if _, err := control.Kube.Kubectl(ctx, args...); err != nil {
+			return nil, err
+		}
+	}
+	token, err := control.Kube.Kubectl(ctx, "create", "token", "asker", "--namespace", loop.Namespace)
+	if err != nil {
+		return nil, err
+	}
+	return &asker{
+		url: fmt.Sprintf("https://127.0.0.1:%d", control.Adapters[0].Port), token: strings.TrimSpace(token),
+		http: &http.Client{Transport: &http.Transport{
+			ForceAttemptHTTP2: true,
+			TLSClientConfig:   &tls.Config{InsecureSkipVerify: true}, //nolint:gosec // it is our own, on loopback
+		}},
+	}, nil
+}
+
+func (a *asker) ask(ctx context.Context, i int) error {
+	path := fmt.Sprintf("%s/apis/custom.metrics.k8s.io/v1beta2/namespaces/%s/nodesets.slinky.slurm.net/%s/slurm_nodeset_required_nodes",
+		a.url, loop.Namespace, nodeSetName(i))
+	req, err := http.NewRequestWithContext(ctx, http.MethodGet, path, nil)
+	if err != nil {
+		return err
+	}
+	req.Header.Set("Authorization", "Bearer "+a.token)
+	resp, err := a.http.Do(req)
+	if err != nil {
+		return err
+	}
+	defer resp.Body.Close()
+	body, err := io.ReadAll(resp.Body)
+	if err == nil && resp.StatusCode != http.StatusOK {
+		err = fmt.Errorf("%s: %s", resp.Status, body)
+	}
+	return err
+}
+
+// awaitFirst waits until the cluster has been read.
+func (a *asker) awaitFirst(ctx context.Context) error {
+	var err error
+	for range 600 {
+		if err = a.ask(ctx, 0); err == nil {
+			return nil
+		}
+		if err := sleep(ctx, 500*time.Millisecond); err != nil {
+			return err
+		}
+	}
+	return err
+}
+
+// cpuOf is the processor time of a process in seconds, 0 when it can not be read.
+func cpuOf(pid int) float64 {
+	text, err := os.ReadFile(fmt.Sprintf("/proc/%d/stat", pid))
+	if err != nil {
+		return 0
+	}
+	_, rest, _ := strings.Cut(string(text), ") ")
+	fields := strings.Fields(rest)
+	if len(fields) < 13 {
+		return 0
+	}
+	user, _ := strconv.ParseFloat(fields[11], 64)
+	system, _ := strconv.ParseFloat(fields[12], 64)
+	return (user + system) / 100
+}
