@@ -1,83 +1,12 @@
 package main
 
 import (
-	"context"
 	"io"
-	"log/slog"
-	"slices"
-	"time"
 
-	"github.com/go-kit/log"
-	"github.com/go-kit/log/level"
+	"github.com/slurmtide/slurmtide/cmd/internal/lines"
 )
 
-// logger writes the program's log lines through go-kit/log.
-type logger struct{ to log.Logger }
+type logger = lines.Logger
 
 // logger returns a logger for the level and format of the flags.
-func (o *options) logger(w io.Writer) logger {
-	to := log.NewLogfmtLogger(log.NewSyncWriter(w))
-	if o.logFormat == "json" {
-		to = log.NewJSONLogger(log.NewSyncWriter(w))
-	}
-	to = level.NewFilter(to, level.Allow(level.ParseDefault(o.logLevel, level.InfoValue())))
-	return logger{log.With(to, "ts", log.TimestampFormat(func() time.Time { return time.Now().UTC() }, time.RFC3339Nano))}
-}
-
-// A log that cannot be written is nothing that a log line could tell.
-
-func (l logger) Info(msg string, keyvals ...any) { l.log(level.InfoValue(), msg, keyvals) }
-
-func (l logger) Warn(msg string, keyvals ...any) { l.log(level.WarnValue(), msg, keyvals) }
-
-func (l logger) Error(msg string, keyvals ...any) { l.log(level.ErrorValue(), msg, keyvals) }
-
-func (l logger) log(v level.Value, msg string, keyvals []any) {
-	_ = l.to.Log(slices.Concat([]any{level.Key(), v, "msg", msg}, keyvals)...)
-}
-
-// slog returns a logger for libraries that write through log/slog.
-func (l logger) slog() *slog.Logger { return slog.New(&slogHandler{to: l}) }
-
-// slogHandler hands records of log/slog on to go-kit/log.
-type slogHandler struct {
-	to    logger
-	attrs []any
-	group string
-}
-
-func (h *slogHandler) Enabled(context.Context, slog.Level) bool { return true } // go-kit/log filters
-
-func (h *slogHandler) Handle(_ context.Context, r slog.Record) error {
-	keyvals := slices.Clone(h.attrs)
-	r.Attrs(func(a slog.Attr) bool {
-		keyvals = append(keyvals, h.group+a.Key, a.Value.Resolve().String())
-		return true
-	})
-	v := level.DebugValue()
-	switch {
-	case r.Level >= slog.LevelError:
-		v = level.ErrorValue()
-	case r.Level >= slog.LevelWarn:
-		v = level.WarnValue()
-	case r.Level >= slog.LevelInfo:
-		v = level.InfoValue()
-	}
-	h.to.log(v, r.Message, keyvals)
-	return nil
-}
-
-func (h *slogHandler) WithAttrs(attrs []slog.Attr) slog.Handler {
-	out := *h
-	out.attrs = slices.Clone(h.attrs)
-	for _, a := range attrs {
-		out.attrs = append(out.attrs, h.group+a.Key, a.Value.Resolve().String())
-	}
-	return &out
-}
-
-func (h *slogHandler) WithGroup(name string) slog.Handler {
-	out := *h
-	out.group += name + "."
-	return &out
-}
+func (o *options) logger(w io.Writer) logger { return lines.New(w, o.logLevel, o.logFormat) }

@@ -18,6 +18,7 @@ import (
 	"github.com/prometheus/common/version"
 	"github.com/prometheus/exporter-toolkit/web"
 
+	"github.com/slurmtide/slurmtide/cmd/internal/polls"
 	"github.com/slurmtide/slurmtide/exporter"
 	"github.com/slurmtide/slurmtide/slurmclient"
 )
@@ -88,7 +89,7 @@ func serve(ctx context.Context, o *options, log logger) error {
 	}
 	wg.Go(func() { cache.Run(ctx) })
 	wg.Go(func() { exp.Run(ctx) })
-	wg.Go(func() { watch(ctx, cache, log) })
+	wg.Go(func() { polls.Watch(ctx, cache, log) })
 	log.Info("polling slurmrestd", "url", o.url, "period", o.period)
 	return listen(ctx, o, handler, log)
 }
@@ -97,7 +98,7 @@ func serve(ctx context.Context, o *options, log logger) error {
 func listen(ctx context.Context, o *options, handler http.Handler, log logger) error {
 	server := &http.Server{Handler: handler, ReadHeaderTimeout: 10 * time.Second}
 	done := make(chan error, 1)
-	go func() { done <- web.ListenAndServe(server, o.web, log.slog()) }()
+	go func() { done <- web.ListenAndServe(server, o.web, log.Slog()) }()
 	if o.simulate {
 		log.Info("serving a simulated cluster", "page", "http://"+loopback((*o.web.WebListenAddresses)[0])+"/")
 	}

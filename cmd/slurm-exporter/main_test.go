@@ -1,9 +1,7 @@
 package main
 
 import (
-	"bytes"
 	"context"
-	"errors"
 	"fmt"
 	"io"
 	"net"
@@ -11,8 +9,6 @@ import (
 	"strings"
 	"testing"
 	"time"
-
-	"github.com/slurmtide/slurmtide/slurmclient"
 )
 
 func TestFlagsThatMakeNoSense(t *testing.T) {
@@ -105,46 +101,5 @@ func await(ctx context.Context, t *testing.T, url string) string {
 		case <-ctx.Done():
 			t.Fatalf("%s did not answer", url)
 		}
-	}
-}
-
-func TestWatchTellsEachCauseOnce(t *testing.T) {
-	refused := &slurmclient.Error{Code: slurmclient.CodeUnavailable, Op: "listing", Err: errors.New("connection refused")}
-	var out bytes.Buffer
-	w := newWatcher((&options{logLevel: "info", logFormat: "logfmt"}).logger(&out))
-	s := &slurmclient.Snapshot{}
-	s.Nodes.Poll = slurmclient.Poll{Resource: slurmclient.Nodes, Err: refused}
-	s.Jobs.Poll = slurmclient.Poll{Resource: slurmclient.Jobs, Err: refused}
-	w.see(s)
-	w.see(s)
-	if n := strings.Count(out.String(), "polling fails"); n != 1 {
-		t.Errorf("it is told %d times:\n%s", n, &out)
-	}
-	half := *s
-	half.Nodes.Err = nil
-	w.see(&half)
-	if strings.Contains(out.String(), "works again") {
-		t.Error("jobs still fail")
-	}
-	half.Jobs.Err = nil
-	w.see(&half)
-	if !strings.Contains(out.String(), "polling works again") {
-		t.Error("the recovery is not told")
-	}
-}
-
-func TestLogFormats(t *testing.T) {
-	var out bytes.Buffer
-	log := (&options{logLevel: "warn", logFormat: "json"}).logger(&out)
-	log.Info("not shown")
-	log.slog().With("a", 1).WithGroup("g").Warn("shown", "b", "two")
-	got := out.String()
-	for _, want := range []string{`"msg":"shown"`, `"a":"1"`, `"g.b":"two"`, `"level":"warn"`} {
-		if !strings.Contains(got, want) {
-			t.Errorf("%s is missing in %s", want, got)
-		}
-	}
-	if strings.Contains(got, "not shown") {
-		t.Error("a line below the level is shown")
 	}
 }

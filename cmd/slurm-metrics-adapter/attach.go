@@ -4,6 +4,7 @@ import (
 	"context"
 	"sync"
 
+	"github.com/slurmtide/slurmtide/cmd/internal/polls"
 	"github.com/slurmtide/slurmtide/exporter"
 	"github.com/slurmtide/slurmtide/metricsapi/clusters"
 	"github.com/slurmtide/slurmtide/slurmclient"
@@ -23,12 +24,12 @@ func (o *options) registryConfig(k kube, expo *exposition, log logger) clusters.
 			return clusters.Attachment{
 				Observer: requests,
 				Run: func(ctx context.Context, cache *slurmclient.Cache, token slurmclient.TokenSource) {
-					log := log.with("cluster", key.String())
+					log := log.With("cluster", key.String())
 					log.Info("polling slurmrestd")
 					defer log.Info("polling ends")
 					var wg sync.WaitGroup
 					defer wg.Wait()
-					wg.Go(func() { watch(ctx, cache, log) })
+					wg.Go(func() { polls.Watch(ctx, cache, log) })
 					expo.show(ctx, key, cache, requests, token)
 				},
 			}

@@ -16,7 +16,7 @@ func listen(ctx context.Context, o *options, handler http.Handler, log logger) e
 	config := web.FlagConfig{WebListenAddresses: &o.metricsAddresses, WebSystemdSocket: &systemd, WebConfigFile: &o.metricsConfig}
 	server := &http.Server{Handler: handler, ReadHeaderTimeout: 10 * time.Second}
 	done := make(chan error, 1)
-	go func() { done <- web.ListenAndServe(server, &config, log.slog()) }()
+	go func() { done <- web.ListenAndServe(server, &config, log.Slog()) }()
 	select {
 	case err := <-done:
 		return fmt.Errorf("serving metrics to Prometheus: %w", err)

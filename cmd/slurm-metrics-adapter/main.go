@@ -40,7 +40,7 @@ func run(ctx context.Context, args []string) int {
 		debug.SetGCPercent(50)
 	}
 	log := o.logger(os.Stderr)
-	log.takeLibraries()
+	takeLibraries(log)
 	log.Info("starting", "version", version.Info(), "build", version.BuildContext())
 	if err := serve(ctx, o, log); err != nil {
 		log.Error("stopping", "err", err)
@@ -64,7 +64,7 @@ func serve(ctx context.Context, o *options, log logger) error {
 
 	expo := newExposition(o, log)
 	registry := clusters.New(o.registryConfig(kube, expo, log))
-	watch := clusters.NewWatch(kube.dynamic, log.watchFailed())
+	watch := clusters.NewWatch(kube.dynamic, watchFailed(log))
 	wg.Go(func() { watch.Run(work) })
 	wg.Go(func() { registry.Run(work, watch.Changed(), watch.Objects) })
 

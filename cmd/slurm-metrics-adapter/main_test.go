@@ -59,7 +59,7 @@ func TestTheLibrarysFlagsReachIt(t *testing.T) {
 func TestLibrariesPrintNoBodies(t *testing.T) {
 	var out bytes.Buffer
 	log := (&options{logLevel: "debug", logFormat: "logfmt"}).logger(&out)
-	log.takeLibraries()
+	takeLibraries(log)
 	t.Cleanup(klog.ClearLogger)
 	klog.Background().V(8).Info("Response Body", "body", "a secret")
 	klog.Background().V(1).Info("chatter")

@@ -113,15 +113,15 @@ func (o *options) expositionFlags(app *kingpin.Application) {
 	app.Flag("limit.accounts", "Accounts of a cluster that have series of their own, by number of jobs; the rest is added up. 0 for all.").Default("1000").IntVar(&o.limits.Accounts)
 }
 
-// polls is how many polls of jobs have to fit into the age that is allowed.
+// leastPolls is how many polls of jobs have to fit into the age that is allowed.
 // Partitions are polled once in four of them.
-const polls = 5
+const leastPolls = 5
 
 func (o *options) check() error {
 	cert := o.library.SecureServing.ServerCert.CertKey
 	switch {
-	case o.maxAge < polls*o.slurm.period:
-		return fmt.Errorf("--metrics-max-age must be at least %d times --slurm.poll-interval, since partitions are polled less often than jobs", polls)
+	case o.maxAge < leastPolls*o.slurm.period:
+		return fmt.Errorf("--metrics-max-age must be at least %d times --slurm.poll-interval, since partitions are polled less often than jobs", leastPolls)
 	case o.pools.IdleGrace < 0 || o.pools.Lead < 0 || o.shutdownDelay < 0:
 		return errors.New("--idle-grace, --reservation-lead and --shutdown-delay must not be below 0")
 	case o.kubeQPS <= 0 || o.kubeBurst <= 0:

@@ -1,17 +1,19 @@
-package main
+// Package polls logs how the polling of a Slurm cluster goes.
+package polls
 
 import (
 	"context"
 	"errors"
 	"time"
 
+	"github.com/slurmtide/slurmtide/cmd/internal/lines"
 	"github.com/slurmtide/slurmtide/slurmclient"
 )
 
-// watch logs what changes in the polling: the first answer, what begins to fail
+// Watch logs what changes in the polling: the first answer, what begins to fail
 // and what recovers. A failure that many resources share is told once, and none
 // is repeated.
-func watch(ctx context.Context, cache *slurmclient.Cache, log logger) {
+func Watch(ctx context.Context, cache *slurmclient.Cache, log lines.Logger) {
 	w := newWatcher(log)
 	var after uint64
 	for {
@@ -25,13 +27,15 @@ func watch(ctx context.Context, cache *slurmclient.Cache, log logger) {
 }
 
 type watcher struct {
-	log              logger
+	log              lines.Logger
 	version, release string
 	// failing holds the failures told and not over yet, by cause.
 	failing map[string]time.Time
 }
 
-func newWatcher(log logger) *watcher { return &watcher{log: log, failing: map[string]time.Time{}} }
+func newWatcher(log lines.Logger) *watcher {
+	return &watcher{log: log, failing: map[string]time.Time{}}
+}
 
 func (w *watcher) see(s *slurmclient.Snapshot) {
 	if s.Version != "" && s.Server.Release != "" && (s.Version != w.version || s.Server.Release != w.release) {

@@ -1,0 +1,36 @@
+package polls
+
+import (
+	"bytes"
+	"errors"
+	"strings"
+	"testing"
+
+	"github.com/slurmtide/slurmtide/cmd/internal/lines"
+	"github.com/slurmtide/slurmtide/slurmclient"
+)
+
+func TestWatchTellsEachCauseOnce(t *testing.T) {
+	refused := &slurmclient.Error{Code: slurmclient.CodeUnavailable, Op: "listing", Err: errors.New("connection refused")}
+	var out bytes.Buffer
+	w := newWatcher(lines.New(&out, "info", "logfmt"))
+	s := &slurmclient.Snapshot{}
+	s.Nodes.Poll = slurmclient.Poll{Resource: slurmclient.Nodes, Err: refused}
+	s.Jobs.Poll = slurmclient.Poll{Resource: slurmclient.Jobs, Err: refused}
+	w.see(s)
+	w.see(s)
+	if n := strings.Count(out.String(), "polling fails"); n != 1 {
+		t.Errorf("it is told %d times:\n%s", n, &out)
+	}
+	half := *s
+	half.Nodes.Err = nil
+	w.see(&half)
+	if strings.Contains(out.String(), "works again") {
+		t.Error("jobs still fail")
+	}
+	half.Jobs.Err = nil
+	w.see(&half)
+	if !strings.Contains(out.String(), "polling works again") {
+		t.Error("the recovery is not told")
+	}
+}
