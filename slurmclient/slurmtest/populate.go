@@ -17,7 +17,7 @@ func (c *Cluster) Populate(nodes, jobs int, seed uint64) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	c.populateNodes(nodes)
-	p := &population{c: c, rnd: rand.New(rand.NewPCG(seed, 1)), users: c.ordinaryUsers(), partitions: []string{"cpu"}}
+	p := &population{c: c, jobs: jobs, rnd: rand.New(rand.NewPCG(seed, 1)), users: c.ordinaryUsers(), partitions: []string{"cpu"}}
 	for _, part := range c.partitions {
 		if part.conf.Feature == "cpu" && part.name() != "cpu" {
 			p.partitions = append(p.partitions, part.name())
@@ -68,6 +68,7 @@ func (c *Cluster) ordinaryUsers() []UserConf {
 // population makes jobs of many shapes.
 type population struct {
 	c          *Cluster
+	jobs       int
 	rnd        *rand.Rand
 	users      []UserConf
 	partitions []string       // of the nodes without GPUs
@@ -83,7 +84,7 @@ func (p *population) add(i int) {
 	j := p.c.newJob(s, parts)
 	p.c.enter(j)
 	r := p.c.edit(j)
-	r.SubmitTime -= slurm.Time(p.rnd.IntN(4 * 86400))
+	r.SubmitTime -= slurm.Time(4 * 86400 * (p.jobs - i) / p.jobs) // in the order of the ids
 	r.EligibleTime, r.AccrueTime = r.SubmitTime, r.SubmitTime+slurm.Time(p.rnd.IntN(60))
 	switch k := p.rnd.IntN(100); {
 	case k < 30:

@@ -50,6 +50,7 @@ func TestAdapter(t *testing.T) {
 	t.Run("an expired token", s.renewsToken)
 	t.Run("replicas share a certificate", func(t *testing.T) { s.shares(t, p) })
 	t.Run("one cluster by flag", s.readsOne)
+	t.Run("every metric of a Controller is answered", s.answersForController)
 	said := p.said(t)
 	for _, token := range append(s.tokens, key) {
 		if strings.Contains(said, token) {
@@ -77,7 +78,7 @@ func (s *site) answersEverything(t *testing.T) {
 		for _, on := range e.On {
 			q, ok := objects[on.Resource]
 			if !ok {
-				continue // Controllers: their slurmrestd is a Service, which needs pods
+				continue // Controllers: see answersForController
 			}
 			q.metric = e.Name
 			for _, version := range versions {

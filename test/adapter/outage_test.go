@@ -9,6 +9,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/slurmtide/slurmtide/metricsapi"
 	"github.com/slurmtide/slurmtide/slurmclient/slurmtest"
 )
 
@@ -108,5 +109,43 @@ func (s *site) readsOne(t *testing.T) {
 	}
 	if err := s.fails(t, query{namespace: "team-b", resource: clusters, name: "beta", metric: "slurm_partition_running_jobs"}, "(NotFound)"); err != nil {
 		t.Error(err)
+	}
+}
+
+// answersForController asks about a Controller. Its slurmrestd would be a Service, which
+// needs pods, so the flags say where it is.
+func (s *site) answersForController(t *testing.T) {
+	s.applyText(t, `
+apiVersion: v1
+kind: Namespace
+metadata: {name: team-c}
+---
+apiVersion: slinky.slurm.net/v1beta1
+kind: Controller
+metadata: {name: gamma, namespace: team-c, labels: {site: east}}
+spec: {slurmKeyRef: {name: keys, key: slurm.key}, jwtHs256KeyRef: {name: keys, key: jwt_hs256.key}}
+`)
+	p := s.run(t, "--slurm.url=http://"+s.restd.address, "--slurm.jwt-key-file="+filepath.Join(s.dir, "jwt_hs256.key"),
+		"--cluster-namespace=team-c", "--cluster-name=gamma")
+	s.register(t, p)
+	gamma := query{namespace: "team-c", resource: "controllers.slinky.slurm.net", name: "gamma", labels: "site=east"}
+	running := gamma
+	running.labels, running.metric = "", "slurm_partition_running_jobs"
+	await(t, soon, func() error { return s.is(t, running, "3") })
+	asked := 0
+	for _, e := range metricsapi.Catalogue() {
+		for _, on := range e.On {
+			if on.Resource != "controllers" {
+				continue
+			}
+			gamma.metric = e.Name
+			for _, version := range versions {
+				s.answers(t, version, e, gamma)
+				asked++
+			}
+		}
+	}
+	if asked == 0 {
+		t.Error("the catalogue has nothing on Controllers")
 	}
 }
