@@ -12,6 +12,7 @@ import (
 	"os/exec"
 	"strconv"
 	"strings"
+	"sync/atomic"
 	"syscall"
 	"time"
 
@@ -40,12 +41,36 @@ func serve(ctx context.Context, args []string) error {
 		return err
 	}
 	fmt.Printf("http://%s\n", listener.Addr())
-	server := &http.Server{Handler: cluster.Handler(), ReadHeaderTimeout: time.Minute}
+	server := &http.Server{Handler: counted(cluster.Handler()), ReadHeaderTimeout: time.Minute}
 	go func() { <-ctx.Done(); _ = server.Close() }()
 	if err := server.Serve(listener); !errors.Is(err, http.ErrServerClosed) {
 		return err
 	}
 	return nil
+}
+
+// requestsPath tells how many requests there were.
+const requestsPath = "/requests"
+
+func counted(h http.Handler) http.Handler {
+	var n atomic.Int64
+	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		if r.URL.Path == requestsPath {
+			fmt.Fprint(w, n.Load())
+			return
+		}
+		n.Add(1)
+		h.ServeHTTP(w, r)
+	})
+}
+
+// requests is how many requests the server has seen.
+func (p *process) requests(ctx context.Context) (float64, error) {
+	_, body, err := get(ctx, p.url+requestsPath)
+	if err != nil {
+		return 0, err
+	}
+	return strconv.ParseFloat(string(body), 64)
 }
 
 // process is a program that the benchmark has started.
