@@ -39,7 +39,7 @@ func (o *options) connect() (kube, error) {
 		cfg, err = clientcmd.BuildConfigFromFlags("", o.kubeConfig)
 	}
 	if err != nil {
-		return kube{}, fmt.Errorf("finding Kubernetes: %w", err)
+		return kube{}, fmt.Errorf("finding Kubernetes (give --kube.config or KUBECONFIG, or run it in a pod): %w", err)
 	}
 	cfg.QPS, cfg.Burst = o.kubeQPS, o.kubeBurst
 	cfg.UserAgent = "slurm-metrics-adapter/" + version.Version

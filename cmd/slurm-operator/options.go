@@ -126,7 +126,7 @@ func (o *options) restConfig() (*rest.Config, error) {
 	rules.ExplicitPath = o.kubeConfig
 	cfg, err := clientcmd.NewNonInteractiveDeferredLoadingClientConfig(rules, nil).ClientConfig()
 	if err != nil {
-		return nil, fmt.Errorf("finding Kubernetes: %w", err)
+		return nil, fmt.Errorf("finding Kubernetes (give --kube.config or KUBECONFIG, or run it in a pod): %w", err)
 	}
 	cfg.QPS, cfg.Burst = o.kubeQPS, o.kubeBurst
 	cfg.UserAgent = "slurm-operator/" + version.Version
