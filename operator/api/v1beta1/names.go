@@ -41,6 +41,30 @@ const (
 	// AnnotationPodDeadline is the time (RFC 3339) when the time limit of the
 	// worker's last running job ends. The operator sets it; users read it.
 	AnnotationPodDeadline = NodeSetPrefix + "pod-deadline"
+	// AnnotationDrainCause is why the operator drains the worker: one of the Cause
+	// constants. With it the choice of workers outlives a restart. The operator sets
+	// and reads it; it is ours. A worker that has AnnotationPodCordon and no cause was
+	// chosen by a user.
+	AnnotationDrainCause = NodeSetPrefix + "drain-cause"
+	// AnnotationDrainStarted is when the operator chose the worker (RFC 3339). A drain
+	// policy's timeout counts from then. The operator sets and reads it; it is ours.
+	AnnotationDrainStarted = NodeSetPrefix + "drain-started"
+	// AnnotationSafeToEvict "false" is on workers that have work: cluster-autoscaler
+	// leaves their Kubernetes node. The operator sets it.
+	AnnotationSafeToEvict = "cluster-autoscaler.kubernetes.io/safe-to-evict"
+	// AnnotationDoNotDisrupt "true" is on workers that have work: Karpenter leaves
+	// their Kubernetes node. The operator sets it.
+	AnnotationDoNotDisrupt = "karpenter.sh/do-not-disrupt"
+)
+
+// Values of AnnotationDrainCause.
+const (
+	// CauseScaleIn: there are more workers than there should be.
+	CauseScaleIn = "ScaleIn"
+	// CauseUpdate: the worker is of an old revision.
+	CauseUpdate = "Update"
+	// CauseDeletion: the NodeSet is being deleted.
+	CauseDeletion = "Deletion"
 )
 
 // Annotations of Kubernetes nodes. Administrators set them; the operator reads them.
