@@ -6,8 +6,6 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 	autoscalingv2 "k8s.io/api/autoscaling/v2"
-	corev1 "k8s.io/api/core/v1"
-	"k8s.io/apimachinery/pkg/api/resource"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"github.com/slurmtide/slurmtide/operator/api/v1beta1"
@@ -27,14 +25,22 @@ func aNodeSet(change ...func(*v1beta1.NodeSet)) *v1beta1.NodeSet {
 
 func limits(cpu, memory, gpu string) func(*v1beta1.NodeSet) {
 	return func(n *v1beta1.NodeSet) {
-		list := corev1.ResourceList{}
-		for name, text := range map[corev1.ResourceName]string{corev1.ResourceCPU: cpu, corev1.ResourceMemory: memory, "nvidia.com/gpu": gpu} {
+		list := map[string]string{}
+		for name, text := range map[string]string{"cpu": cpu, "memory": memory, "nvidia.com/gpu": gpu} {
 			if text != "" {
-				list[name] = resource.MustParse(text)
+				list[name] = text
 			}
 		}
-		n.Spec.Slurmd.Resources.Limits = list
+		slurmd, err := v1beta1.RawOf(map[string]any{"resources": map[string]any{"limits": list}})
+		if err != nil {
+			panic(err) // text marshals
+		}
+		n.Spec.Slurmd = slurmd
 	}
+}
+
+func malformed(n *v1beta1.NodeSet) {
+	n.Spec.Slurmd = v1beta1.Raw{Raw: []byte(`{"resources": {"limits": {"cpu": "many", "memory": "8Gi"}}}`)}
 }
 
 func extraConf(text string) func(*v1beta1.NodeSet) {
@@ -98,6 +104,8 @@ func TestShapeOfANodeSet(t *testing.T) {
 		{"letters of any case, and quotes", aNodeSet(extraConf(`cpus=2 FEATURE="a"`)), &demand.Shape{CPUs: 2, Features: []string{"a"}}},
 		{"sockets, cores and threads", aNodeSet(extraConf("Sockets=2 CoresPerSocket=8 ThreadsPerCore=2")), &demand.Shape{CPUs: 32}},
 		{"memory that jobs may not have", aNodeSet(extraConf("CPUs=1 RealMemory=4000 MemSpecLimit=1000")), &demand.Shape{CPUs: 1, MemoryMiB: 3000}},
+		{"a slurmd that can not be read", aNodeSet(malformed), nil},
+		{"a slurmd that can not be read, and extraConf", aNodeSet(malformed, extraConf("CPUs=16")), &demand.Shape{CPUs: 16}},
 		{"numbers that are none", aNodeSet(limits("4", "", ""), extraConf("CPUs=many RealMemory= Weight")), &demand.Shape{CPUs: 4}},
 	} {
 		t.Run(tc.name, func(t *testing.T) {

@@ -27,9 +27,12 @@ func gpuResources() []corev1.ResourceName {
 
 // shapeOf is what a worker of the NodeSet has, by the limits of its slurmd and by
 // its extraConf, which wins. nil when the CPUs are in neither: then the records of
-// its nodes tell more than a guess.
+// its nodes tell more than a guess. A slurmd that can not be read has no limits.
 func shapeOf(n *v1beta1.NodeSet) *demand.Shape {
-	limits := n.Spec.Slurmd.Resources.Limits
+	var limits corev1.ResourceList
+	if slurmd, err := n.Spec.Slurmd.Container(); err == nil {
+		limits = slurmd.Resources.Limits
+	}
 	s := demand.Shape{
 		CPUs:      uint64(max(0, limits.Cpu().MilliValue()/1000)),
 		MemoryMiB: uint64(max(0, limits.Memory().Value()>>20)),

@@ -10,7 +10,6 @@ import (
 	"time"
 
 	autoscalingv2 "k8s.io/api/autoscaling/v2"
-	corev1 "k8s.io/api/core/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/labels"
@@ -222,13 +221,14 @@ func TestObjectsAreConverted(t *testing.T) {
 		want func(n *v1beta1.NodeSet) error
 	}{
 		{"the limits are kept", map[string]any{"slurmd": limit("4"), "template": map[string]any{"spec": map[string]any{"containers": "nonsense"}}}, func(n *v1beta1.NodeSet) error {
-			if n.Spec.Slurmd.Resources.Limits.Cpu().Value() != 4 {
-				return errors.New("they are not")
+			slurmd, err := n.Spec.Slurmd.Container()
+			if err == nil && slurmd.Resources.Limits.Cpu().Value() != 4 {
+				err = errors.New("they are not")
 			}
-			return nil
+			return err
 		}},
 		{"a container that makes no sense costs nothing else", map[string]any{"slurmd": limit("many"), "clusterRef": map[string]any{"name": "red"}}, func(n *v1beta1.NodeSet) error {
-			if n.Spec.ClusterRef == nil || len(n.Spec.Slurmd.Resources.Limits[corev1.ResourceCPU].Format) > 0 {
+			if _, err := n.Spec.Slurmd.Container(); n.Spec.ClusterRef == nil || err == nil {
 				return errors.New("it does")
 			}
 			return nil

@@ -159,8 +159,7 @@ func listOf[T any](k *kind) []T {
 	return out
 }
 
-// bulky are the parts of a spec that nobody here reads. They are laid over pods
-// and hardly checked by the API server, so that they could also fail to convert.
+// bulky are the parts of a spec that nobody here reads.
 func bulky() [][]string {
 	return [][]string{
 		{"spec", "template"}, {"spec", "logfile"}, {"spec", "volumeClaimTemplates"}, {"spec", "slurmctld"},
@@ -168,8 +167,7 @@ func bulky() [][]string {
 	}
 }
 
-// convert makes an object of type T. What can not be converted for what it says of
-// its container keeps the rest.
+// convert makes an object of type T.
 func convert[T any](obj any) (any, error) {
 	u, ok := obj.(*unstructured.Unstructured)
 	if !ok {
@@ -180,13 +178,7 @@ func convert[T any](obj any) (any, error) {
 		unstructured.RemoveNestedField(content, path...)
 	}
 	out := new(T)
-	err := runtime.DefaultUnstructuredConverter.FromUnstructured(content, out)
-	if err != nil {
-		unstructured.RemoveNestedField(content, "spec", "slurmd")
-		out = new(T)
-		err = runtime.DefaultUnstructuredConverter.FromUnstructured(content, out)
-	}
-	if err != nil {
+	if err := runtime.DefaultUnstructuredConverter.FromUnstructured(content, out); err != nil {
 		return nil, fmt.Errorf("reading %s %s/%s: %w", u.GetKind(), u.GetNamespace(), u.GetName(), err)
 	}
 	return out, nil

@@ -88,18 +88,12 @@ type ControllerSpec struct {
 
 	// slurmctld is a Container (core/v1) that is laid over the slurmctld container.
 	// +optional
-	// +kubebuilder:validation:Schemaless
-	// +kubebuilder:validation:Type=object
-	// +kubebuilder:pruning:PreserveUnknownFields
-	Slurmctld corev1.Container `json:"slurmctld,omitzero"`
+	Slurmctld Raw `json:"slurmctld,omitzero"`
 
 	// reconfigure is a Container (core/v1) that is laid over the container that
 	// makes slurmctld read its configuration again.
 	// +optional
-	// +kubebuilder:validation:Schemaless
-	// +kubebuilder:validation:Type=object
-	// +kubebuilder:pruning:PreserveUnknownFields
-	Reconfigure corev1.Container `json:"reconfigure,omitzero"`
+	Reconfigure Raw `json:"reconfigure,omitzero"`
 
 	// inplaceReconfigure applies changed configuration by scontrol reconfigure
 	// instead of replacing the pod.
@@ -110,10 +104,7 @@ type ControllerSpec struct {
 	// logfile is a Container (core/v1) that is laid over the container that shows
 	// slurmctld's log file.
 	// +optional
-	// +kubebuilder:validation:Schemaless
-	// +kubebuilder:validation:Type=object
-	// +kubebuilder:pruning:PreserveUnknownFields
-	Logfile corev1.Container `json:"logfile,omitzero"`
+	Logfile Raw `json:"logfile,omitzero"`
 
 	// template is laid over slurmctld's pods.
 	// +optional

@@ -55,7 +55,7 @@ type NodeSetSpec struct {
 	ControllerRef *corev1.LocalObjectReference `json:"controllerRef,omitempty"`
 
 	// clusterRef names the Cluster, a Slurm that runs elsewhere, that the workers
-	// join. Exactly one of controllerRef and clusterRef is given.
+	// join. Exactly one of controllerRef and clusterRef is given. The field is ours.
 	// +optional
 	ClusterRef *corev1.LocalObjectReference `json:"clusterRef,omitempty"`
 
@@ -66,7 +66,7 @@ type NodeSetSpec struct {
 
 	// maxReplicas is the most workers that the NodeSet may ever have: Slurm takes
 	// jobs of up to that many nodes while there are fewer. Unset: what the
-	// HorizontalPodAutoscaler says that scales the NodeSet.
+	// HorizontalPodAutoscaler says that scales the NodeSet. The field is ours.
 	// +optional
 	// +kubebuilder:validation:Minimum=0
 	MaxReplicas *int32 `json:"maxReplicas,omitempty"`
@@ -79,18 +79,12 @@ type NodeSetSpec struct {
 
 	// slurmd is a Container (core/v1) that is laid over the workers' slurmd container.
 	// +optional
-	// +kubebuilder:validation:Schemaless
-	// +kubebuilder:validation:Type=object
-	// +kubebuilder:pruning:PreserveUnknownFields
-	Slurmd corev1.Container `json:"slurmd,omitzero"`
+	Slurmd Raw `json:"slurmd,omitzero"`
 
 	// logfile is a Container (core/v1) that is laid over the container that shows
 	// slurmd's log file.
 	// +optional
-	// +kubebuilder:validation:Schemaless
-	// +kubebuilder:validation:Type=object
-	// +kubebuilder:pruning:PreserveUnknownFields
-	Logfile corev1.Container `json:"logfile,omitzero"`
+	Logfile Raw `json:"logfile,omitzero"`
 
 	// ssh lets users log in to workers on which they have a job.
 	// +optional
@@ -123,6 +117,10 @@ type NodeSetSpec struct {
 	// +optional
 	UpdateStrategy NodeSetUpdateStrategy `json:"updateStrategy,omitzero"`
 
+	// drainPolicy says when a worker with work may be deleted after all. The field is ours.
+	// +optional
+	DrainPolicy *DrainPolicy `json:"drainPolicy,omitempty"`
+
 	// revisionHistoryLimit is the number of old revisions that are kept.
 	// +optional
 	// +kubebuilder:default=0
@@ -147,6 +145,18 @@ type NodeSetSpec struct {
 	// +optional
 	// +kubebuilder:default=false
 	PinToNode bool `json:"pinToNode,omitempty"`
+
+	// securityProfile is what slurmd runs with; the securityContext of slurmd is laid
+	// over it. The field is ours.
+	// +optional
+	// +kubebuilder:default=Privileged
+	SecurityProfile SecurityProfile `json:"securityProfile,omitempty"`
+
+	// cordonKubeNodes cordons the Kubernetes node of a worker that somebody other
+	// than the operator drains in Slurm. The field is ours.
+	// +optional
+	// +kubebuilder:default=false
+	CordonKubeNodes bool `json:"cordonKubeNodes,omitempty"`
 
 	// pruneSlurmNodeRecords says which records of Slurm nodes without a pod are deleted.
 	// +optional

@@ -68,17 +68,11 @@ type NodeSetPartition struct {
 type VolumeClaimTemplate struct {
 	// metadata is the claim's metadata; its name is the name of the volume.
 	// +optional
-	// +kubebuilder:validation:Schemaless
-	// +kubebuilder:validation:Type=object
-	// +kubebuilder:pruning:PreserveUnknownFields
-	Metadata metav1.ObjectMeta `json:"metadata,omitzero"`
+	Metadata Raw `json:"metadata,omitzero"`
 
 	// spec is the claim's spec.
 	// +optional
-	// +kubebuilder:validation:Schemaless
-	// +kubebuilder:validation:Type=object
-	// +kubebuilder:pruning:PreserveUnknownFields
-	Spec corev1.PersistentVolumeClaimSpec `json:"spec,omitzero"`
+	Spec Raw `json:"spec,omitzero"`
 }
 
 // ClaimRetentionPolicy says what becomes of claims made from volumeClaimTemplates.
@@ -116,6 +110,12 @@ type NodeSetUpdateStrategy struct {
 	// +kubebuilder:default=RollingUpdate
 	Type UpdateStrategyType `json:"type,omitempty"`
 
+	// paused keeps every worker at its revision until it is false again; scale-in and
+	// deletion go on. The field is ours.
+	// +optional
+	// +kubebuilder:default=false
+	Paused bool `json:"paused,omitempty"`
+
 	// rollingUpdate is for type RollingUpdate.
 	// +optional
 	RollingUpdate *RollingUpdate `json:"rollingUpdate,omitempty"`
@@ -147,6 +147,12 @@ type RollingUpdate struct {
 	// +optional
 	// +kubebuilder:default="25%"
 	MaxUnavailable *intstr.IntOrString `json:"maxUnavailable,omitempty"`
+
+	// partition is the lowest ordinal that is updated: workers with a lower one keep
+	// their revision. Unset: all are updated. The field is ours.
+	// +optional
+	// +kubebuilder:validation:Minimum=0
+	Partition *int32 `json:"partition,omitempty"`
 }
 
 // ScheduledUpdate says when workers are replaced.
@@ -166,3 +172,48 @@ type ScheduledUpdate struct {
 	// +listType=atomic
 	Flags []string `json:"flags,omitempty"`
 }
+
+// DrainPolicy says how long the operator waits for a worker's work, on scale-in, on
+// update and on deletion of the NodeSet.
+//
+// +kubebuilder:validation:XValidation:rule="self.type != 'Timeout' || has(self.timeout)",message="a drainPolicy of type Timeout must have a timeout"
+type DrainPolicy struct {
+	// type is the policy.
+	// +optional
+	// +kubebuilder:default=Wait
+	Type DrainPolicyType `json:"type,omitempty"`
+
+	// timeout is how long a worker's work is waited for ("2h30m"), counted from when
+	// its drain began. For type Timeout.
+	// +optional
+	Timeout *metav1.Duration `json:"timeout,omitempty"`
+}
+
+// DrainPolicyType names a policy of draining.
+//
+// +kubebuilder:validation:Enum=Wait;Timeout;Force
+type DrainPolicyType string
+
+// The policies of draining.
+const (
+	// DrainWait never deletes a worker that has work.
+	DrainWait DrainPolicyType = "Wait"
+	// DrainTimeout waits for the worker's work, at most for the timeout.
+	DrainTimeout DrainPolicyType = "Timeout"
+	// DrainForce drains and does not wait: running jobs are lost.
+	DrainForce DrainPolicyType = "Force"
+)
+
+// SecurityProfile names what slurmd may do on its Kubernetes node.
+//
+// +kubebuilder:validation:Enum=Privileged;Unprivileged
+type SecurityProfile string
+
+// The security profiles.
+const (
+	// SecurityPrivileged runs slurmd privileged: it sets up cgroups and devices for jobs.
+	SecurityPrivileged SecurityProfile = "Privileged"
+	// SecurityUnprivileged runs slurmd with no privilege: jobs are not confined to
+	// what they asked for.
+	SecurityUnprivileged SecurityProfile = "Unprivileged"
+)

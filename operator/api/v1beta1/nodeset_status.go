@@ -62,6 +62,11 @@ type NodeSetStatus struct {
 	// +optional
 	SlurmDrain int32 `json:"slurmDrain,omitempty"`
 
+	// drainingReplicas is the number of workers that the operator drains in order to
+	// delete them. The field is ours.
+	// +optional
+	DrainingReplicas int32 `json:"drainingReplicas,omitempty"`
+
 	// ordinalToNode tells the Kubernetes node to which each ordinal is pinned.
 	// +optional
 	// +nullable

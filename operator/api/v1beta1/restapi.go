@@ -49,10 +49,7 @@ type RestApiSpec struct {
 
 	// slurmrestd is a Container (core/v1) that is laid over the slurmrestd container.
 	// +optional
-	// +kubebuilder:validation:Schemaless
-	// +kubebuilder:validation:Type=object
-	// +kubebuilder:pruning:PreserveUnknownFields
-	Slurmrestd corev1.Container `json:"slurmrestd,omitzero"`
+	Slurmrestd Raw `json:"slurmrestd,omitzero"`
 
 	// template is laid over slurmrestd's pods.
 	// +optional

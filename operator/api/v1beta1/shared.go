@@ -1,7 +1,5 @@
 package v1beta1
 
-import corev1 "k8s.io/api/core/v1"
-
 // Metadata is what a user adds to the labels and annotations of a made object.
 type Metadata struct {
 	// labels are added to the object's.
@@ -25,10 +23,7 @@ type PodTemplate struct {
 
 	// spec is a PodSpec (core/v1), of which any part may be given.
 	// +optional
-	// +kubebuilder:validation:Schemaless
-	// +kubebuilder:validation:Type=object
-	// +kubebuilder:pruning:PreserveUnknownFields
-	Spec corev1.PodSpec `json:"spec,omitzero"`
+	Spec Raw `json:"spec,omitzero"`
 }
 
 // ServiceSpec is laid over the Service that is made for an object.
@@ -39,10 +34,7 @@ type ServiceSpec struct {
 
 	// spec is a ServiceSpec (core/v1), of which any part may be given.
 	// +optional
-	// +kubebuilder:validation:Schemaless
-	// +kubebuilder:validation:Type=object
-	// +kubebuilder:pruning:PreserveUnknownFields
-	Spec corev1.ServiceSpec `json:"spec,omitzero"`
+	Spec Raw `json:"spec,omitzero"`
 
 	// port is the Service's port. Unset: the daemon's own.
 	// +optional

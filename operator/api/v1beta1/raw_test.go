@@ -1,0 +1,149 @@
+package v1beta1_test
+
+import (
+	"encoding/json"
+	"errors"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/runtime"
+
+	"github.com/slurmtide/slurmtide/operator/api/v1beta1"
+)
+
+func raw(text string) v1beta1.Raw { return v1beta1.Raw{Raw: []byte(text)} }
+
+func TestOpenPartsAreReadAsKubernetesTypes(t *testing.T) {
+	got, err := raw(`{"image": "slurmd", "new": 1, "securityContext": {"privileged": false}, "resources": {"limits": {"cpu": 4}}}`).Container()
+	if err != nil {
+		t.Fatal(err)
+	}
+	if got.Image != "slurmd" || got.SecurityContext == nil || got.SecurityContext.Privileged == nil || *got.SecurityContext.Privileged {
+		t.Errorf("the container is %+v", got)
+	}
+	if cpu := got.Resources.Limits.Cpu().Value(); cpu != 4 {
+		t.Errorf("the limit is %d CPUs", cpu)
+	}
+	pod, err := raw(`{"hostNetwork": true, "hostname": "gpu-"}`).PodSpec()
+	if err != nil || !pod.HostNetwork || pod.Hostname != "gpu-" {
+		t.Errorf("the pod is %+v, %v", pod, err)
+	}
+	service, err := raw(`{"type": "NodePort"}`).ServiceSpec()
+	if err != nil || service.Type != corev1.ServiceTypeNodePort {
+		t.Errorf("the Service is %+v, %v", service, err)
+	}
+	claim, err := raw(`{"accessModes": ["ReadWriteOnce"]}`).ClaimSpec()
+	if err != nil || len(claim.AccessModes) != 1 {
+		t.Errorf("the claim is %+v, %v", claim, err)
+	}
+	meta, err := raw(`{"name": "data", "labels": {"a": "b"}}`).ObjectMeta()
+	if err != nil || meta.Name != "data" || meta.Labels["a"] != "b" {
+		t.Errorf("the metadata is %+v, %v", meta, err)
+	}
+}
+
+func TestAMalformedPartIsAnErrorThatNamesTheField(t *testing.T) {
+	container := func(r v1beta1.Raw) error { _, err := r.Container(); return err }
+	for _, c := range []struct {
+		name, text, want string
+	}{
+		{"an absent part", ``, ""},
+		{"an empty part", `{}`, ""},
+		{"unknown fields", `{"new": {"a": 1}}`, ""},
+		{"a part that is no object", `"slurmd"`, `spec.slurmd: must be an object, not string`},
+		{"a number for a text", `{"image": 5}`, `spec.slurmd.image: must be a string, not number`},
+		{"an object for a list", `{"args": {"a": "b"}}`, `spec.slurmd.args: must be a list, not object`},
+		{"a text for a number, deep inside", `{"ports": [{"containerPort": "6818"}]}`, `spec.slurmd.ports.containerPort: must be a number, not string`},
+		{"a text for a truth", `{"securityContext": {"privileged": "no"}}`, `spec.slurmd.securityContext.privileged: must be true or false, not string`},
+		{"a quantity that is none", `{"resources": {"limits": {"cpu": "many"}}}`, `spec.slurmd: quantities must match the regular expression '^([+-]?[0-9.]+)([eEinumkKMGTP]*[-+]?[0-9]*)$'`},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			err := v1beta1.InField("spec.slurmd", container(raw(c.text)))
+			got := ""
+			if err != nil {
+				got = err.Error()
+			}
+			if diff := cmp.Diff(c.want, got); diff != "" {
+				t.Errorf("error (-want +got):\n%s", diff)
+			}
+			var bad *v1beta1.MalformedError
+			if err != nil && !errors.As(err, &bad) {
+				t.Errorf("the error is a %T", err)
+			}
+		})
+	}
+}
+
+func TestOpenPartsStayAsTheyAreWritten(t *testing.T) {
+	const text = `{"spec":{"template":{"spec":{"hostname":"","hostNetwork":false,"new":[0]}},"slurmd":{"image":"a","tty":false},"logfile":{}}}`
+	written := &v1beta1.NodeSet{}
+	if err := json.Unmarshal([]byte(text), written); err != nil {
+		t.Fatal(err)
+	}
+	viaMap, err := runtime.DefaultUnstructuredConverter.ToUnstructured(written)
+	if err != nil {
+		t.Fatal(err)
+	}
+	again := &v1beta1.NodeSet{}
+	if err := runtime.DefaultUnstructuredConverter.FromUnstructured(viaMap, again); err != nil {
+		t.Fatal(err)
+	}
+	if diff := cmp.Diff(written, again); diff != "" {
+		t.Errorf("through a map (-want +got):\n%s", diff)
+	}
+	if diff := cmp.Diff(raw(`{"hostNetwork": false, "new": [0], "hostname": ""}`), again.Spec.Template.Spec); diff != "" {
+		t.Errorf("the template's spec (-want +got):\n%s", diff)
+	}
+	if again.Spec.Logfile.IsZero() || !again.Spec.Slurmd.Equal(raw(`{"tty": false, "image": "a"}`)) {
+		t.Error("an empty part is lost, or slurmd is another")
+	}
+}
+
+func TestAnAbsentPartIsNotWritten(t *testing.T) {
+	for _, text := range []string{`{"spec":{}}`, `{"spec":{"slurmd":null}}`} {
+		n := &v1beta1.NodeSet{}
+		if err := json.Unmarshal([]byte(text), n); err != nil {
+			t.Fatal(err)
+		}
+		out, err := json.Marshal(n.Spec)
+		if err != nil || string(out) != "{}" {
+			t.Errorf("%s becomes %s, %v", text, out, err)
+		}
+	}
+}
+
+func TestEqualPartsSayTheSame(t *testing.T) {
+	for _, c := range []struct {
+		a, b string
+		want bool
+	}{
+		{``, ``, true},
+		{``, `{}`, false},
+		{`{"a":1,"b":2}`, `{"b": 2, "a": 1}`, true},
+		{`{"a":1}`, `{"a":2}`, false},
+		{`{"a":[1,2]}`, `{"a":[2,1]}`, false},
+		{`{"a":`, `{"a":`, true},
+		{`{"a":`, `{"a":1}`, false},
+	} {
+		if got := raw(c.a).Equal(raw(c.b)); got != c.want {
+			t.Errorf("%q and %q are equal: %v", c.a, c.b, got)
+		}
+	}
+}
+
+func TestRawOfAValue(t *testing.T) {
+	r, err := v1beta1.RawOf(corev1.Container{Image: "slurmd"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if c, err := r.Container(); err != nil || c.Image != "slurmd" {
+		t.Errorf("it is %s, %v", r, err)
+	}
+	if r, err := v1beta1.RawOf((*corev1.Container)(nil)); err != nil || !r.IsZero() {
+		t.Errorf("nil is %s, %v", r, err)
+	}
+	if _, err := v1beta1.RawOf(make(chan int)); err == nil {
+		t.Error("a channel was written")
+	}
+}
