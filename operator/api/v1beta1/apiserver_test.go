@@ -25,7 +25,9 @@ import (
 const templates = "../../../charts/slurm-operator-crds/templates"
 
 // plurals are the resources of the chart.
-func plurals() []string { return []string{"clusters", "controllers", "nodesets", "restapis"} }
+func plurals() []string {
+	return []string{"accountings", "clusters", "controllers", "loginsets", "nodesets", "restapis", "tokens"}
+}
 
 // render renders a template of the chart as Helm does.
 func render(t *testing.T, plural string, keep bool) []byte {
@@ -55,6 +57,16 @@ func parseCRD(t *testing.T, text []byte) *apiextensionsv1.CustomResourceDefiniti
 	apiextensionsv1.SetDefaults_CustomResourceDefinition(crd)
 	apiextensionsv1.SetDefaults_CustomResourceDefinitionSpec(&crd.Spec)
 	return crd
+}
+
+// stored is the version that is kept.
+func stored(crd *apiextensionsv1.CustomResourceDefinition) *apiextensionsv1.CustomResourceDefinitionVersion {
+	for i := range crd.Spec.Versions {
+		if crd.Spec.Versions[i].Storage {
+			return &crd.Spec.Versions[i]
+		}
+	}
+	return nil
 }
 
 // resource is what an API server makes of one definition.

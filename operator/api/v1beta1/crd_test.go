@@ -60,6 +60,9 @@ func TestNamesAndVersionsOfDefinitions(t *testing.T) {
 		"controllers": {Kind: "Controller", ShortNames: []string{"slurmctld"}},
 		"clusters":    {Kind: "Cluster", ShortNames: []string{"slurmcluster"}},
 		"restapis":    {Kind: "RestApi", ShortNames: []string{"slurmrestd"}},
+		"accountings": {Kind: "Accounting", ShortNames: []string{"slurmdbd"}},
+		"loginsets":   {Kind: "LoginSet", ShortNames: []string{"loginsets", "lss", "sackd"}},
+		"tokens":      {Kind: "Token", ShortNames: []string{"tokens", "jwt"}},
 	}
 	for _, plural := range plurals() {
 		crd := load(t, plural).crd
@@ -82,11 +85,11 @@ func TestNamesAndVersionsOfDefinitions(t *testing.T) {
 	}
 }
 
-func TestOnlyNodeSetsScale(t *testing.T) {
+func TestOnlyNodeSetsAndLoginSetsScale(t *testing.T) {
 	selector := ".status.selector"
 	for _, plural := range plurals() {
 		var want *apiextensionsv1.CustomResourceSubresourceScale
-		if plural == "nodesets" {
+		if plural == "nodesets" || plural == "loginsets" {
 			want = &apiextensionsv1.CustomResourceSubresourceScale{
 				SpecReplicasPath: ".spec.replicas", StatusReplicasPath: ".status.replicas", LabelSelectorPath: &selector,
 			}
@@ -117,6 +120,9 @@ func TestPrintColumns(t *testing.T) {
 		},
 		"controllers": {age},
 		"restapis":    {age},
+		"accountings": {age},
+		"loginsets":   {{"REPLICAS", "integer", ".status.replicas", 0}, age},
+		"tokens":      {{"USER", "string", ".spec.username", 0}, {"IAT", "date", ".status.issuedAt", 0}, age},
 		"clusters": {
 			{"READY", "string", `.status.conditions[?(@.type=="Ready")].status`, 0},
 			{"VERSION", "string", ".status.slurmVersion", 0},

@@ -46,6 +46,20 @@ func TestDefaults(t *testing.T) {
 			`{controllerRef: {name: slurm}, replicas: 1}`,
 		},
 		{
+			"of an Accounting", "accountings",
+			spec("slurmKeyRef: {name: k, key: a}", "jwtKeyRef: {name: k, key: b}", "storageConfig: {host: db, passwordKeyRef: {key: p}}"),
+			`{slurmKeyRef: {name: k, key: a}, jwtKeyRef: {name: k, key: b}, external: false,
+			  storageConfig: {host: db, port: 3306, database: slurm_acct_db, passwordKeyRef: {name: "", key: p}}}`,
+		},
+		{
+			"of a LoginSet", "loginsets", spec("controllerRef: {name: slurm}", "sssdConfRef: {name: sssd, key: sssd.conf}"),
+			`{controllerRef: {name: slurm}, sssdConfRef: {name: sssd, key: sssd.conf}, replicas: 1}`,
+		},
+		{
+			"of a Token", "tokens", spec("username: root", "jwtKeyRef: {name: k, key: a}", "secretRef: {key: token}"),
+			`{username: root, jwtKeyRef: {name: k, key: a}, refresh: true, secretRef: {name: "", key: token}}`,
+		},
+		{
 			"of a Cluster", "clusters",
 			spec("server: https://slurm.example.com", "token: {secretRef: {name: t, key: token}}", "caRef: {name: ca}", "slurmctld: {host: ctld}"),
 			`{server: "https://slurm.example.com", token: {secretRef: {name: t, key: token}},
@@ -71,6 +85,10 @@ func TestOpenFieldsKeepWhatTheSchemaDoesNotKnow(t *testing.T) {
 		"controllers": spec("slurmKeyRef: {name: k, key: a}", "jwtKeyRef: {name: k, key: b}",
 			"slurmctld: {new: 1}", "reconfigure: {new: 2}", "logfile: {new: 3}", "template: {spec: {new: 4}}", "service: {spec: {new: 5}}"),
 		"restapis": spec("controllerRef: {name: slurm}", "slurmrestd: {new: 1}", "service: {spec: {clusterIP: None}}"),
+		"accountings": spec("slurmKeyRef: {name: k, key: a}", "jwtKeyRef: {name: k, key: b}",
+			"slurmdbd: {new: 1}", "template: {new: 2}", "service: {spec: {new: 3}}"),
+		"loginsets": spec("controllerRef: {name: slurm}", "sssdConfRef: {name: s, key: k}",
+			"login: {new: 1, securityContext: {privileged: false}}", "initconf: {new: 2}", "template: {new: 3}", "service: {spec: {new: 4}}"),
 	} {
 		got := load(t, plural).admitted(t, manifest)["spec"].(map[string]any)
 		for field, want := range object(t, manifest)["spec"].(map[string]any) {

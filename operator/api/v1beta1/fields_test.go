@@ -21,10 +21,13 @@ var update = flag.Bool("update", false, "rewrite the lists of fields in testdata
 // objects are the Go types of the resources.
 func objects() map[string]any {
 	return map[string]any{
+		"accountings": v1beta1.Accounting{},
 		"clusters":    v1beta1.Cluster{},
 		"controllers": v1beta1.Controller{},
+		"loginsets":   v1beta1.LoginSet{},
 		"nodesets":    v1beta1.NodeSet{},
 		"restapis":    v1beta1.RestApi{},
+		"tokens":      v1beta1.Token{},
 	}
 }
 

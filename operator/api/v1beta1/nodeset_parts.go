@@ -73,6 +73,22 @@ type VolumeClaimTemplate struct {
 	// spec is the claim's spec.
 	// +optional
 	Spec Raw `json:"spec,omitzero"`
+
+	// Extra is what else the user wrote, by field: kind, say. It is kept and means nothing.
+	Extra map[string]Raw `json:"-"`
+}
+
+// MarshalJSON implements json.Marshaler.
+func (t VolumeClaimTemplate) MarshalJSON() ([]byte, error) {
+	type plain VolumeClaimTemplate
+	return marshalOpen(plain(t), t.Extra)
+}
+
+// UnmarshalJSON implements json.Unmarshaler.
+func (t *VolumeClaimTemplate) UnmarshalJSON(text []byte) (err error) {
+	type plain VolumeClaimTemplate
+	t.Extra, err = unmarshalOpen(text, (*plain)(t), "metadata", "spec")
+	return err
 }
 
 // ClaimRetentionPolicy says what becomes of claims made from volumeClaimTemplates.
@@ -163,6 +179,9 @@ type ScheduledUpdate struct {
 
 	// duration is the length of the reservation ("30m").
 	// +optional
+	// +kubebuilder:validation:Type=string
+	// +kubebuilder:validation:MaxLength=64
+	// +kubebuilder:validation:XValidation:rule="self.matches('^([0-9]+([.][0-9]*)?(ns|us|µs|ms|s|m|h))+$') && duration(self) > duration('0s')",message="duration must be a positive duration, as 30m"
 	// +kubebuilder:default="30m"
 	Duration *metav1.Duration `json:"duration,omitempty"`
 
@@ -186,6 +205,9 @@ type DrainPolicy struct {
 	// timeout is how long a worker's work is waited for ("2h30m"), counted from when
 	// its drain began. For type Timeout.
 	// +optional
+	// +kubebuilder:validation:Type=string
+	// +kubebuilder:validation:MaxLength=64
+	// +kubebuilder:validation:XValidation:rule="self.matches('^([0-9]+([.][0-9]*)?(ns|us|µs|ms|s|m|h))+$') && duration(self) > duration('0s')",message="timeout must be a positive duration, as 2h30m"
 	Timeout *metav1.Duration `json:"timeout,omitempty"`
 }
 

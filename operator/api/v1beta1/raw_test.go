@@ -147,3 +147,23 @@ func TestRawOfAValue(t *testing.T) {
 		t.Error("a channel was written")
 	}
 }
+
+func TestUnknownFieldsOfOpenStructsAreKept(t *testing.T) {
+	const text = `{"spec":{"template":{"new":[0],"spec":{}},"volumeClaimTemplates":[{"kind":"PersistentVolumeClaim","metadata":{"name":"data"},"none":null}]}}`
+	n := &v1beta1.NodeSet{}
+	if err := json.Unmarshal([]byte(text), n); err != nil {
+		t.Fatal(err)
+	}
+	out, err := json.Marshal(map[string]any{"spec": n.Spec})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if !raw(text).Equal(raw(string(out))) {
+		t.Errorf("it becomes %s", out)
+	}
+	clone := n.DeepCopy()
+	clone.Spec.Template.Extra["new"].Raw[1] = '1'
+	if got := n.Spec.Template.Extra["new"].String(); got != "[0]" {
+		t.Errorf("writing to a copy wrote to the original: %s", got)
+	}
+}

@@ -15,6 +15,9 @@ const (
 	KindController = "Controller"
 	KindCluster    = "Cluster"
 	KindRestApi    = "RestApi"
+	KindAccounting = "Accounting"
+	KindLoginSet   = "LoginSet"
+	KindToken      = "Token"
 )
 
 // SchemeGroupVersion is the group and version of this package. It is never written to.
@@ -33,6 +36,9 @@ func AddToScheme(scheme *runtime.Scheme) error {
 		&Controller{}, &ControllerList{},
 		&Cluster{}, &ClusterList{},
 		&RestApi{}, &RestApiList{},
+		&Accounting{}, &AccountingList{},
+		&LoginSet{}, &LoginSetList{},
+		&Token{}, &TokenList{},
 	)
 	metav1.AddToGroupVersion(scheme, SchemeGroupVersion)
 	return nil

@@ -39,6 +39,9 @@ func TestNodeSetRules(t *testing.T) {
 		{"waits for work", spec(ref, "drainPolicy: {type: Wait}"), ""},
 		{"waits for work for a time", spec(ref, "drainPolicy: {type: Timeout, timeout: 2h}"), ""},
 		{"waits for work for no time", spec(ref, "drainPolicy: {type: Timeout}"), "must have a timeout"},
+		{"waits for work for less than nothing", spec(ref, "drainPolicy: {type: Timeout, timeout: -2h}"), "timeout must be a positive duration"},
+		{"waits for work for a number", spec(ref, "drainPolicy: {type: Timeout, timeout: 30}"), "drainPolicy.timeout"},
+		{"reserves for some time", spec(ref, "updateStrategy: {scheduledUpdate: {duration: long}}"), "duration must be a positive duration"},
 		{"waits in an unknown way", spec(ref, "drainPolicy: {type: Hope}"), "drainPolicy.type"},
 		{"updates all from an ordinal on", spec(ref, "updateStrategy: {paused: true, rollingUpdate: {partition: 3}}"), ""},
 		{"updates all from less than nothing on", spec(ref, "updateStrategy: {rollingUpdate: {partition: -1}}"), "partition"},
@@ -71,6 +74,50 @@ func TestControllerRules(t *testing.T) {
 		{"has no backups", spec(slurmKey, jwtKey, "ha: {backups: 0}"), "ha.backups"},
 		{"has null where null may be", spec(slurmKey, jwtKey, "configFileRefs: null", "prologScriptRefs: null", "metrics: {serviceMonitor: null}"), ""},
 		{"scrapes a path without a path", spec(slurmKey, jwtKey, "metrics: {serviceMonitor: {endpoints: [{interval: 1s}]}}"), "path"},
+	})
+}
+
+func TestAccountingRules(t *testing.T) {
+	const slurmKey, jwtKey = "slurmKeyRef: {name: k, key: slurm.key}", "jwtKeyRef: {name: k, key: jwt.key}"
+	checkRules(t, "accountings", []rule{
+		{"has both keys", spec(slurmKey, jwtKey), ""},
+		{"has the JWT key by its older name", spec(slurmKey, "jwtHs256KeyRef: {name: k, key: jwt.key}"), ""},
+		{"has no slurm.key", spec(jwtKey), "slurmKeyRef must be given"},
+		{"has no JWT key", spec(slurmKey), "jwtKeyRef or jwtHs256KeyRef must be given"},
+		{"is external and somewhere", spec("external: true", "externalConfig: {host: h, port: 6819}"), ""},
+		{"is external and nowhere", spec("external: true"), "externalConfig must be given"},
+		{"has a database", spec(slurmKey, jwtKey, "storageConfig: {host: db, username: slurm, passwordKeyRef: {name: p, key: password}}"), ""},
+		{"has a database nowhere", spec(slurmKey, jwtKey, "storageConfig: {passwordKeyRef: {name: p, key: password}}"), "storageConfig.host"},
+		{"has a database without a password", spec(slurmKey, jwtKey, "storageConfig: {host: db}"), "storageConfig.passwordKeyRef"},
+	})
+}
+
+func TestLoginSetRules(t *testing.T) {
+	const ref, sssd = "controllerRef: {name: slurm}", "sssdConfRef: {name: sssd, key: sssd.conf}"
+	checkRules(t, "loginsets", []rule{
+		{"names a Controller and sssd.conf", spec(ref, sssd), ""},
+		{"names no Controller", spec(sssd), "controllerRef"},
+		{"has no sssd.conf", spec(ref), "sssdConfRef"},
+		{"is at zero", spec(ref, sssd, "replicas: 0"), ""},
+		{"is updated a share at a time", spec(ref, sssd, `strategy: {type: RollingUpdate, rollingUpdate: {maxSurge: 1, maxUnavailable: "10%"}}`), ""},
+		{"is updated a list at a time", spec(ref, sssd, "strategy: {rollingUpdate: {maxSurge: []}}"), "maxSurge"},
+		{"has a status without a selector", spec(ref, sssd) + "status: {replicas: 1}", "status.selector"},
+	})
+}
+
+func TestTokenRules(t *testing.T) {
+	const user, key = "username: slurm", "jwtKeyRef: {name: k, key: jwt.key}"
+	checkRules(t, "tokens", []rule{
+		{"names a user and a key", spec(user, key), ""},
+		{"names the key by its older name", spec(user, "jwtHs256KeyRef: {name: k, key: jwt.key}"), ""},
+		{"names no user", spec(key), "username"},
+		{"names no key", spec(user), "jwtKeyRef or jwtHs256KeyRef must be given"},
+		{"lives for a while", spec(user, key, "lifetime: 1h30m0.5s"), ""},
+		{"lives for no time", spec(user, key, "lifetime: 0s"), "lifetime must be a positive duration"},
+		{"lives backwards", spec(user, key, "lifetime: -1h"), "lifetime must be a positive duration"},
+		{"lives for some time", spec(user, key, "lifetime: soon"), "lifetime must be a positive duration"},
+		{"lives for days", spec(user, key, "lifetime: 2d"), "lifetime must be a positive duration"},
+		{"writes to a Secret without a key", spec(user, key, "secretRef: {name: a}"), "secretRef.key"},
 	})
 }
 

@@ -24,6 +24,22 @@ type PodTemplate struct {
 	// spec is a PodSpec (core/v1), of which any part may be given.
 	// +optional
 	Spec Raw `json:"spec,omitzero"`
+
+	// Extra is what else the user wrote, by field. It is kept and means nothing.
+	Extra map[string]Raw `json:"-"`
+}
+
+// MarshalJSON implements json.Marshaler.
+func (t PodTemplate) MarshalJSON() ([]byte, error) {
+	type plain PodTemplate
+	return marshalOpen(plain(t), t.Extra)
+}
+
+// UnmarshalJSON implements json.Unmarshaler.
+func (t *PodTemplate) UnmarshalJSON(text []byte) (err error) {
+	type plain PodTemplate
+	t.Extra, err = unmarshalOpen(text, (*plain)(t), "metadata", "spec")
+	return err
 }
 
 // ServiceSpec is laid over the Service that is made for an object.

@@ -1,0 +1,104 @@
+package v1beta1
+
+import (
+	appsv1 "k8s.io/api/apps/v1"
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+)
+
+// LoginSet is a group of alike pods in which users log in and submit jobs to one
+// Slurm cluster.
+//
+// +kubebuilder:object:root=true
+// +kubebuilder:resource:path=loginsets,scope=Namespaced,shortName=loginsets;lss;sackd
+// +kubebuilder:subresource:status
+// +kubebuilder:subresource:scale:specpath=.spec.replicas,statuspath=.status.replicas,selectorpath=.status.selector
+// +kubebuilder:printcolumn:name="REPLICAS",type=integer,JSONPath=`.status.replicas`,description="Login pods that there are"
+// +kubebuilder:printcolumn:name="AGE",type=date,JSONPath=`.metadata.creationTimestamp`
+type LoginSet struct {
+	metav1.TypeMeta `json:",inline"`
+
+	// metadata is the object's metadata.
+	// +optional
+	metav1.ObjectMeta `json:"metadata,omitempty"`
+
+	// spec is what is wanted.
+	// +optional
+	Spec LoginSetSpec `json:"spec,omitzero"`
+
+	// status is what was last seen; the operator writes it.
+	// +optional
+	Status LoginSetStatus `json:"status,omitzero"`
+}
+
+// LoginSetList is a list of LoginSets.
+//
+// +kubebuilder:object:root=true
+type LoginSetList struct {
+	metav1.TypeMeta `json:",inline"`
+	metav1.ListMeta `json:"metadata,omitempty"`
+	Items           []LoginSet `json:"items"`
+}
+
+// LoginSetSpec is what is wanted of a LoginSet.
+type LoginSetSpec struct {
+	// controllerRef names the Controller to which jobs are submitted. Immutable.
+	// +required
+	ControllerRef corev1.LocalObjectReference `json:"controllerRef"`
+
+	// replicas is the number of login pods.
+	// +optional
+	// +kubebuilder:default=1
+	Replicas *int32 `json:"replicas,omitempty"`
+
+	// login is a Container (core/v1) that is laid over the login container.
+	// +optional
+	Login Raw `json:"login,omitzero"`
+
+	// initconf is a Container (core/v1) that is laid over the container that puts the
+	// configuration in place.
+	// +optional
+	Initconf Raw `json:"initconf,omitzero"`
+
+	// template is laid over the login pods.
+	// +optional
+	Template PodTemplate `json:"template,omitzero"`
+
+	// strategy says how pods change to a new revision, as a Deployment's does.
+	// +optional
+	Strategy appsv1.DeploymentStrategy `json:"strategy,omitzero"`
+
+	// rootSshAuthorizedKeys is root's authorized_keys.
+	// +optional
+	RootSSHAuthorizedKeys string `json:"rootSshAuthorizedKeys,omitempty"`
+
+	// extraSshdConfig is added to sshd_config.
+	// +optional
+	ExtraSshdConfig string `json:"extraSshdConfig,omitempty"`
+
+	// sssdConfRef is the key of a Secret that holds sssd.conf.
+	// +required
+	SSSDConfRef corev1.SecretKeySelector `json:"sssdConfRef"`
+
+	// service is laid over the Service of the login pods.
+	// +optional
+	Service ServiceSpec `json:"service,omitzero"`
+}
+
+// LoginSetStatus is what was last seen of a LoginSet. The API server takes no status
+// without selector (it may be empty text).
+type LoginSetStatus struct {
+	// selector is the label selector of the login pods, as text, for the scale subresource.
+	// +required
+	Selector string `json:"selector"`
+
+	// replicas is the number of login pods that there are.
+	// +optional
+	Replicas int32 `json:"replicas,omitempty"`
+
+	// conditions are Ready.
+	// +optional
+	// +listType=map
+	// +listMapKey=type
+	Conditions []metav1.Condition `json:"conditions,omitempty"`
+}

@@ -1,0 +1,204 @@
+package v1beta1_test
+
+import (
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+	apiextensionsv1 "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1"
+)
+
+// publicField is a line of testdata/public: a field of the public schemas, its type,
+// and what else they say of it.
+type publicField struct {
+	path, kind string
+	facts      []string
+}
+
+// public reads the lists of testdata/public. Types in them are those of JSON schema,
+// and those that shared.fields describes.
+func public(t *testing.T, name string) []publicField {
+	t.Helper()
+	text, err := os.ReadFile(filepath.Join("testdata", "public", name+".fields"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	var out []publicField
+	for line := range strings.Lines(string(text)) {
+		path, rest, _ := strings.Cut(strings.TrimSpace(line), " ")
+		rest = strings.ReplaceAll(strings.TrimSpace(rest), ", nullable", "; nullable")
+		rest = strings.ReplaceAll(rest, ", list=", "; list=")
+		rest = strings.ReplaceAll(rest, ", open", "; open")
+		rest = strings.ReplaceAll(rest, " (open)", "; open")
+		if rule, isRule := strings.CutPrefix(rest, "CEL "); isRule {
+			out = append(out, publicField{path: path, facts: []string{"CEL " + rule}})
+			continue
+		}
+		parts := strings.Split(rest, "; ")
+		out = append(out, publicField{path: path, kind: parts[0], facts: parts[1:]})
+	}
+	return out
+}
+
+// looser are the facts that ours does not state, and why.
+func looser() map[string]string {
+	return map[string]string{
+		"nodesets spec.controllerRef required": "clusterRef may be given instead; a rule demands one of them",
+	}
+}
+
+// ours are the fields that the public schemas do not have. A manifest that says
+// nothing of them means what it means there.
+func ours() map[string][]string {
+	return map[string][]string{
+		"nodesets": {
+			"spec.clusterRef", "spec.cordonKubeNodes", "spec.drainPolicy", "spec.maxReplicas", "spec.securityProfile",
+			"spec.updateStrategy.paused", "spec.updateStrategy.rollingUpdate.partition", "status.drainingReplicas",
+		},
+	}
+}
+
+func TestEveryPublicFieldIsThereAndMeansTheSame(t *testing.T) {
+	shared := public(t, "shared")
+	for _, plural := range plurals() {
+		if plural == "clusters" {
+			continue // the kind is ours
+		}
+		root := stored(load(t, plural).crd).Schema.OpenAPIV3Schema
+		c := comparison{t: t, plural: plural, shared: shared, told: map[string]bool{"spec": true, "status": true}}
+		for _, f := range public(t, plural) {
+			c.compare(f, f.path, *root, strings.Split(f.path, "."))
+		}
+		var extra []string
+		for _, part := range []string{"spec", "status"} {
+			extra = append(extra, c.untold(part, root.Properties[part])...)
+		}
+		if diff := cmp.Diff(ours()[plural], extra); diff != "" {
+			t.Errorf("%s: fields that are ours (-listed +there):\n%s", plural, diff)
+		}
+		for _, path := range extra {
+			if field, required := find(*root, strings.Split(path, ".")); field == nil || required {
+				t.Errorf("%s: %s is ours and required", plural, path)
+			}
+		}
+	}
+}
+
+type comparison struct {
+	t      *testing.T
+	plural string
+	shared []publicField
+	told   map[string]bool
+}
+
+// compare looks for the field below the schema, where path leads to it, and compares
+// what is said of it.
+func (c *comparison) compare(want publicField, at string, root apiextensionsv1.JSONSchemaProps, path []string) {
+	c.t.Helper()
+	c.told[at] = true
+	got, required := find(root, path)
+	if got == nil {
+		c.t.Errorf("%s: there is no %s", c.plural, at)
+		return
+	}
+	item, isList := strings.CutPrefix(want.kind, "[]")
+	if !isList {
+		c.compareFacts(want, at, *got, required)
+		c.compareKind(want.kind, at, *got)
+		return
+	}
+	if got.Type != "array" || got.Items == nil {
+		c.t.Errorf("%s: %s is no list but %s", c.plural, at, got.Type)
+		return
+	}
+	if i := slices.Index(want.facts, "open"); i >= 0 { // the items are
+		want.facts = slices.Delete(slices.Clone(want.facts), i, i+1)
+		c.compareFacts(publicField{facts: []string{"open"}}, at+"[]", *got.Items.Schema, false)
+	}
+	c.compareFacts(want, at, *got, required)
+	c.compareKind(item, at+"[]", *got.Items.Schema)
+}
+
+// compareKind compares a type: one of JSON schema's, or one of the shared ones, with its fields.
+func (c *comparison) compareKind(kind, at string, got apiextensionsv1.JSONSchemaProps) {
+	c.t.Helper()
+	switch kind {
+	case "", "any", "metav1.Condition", "PersistentVolumeClaim":
+		c.all(at, got)
+		return
+	case "corev1.Container":
+		kind = "object"
+	}
+	found := false
+	for _, f := range c.shared {
+		if f.path == kind {
+			found = true
+			c.compareFacts(publicField{facts: f.facts}, at, got, false)
+		}
+		if inner, ok := strings.CutPrefix(f.path, kind+"."); ok {
+			c.compare(f, at+"."+inner, got, strings.Split(inner, "."))
+		}
+	}
+	if !found && kindOf(got) != kind {
+		c.t.Errorf("%s: %s is %s, want %s", c.plural, at, kindOf(got), kind)
+	}
+}
+
+// compareFacts demands the facts, and that nothing is required which is not there.
+func (c *comparison) compareFacts(want publicField, at string, got apiextensionsv1.JSONSchemaProps, required bool) {
+	c.t.Helper()
+	have := facts(got, required)
+	for _, fact := range want.facts {
+		if fact == "array" || looser()[c.plural+" "+at+" "+fact] != "" {
+			continue
+		}
+		if quoted, isList := strings.CutPrefix(fact, "one of "); isList {
+			fact = `one of "` + strings.ReplaceAll(quoted, ", ", `", "`) + `"`
+		}
+		if !slices.Contains(have, fact) {
+			c.t.Errorf("%s: %s is %v, want %q", c.plural, at, have, fact)
+		}
+	}
+	if want.kind != "" && required && !slices.Contains(want.facts, "required") {
+		c.t.Errorf("%s: %s is required", c.plural, at)
+	}
+}
+
+// all notes everything below as told.
+func (c *comparison) all(at string, s apiextensionsv1.JSONSchemaProps) {
+	for _, line := range describe(at, s, false) {
+		path, _, _ := strings.Cut(line, " ")
+		c.told[path] = true
+	}
+}
+
+// untold are the fields that no list has, without those inside of them.
+func (c *comparison) untold(at string, s apiextensionsv1.JSONSchemaProps) []string {
+	if !c.told[at] {
+		return []string{at}
+	}
+	var out []string
+	for _, name := range sortedKeys(s.Properties) {
+		out = append(out, c.untold(at+"."+name, s.Properties[name])...)
+	}
+	if s.Items != nil && s.Items.Schema != nil && len(s.Items.Schema.Properties) > 0 && c.told[at+"[]"] {
+		out = append(out, c.untold(at+"[]", *s.Items.Schema)...)
+	}
+	return out
+}
+
+// find follows a path of properties. nil where it ends before.
+func find(s apiextensionsv1.JSONSchemaProps, path []string) (field *apiextensionsv1.JSONSchemaProps, required bool) {
+	for _, name := range path {
+		next, there := s.Properties[name]
+		if !there {
+			return nil, false
+		}
+		required = slices.Contains(s.Required, name)
+		s = next
+	}
+	return &s, required
+}
