@@ -7,19 +7,22 @@ import (
 	"github.com/slurmtide/slurmtide/cmd/internal/polls"
 	"github.com/slurmtide/slurmtide/exporter"
 	"github.com/slurmtide/slurmtide/metricsapi/clusters"
+	"github.com/slurmtide/slurmtide/operator/api/access"
 	"github.com/slurmtide/slurmtide/slurmclient"
 )
 
 // registryConfig says how clusters are read, and has each of them shown.
 func (o *options) registryConfig(k kube, expo *exposition, log logger) clusters.Config {
 	return clusters.Config{
-		Kube: clusters.FromClientset(k.client), User: o.slurm.user, Lifetime: o.slurm.lifetime,
-		APIVersion: o.slurm.apiVersion, Timeout: o.slurm.timeout,
+		Access: access.Config{
+			Kube: access.FromClientset(k.client), User: o.slurm.user, Lifetime: o.slurm.lifetime,
+			APIVersion: o.slurm.apiVersion, Timeout: o.slurm.timeout,
+		},
 		Cache: slurmclient.CacheConfig{
 			Period: o.slurm.period, Slow: o.slurm.slow, JobsReader: slurmclient.JobsReader(o.slurm.jobsReader), Resources: expo.resources,
 		},
 		Pools: o.pools, Fixed: o.slurm.fixed(), Connect: o.slurm.connect,
-		Attach: func(key clusters.Key) clusters.Attachment {
+		Attach: func(key access.Key) clusters.Attachment {
 			requests := exporter.NewRequests()
 			return clusters.Attachment{
 				Observer: requests,

@@ -15,7 +15,7 @@ import (
 	"github.com/prometheus/exporter-toolkit/web"
 
 	"github.com/slurmtide/slurmtide/exporter"
-	"github.com/slurmtide/slurmtide/metricsapi/clusters"
+	"github.com/slurmtide/slurmtide/operator/api/access"
 	"github.com/slurmtide/slurmtide/slurmclient"
 )
 
@@ -34,7 +34,7 @@ type exposition struct {
 
 // shownCluster is a cluster with the value of its label.
 type shownCluster struct {
-	key      clusters.Key
+	key      access.Key
 	label    string
 	exporter *exporter.Exporter
 }
@@ -66,7 +66,7 @@ func newExposition(o *options, log logger) *exposition {
 }
 
 // show has the cluster on the page until ctx ends.
-func (e *exposition) show(ctx context.Context, key clusters.Key, cache *slurmclient.Cache, requests *exporter.Requests, token slurmclient.TokenSource) {
+func (e *exposition) show(ctx context.Context, key access.Key, cache *slurmclient.Cache, requests *exporter.Requests, token slurmclient.TokenSource) {
 	cfg := e.cfg
 	cfg.Requests = requests
 	if token != nil {
@@ -82,7 +82,7 @@ func (e *exposition) show(ctx context.Context, key clusters.Key, cache *slurmcli
 	exp.Run(ctx)
 }
 
-func (e *exposition) add(key clusters.Key, exp *exporter.Exporter) {
+func (e *exposition) add(key access.Key, exp *exporter.Exporter) {
 	e.mu.Lock()
 	defer e.mu.Unlock()
 	label := key.String()

@@ -14,7 +14,7 @@ import (
 	"github.com/prometheus/common/model"
 
 	"github.com/slurmtide/slurmtide/exporter"
-	"github.com/slurmtide/slurmtide/metricsapi/clusters"
+	"github.com/slurmtide/slurmtide/operator/api/access"
 	"github.com/slurmtide/slurmtide/slurmclient"
 	"github.com/slurmtide/slurmtide/slurmclient/slurmtest"
 )
@@ -77,7 +77,7 @@ only{cluster="te\"am"} 1
 }
 
 // shown is an exposition of simulated clusters.
-func shown(t *testing.T, keys ...clusters.Key) *exposition {
+func shown(t *testing.T, keys ...access.Key) *exposition {
 	t.Helper()
 	o, err := parse([]string{"--compat=vpenso", "--log.level=error"})
 	if err != nil {
@@ -105,7 +105,7 @@ func shown(t *testing.T, keys ...clusters.Key) *exposition {
 }
 
 func TestTheExpositionOfSeveralClustersIsWellFormed(t *testing.T) {
-	e := shown(t, clusters.Key{Kind: "Cluster", Namespace: "team", Name: "a"}, clusters.Key{Kind: "Controller", Namespace: "team", Name: "a"}, clusters.Key{Kind: "Cluster", Name: "slurm"})
+	e := shown(t, access.Key{Kind: "Cluster", Namespace: "team", Name: "a"}, access.Key{Kind: "Controller", Namespace: "team", Name: "a"}, access.Key{Kind: "Cluster", Name: "slurm"})
 	server := httptest.NewServer(e.routes(func() error { return nil }))
 	defer server.Close()
 	var text string

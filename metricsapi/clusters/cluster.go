@@ -5,21 +5,17 @@ import (
 	"errors"
 	"sync"
 	"sync/atomic"
-	"time"
 
 	"github.com/slurmtide/slurmtide/metricsapi"
+	"github.com/slurmtide/slurmtide/operator/api/access"
 	"github.com/slurmtide/slurmtide/slurmclient"
 	"github.com/slurmtide/slurmtide/slurmclient/demand"
 )
 
-// retryEvery is the pause before connecting is tried again, and the time between
-// looks at certificates while polls fail.
-const retryEvery = time.Minute
-
 // cluster is a Slurm cluster that is being read. It implements metricsapi.Cluster.
 type cluster struct {
-	key    Key
-	target Target
+	key    access.Key
+	target access.Target
 	cfg    *Config
 
 	cancel context.CancelFunc
@@ -80,40 +76,19 @@ func (c *cluster) run(ctx context.Context) {
 		c.fail(errors.New(c.target.Problem))
 		return
 	}
-	for ctx.Err() == nil {
-		if err := c.connect(ctx); err != nil && ctx.Err() == nil {
-			c.fail(err)
-			sleep(ctx, retryEvery)
+	var attached Attachment
+	dial := func(ctx context.Context) (access.Link, error) {
+		attached = c.cfg.attach(c.key)
+		return c.cfg.dial(ctx, c.target, attached.Observer)
+	}
+	access.Keep(ctx, c.cfg.Cache, dial, c.fail, func(ctx context.Context, conn access.Connection) {
+		var wg sync.WaitGroup
+		defer wg.Wait()
+		if attached.Run != nil {
+			wg.Go(func() { attached.Run(ctx, conn.Cache, conn.Token) })
 		}
-	}
-}
-
-// connect reads the cluster until ctx ends or other certificates are to be used.
-// It returns an error when there is no way to connect.
-func (c *cluster) connect(ctx context.Context) error {
-	ctx, cancel := context.WithCancel(ctx)
-	var wg sync.WaitGroup
-	defer wg.Wait()
-	defer cancel()
-	attached := c.cfg.attach(c.key)
-	link, err := c.cfg.dial(ctx, c.target, attached.Observer)
-	if err != nil {
-		return err
-	}
-	defer link.client.Close()
-	cache := slurmclient.NewCache(link.client, c.cfg.Cache)
-	if link.keep != nil {
-		wg.Go(func() { link.keep(ctx) })
-	}
-	wg.Go(func() { cache.Run(ctx) })
-	if attached.Run != nil {
-		wg.Go(func() { attached.Run(ctx, cache, link.token) })
-	}
-	if link.changed != nil {
-		wg.Go(func() { c.watchTrust(ctx, cache, link.changed, cancel) })
-	}
-	c.read(ctx, cache)
-	return nil
+		c.read(ctx, conn.Cache)
+	})
 }
 
 // read makes a reading of every snapshot until ctx ends.
@@ -143,25 +118,4 @@ func (c *cluster) arm(wake context.CancelFunc) []demand.Pool {
 	defer c.mu.Unlock()
 	c.wake = wake
 	return c.pools
-}
-
-// watchTrust ends the connection when certificates have changed. It looks only
-// while polls fail, since what works needs no other certificates.
-func (c *cluster) watchTrust(ctx context.Context, cache *slurmclient.Cache, changed func(context.Context) bool, end func()) {
-	for ctx.Err() == nil {
-		sleep(ctx, retryEvery)
-		if err := cache.Snapshot().Nodes.Err; err != nil && changed(ctx) {
-			end()
-			return
-		}
-	}
-}
-
-func sleep(ctx context.Context, d time.Duration) {
-	timer := time.NewTimer(d)
-	defer timer.Stop()
-	select {
-	case <-ctx.Done():
-	case <-timer.C:
-	}
 }

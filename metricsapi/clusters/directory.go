@@ -10,6 +10,7 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 
 	"github.com/slurmtide/slurmtide/metricsapi"
+	"github.com/slurmtide/slurmtide/operator/api/access"
 )
 
 // Object implements metricsapi.Directory.
@@ -51,7 +52,7 @@ func (s *state) object(key types.NamespacedName, rec record) metricsapi.Object {
 }
 
 // absent is a cluster that an object names and that is not there.
-type absent struct{ key Key }
+type absent struct{ key access.Key }
 
 // Name implements metricsapi.Cluster.
 func (a absent) Name() string { return a.key.Name }

@@ -10,25 +10,21 @@ import (
 	"time"
 
 	"github.com/slurmtide/slurmtide/metricsapi"
+	"github.com/slurmtide/slurmtide/operator/api/access"
 	"github.com/slurmtide/slurmtide/slurmclient"
 )
 
 // Config says how clusters are read.
 type Config struct {
-	// Kube reads Secrets and certificates.
-	Kube Kube
-	// User and Lifetime are those of tokens minted for Controllers.
-	User     string
-	Lifetime time.Duration
-	// APIVersion, Timeout and Cache are as for slurmclient, of every cluster.
-	APIVersion string
-	Timeout    time.Duration
-	Cache      slurmclient.CacheConfig
+	// Access says how clusters are spoken with.
+	Access access.Config
+	// Cache is as for slurmclient, of every cluster.
+	Cache slurmclient.CacheConfig
 	// Pools are what NodeSets do not say themselves.
 	Pools metricsapi.PoolDefaults
 	// Attach is asked, whenever a connection to a cluster is made, who wants to know;
 	// may be nil.
-	Attach func(Key) Attachment
+	Attach func(access.Key) Attachment
 
 	// Fixed is the one cluster to read instead of those that are found, nil for none.
 	// Connect makes its client then.
@@ -47,7 +43,16 @@ type Attachment struct {
 	Run func(ctx context.Context, cache *slurmclient.Cache, token slurmclient.TokenSource)
 }
 
-func (cfg *Config) attach(k Key) Attachment {
+// dial makes a client for the target, or that of the fixed cluster.
+func (cfg *Config) dial(ctx context.Context, t access.Target, observer slurmclient.Observer) (access.Link, error) {
+	if cfg.Fixed == nil {
+		return cfg.Access.Dial(ctx, t, observer)
+	}
+	client, token, err := cfg.Connect(observer)
+	return access.Link{Client: client, Token: token}, err
+}
+
+func (cfg *Config) attach(k access.Key) Attachment {
 	if cfg.Attach == nil {
 		return Attachment{}
 	}
@@ -60,13 +65,13 @@ type Registry struct {
 	state atomic.Pointer[state]
 
 	mu      sync.Mutex // held by Apply
-	running map[Key]*cluster
+	running map[access.Key]*cluster
 }
 
 // state is what queries see; it is immutable.
 type state struct {
 	scene
-	running map[Key]*cluster
+	running map[access.Key]*cluster
 }
 
 var _ metricsapi.Directory = (*Registry)(nil)
@@ -76,7 +81,7 @@ func New(cfg Config) *Registry {
 	if cfg.Now == nil {
 		cfg.Now = time.Now
 	}
-	r := &Registry{cfg: cfg, running: map[Key]*cluster{}}
+	r := &Registry{cfg: cfg, running: map[access.Key]*cluster{}}
 	r.state.Store(&state{})
 	return r
 }
@@ -119,7 +124,7 @@ func (r *Registry) Apply(ctx context.Context, seen Objects) {
 	r.state.Store(&state{next, maps.Clone(r.running)})
 }
 
-func (r *Registry) start(ctx context.Context, k Key, t Target) *cluster {
+func (r *Registry) start(ctx context.Context, k access.Key, t access.Target) *cluster {
 	ctx, cancel := context.WithCancel(ctx)
 	c := &cluster{key: k, target: t, cfg: &r.cfg, cancel: cancel, done: make(chan struct{})}
 	go c.run(ctx)

@@ -13,14 +13,27 @@ import (
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/labels"
+	"k8s.io/apimachinery/pkg/types"
 	"sigs.k8s.io/custom-metrics-apiserver/pkg/provider"
 
 	"github.com/slurmtide/slurmtide/metricsapi"
+	"github.com/slurmtide/slurmtide/operator/api/access"
 	"github.com/slurmtide/slurmtide/operator/api/v1beta1"
 	"github.com/slurmtide/slurmtide/slurmclient"
 	"github.com/slurmtide/slurmtide/slurmclient/slurm"
 	"github.com/slurmtide/slurmtide/slurmclient/slurmtest"
 )
+
+// oneSecret is what every Secret holds.
+type oneSecret struct{}
+
+func (oneSecret) Read(context.Context, access.Ref) (map[string][]byte, error) {
+	return map[string][]byte{"jwt": []byte("token")}, nil
+}
+
+func namespaced(namespace, name string) types.NamespacedName {
+	return types.NamespacedName{Namespace: namespace, Name: name}
+}
 
 // slurmOf is a simulated cluster with so many nodes, and its URL.
 func slurmOf(t *testing.T, nodes string) (*slurmtest.Cluster, string) {
@@ -35,17 +48,15 @@ func slurmOf(t *testing.T, nodes string) (*slurmtest.Cluster, string) {
 type running struct {
 	*Registry
 	mu       sync.Mutex
-	attached map[Key]int
+	attached map[access.Key]int
 }
 
 func registryOf(t *testing.T) *running {
 	t.Helper()
-	kube := &fakeKube{}
-	kube.set("jwt", "token")
-	r := &running{attached: map[Key]int{}}
+	r := &running{attached: map[access.Key]int{}}
 	r.Registry = New(Config{
-		Kube: kube, User: "slurm", Lifetime: time.Hour, Cache: slurmclient.CacheConfig{Period: 20 * time.Millisecond},
-		Attach: func(k Key) Attachment {
+		Access: access.Config{Kube: oneSecret{}, User: "slurm", Lifetime: time.Hour}, Cache: slurmclient.CacheConfig{Period: 20 * time.Millisecond},
+		Attach: func(k access.Key) Attachment {
 			return Attachment{Run: func(ctx context.Context, _ *slurmclient.Cache, _ slurmclient.TokenSource) {
 				r.add(k, 1)
 				<-ctx.Done()
@@ -57,13 +68,13 @@ func registryOf(t *testing.T) *running {
 	return r
 }
 
-func (r *running) add(k Key, n int) {
+func (r *running) add(k access.Key, n int) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	r.attached[k] += n
 }
 
-func (r *running) attachedTo(k Key) int {
+func (r *running) attachedTo(k access.Key) int {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	return r.attached[k]

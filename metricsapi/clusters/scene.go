@@ -11,6 +11,7 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 
 	"github.com/slurmtide/slurmtide/metricsapi"
+	"github.com/slurmtide/slurmtide/operator/api/access"
 	"github.com/slurmtide/slurmtide/operator/api/v1beta1"
 	"github.com/slurmtide/slurmtide/slurmclient/demand"
 )
@@ -37,12 +38,14 @@ type Fixed struct {
 const fixedName = "slurm"
 
 // key is the one by which the fixed cluster is known.
-func (f *Fixed) key() Key { return Key{v1beta1.KindCluster, f.Namespace, cmp.Or(f.Name, fixedName)} }
+func (f *Fixed) key() access.Key {
+	return access.Key{Kind: v1beta1.KindCluster, Namespace: f.Namespace, Name: cmp.Or(f.Name, fixedName)}
+}
 
 // scene is what there should be.
 type scene struct {
-	targets map[Key]Target
-	pools   map[Key][]demand.Pool
+	targets map[access.Key]access.Target
+	pools   map[access.Key][]demand.Pool
 	// records are the objects that have metrics, by resource.
 	records map[string]map[types.NamespacedName]record
 }
@@ -50,14 +53,14 @@ type scene struct {
 // record is an object that has metrics.
 type record struct {
 	labels   labels.Set
-	clusters []Key
+	clusters []access.Key
 	pool     string
 }
 
 // arrange decides what the objects come to. It is pure; the order of the objects
 // changes nothing.
 func arrange(seen Objects, fixed *Fixed, defaults metricsapi.PoolDefaults) scene {
-	s := scene{targets: map[Key]Target{}, pools: map[Key][]demand.Pool{}, records: map[string]map[types.NamespacedName]record{}}
+	s := scene{targets: map[access.Key]access.Target{}, pools: map[access.Key][]demand.Pool{}, records: map[string]map[types.NamespacedName]record{}}
 	if fixed != nil {
 		s.addFixed(fixed, seen)
 	} else {
@@ -77,15 +80,15 @@ func (s *scene) put(of metricsapi.Resource, namespace, name string, r record) {
 
 func (s *scene) addFound(seen Objects) {
 	for _, c := range seen.Clusters {
-		k := Key{v1beta1.KindCluster, c.Namespace, c.Name}
-		s.targets[k] = targetOfCluster(c)
-		s.put(metricsapi.Clusters(), c.Namespace, c.Name, record{labels: c.Labels, clusters: []Key{k}})
+		k := access.Key{Kind: v1beta1.KindCluster, Namespace: c.Namespace, Name: c.Name}
+		s.targets[k] = access.TargetOfCluster(c)
+		s.put(metricsapi.Clusters(), c.Namespace, c.Name, record{labels: c.Labels, clusters: []access.Key{k}})
 	}
 	apis := byName(seen.RestApis)
 	for _, c := range seen.Controllers {
-		k := Key{v1beta1.KindController, c.Namespace, c.Name}
-		s.targets[k] = targetOfController(c, apis)
-		s.put(metricsapi.Controllers(), c.Namespace, c.Name, record{labels: c.Labels, clusters: []Key{k}})
+		k := access.Key{Kind: v1beta1.KindController, Namespace: c.Namespace, Name: c.Name}
+		s.targets[k] = access.TargetOfController(c, apis)
+		s.put(metricsapi.Controllers(), c.Namespace, c.Name, record{labels: c.Labels, clusters: []access.Key{k}})
 	}
 }
 
@@ -93,11 +96,11 @@ func (s *scene) addFound(seen Objects) {
 // are there or not.
 func (s *scene) addFixed(f *Fixed, seen Objects) {
 	k := f.key()
-	s.targets[k] = Target{}
+	s.targets[k] = access.Target{}
 	if f.Name == "" {
 		return
 	}
-	cluster, controller := record{clusters: []Key{k}}, record{clusters: []Key{k}}
+	cluster, controller := record{clusters: []access.Key{k}}, record{clusters: []access.Key{k}}
 	for _, c := range seen.Clusters {
 		if c.Namespace == f.Namespace && c.Name == f.Name {
 			cluster.labels = c.Labels
@@ -114,7 +117,7 @@ func (s *scene) addFixed(f *Fixed, seen Objects) {
 
 // addNamespaces gives each namespace the clusters that are in it.
 func (s *scene) addNamespaces(known []*metav1.PartialObjectMetadata, fixed *Fixed) {
-	in := map[string][]Key{}
+	in := map[string][]access.Key{}
 	for k := range s.targets {
 		if k.Namespace != "" {
 			in[k.Namespace] = append(in[k.Namespace], k)
@@ -124,11 +127,11 @@ func (s *scene) addNamespaces(known []*metav1.PartialObjectMetadata, fixed *Fixe
 	for _, n := range known {
 		set[n.Name] = n.Labels
 		if fixed != nil && fixed.Name == "" {
-			in[n.Name] = []Key{fixed.key()}
+			in[n.Name] = []access.Key{fixed.key()}
 		}
 	}
 	for name, keys := range in {
-		slices.SortFunc(keys, func(a, b Key) int {
+		slices.SortFunc(keys, func(a, b access.Key) int {
 			return cmp.Or(strings.Compare(a.Name, b.Name), strings.Compare(a.Kind, b.Kind))
 		})
 		s.put(metricsapi.Namespaces(), "", name, record{labels: set[name], clusters: keys})
@@ -151,13 +154,13 @@ func (s *scene) addNodeSets(seen Objects, fixed *Fixed, defaults metricsapi.Pool
 		hpa := hpas[types.NamespacedName{Namespace: n.Namespace, Name: n.Name}]
 		pool := metricsapi.PoolOf(n, hpa, defaults)
 		s.pools[k] = append(s.pools[k], pool)
-		s.put(metricsapi.NodeSets(), n.Namespace, n.Name, record{labels: n.Labels, clusters: []Key{k}, pool: pool.Name})
+		s.put(metricsapi.NodeSets(), n.Namespace, n.Name, record{labels: n.Labels, clusters: []access.Key{k}, pool: pool.Name})
 	}
 }
 
 // clusterOf is the cluster that a NodeSet belongs to, or false for none.
-func clusterOf(n *v1beta1.NodeSet, fixed *Fixed) (Key, bool) {
-	k, ok := reference(n)
+func clusterOf(n *v1beta1.NodeSet, fixed *Fixed) (access.Key, bool) {
+	k, ok := access.KeyOf(n)
 	if fixed == nil {
 		return k, ok
 	}

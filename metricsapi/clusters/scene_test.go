@@ -13,6 +13,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"github.com/slurmtide/slurmtide/metricsapi"
+	"github.com/slurmtide/slurmtide/operator/api/access"
 	"github.com/slurmtide/slurmtide/operator/api/v1beta1"
 )
 
@@ -44,46 +45,6 @@ func hpaOf(namespace, name, target string, most int32) *autoscalingv2.Horizontal
 	}}
 }
 
-func TestWhereSlurmrestdIs(t *testing.T) {
-	withCA := aCluster("team", "red", "https://slurm.example.com:6820/")
-	withCA.Spec.CARef = &v1beta1.CAReference{Kind: v1beta1.CAInConfigMap, Name: "bundle"}
-	withCA.Spec.ClientCertRef = &v1beta1.SecretReference{Name: "client"}
-	controller := func(change func(*v1beta1.ControllerSpec)) *v1beta1.Controller {
-		c := &v1beta1.Controller{ObjectMeta: meta("team", "blue")}
-		change(&c.Spec)
-		return c
-	}
-	api := func(namespace, name, controller string, port int) *v1beta1.RestApi {
-		return &v1beta1.RestApi{ObjectMeta: meta(namespace, name), Spec: v1beta1.RestApiSpec{ControllerRef: *ref(controller), Service: v1beta1.ServiceSpec{Port: port}}}
-	}
-	hs256 := controller(func(s *v1beta1.ControllerSpec) { s.JWTHS256KeyRef = keyRef("old", "k") })
-	both := controller(func(s *v1beta1.ControllerSpec) {
-		s.JWTHS256KeyRef, s.JWTKeyRef = keyRef("old", "k"), keyRef("new", "k")
-	})
-	for _, tc := range []struct {
-		name      string
-		got, want Target
-	}{
-		{"a Cluster says so", targetOfCluster(aCluster("team", "red", "http://h:1")), Target{URL: "http://h:1", Token: Ref{"Secret", "team", "red-token", "jwt"}}},
-		{"with certificates", targetOfCluster(withCA), Target{URL: "https://slurm.example.com:6820", Token: Ref{"Secret", "team", "red-token", "jwt"},
-			CA: Ref{"ConfigMap", "team", "bundle", "ca.crt"}, Certificate: Ref{Kind: "Secret", Namespace: "team", Name: "client"}}},
-		{"a Controller's is its RestApi's Service", targetOfController(hs256, []*v1beta1.RestApi{api("other", "a", "blue", 0), api("team", "r", "blue", 0), api("team", "s", "blue", 0)}),
-			Target{URL: "http://r-restapi.team.svc:6820", Token: Ref{"Secret", "team", "old", "k"}, Mint: true}},
-		{"on a port of its own, with the newer key", targetOfController(both, []*v1beta1.RestApi{api("team", "r", "blue", 80)}),
-			Target{URL: "http://r-restapi.team.svc:80", Token: Ref{"Secret", "team", "new", "k"}, Mint: true}},
-		{"without a RestApi there is none", targetOfController(hs256, []*v1beta1.RestApi{api("team", "r", "green", 0)}),
-			Target{Problem: "no RestApi in its namespace names this Controller"}},
-		{"without a key there is no token", targetOfController(controller(func(*v1beta1.ControllerSpec) {}), []*v1beta1.RestApi{api("team", "r", "blue", 0)}),
-			Target{Problem: "the Controller has neither jwtKeyRef nor jwtHs256KeyRef, which tokens are minted with"}},
-	} {
-		t.Run(tc.name, func(t *testing.T) {
-			if diff := cmp.Diff(tc.want, tc.got); diff != "" {
-				t.Error(diff)
-			}
-		})
-	}
-}
-
 // site has two namespaces with a cluster each, and NodeSets.
 func site() Objects {
 	gold := &metav1.PartialObjectMetadata{ObjectMeta: metav1.ObjectMeta{Name: "team", Labels: map[string]string{"tier": "gold"}}}
@@ -103,8 +64,8 @@ func site() Objects {
 }
 
 var (
-	red  = Key{"Cluster", "team", "red"}
-	blue = Key{"Controller", "lab", "blue"}
+	red  = access.Key{Kind: "Cluster", Namespace: "team", Name: "red"}
+	blue = access.Key{Kind: "Controller", Namespace: "lab", Name: "blue"}
 )
 
 // view is what a scene comes to in words.

@@ -116,7 +116,11 @@ func (w *Watch) Run(ctx context.Context) {
 			return
 		case <-w.kick:
 		}
-		sleep(ctx, settle)
+		select {
+		case <-ctx.Done():
+			return
+		case <-time.After(settle):
+		}
 		if w.Settled() == nil {
 			select {
 			case w.changed <- struct{}{}:

@@ -1,4 +1,4 @@
-package clusters
+package access
 
 import (
 	"cmp"
@@ -38,8 +38,8 @@ type Target struct {
 // restPort is slurmrestd's port.
 const restPort = 6820
 
-// targetOfCluster is where a Cluster's slurmrestd is.
-func targetOfCluster(c *v1beta1.Cluster) Target {
+// TargetOfCluster is where a Cluster's slurmrestd is.
+func TargetOfCluster(c *v1beta1.Cluster) Target {
 	secret := c.Spec.Token.SecretRef
 	t := Target{URL: strings.TrimSuffix(c.Spec.Server, "/"), Token: Ref{"Secret", c.Namespace, secret.Name, secret.Key}}
 	if ca := c.Spec.CARef; ca != nil {
@@ -51,9 +51,10 @@ func targetOfCluster(c *v1beta1.Cluster) Target {
 	return t
 }
 
-// targetOfController is where the slurmrestd of a Controller is: at the Service of
-// the RestApi that names it, the first by name where there are several.
-func targetOfController(c *v1beta1.Controller, apis []*v1beta1.RestApi) Target {
+// TargetOfController is where the slurmrestd of a Controller is: at the Service of
+// the RestApi that names it, the first of apis where there are several,
+// which the caller sorts by name.
+func TargetOfController(c *v1beta1.Controller, apis []*v1beta1.RestApi) Target {
 	i := slices.IndexFunc(apis, func(a *v1beta1.RestApi) bool {
 		return a.Namespace == c.Namespace && a.Spec.ControllerRef.Name == c.Name
 	})
@@ -67,10 +68,11 @@ func targetOfController(c *v1beta1.Controller, apis []*v1beta1.RestApi) Target {
 	port := cmp.Or(apis[i].Spec.Service.Port, restPort)
 	return Target{
 		URL:   fmt.Sprintf("http://%s-restapi.%s.svc:%d", apis[i].Name, c.Namespace, port),
-		Token: refOf(c.Namespace, key), Mint: true,
+		Token: RefOf(c.Namespace, key), Mint: true,
 	}
 }
 
-func refOf(namespace string, s *corev1.SecretKeySelector) Ref {
+// RefOf is the reference to a key of a Secret in the namespace.
+func RefOf(namespace string, s *corev1.SecretKeySelector) Ref {
 	return Ref{"Secret", namespace, s.Name, s.Key}
 }

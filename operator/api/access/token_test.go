@@ -1,4 +1,4 @@
-package clusters
+package access
 
 import (
 	"context"
@@ -10,12 +10,7 @@ import (
 	"time"
 
 	"github.com/golang-jwt/jwt/v5"
-	"k8s.io/apimachinery/pkg/types"
 )
-
-func namespaced(namespace, name string) types.NamespacedName {
-	return types.NamespacedName{Namespace: namespace, Name: name}
-}
 
 // fakeKube has one Secret and counts how often it is read.
 type fakeKube struct {

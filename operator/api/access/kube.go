@@ -1,4 +1,4 @@
-package clusters
+package access
 
 import (
 	"context"
@@ -42,8 +42,8 @@ func (c clientset) Read(ctx context.Context, r Ref) (map[string][]byte, error) {
 	return s.Data, nil
 }
 
-// readKey returns one key of a Secret or ConfigMap. An empty one is an error.
-func readKey(ctx context.Context, kube Kube, r Ref) ([]byte, error) {
+// ReadKey returns one key of a Secret or ConfigMap. An empty one is an error.
+func ReadKey(ctx context.Context, kube Kube, r Ref) ([]byte, error) {
 	data, err := kube.Read(ctx, r)
 	if err != nil {
 		return nil, err

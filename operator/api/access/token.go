@@ -1,4 +1,4 @@
-package clusters
+package access
 
 import (
 	"bytes"
@@ -55,7 +55,7 @@ func tokenOf(ctx context.Context, kube Kube, t Target, user string, lifetime tim
 		}
 	}
 	return &secretToken{
-		read: func(ctx context.Context) ([]byte, error) { return readKey(ctx, kube, t.Token) },
+		read: func(ctx context.Context) ([]byte, error) { return ReadKey(ctx, kube, t.Token) },
 		from: from, now: now, err: errNoToken,
 		ctx: func() context.Context { return ctx },
 	}

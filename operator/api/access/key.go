@@ -1,4 +1,4 @@
-package clusters
+package access
 
 import "github.com/slurmtide/slurmtide/operator/api/v1beta1"
 
@@ -17,8 +17,8 @@ func (k Key) String() string {
 	return k.Namespace + "/" + k.Name
 }
 
-// reference names the cluster that a NodeSet joins, or false for none.
-func reference(n *v1beta1.NodeSet) (Key, bool) {
+// KeyOf names the cluster that a NodeSet joins, or false for none.
+func KeyOf(n *v1beta1.NodeSet) (Key, bool) {
 	switch {
 	case n.Spec.ControllerRef != nil && n.Spec.ControllerRef.Name != "":
 		return Key{v1beta1.KindController, n.Namespace, n.Spec.ControllerRef.Name}, true

@@ -1,4 +1,4 @@
-package clusters
+package access
 
 import (
 	"context"
@@ -19,7 +19,7 @@ func (t trust) equal(u trust) bool {
 func trustOf(ctx context.Context, kube Kube, t Target) (trust, error) {
 	var out trust
 	if t.CA != (Ref{}) {
-		pem, err := readKey(ctx, kube, t.CA)
+		pem, err := ReadKey(ctx, kube, t.CA)
 		if err != nil {
 			return trust{}, err
 		}

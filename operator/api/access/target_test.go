@@ -1,0 +1,88 @@
+package access
+
+import (
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	"github.com/slurmtide/slurmtide/operator/api/v1beta1"
+)
+
+func meta(namespace, name string) metav1.ObjectMeta {
+	return metav1.ObjectMeta{Namespace: namespace, Name: name}
+}
+
+func ref(name string) *corev1.LocalObjectReference { return &corev1.LocalObjectReference{Name: name} }
+
+func aCluster(namespace, name, server string) *v1beta1.Cluster {
+	return &v1beta1.Cluster{ObjectMeta: meta(namespace, name), Spec: v1beta1.ClusterSpec{
+		Server: server, Token: v1beta1.ClusterToken{SecretRef: v1beta1.SecretKeyReference{Name: name + "-token", Key: "jwt"}},
+	}}
+}
+
+func keyRef(name, key string) *corev1.SecretKeySelector {
+	return &corev1.SecretKeySelector{LocalObjectReference: corev1.LocalObjectReference{Name: name}, Key: key}
+}
+
+func TestWhichClusterANodeSetJoins(t *testing.T) {
+	for _, tc := range []struct {
+		name string
+		spec v1beta1.NodeSetSpec
+		want Key
+		ok   bool
+	}{
+		{"a Controller's", v1beta1.NodeSetSpec{ControllerRef: ref("blue")}, Key{"Controller", "team", "blue"}, true},
+		{"a Cluster's", v1beta1.NodeSetSpec{ClusterRef: ref("red")}, Key{"Cluster", "team", "red"}, true},
+		{"an empty reference is none", v1beta1.NodeSetSpec{ControllerRef: ref("")}, Key{}, false},
+		{"none", v1beta1.NodeSetSpec{}, Key{}, false},
+	} {
+		t.Run(tc.name, func(t *testing.T) {
+			got, ok := KeyOf(&v1beta1.NodeSet{ObjectMeta: meta("team", "a"), Spec: tc.spec})
+			if got != tc.want || ok != tc.ok {
+				t.Errorf("it is %+v, %v", got, ok)
+			}
+		})
+	}
+}
+
+func TestWhereSlurmrestdIs(t *testing.T) {
+	withCA := aCluster("team", "red", "https://slurm.example.com:6820/")
+	withCA.Spec.CARef = &v1beta1.CAReference{Kind: v1beta1.CAInConfigMap, Name: "bundle"}
+	withCA.Spec.ClientCertRef = &v1beta1.SecretReference{Name: "client"}
+	controller := func(change func(*v1beta1.ControllerSpec)) *v1beta1.Controller {
+		c := &v1beta1.Controller{ObjectMeta: meta("team", "blue")}
+		change(&c.Spec)
+		return c
+	}
+	api := func(namespace, name, controller string, port int) *v1beta1.RestApi {
+		return &v1beta1.RestApi{ObjectMeta: meta(namespace, name), Spec: v1beta1.RestApiSpec{ControllerRef: *ref(controller), Service: v1beta1.ServiceSpec{Port: port}}}
+	}
+	hs256 := controller(func(s *v1beta1.ControllerSpec) { s.JWTHS256KeyRef = keyRef("old", "k") })
+	both := controller(func(s *v1beta1.ControllerSpec) {
+		s.JWTHS256KeyRef, s.JWTKeyRef = keyRef("old", "k"), keyRef("new", "k")
+	})
+	for _, tc := range []struct {
+		name      string
+		got, want Target
+	}{
+		{"a Cluster says so", TargetOfCluster(aCluster("team", "red", "http://h:1")), Target{URL: "http://h:1", Token: Ref{"Secret", "team", "red-token", "jwt"}}},
+		{"with certificates", TargetOfCluster(withCA), Target{URL: "https://slurm.example.com:6820", Token: Ref{"Secret", "team", "red-token", "jwt"},
+			CA: Ref{"ConfigMap", "team", "bundle", "ca.crt"}, Certificate: Ref{Kind: "Secret", Namespace: "team", Name: "client"}}},
+		{"a Controller's is its RestApi's Service", TargetOfController(hs256, []*v1beta1.RestApi{api("other", "a", "blue", 0), api("team", "r", "blue", 0), api("team", "s", "blue", 0)}),
+			Target{URL: "http://r-restapi.team.svc:6820", Token: Ref{"Secret", "team", "old", "k"}, Mint: true}},
+		{"on a port of its own, with the newer key", TargetOfController(both, []*v1beta1.RestApi{api("team", "r", "blue", 80)}),
+			Target{URL: "http://r-restapi.team.svc:80", Token: Ref{"Secret", "team", "new", "k"}, Mint: true}},
+		{"without a RestApi there is none", TargetOfController(hs256, []*v1beta1.RestApi{api("team", "r", "green", 0)}),
+			Target{Problem: "no RestApi in its namespace names this Controller"}},
+		{"without a key there is no token", TargetOfController(controller(func(*v1beta1.ControllerSpec) {}), []*v1beta1.RestApi{api("team", "r", "blue", 0)}),
+			Target{Problem: "the Controller has neither jwtKeyRef nor jwtHs256KeyRef, which tokens are minted with"}},
+	} {
+		t.Run(tc.name, func(t *testing.T) {
+			if diff := cmp.Diff(tc.want, tc.got); diff != "" {
+				t.Error(diff)
+			}
+		})
+	}
+}
