@@ -1,0 +1,181 @@
+package plan
+
+import (
+	"fmt"
+	"time"
+)
+
+// reconcile is one run of the operator: it plans on what it has and applies the
+// steps, of which each may fail, and at each of which the process may be killed.
+func (w *world) reconcile(faults bool) Todo {
+	if !faults || w.chance(80) {
+		w.readPods()
+	}
+	todo := w.op.planner.Plan(w.now, w.wish, w.seen())
+	skip := map[string]bool{}
+	for _, s := range todo.Steps {
+		if skip[s.Pod+s.SlurmName] {
+			continue
+		}
+		lost := faults && w.chance(5) // done, though the answer was lost
+		if !w.apply(s) || lost {
+			skip[s.Pod+s.SlurmName] = true
+		}
+		if faults && w.chance(2) {
+			w.say("operator killed")
+			w.restart()
+			return todo
+		}
+	}
+	return todo
+}
+
+// apply takes a step and reports whether it was taken.
+func (w *world) apply(s Step) bool {
+	w.say("%s %s%s %v %s", s.Verb, s.Pod, s.SlurmName, s.Names, s.Reason)
+	switch s.Verb {
+	case Create:
+		return w.createPod(s)
+	case Notes:
+		return w.onPod(s, func(p *simPod) { p.note = s.Note })
+	case Delete:
+		return w.deletePod(s)
+	}
+	return !w.dead && w.look(s) && w.write(s)
+}
+
+func (w *world) createPod(s Step) bool {
+	name := w.wish.SlurmName(s.Slot.Ordinal)
+	if w.pods[name] != nil {
+		return false // AlreadyExists
+	}
+	w.uids++
+	w.pods[name] = &simPod{name: name, uid: fmt.Sprint(w.uids), ordinal: s.Slot.Ordinal, revision: w.wish.Revision, created: w.now, work: map[uint32]bool{}, stuck: w.chance(10)}
+	return true
+}
+
+// onPod changes a pod that still is as it was seen.
+func (w *world) onPod(s Step, change func(*simPod)) bool {
+	p, seen := w.pods[s.Pod], w.op.pods[s.Pod]
+	if p == nil || p.uid != s.UID || p.version != seen.version {
+		return false // NotFound or Conflict
+	}
+	change(p)
+	p.version++
+	seen.version = p.version
+	w.op.pods[s.Pod] = seen
+	return true
+}
+
+// look is the last look.
+func (w *world) look(s Step) bool {
+	if s.Look == LookAtNothing {
+		return true
+	}
+	n := w.slurm[s.SlurmName]
+	switch {
+	case w.dead:
+		return false
+	case n == nil:
+		return s.Look.Passes(nil)
+	}
+	r := n.Record
+	r.Busy = w.allocated(n) > 0
+	return s.Look.Passes(&r)
+}
+
+func (w *world) deletePod(s Step) bool {
+	if !w.look(s) {
+		return false
+	}
+	return w.onPod(s, func(p *simPod) {
+		if len(p.work) > 0 && !w.wish.Policy.Force && (w.wish.Policy.Timeout == 0 || w.now.Sub(p.note.Since) < w.wish.Policy.Timeout) {
+			w.fail("pod %s was deleted with %d jobs on it: %s", p.name, len(p.work), s.Reason)
+		}
+		if s.Look == LookUnregistered {
+			w.op.unregistered = append(w.op.unregistered, w.now)
+		}
+		p.going = w.now
+	})
+}
+
+// write changes Slurm.
+func (w *world) write(s Step) bool {
+	if s.Verb == Records {
+		for _, name := range s.Names {
+			if w.slurm[name] == nil {
+				w.slurm[name] = &simRecord{Record: Record{Name: name, Future: true, Dynamic: true, Owner: w.wish.UID}, jobs: map[uint32]bool{}}
+			}
+		}
+		return true
+	}
+	n := w.slurm[s.SlurmName]
+	if n == nil {
+		return false
+	}
+	if n.Foreign() && n.reason != "" {
+		w.fail("%s of %s, that somebody else drained", s.Verb, s.SlurmName)
+	}
+	switch s.Verb {
+	case Drain:
+		n.Drain, n.Ours, n.reason = true, true, s.Reason
+	case Undrain:
+		n.Drain, n.Ours, n.reason = false, false, ""
+	case Resume:
+		n.Drain, n.Down, n.Ours, n.reason = false, false, false, ""
+	case Retire, Forget:
+		if p := w.pods[s.SlurmName]; len(n.jobs) > 0 || p != nil && len(p.work) > 0 {
+			w.fail("%s of the record %s, that has a job", s.Verb, s.SlurmName)
+		}
+		if s.Verb == Forget {
+			delete(w.slurm, s.SlurmName)
+			return true
+		}
+		n.Record = Record{Name: n.Name, Future: true, Dynamic: true, Owner: w.wish.UID}
+		n.up, n.reason = false, ""
+	}
+	return true
+}
+
+// join is what slurmd's registration does.
+func (w *world) join(p *simPod) {
+	n := w.slurm[p.name]
+	if n == nil || n.Future {
+		n = &simRecord{Record: Record{Name: p.name, Dynamic: true}, jobs: map[uint32]bool{}}
+		w.slurm[p.name] = n
+	}
+	n.up, n.Owner, n.IdleSince = true, w.wish.UID, w.now
+	if !n.Ours && !n.Drain {
+		n.Down = false
+	}
+	p.joins = true
+}
+
+// end takes a job away from wherever it is.
+func (w *world) end(id uint32) {
+	j := w.jobs[id]
+	if j == nil {
+		return
+	}
+	if n := w.slurm[j.node]; n != nil {
+		delete(n.jobs, id)
+		n.IdleSince = w.now
+	}
+	if p := w.pods[j.node]; p != nil {
+		delete(p.work, id)
+	}
+	delete(w.jobs, id)
+}
+
+// lose ends a pod with all that runs in it.
+func (w *world) lose(p *simPod) {
+	delete(w.pods, p.name)
+	if n := w.slurm[p.name]; n != nil {
+		for id := range n.jobs {
+			w.end(id)
+		}
+		n.up = false
+	}
+}
+
+func (w *world) pass(d time.Duration) { w.now = w.now.Add(d) }

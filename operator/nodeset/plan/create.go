@@ -1,0 +1,92 @@
+package plan
+
+import "slices"
+
+// create makes the workers that are missing.
+func (b *pass) create() {
+	switch {
+	case b.wish.Deleting:
+	case b.wish.PerKubeNode:
+		b.createPerKubeNode()
+	default:
+		b.createOrdinals()
+	}
+}
+
+// createPerKubeNode makes a worker where there is no pod at all.
+func (b *pass) createPerKubeNode() {
+	held := map[string]bool{}
+	for i := range b.seen.Workers {
+		held[b.seen.Workers[i].Slot.KubeNode] = true
+	}
+	for _, n := range slices.Sorted(slices.Values(b.wish.KubeNodes)) {
+		if !held[n] {
+			b.add(Step{Verb: Create, Slot: Slot{Ordinal: NoOrdinal, KubeNode: n}})
+		}
+	}
+}
+
+// createOrdinals makes workers at the lowest free ordinals; those whose Slurm node
+// somebody else has drained come last. A pod that is on its way out is waited for,
+// since another of its name will follow, but not for ever.
+func (b *pass) createOrdinals() {
+	missing := b.wish.Desired() - len(b.active) - len(b.finished)
+	for _, w := range b.going {
+		if end := w.Going.Add(b.cfg.GoneWithin); b.now.Before(end) {
+			missing--
+			b.lookAt(end)
+		}
+	}
+	for _, ordinal := range b.freeOrdinals(missing) {
+		name := b.wish.SlurmName(ordinal)
+		b.taken[name] = true
+		b.add(Step{Verb: Create, Slot: Slot{Ordinal: ordinal}, SlurmName: name})
+	}
+}
+
+// freeOrdinals returns up to count ordinals that no pod has, all below the maximum
+// where there is one.
+func (b *pass) freeOrdinals(count int) []int {
+	if count <= 0 {
+		return nil
+	}
+	held := map[int]bool{}
+	for i := range b.seen.Workers {
+		held[b.seen.Workers[i].Slot.Ordinal] = true
+	}
+	end := b.wish.Desired() + len(b.seen.Workers)
+	if b.wish.Max != nil {
+		end = max(*b.wish.Max, b.wish.Desired())
+	}
+	var good, drained []int
+	for i := 0; i < end && len(good) < count; i++ {
+		switch {
+		case held[i]:
+		case b.slurm.Records[b.wish.SlurmName(i)].Foreign():
+			drained = append(drained, i)
+		default:
+			good = append(good, i)
+		}
+	}
+	free := append(good, drained...)
+	return free[:min(count, len(free))]
+}
+
+// finish says whether nothing is left of a NodeSet that is being deleted. Where there
+// is no Slurm cluster any more its records are not waited for.
+func (b *pass) finish() {
+	if !b.wish.Deleting || len(b.seen.Workers) > 0 {
+		return
+	}
+	b.todo.Finished = !b.slurm.Connected || b.wish.Policy.Force || b.slurm.Fresh && !b.recordsLeft()
+}
+
+// recordsLeft reports whether there are records of ours that can be deleted.
+func (b *pass) recordsLeft() bool {
+	for _, r := range b.slurm.Records {
+		if b.mine(r) && !r.Foreign() {
+			return true
+		}
+	}
+	return false
+}

@@ -1,0 +1,28 @@
+// Package plan decides what becomes of a NodeSet's workers. It is pure: what was
+// seen and the time go in, ordered steps come out. It writes nothing, and may be
+// asked as often as one likes.
+//
+// The safety promise: no step deletes a pod whose Slurm node has work, unless the
+// NodeSet's drain policy says so. It rests on these rules.
+//
+//   - A worker is deleted on a fresh and positive reading only: its Slurm node has
+//     DRAIN and no work, and the list of jobs was asked for after that was so. No
+//     connection, an error, a stale reading, a node that Slurm does not know while
+//     slurmd is running: the worker stays.
+//   - Before the first complete reading since the process began nothing is deleted.
+//   - A worker that is not registered is deleted only when it had time to register,
+//     and no more than a share of the NodeSet at a time. An empty list of nodes is
+//     no reason to delete anything.
+//   - Drains that others made are not undone and not overwritten.
+//   - A worker that was chosen stays chosen until there is no excess any more; then
+//     it is undrained, and none is created in its place.
+//
+// A worker's life:
+//
+//	created ─► registered ─► idle ⇄ busy
+//	              │            │      │
+//	              │     chosen: noted on the pod, Slurm node drained ◄─► released: undrained
+//	              │            │
+//	              │      drained, no job: deleted ─► record FUTURE again, or deleted
+//	              └─ not registered in time: deleted, braked
+package plan

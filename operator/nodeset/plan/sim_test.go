@@ -1,0 +1,240 @@
+package plan
+
+import (
+	"flag"
+	"maps"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+)
+
+var histories = flag.Int("histories", 2000, "number of random histories to play")
+
+// TestNoHistoryBreaksThePromise plays random histories of scaling, jobs, lost
+// nodes, restarts, stale readings, faults of slurmrestd, lost state of slurmctld and
+// drains of others. In none a pod is deleted under a job or a foreign drain touched;
+// each comes to rest at what was asked for.
+func TestNoHistoryBreaksThePromise(t *testing.T) {
+	var total tally
+	for seed := range uint64(*histories) {
+		w := play(seed, New(DefaultConfig()))
+		total.add(w)
+		if w.broken != "" {
+			t.Fatalf("history %d: %s\n%s", seed, w.broken, strings.Join(w.log, "\n"))
+		}
+	}
+	t.Logf("%d histories: %+v", *histories, total)
+	if total.Deleted == 0 || total.Drained == 0 || total.Undrained == 0 || total.Killed == 0 || total.Unregistered == 0 || total.Retired == 0 {
+		t.Errorf("the histories did not have everything in them: %+v", total)
+	}
+}
+
+// tally counts what happened.
+type tally struct{ Steps, Created, Deleted, Drained, Undrained, Resumed, Retired, Unregistered, Killed int }
+
+func (t *tally) add(w *world) {
+	for _, line := range w.log {
+		_, line, _ = strings.Cut(line, "s ")
+		t.Steps++
+		for word, n := range map[string]*int{
+			"create": &t.Created, "delete": &t.Deleted, "drain": &t.Drained, "undrain": &t.Undrained, "resume": &t.Resumed,
+			"retire": &t.Retired, "operator killed": &t.Killed,
+		} {
+			if strings.HasPrefix(line, word) {
+				*n++
+			}
+		}
+		if strings.Contains(line, "did not register with Slurm in") {
+			t.Unregistered++
+		}
+	}
+}
+
+// play plays one history to its rest.
+func play(seed uint64, planner *Planner) *world {
+	w := newWorld(seed, planner)
+	for range 40 + w.r.IntN(120) {
+		w.event()
+		if w.broken != "" {
+			return w
+		}
+	}
+	w.rest()
+	return w
+}
+
+// event is one thing that happens; time passes with each.
+func (w *world) event() {
+	w.pass(time.Duration(w.r.IntN(6)) * time.Second)
+	switch n := w.r.IntN(100); {
+	case n < 30:
+		w.reconcile(true)
+	case n < 42:
+		w.readNodes()
+	case n < 54:
+		w.readJobs()
+	case n < 70:
+		w.kubelet()
+	case n < 80:
+		w.schedule()
+	case n < 88:
+		w.jobEvent()
+	case n < 94:
+		w.userEvent()
+	default:
+		w.accident()
+	}
+}
+
+// kubelet takes each pod a step on, or one of them.
+func (w *world) kubelet() {
+	for _, name := range slices.Sorted(maps.Keys(w.pods)) {
+		if p := w.pods[name]; w.chance(70) {
+			w.advance(p)
+		}
+	}
+}
+
+func (w *world) advance(p *simPod) {
+	before := p.version
+	p.version++
+	switch {
+	case !p.going.IsZero():
+		if n := w.slurm[p.name]; n != nil && !n.Foreign() && !n.Future && w.chance(90) {
+			n.Down, n.Ours = true, true // preStop
+		}
+		w.lose(p)
+	case p.finished:
+	case !p.scheduled:
+		p.scheduled = true
+	case p.stuck:
+	case !p.running:
+		p.running = true
+	case !p.joins:
+		w.join(p)
+	case !p.ready:
+		p.ready, p.readySince = true, w.now
+	default:
+		p.version = before
+	}
+}
+
+// schedule starts a job where Slurm may.
+func (w *world) schedule() {
+	for _, name := range slices.Sorted(maps.Keys(w.slurm)) {
+		n, p := w.slurm[name], w.pods[name]
+		if n.Future || n.Down || n.Drain || !n.up || p == nil || !p.joins || !w.chance(50) {
+			continue
+		}
+		w.uids++
+		id := uint32(w.uids)
+		w.jobs[id] = &simJob{node: name}
+		n.jobs[id], p.work[id] = true, true
+		p.version += w.r.IntN(2)
+		w.say("job %d starts on %s", id, name)
+		return
+	}
+}
+
+func (w *world) jobEvent() {
+	ids := slices.Sorted(maps.Keys(w.jobs))
+	if len(ids) == 0 {
+		return
+	}
+	id := ids[w.r.IntN(len(ids))]
+	if w.chance(40) {
+		w.jobs[id].suspended = !w.jobs[id].suspended
+		w.say("job %d suspended: %v", id, w.jobs[id].suspended)
+		return
+	}
+	w.say("job %d ends", id)
+	w.end(id)
+}
+
+func (w *world) userEvent() {
+	switch w.r.IntN(8) {
+	case 0, 1, 2:
+		w.wish.Replicas = w.r.IntN(6)
+		w.say("replicas %d", w.wish.Replicas)
+	case 3:
+		w.wish.Revision += "b"
+		w.say("revision %s", w.wish.Revision)
+	case 4:
+		w.wish.Update.Open = !w.wish.Update.Open
+	case 5:
+		o := w.r.IntN(5)
+		w.cordoned[o] = !w.cordoned[o]
+		w.say("cordoned: %v", w.cordoned)
+	case 6:
+		w.foreign()
+	case 7:
+		if w.chance(20) {
+			w.wish.Deleting = true
+			w.say("the NodeSet is deleted")
+		}
+	}
+}
+
+// foreign is an administrator who drains a node or takes that back.
+func (w *world) foreign() {
+	for _, name := range slices.Sorted(maps.Keys(w.slurm)) {
+		n := w.slurm[name]
+		if n.Future || !w.chance(30) {
+			continue
+		}
+		n.Drain, n.Ours, n.reason = !n.Foreign(), false, "bad memory"
+		if !n.Drain && n.up {
+			n.Down = false // who takes a drain back resumes the node
+		}
+		w.say("an administrator drains %s: %v", name, n.Drain)
+	}
+}
+
+func (w *world) accident() {
+	names := slices.Sorted(maps.Keys(w.pods))
+	switch w.r.IntN(7) {
+	case 0:
+		w.say("operator killed")
+		w.restart()
+	case 1, 2:
+		w.dead = !w.dead
+		w.say("slurmrestd is dead: %v", w.dead)
+	case 3:
+		w.say("slurmctld lost its state")
+		clear(w.slurm)
+		clear(w.jobs)
+	case 4:
+		if len(names) > 0 {
+			w.say("the Kubernetes node of %s is lost", names[0])
+			w.lose(w.pods[names[0]])
+		}
+	case 5:
+		if len(names) > 0 {
+			w.crash(w.pods[names[w.r.IntN(len(names))]])
+		}
+	case 6:
+		w.pass(time.Duration(w.r.IntN(400)) * time.Second)
+	}
+}
+
+// crash restarts the containers of a pod: what ran in them is lost, and slurmd
+// registers anew, or never does.
+func (w *world) crash(p *simPod) {
+	if !p.running || !p.going.IsZero() {
+		return
+	}
+	w.say("slurmd of %s crashes", p.name)
+	if n := w.slurm[p.name]; n != nil {
+		for id := range n.jobs {
+			w.end(id)
+		}
+		n.up = false
+	}
+	clear(p.work)
+	p.running, p.ready, p.joins = false, false, false
+	p.version++
+	if w.chance(20) {
+		p.finished = true
+	}
+}

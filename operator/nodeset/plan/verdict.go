@@ -1,0 +1,124 @@
+package plan
+
+import (
+	"fmt"
+	"time"
+)
+
+// Config holds what is the same for all NodeSets.
+type Config struct {
+	// RegisterWithin is how long a scheduled pod may take to register with Slurm.
+	RegisterWithin time.Duration
+	// BrakeShare of a NodeSet's workers, but at least one, may be deleted for not
+	// being registered in each BrakeInterval.
+	BrakeShare    float64
+	BrakeInterval time.Duration
+	// GoneWithin is how long a deleted pod may take to be gone until another takes
+	// its place under another ordinal.
+	GoneWithin time.Duration
+}
+
+// DefaultConfig returns what the program does when it is not told otherwise.
+func DefaultConfig() Config {
+	return Config{RegisterWithin: 5 * time.Minute, BrakeShare: 0.1, BrakeInterval: 10 * time.Minute, GoneWithin: 2 * time.Minute}
+}
+
+// verdict is whether a chosen worker may be deleted now.
+type verdict struct {
+	ok bool
+	// unregistered counts against the brake.
+	unregistered bool
+	look         Look
+	// why it may, or what is waited for; at, when not zero, is when to look again.
+	why string
+	at  time.Time
+}
+
+func allowed(look Look, why string) verdict { return verdict{ok: true, look: look, why: why} }
+
+func wait(format string, args ...any) verdict { return verdict{why: fmt.Sprintf(format, args...)} }
+
+// judge is the safety promise: whether the worker, which is to go, may be deleted
+// now.
+func (c Config) judge(now time.Time, wish *Wish, s *Slurm, w *Worker, since time.Time) verdict {
+	switch p := wish.Policy; {
+	case p.Force:
+		return allowed(LookAtNothing, "the drain policy is Force")
+	case p.Timeout > 0 && !since.IsZero() && !now.Before(since.Add(p.Timeout)):
+		return allowed(LookAtNothing, "the drain policy's timeout of "+p.Timeout.String()+" has passed")
+	case !s.Known:
+		return wait("Slurm has not been read since the operator started")
+	case w.Finished:
+		return allowed(LookAtNothing, "its containers have ended")
+	case w.KubeNode == "":
+		return allowed(LookAtNothing, "it was never scheduled")
+	case !s.Fresh:
+		return wait("the reading of Slurm is not fresh: %s", s.Problem)
+	}
+	record, known := s.Records[w.SlurmName]
+	if !known || record.Future {
+		return c.judgeUnregistered(now, s, w)
+	}
+	return judgeRegistered(s, w, record)
+}
+
+func judgeRegistered(s *Slurm, w *Worker, record Record) verdict {
+	if work := s.Work[w.SlurmName]; record.Busy || work.Jobs > 0 {
+		v := wait("it has work")
+		if work.Jobs > 0 {
+			v = wait("job %d is running on it", work.LastJob)
+		}
+		return v
+	}
+	if !record.Drain {
+		return wait("its Slurm node is not drained yet")
+	}
+	if !s.drained(w.SlurmName) {
+		return wait("the jobs have not been listed since it was drained")
+	}
+	return allowed(LookDrained, "it is drained and has no job")
+}
+
+// drained reports that jobs were listed after the Slurm node was seen to take no
+// new ones.
+func (s *Slurm) drained(name string) bool {
+	since, ok := s.DrainedSince[name]
+	return ok && !s.JobsReadAt.Before(since)
+}
+
+// judgeUnregistered is for a worker that Slurm does not know. While slurmd runs it may
+// have jobs that slurmctld lost, and one that does not run yet could register at any
+// moment and be given a job, so it has time to.
+func (c Config) judgeUnregistered(now time.Time, s *Slurm, w *Worker) verdict {
+	due := w.Created.Add(c.RegisterWithin)
+	switch {
+	case s.Work[w.SlurmName].Jobs > 0:
+		return wait("job %d is on it, though Slurm does not list the node", s.Work[w.SlurmName].LastJob)
+	case w.Running || w.Ready:
+		return wait("Slurm does not know its node, though slurmd is running")
+	case now.Before(due):
+		v := wait("it may still register with Slurm")
+		v.at = due
+		return v
+	case s.Total == 0:
+		return wait("Slurm lists no nodes at all, which may be a fault of its own")
+	}
+	v := allowed(LookUnregistered, "it did not register with Slurm in "+c.RegisterWithin.String())
+	v.unregistered = true
+	return v
+}
+
+// brake returns how many more workers may be deleted now for not being registered,
+// and when that may grow.
+func (c Config) brake(now time.Time, workers int, past []time.Time) (left int, grows time.Time) {
+	left = max(1, int(c.BrakeShare*float64(workers)))
+	for _, t := range past {
+		if end := t.Add(c.BrakeInterval); now.Before(end) {
+			left--
+			if grows.IsZero() || end.Before(grows) {
+				grows = end
+			}
+		}
+	}
+	return max(0, left), grows
+}

@@ -1,0 +1,189 @@
+package plan
+
+import (
+	"fmt"
+	"maps"
+	"math/rand/v2"
+	"slices"
+	"time"
+
+	"github.com/slurmtide/slurmtide/operator/api/v1beta1"
+)
+
+// world is Kubernetes, Slurm and an operator that sees both late and in part.
+type world struct {
+	r    *rand.Rand
+	now  time.Time
+	wish Wish
+
+	pods  map[string]*simPod
+	slurm map[string]*simRecord
+	jobs  map[uint32]*simJob
+	uids  int
+	// cordoned Kubernetes nodes, by ordinal: each worker has its own.
+	cordoned map[int]bool
+	// dead is whether slurmrestd answers at present.
+	dead bool
+
+	op operator
+	// broken is the first promise that was broken.
+	broken string
+	log    []string
+}
+
+type simPod struct {
+	name, uid       string
+	version         int // as a resourceVersion
+	ordinal         int
+	revision        string
+	created         time.Time
+	scheduled       bool
+	running, ready  bool
+	readySince      time.Time
+	finished, joins bool
+	stuck           bool // its containers do not start
+	going           time.Time
+	note            Note
+	work            map[uint32]bool // jobs whose processes run in it
+}
+
+type simRecord struct {
+	Record
+	reason string
+	jobs   map[uint32]bool // as slurmctld has it
+	up     bool            // a slurmd answers
+}
+
+type simJob struct {
+	node      string
+	suspended bool
+}
+
+// operator is what the process knows; a restart wipes it.
+type operator struct {
+	planner      *Planner
+	pods         map[string]simPod
+	nodes        map[string]Record
+	total        int
+	work         map[string]Work
+	drained      map[string]time.Time
+	nodesAt      time.Time
+	jobsAt       time.Time
+	failed       bool
+	unregistered []time.Time
+}
+
+func newWorld(seed uint64, planner *Planner) *world {
+	w := &world{
+		r: rand.New(rand.NewPCG(seed, 1)), now: time.Unix(1_800_000_000, 0),
+		pods: map[string]*simPod{}, slurm: map[string]*simRecord{}, jobs: map[uint32]*simJob{}, cordoned: map[int]bool{},
+	}
+	top := 5
+	w.wish = Wish{
+		UID: "set", Replicas: w.r.IntN(4), Revision: "a", SlurmName: func(i int) string { return fmt.Sprintf("n-%d", i) },
+		Update: Update{Open: true, MaxUnavailable: 1 + w.r.IntN(2)},
+	}
+	if w.r.IntN(3) > 0 {
+		w.wish.Max, w.wish.Records = &top, true
+	}
+	w.op = operator{planner: planner}
+	w.restart()
+	return w
+}
+
+func (w *world) chance(percent int) bool { return w.r.IntN(100) < percent }
+
+func (w *world) say(format string, args ...any) {
+	w.log = append(w.log, fmt.Sprintf("%4.0fs ", w.now.Sub(time.Unix(1_800_000_000, 0)).Seconds())+fmt.Sprintf(format, args...))
+}
+
+func (w *world) fail(format string, args ...any) {
+	w.say("BROKEN: "+format, args...)
+	if w.broken == "" {
+		w.broken = fmt.Sprintf(format, args...)
+	}
+}
+
+// restart is what SIGKILL leaves: nothing. The brake begins closed.
+func (w *world) restart() {
+	w.op = operator{planner: w.op.planner, pods: w.op.pods, drained: map[string]time.Time{}, unregistered: slices.Repeat([]time.Time{w.now}, 10)}
+	w.readPods()
+}
+
+func (w *world) readPods() {
+	w.op.pods = map[string]simPod{}
+	for name, p := range w.pods {
+		w.op.pods[name] = *p
+	}
+}
+
+// readNodes is a poll of the nodes.
+func (w *world) readNodes() {
+	if w.op.failed = w.dead; w.dead {
+		return
+	}
+	w.op.nodes, w.op.total, w.op.nodesAt = map[string]Record{}, 0, w.now
+	for name, n := range w.slurm {
+		r := n.Record
+		r.Busy = w.allocated(n) > 0
+		r.Down = r.Down || !n.up && !r.Future
+		w.op.nodes[name] = r
+		if !r.Future {
+			w.op.total++
+		}
+		if _, seen := w.op.drained[name]; r.Drain && !seen {
+			w.op.drained[name] = w.now
+		}
+	}
+	maps.DeleteFunc(w.op.drained, func(name string, _ time.Time) bool { return !w.op.nodes[name].Drain })
+}
+
+// allocated counts the jobs that show in the state of a node: suspended ones do not.
+func (w *world) allocated(n *simRecord) int {
+	count := 0
+	for id := range n.jobs {
+		if !w.jobs[id].suspended {
+			count++
+		}
+	}
+	return count
+}
+
+// readJobs is a poll of the jobs.
+func (w *world) readJobs() {
+	if w.op.failed = w.dead; w.dead {
+		return
+	}
+	w.op.work, w.op.jobsAt = map[string]Work{}, w.now
+	for id, j := range w.jobs {
+		have := w.op.work[j.node]
+		w.op.work[j.node] = Work{Jobs: have.Jobs + 1, LastJob: max(id, have.LastJob)}
+	}
+}
+
+// seen is what the operator has.
+func (w *world) seen() Seen {
+	s := Seen{Unregistered: w.op.unregistered, Slurm: Slurm{
+		Connected: true, Known: !w.op.nodesAt.IsZero() && !w.op.jobsAt.IsZero(),
+		Records: maps.Clone(w.op.nodes), Total: w.op.total, Work: w.op.work, DrainedSince: w.op.drained, JobsReadAt: w.op.jobsAt,
+	}}
+	const stale = 60 * time.Second
+	s.Slurm.Fresh = s.Slurm.Known && !w.op.failed && w.now.Sub(w.op.nodesAt) < stale && w.now.Sub(w.op.jobsAt) < stale
+	for _, p := range w.op.pods {
+		worker := Worker{
+			Pod: p.name, UID: p.uid, Slot: Slot{Ordinal: p.ordinal}, SlurmName: p.name, Revision: p.revision, Created: p.created,
+			Running: p.running, Ready: p.ready, ReadySince: p.readySince, Finished: p.finished, Going: p.going, Note: p.note,
+		}
+		if p.scheduled {
+			worker.KubeNode = fmt.Sprintf("k-%d", p.ordinal)
+			if w.cordoned[p.ordinal] {
+				worker.Cordon = "its Kubernetes node is cordoned"
+			}
+		}
+		s.Workers = append(s.Workers, worker)
+	}
+	return s
+}
+
+// ours reports whether a drainReason is of the operator.
+func ours(reason string) bool { return len(reason) > 0 && reason[:1] == v1beta1.DrainReasonPrefix[:1] }
