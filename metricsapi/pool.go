@@ -4,7 +4,9 @@ import (
 	"time"
 
 	autoscalingv2 "k8s.io/api/autoscaling/v2"
+	"k8s.io/apimachinery/pkg/runtime/schema"
 
+	"github.com/slurmtide/slurmtide/operator/api/shape"
 	"github.com/slurmtide/slurmtide/operator/api/v1beta1"
 	"github.com/slurmtide/slurmtide/slurmclient/demand"
 )
@@ -64,4 +66,22 @@ func count(n int32) uint64 { return uint64(max(0, n)) }
 func TargetsNodeSet(hpa *autoscalingv2.HorizontalPodAutoscaler) bool {
 	ref := hpa.Spec.ScaleTargetRef
 	return ref.Kind == v1beta1.KindNodeSet && groupOf(ref.APIVersion) == v1beta1.GroupName
+}
+
+func groupOf(apiVersion string) string {
+	gv, err := schema.ParseGroupVersion(apiVersion)
+	if err != nil {
+		return ""
+	}
+	return gv.Group
+}
+
+// shapeOf is what a worker of the NodeSet has, nil when that is not known: then the
+// records of its nodes tell more than a guess.
+func shapeOf(n *v1beta1.NodeSet) *demand.Shape {
+	s, known := shape.Of(n)
+	if !known {
+		return nil
+	}
+	return (*demand.Shape)(&s)
 }

@@ -23,30 +23,6 @@ func aNodeSet(change ...func(*v1beta1.NodeSet)) *v1beta1.NodeSet {
 	return n
 }
 
-func limits(cpu, memory, gpu string) func(*v1beta1.NodeSet) {
-	return func(n *v1beta1.NodeSet) {
-		list := map[string]string{}
-		for name, text := range map[string]string{"cpu": cpu, "memory": memory, "nvidia.com/gpu": gpu} {
-			if text != "" {
-				list[name] = text
-			}
-		}
-		slurmd, err := v1beta1.RawOf(map[string]any{"resources": map[string]any{"limits": list}})
-		if err != nil {
-			panic(err) // text marshals
-		}
-		n.Spec.Slurmd = slurmd
-	}
-}
-
-func malformed(n *v1beta1.NodeSet) {
-	n.Spec.Slurmd = v1beta1.Raw{Raw: []byte(`{"resources": {"limits": {"cpu": "many", "memory": "8Gi"}}}`)}
-}
-
-func extraConf(text string) func(*v1beta1.NodeSet) {
-	return func(n *v1beta1.NodeSet) { n.Spec.ExtraConf = text }
-}
-
 func grace(text string) func(*v1beta1.NodeSet) {
 	return func(n *v1beta1.NodeSet) { n.Annotations = map[string]string{v1beta1.AnnotationIdleGrace: text} }
 }
@@ -89,30 +65,14 @@ func TestPoolOfANodeSet(t *testing.T) {
 	}
 }
 
-func TestShapeOfANodeSet(t *testing.T) {
-	for _, tc := range []struct {
-		name string
-		n    *v1beta1.NodeSet
-		want *demand.Shape
-	}{
-		{"nothing is known", aNodeSet(), nil},
-		{"limits", aNodeSet(limits("4500m", "8Gi", "")), &demand.Shape{CPUs: 4, MemoryMiB: 8192}},
-		{"GPUs", aNodeSet(limits("8", "", "2")), &demand.Shape{CPUs: 8, GRES: "gpu:2"}},
-		{"GPUs without CPUs tell too little", aNodeSet(limits("", "", "2")), nil},
-		{"extraConf wins", aNodeSet(limits("4", "8Gi", "1"), extraConf("CPUs=16 RealMemory=32000 Gres=gpu:h100:8 Features=fast,nvme Weight=10 TmpDisk=500")),
-			&demand.Shape{CPUs: 16, MemoryMiB: 32000, GRES: "gpu:h100:8", Features: []string{"fast", "nvme"}, Weight: 10, TmpDiskMiB: 500}},
-		{"letters of any case, and quotes", aNodeSet(extraConf(`cpus=2 FEATURE="a"`)), &demand.Shape{CPUs: 2, Features: []string{"a"}}},
-		{"sockets, cores and threads", aNodeSet(extraConf("Sockets=2 CoresPerSocket=8 ThreadsPerCore=2")), &demand.Shape{CPUs: 32}},
-		{"memory that jobs may not have", aNodeSet(extraConf("CPUs=1 RealMemory=4000 MemSpecLimit=1000")), &demand.Shape{CPUs: 1, MemoryMiB: 3000}},
-		{"a slurmd that can not be read", aNodeSet(malformed), nil},
-		{"a slurmd that can not be read, and extraConf", aNodeSet(malformed, extraConf("CPUs=16")), &demand.Shape{CPUs: 16}},
-		{"numbers that are none", aNodeSet(limits("4", "", ""), extraConf("CPUs=many RealMemory= Weight")), &demand.Shape{CPUs: 4}},
-	} {
-		t.Run(tc.name, func(t *testing.T) {
-			if diff := cmp.Diff(tc.want, shapeOf(tc.n)); diff != "" {
-				t.Error(diff)
-			}
-		})
+func TestShapeOfAPool(t *testing.T) {
+	known := aNodeSet(func(n *v1beta1.NodeSet) { n.Spec.ExtraConf = "CPUs=16 RealMemory=32000 Gres=gpu:h100:8 Features=fast Weight=10 TmpDisk=500" })
+	want := &demand.Shape{CPUs: 16, MemoryMiB: 32000, GRES: "gpu:h100:8", Features: []string{"fast"}, Weight: 10, TmpDiskMiB: 500}
+	if diff := cmp.Diff(want, PoolOf(known, nil, PoolDefaults{}).Shape); diff != "" {
+		t.Error(diff)
+	}
+	if s := PoolOf(aNodeSet(), nil, PoolDefaults{}).Shape; s != nil {
+		t.Errorf("one that is not known is %+v", s)
 	}
 }
 

@@ -1,39 +1,47 @@
-package metricsapi
+// Package shape reads from a NodeSet what one of its workers has for jobs. It is
+// pure, and imports nothing but the API types.
+package shape
 
 import (
 	"math"
+	"slices"
 	"strconv"
 	"strings"
 
 	corev1 "k8s.io/api/core/v1"
-	"k8s.io/apimachinery/pkg/runtime/schema"
 
 	"github.com/slurmtide/slurmtide/operator/api/v1beta1"
-	"github.com/slurmtide/slurmtide/slurmclient/demand"
 )
-
-func groupOf(apiVersion string) string {
-	gv, err := schema.ParseGroupVersion(apiVersion)
-	if err != nil {
-		return ""
-	}
-	return gv.Group
-}
 
 // gpuResources are the extended resources that count as GPUs.
 func gpuResources() []corev1.ResourceName {
 	return []corev1.ResourceName{"nvidia.com/gpu", "amd.com/gpu"}
 }
 
-// shapeOf is what a worker of the NodeSet has, by the limits of its slurmd and by
-// its extraConf, which wins. nil when the CPUs are in neither: then the records of
-// its nodes tell more than a guess. A slurmd that can not be read has no limits.
-func shapeOf(n *v1beta1.NodeSet) *demand.Shape {
+// Shape is what one worker has for jobs.
+type Shape struct {
+	// CPUs of 0 are not known.
+	CPUs uint64
+	// MemoryMiB and TmpDiskMiB of 0 are not known. Memory that jobs may not have
+	// (MemSpecLimit) is not counted.
+	MemoryMiB, TmpDiskMiB uint64
+	// GRES is Slurm's text, such as "gpu:h100:4"; empty for none.
+	GRES string
+	// Features are those of extraConf, without the NodeSet's own.
+	Features []string
+	// Weight is the node's weight in Slurm, 0 for Slurm's default.
+	Weight uint32
+}
+
+// Of is what a worker of the NodeSet has, by the limits of its slurmd and by its
+// extraConf, which wins. It is not known when the CPUs are in neither. A slurmd that
+// can not be read has no limits.
+func Of(n *v1beta1.NodeSet) (s Shape, known bool) {
 	var limits corev1.ResourceList
 	if slurmd, err := n.Spec.Slurmd.Container(); err == nil {
 		limits = slurmd.Resources.Limits
 	}
-	s := demand.Shape{
+	s = Shape{
 		CPUs:      uint64(max(0, limits.Cpu().MilliValue()/1000)),
 		MemoryMiB: uint64(max(0, limits.Memory().Value()>>20)),
 	}
@@ -46,16 +54,36 @@ func shapeOf(n *v1beta1.NodeSet) *demand.Shape {
 	if gpus > 0 {
 		s.GRES = "gpu:" + strconv.FormatInt(gpus, 10)
 	}
-	readConf(&s, n.Spec.ExtraConf)
-	if s.CPUs == 0 {
-		return nil
-	}
-	return &s
+	s.read(n.Spec.ExtraConf)
+	return s, s.CPUs > 0
 }
 
-// readConf lays the options of a node's line of configuration (slurm.conf(5),
+// Options writes the shape as options of a node's line (slurm.conf(5), NodeName), such
+// as "CPUs=4 RealMemory=8192 Gres=gpu:1 Features=a,b", with more features behind
+// its own. What is not known is left out.
+func (s Shape) Options(features ...string) string {
+	var words []string
+	add := func(name string, value uint64) {
+		if value > 0 {
+			words = append(words, name+"="+strconv.FormatUint(value, 10))
+		}
+	}
+	add("CPUs", s.CPUs)
+	add("RealMemory", s.MemoryMiB)
+	add("TmpDisk", s.TmpDiskMiB)
+	add("Weight", uint64(s.Weight))
+	if s.GRES != "" {
+		words = append(words, "Gres="+s.GRES)
+	}
+	if all := slices.Concat(s.Features, features); len(all) > 0 {
+		words = append(words, "Features="+strings.Join(all, ","))
+	}
+	return strings.Join(words, " ")
+}
+
+// read lays the options of a node's line of configuration (slurm.conf(5),
 // NodeName) over the shape. What can not be read is left as it was.
-func readConf(s *demand.Shape, text string) {
+func (s *Shape) read(text string) {
 	o := optionsOf(text)
 	if !o.number("cpus", &s.CPUs) {
 		o.product(&s.CPUs, "sockets", "corespersocket", "threadspercore")

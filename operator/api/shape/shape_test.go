@@ -1,0 +1,91 @@
+package shape
+
+import (
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	"github.com/slurmtide/slurmtide/operator/api/v1beta1"
+)
+
+// aNodeSet is team/gpu, changed.
+func aNodeSet(change ...func(*v1beta1.NodeSet)) *v1beta1.NodeSet {
+	n := &v1beta1.NodeSet{ObjectMeta: metav1.ObjectMeta{Namespace: "team", Name: "gpu"}}
+	for _, f := range change {
+		f(n)
+	}
+	return n
+}
+
+func limits(cpu, memory, gpu string) func(*v1beta1.NodeSet) {
+	return func(n *v1beta1.NodeSet) {
+		list := map[string]string{}
+		for name, text := range map[string]string{"cpu": cpu, "memory": memory, "nvidia.com/gpu": gpu} {
+			if text != "" {
+				list[name] = text
+			}
+		}
+		slurmd, err := v1beta1.RawOf(map[string]any{"resources": map[string]any{"limits": list}})
+		if err != nil {
+			panic(err) // text marshals
+		}
+		n.Spec.Slurmd = slurmd
+	}
+}
+
+func malformed(n *v1beta1.NodeSet) {
+	n.Spec.Slurmd = v1beta1.Raw{Raw: []byte(`{"resources": {"limits": {"cpu": "many", "memory": "8Gi"}}}`)}
+}
+
+func extraConf(text string) func(*v1beta1.NodeSet) {
+	return func(n *v1beta1.NodeSet) { n.Spec.ExtraConf = text }
+}
+
+func TestShapeOfANodeSet(t *testing.T) {
+	for _, tc := range []struct {
+		name string
+		n    *v1beta1.NodeSet
+		want Shape
+	}{
+		{"nothing is known", aNodeSet(), Shape{}},
+		{"limits", aNodeSet(limits("4500m", "8Gi", "")), Shape{CPUs: 4, MemoryMiB: 8192}},
+		{"GPUs", aNodeSet(limits("8", "", "2")), Shape{CPUs: 8, GRES: "gpu:2"}},
+		{"GPUs without CPUs tell too little", aNodeSet(limits("", "", "2")), Shape{GRES: "gpu:2"}},
+		{"extraConf wins", aNodeSet(limits("4", "8Gi", "1"), extraConf("CPUs=16 RealMemory=32000 Gres=gpu:h100:8 Features=fast,nvme Weight=10 TmpDisk=500")),
+			Shape{CPUs: 16, MemoryMiB: 32000, GRES: "gpu:h100:8", Features: []string{"fast", "nvme"}, Weight: 10, TmpDiskMiB: 500}},
+		{"letters of any case, and quotes", aNodeSet(extraConf(`cpus=2 FEATURE="a"`)), Shape{CPUs: 2, Features: []string{"a"}}},
+		{"sockets, cores and threads", aNodeSet(extraConf("Sockets=2 CoresPerSocket=8 ThreadsPerCore=2")), Shape{CPUs: 32}},
+		{"memory that jobs may not have", aNodeSet(extraConf("CPUs=1 RealMemory=4000 MemSpecLimit=1000")), Shape{CPUs: 1, MemoryMiB: 3000}},
+		{"a slurmd that can not be read", aNodeSet(malformed), Shape{}},
+		{"a slurmd that can not be read, and extraConf", aNodeSet(malformed, extraConf("CPUs=16")), Shape{CPUs: 16}},
+		{"numbers that are none", aNodeSet(limits("4", "", ""), extraConf("CPUs=many RealMemory= Weight")), Shape{CPUs: 4}},
+	} {
+		t.Run(tc.name, func(t *testing.T) {
+			got, known := Of(tc.n)
+			if diff := cmp.Diff(tc.want, got); diff != "" || known != (tc.want.CPUs > 0) {
+				t.Errorf("known: %v, %s", known, diff)
+			}
+		})
+	}
+}
+
+func TestOptionsOfAShape(t *testing.T) {
+	for _, tc := range []struct {
+		name     string
+		shape    Shape
+		features []string
+		want     string
+	}{
+		{"nothing is known", Shape{}, nil, ""},
+		{"CPUs and a feature", Shape{CPUs: 4}, []string{"gpu"}, "CPUs=4 Features=gpu"},
+		{"all there is", Shape{CPUs: 4, MemoryMiB: 1000, TmpDiskMiB: 5, GRES: "gpu:1", Features: []string{"a"}, Weight: 2}, []string{"b", "c"},
+			"CPUs=4 RealMemory=1000 TmpDisk=5 Weight=2 Gres=gpu:1 Features=a,b,c"},
+	} {
+		t.Run(tc.name, func(t *testing.T) {
+			if got := tc.shape.Options(tc.features...); got != tc.want {
+				t.Errorf("it is %q", got)
+			}
+		})
+	}
+}
