@@ -86,11 +86,11 @@ func load(t *testing.T, plural string) *resource {
 		t.Fatal(err)
 	}
 	// The status of a definition is its API server's to write.
-	internal.Status.StoredVersions = []string{r.crd.Spec.Versions[0].Name}
+	internal.Status.StoredVersions = []string{stored(r.crd).Name}
 	if errs := crdvalidation.ValidateCustomResourceDefinition(t.Context(), internal); len(errs) > 0 {
 		t.Fatalf("an API server would refuse %s: %v", plural, errs.ToAggregate())
 	}
-	props := internal.Spec.Validation.OpenAPIV3Schema
+	props := schemaOf(t, r.crd)
 	if r.structural, err = structuralschema.NewStructural(props); err != nil {
 		t.Fatal(err)
 	}
@@ -99,6 +99,17 @@ func load(t *testing.T, plural string) *resource {
 	}
 	r.rules = cel.NewValidator(r.structural, true, celconfig.PerCallLimit)
 	return r
+}
+
+// schemaOf is the schema of the version that is kept, as an API server holds it.
+func schemaOf(t *testing.T, crd *apiextensionsv1.CustomResourceDefinition) *apiextensions.JSONSchemaProps {
+	t.Helper()
+	out := &apiextensions.JSONSchemaProps{}
+	err := apiextensionsv1.Convert_v1_JSONSchemaProps_To_apiextensions_JSONSchemaProps(stored(crd).Schema.OpenAPIV3Schema, out, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return out
 }
 
 // admit does with a manifest what an API server does on creation: it prunes unknown

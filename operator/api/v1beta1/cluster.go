@@ -8,6 +8,7 @@ import (
 // Cluster is a Slurm cluster whose slurmrestd runs elsewhere. The kind is ours.
 //
 // +kubebuilder:object:root=true
+// +kubebuilder:storageversion
 // +kubebuilder:resource:path=clusters,scope=Namespaced,shortName=slurmcluster
 // +kubebuilder:subresource:status
 // +kubebuilder:printcolumn:name="READY",type=string,JSONPath=`.status.conditions[?(@.type=="Ready")].status`,description="Whether slurmrestd answers"

@@ -86,3 +86,54 @@ const (
 	PodConditionNotResponding corev1.PodConditionType = PodConditionPrefix + "NotResponding"
 	PodConditionUndrain       corev1.PodConditionType = PodConditionPrefix + "Undrain"
 )
+
+// Conditions of NodeSets.
+const (
+	// ConditionDraining is True while workers are to go and wait for something: its
+	// message says for which job, and until when.
+	ConditionDraining = "Draining"
+	// ConditionUpdated is True when every worker is of the newest revision.
+	ConditionUpdated = "Updated"
+	// ConditionSubmittable is True when Slurm takes jobs for workers that are not there
+	// yet, up to the maximum.
+	ConditionSubmittable = "Submittable"
+)
+
+// Reasons of the condition Draining.
+const (
+	// ReasonWaitingForJobs (True): work on a worker must end first.
+	ReasonWaitingForJobs = "WaitingForJobs"
+	// ReasonWaitingForSlurm (True): it is not known, or not yet, that a worker has no work.
+	ReasonWaitingForSlurm = "WaitingForSlurm"
+	// ReasonNotDraining (False): no worker is to go.
+	ReasonNotDraining = "NotDraining"
+)
+
+// Reasons of the condition Updated.
+const (
+	// ReasonUpToDate (True): every worker is of the newest revision.
+	ReasonUpToDate = "UpToDate"
+	// ReasonUpdating (False): workers are being replaced.
+	ReasonUpdating = "Updating"
+	// ReasonUpdatePaused (False): updateStrategy.paused.
+	ReasonUpdatePaused = "UpdatePaused"
+	// ReasonOnDelete (False): workers change when somebody deletes them.
+	ReasonOnDelete = "OnDelete"
+	// ReasonScheduled (False): workers change within the scheduled time.
+	ReasonScheduled = "Scheduled"
+)
+
+// Reasons of the condition Submittable.
+const (
+	// ReasonRecordsReady (True): there are records of all workers that may come.
+	ReasonRecordsReady = "RecordsReady"
+	// ReasonNoMaximum (False): neither maxReplicas nor a HorizontalPodAutoscaler says how
+	// many workers may come.
+	ReasonNoMaximum = "NoMaximum"
+	// ReasonShapeUnknown (False): neither limits of slurmd nor extraConf say what a worker has.
+	ReasonShapeUnknown = "ShapeUnknown"
+	// ReasonNamesUnknown (False): the workers' Slurm names are those of Kubernetes nodes.
+	ReasonNamesUnknown = "NamesUnknown"
+	// ReasonRecordsMissing (False): records could not be made; the message says why.
+	ReasonRecordsMissing = "RecordsMissing"
+)

@@ -76,11 +76,51 @@ func TestNamesAndVersionsOfDefinitions(t *testing.T) {
 		if crd.Spec.Scope != apiextensionsv1.NamespaceScoped {
 			t.Errorf("%s is %s", plural, crd.Spec.Scope)
 		}
-		if len(crd.Spec.Versions) != 1 || crd.Spec.Versions[0].Name != "v1beta1" || !crd.Spec.Versions[0].Storage {
-			t.Errorf("%s does not have just v1beta1, stored", plural)
+		for _, v := range crd.Spec.Versions {
+			if sub := v.Subresources; sub == nil || sub.Status == nil {
+				t.Errorf("%s has no status subresource in %s", plural, v.Name)
+			}
 		}
-		if sub := crd.Spec.Versions[0].Subresources; sub == nil || sub.Status == nil {
-			t.Errorf("%s has no status subresource", plural)
+	}
+}
+
+// Without the operator there is nobody to convert: the definitions as they are
+// installed serve what is stored, and nothing else.
+func TestDefinitionsServeWhatIsStoredAlone(t *testing.T) {
+	type version struct {
+		Name           string
+		Served, Stored bool
+	}
+	beta := version{"v1beta1", true, true}
+	for _, plural := range plurals() {
+		want := []version{beta}
+		if plural == "nodesets" || plural == "clusters" {
+			want = []version{{"v1alpha1", false, false}, beta}
+		}
+		crd := load(t, plural).crd
+		var got []version
+		for _, v := range crd.Spec.Versions {
+			got = append(got, version{v.Name, v.Served, v.Storage})
+		}
+		if diff := cmp.Diff(want, got); diff != "" {
+			t.Errorf("%s (-want +got):\n%s", plural, diff)
+		}
+		if c := crd.Spec.Conversion; c == nil || c.Strategy != apiextensionsv1.NoneConverter {
+			t.Errorf("%s is converted by %+v", plural, c)
+		}
+	}
+}
+
+func TestVersionsLookTheSame(t *testing.T) {
+	for _, plural := range plurals() {
+		versions := load(t, plural).crd.Spec.Versions
+		for _, v := range versions {
+			if diff := cmp.Diff(versions[0].AdditionalPrinterColumns, v.AdditionalPrinterColumns); diff != "" {
+				t.Errorf("%s: columns of %s (-first +it):\n%s", plural, v.Name, diff)
+			}
+			if diff := cmp.Diff(versions[0].Subresources, v.Subresources); diff != "" {
+				t.Errorf("%s: subresources of %s (-first +it):\n%s", plural, v.Name, diff)
+			}
 		}
 	}
 }
@@ -94,7 +134,7 @@ func TestOnlyNodeSetsAndLoginSetsScale(t *testing.T) {
 				SpecReplicasPath: ".spec.replicas", StatusReplicasPath: ".status.replicas", LabelSelectorPath: &selector,
 			}
 		}
-		if diff := cmp.Diff(want, load(t, plural).crd.Spec.Versions[0].Subresources.Scale); diff != "" {
+		if diff := cmp.Diff(want, stored(load(t, plural).crd).Subresources.Scale); diff != "" {
 			t.Errorf("%s (-want +got):\n%s", plural, diff)
 		}
 	}
@@ -131,7 +171,7 @@ func TestPrintColumns(t *testing.T) {
 	}
 	for _, plural := range plurals() {
 		var got []column
-		for _, c := range load(t, plural).crd.Spec.Versions[0].AdditionalPrinterColumns {
+		for _, c := range stored(load(t, plural).crd).AdditionalPrinterColumns {
 			got = append(got, column{c.Name, c.Type, c.JSONPath, c.Priority})
 		}
 		if diff := cmp.Diff(want[plural], got); diff != "" {

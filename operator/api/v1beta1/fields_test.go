@@ -35,7 +35,7 @@ func objects() map[string]any {
 // with a list that is read in review: a change there is a change of the API.
 func TestFieldsStayAsTheyAre(t *testing.T) {
 	for _, plural := range plurals() {
-		root := load(t, plural).crd.Spec.Versions[0].Schema.OpenAPIV3Schema
+		root := stored(load(t, plural).crd).Schema.OpenAPIV3Schema
 		got := strings.Join(append(describe("spec", root.Properties["spec"], slices.Contains(root.Required, "spec")),
 			describe("status", root.Properties["status"], false)...), "\n") + "\n"
 		golden := filepath.Join("testdata", plural+".fields")
@@ -128,7 +128,7 @@ func sortedKeys[V any](m map[string]V) []string {
 
 func TestSchemaAndGoTypesHaveTheSameFields(t *testing.T) {
 	for plural, object := range objects() {
-		root := load(t, plural).crd.Spec.Versions[0].Schema.OpenAPIV3Schema
+		root := stored(load(t, plural).crd).Schema.OpenAPIV3Schema
 		for _, part := range []string{"spec", "status"} {
 			inGo := jsonFields(reflect.TypeOf(object))[part]
 			compareFields(t, plural+"."+part, inGo, root.Properties[part])

@@ -8,6 +8,7 @@ import (
 // NodeSet is a group of alike workers: pods that run slurmd and join one Slurm cluster.
 //
 // +kubebuilder:object:root=true
+// +kubebuilder:storageversion
 // +kubebuilder:resource:path=nodesets,scope=Namespaced,shortName=nodesets;nss;slurmd
 // +kubebuilder:subresource:status
 // +kubebuilder:subresource:scale:specpath=.spec.replicas,statuspath=.status.replicas,selectorpath=.status.selector
