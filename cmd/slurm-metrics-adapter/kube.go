@@ -16,7 +16,7 @@ import (
 	"k8s.io/client-go/tools/clientcmd"
 	"k8s.io/client-go/util/homedir"
 
-	"github.com/slurmtide/slurmtide/metricsapi/certs"
+	"github.com/slurmtide/slurmtide/operator/api/certs"
 )
 
 // kube is how Kubernetes is reached.
@@ -84,12 +84,12 @@ func (o *options) certificate(ctx context.Context, k kube, log logger) (*certs.K
 		namespace = strings.TrimSpace(string(text))
 	}
 	keeper := certs.New(certs.Config{
-		Store: &certs.SecretStore{
-			Client: k.client, Dynamic: k.dynamic, Namespace: namespace, Secret: o.certSecret, Service: o.certService, APIServices: o.apiServices(),
-		},
-		Names:   []string{o.certService + "." + namespace + ".svc", o.certService + "." + namespace, o.certService},
-		Renewed: func(why string) { log.Info("made a certificate", "secret", namespace+"/"+o.certSecret, "reason", why) },
-		Failed:  func(err error) { log.Warn("looking after the certificate fails", "err", err) },
+		Store:     &certs.SecretStore{Client: k.client, Namespace: namespace, Secret: o.certSecret},
+		Announcer: &certs.APIServices{Client: k.dynamic, Namespace: namespace, Service: o.certService, Names: o.apiServices()},
+		Subject:   "slurm-metrics-adapter",
+		Names:     []string{o.certService + "." + namespace + ".svc", o.certService + "." + namespace, o.certService},
+		Renewed:   func(why string) { log.Info("made a certificate", "secret", namespace+"/"+o.certSecret, "reason", why) },
+		Failed:    func(err error) { log.Warn("looking after the certificate fails", "err", err) },
 	})
 	return keeper, firstCertificate(ctx, keeper, log)
 }

@@ -22,12 +22,18 @@ const (
 	skew = 5 * time.Minute
 )
 
+// subject is what certificates are for: the CA by its name, the server by its.
+type subject struct {
+	ca    string
+	names []string
+}
+
 // issue makes anew what the action says.
-func issue(now time.Time, old Bundle, what action, names []string) (Bundle, error) {
+func issue(now time.Time, old Bundle, what action, of subject) (Bundle, error) {
 	out := old
 	if what == renewAll {
 		var err error
-		if out, err = newCA(now, old); err != nil {
+		if out, err = newCA(now, of.ca, old); err != nil {
 			return Bundle{}, err
 		}
 	}
@@ -36,11 +42,11 @@ func issue(now time.Time, old Bundle, what action, names []string) (Bundle, erro
 		return Bundle{}, fmt.Errorf("reading the CA: %w", err)
 	}
 	signer, ok := pair.PrivateKey.(crypto.Signer)
-	if !ok || len(names) == 0 {
+	if !ok || len(of.names) == 0 {
 		return Bundle{}, errors.New("issuing a certificate needs a CA that signs, and a name")
 	}
 	template := &x509.Certificate{
-		Subject: pkix.Name{CommonName: names[0]}, DNSNames: names,
+		Subject: pkix.Name{CommonName: of.names[0]}, DNSNames: of.names,
 		NotBefore: now.Add(-skew), NotAfter: now.Add(servingLife),
 		KeyUsage: x509.KeyUsageDigitalSignature, ExtKeyUsage: []x509.ExtKeyUsage{x509.ExtKeyUsageServerAuth},
 	}
@@ -49,10 +55,10 @@ func issue(now time.Time, old Bundle, what action, names []string) (Bundle, erro
 }
 
 // newCA returns a bundle with a new CA before the old ones that are still good.
-func newCA(now time.Time, old Bundle) (Bundle, error) {
+func newCA(now time.Time, name string, old Bundle) (Bundle, error) {
 	template := &x509.Certificate{
 		// A name of its own: chains are looked for by name.
-		Subject:   pkix.Name{CommonName: fmt.Sprintf("slurm-metrics-adapter CA %d", now.Unix())},
+		Subject:   pkix.Name{CommonName: fmt.Sprintf("%s CA %d", name, now.Unix())},
 		NotBefore: now.Add(-skew), NotAfter: now.Add(caLife),
 		KeyUsage: x509.KeyUsageCertSign | x509.KeyUsageCRLSign, IsCA: true, BasicConstraintsValid: true,
 	}

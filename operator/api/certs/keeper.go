@@ -11,8 +11,8 @@ import (
 	"k8s.io/apiserver/pkg/server/dynamiccertificates"
 )
 
-// LookEvery is the time between two looks at the Secret and at the APIServices,
-// which may come after the server.
+// LookEvery is the time between two looks at the Secret and at what the CA is
+// announced in, which may come after the server.
 const LookEvery = 10 * time.Second
 
 // ErrChanged is what Store.Write returns when somebody else has written.
@@ -25,13 +25,21 @@ type Store interface {
 	// Write keeps the bundle if the version is still the one that was read, "" for
 	// none; else it returns ErrChanged.
 	Write(ctx context.Context, b Bundle, version string) error
-	// Announce tells those who connect to the server which CAs to trust.
+}
+
+// Announcer tells those who connect to the server which CAs to trust.
+type Announcer interface {
+	// Announce makes them trust the CAs, in PEM. It writes nothing where they do already.
 	Announce(ctx context.Context, caCert []byte) error
 }
 
 // Config says what a Keeper keeps.
 type Config struct {
 	Store Store
+	// Announcer is told of the CA at every look; never nil.
+	Announcer Announcer
+	// Subject begins the name of the CA ("slurm-operator").
+	Subject string
 	// Names are the DNS names that the certificate is for, at least one.
 	Names []string
 	// Renewed is told what was made anew and why; may be nil.
@@ -75,7 +83,7 @@ func (k *Keeper) Look(ctx context.Context) error {
 		if err != nil {
 			return err
 		}
-		if err := k.cfg.Store.Announce(ctx, k.current().CACert); err != nil {
+		if err := k.cfg.Announcer.Announce(ctx, k.current().CACert); err != nil {
 			return fmt.Errorf("announcing the CA: %w", err)
 		}
 		return nil
@@ -90,7 +98,7 @@ func (k *Keeper) look(ctx context.Context) error {
 	}
 	what, why := plan(k.cfg.Now(), b, k.cfg.Names)
 	if what != keep {
-		if b, err = issue(k.cfg.Now(), b, what, k.cfg.Names); err != nil {
+		if b, err = issue(k.cfg.Now(), b, what, subject{k.cfg.Subject, k.cfg.Names}); err != nil {
 			return err
 		}
 		if err := k.cfg.Store.Write(ctx, b, version); err != nil {

@@ -18,7 +18,7 @@ var names = []string{"adapter.metrics.svc", "adapter"}
 // made is a bundle that was made at the time.
 func made(t *testing.T, at time.Time) Bundle {
 	t.Helper()
-	b, err := issue(at, Bundle{}, renewAll, names)
+	b, err := issue(at, Bundle{}, renewAll, subject{"test", names})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -63,7 +63,7 @@ func TestPlan(t *testing.T) {
 			if got == keep {
 				return
 			}
-			b, err := issue(tc.at, tc.b, got, tc.names)
+			b, err := issue(tc.at, tc.b, got, subject{"test", tc.names})
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -77,7 +77,7 @@ func TestPlan(t *testing.T) {
 func TestANewCAIsTrustedBesideTheOld(t *testing.T) {
 	old := made(t, start())
 	later := start().Add(7 * 365 * 24 * time.Hour)
-	next, err := issue(later, old, renewAll, names)
+	next, err := issue(later, old, renewAll, subject{"test", names})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -98,7 +98,7 @@ func TestANewCAIsTrustedBesideTheOld(t *testing.T) {
 	}
 	for range 10 {
 		later = later.Add(7 * 365 * 24 * time.Hour)
-		if next, err = issue(later, next, renewAll, names); err != nil {
+		if next, err = issue(later, next, renewAll, subject{"test", names}); err != nil {
 			t.Fatal(err)
 		}
 	}
@@ -107,7 +107,7 @@ func TestANewCAIsTrustedBesideTheOld(t *testing.T) {
 	}
 }
 
-// memory is a Store, as a Secret is one.
+// memory is a Store, as a Secret is one, and an Announcer.
 type memory struct {
 	mu        sync.Mutex
 	bundle    Bundle
@@ -153,7 +153,7 @@ func TestReplicasShareOneCertificate(t *testing.T) {
 	var keepers []*Keeper
 	var wg sync.WaitGroup
 	for range 5 {
-		k := New(Config{Store: store, Names: names, Now: start})
+		k := New(Config{Store: store, Announcer: store, Names: names, Now: start})
 		keepers = append(keepers, k)
 		wg.Go(func() {
 			if err := k.Look(t.Context()); err != nil {
@@ -179,7 +179,7 @@ func TestTheServerIsToldOfANewCertificate(t *testing.T) {
 	now := start()
 	store := &memory{}
 	var why []string
-	k := New(Config{Store: store, Names: names, Now: func() time.Time { return now }, Renewed: func(s string) { why = append(why, s) }})
+	k := New(Config{Store: store, Announcer: store, Names: names, Now: func() time.Time { return now }, Renewed: func(s string) { why = append(why, s) }})
 	l := &listener{}
 	k.AddListener(l)
 	look := func(want int) {

@@ -1,0 +1,70 @@
+package certs
+
+import (
+	"context"
+
+	corev1 "k8s.io/api/core/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/client-go/kubernetes"
+)
+
+// The keys of the Secret.
+const (
+	keyCACert = "ca.crt"
+	keyCAKey  = "ca.key"
+	keyCert   = "tls.crt"
+	keyKey    = "tls.key"
+)
+
+// SecretStore keeps the bundle in a Secret.
+type SecretStore struct {
+	Client kubernetes.Interface
+	// Namespace and Secret say where the bundle is.
+	Namespace, Secret string
+}
+
+var _ Store = (*SecretStore)(nil)
+
+// Read implements Store. A Secret that is there and empty is as good as none.
+func (s *SecretStore) Read(ctx context.Context) (Bundle, string, error) {
+	secret, err := s.Client.CoreV1().Secrets(s.Namespace).Get(ctx, s.Secret, metav1.GetOptions{})
+	if apierrors.IsNotFound(err) {
+		return Bundle{}, "", nil
+	}
+	if err != nil {
+		return Bundle{}, "", err
+	}
+	d := secret.Data
+	return Bundle{d[keyCACert], d[keyCAKey], d[keyCert], d[keyKey]}, secret.ResourceVersion, nil
+}
+
+// Write implements Store.
+func (s *SecretStore) Write(ctx context.Context, b Bundle, version string) error {
+	data := map[string][]byte{keyCACert: b.CACert, keyCAKey: b.CAKey, keyCert: b.Cert, keyKey: b.Key}
+	secrets := s.Client.CoreV1().Secrets(s.Namespace)
+	if version == "" {
+		_, err := secrets.Create(ctx, &corev1.Secret{
+			ObjectMeta: metav1.ObjectMeta{Name: s.Secret, Namespace: s.Namespace}, Data: data,
+		}, metav1.CreateOptions{})
+		return changed(err)
+	}
+	// Labels and the type stay as whoever made the Secret wants them.
+	secret, err := secrets.Get(ctx, s.Secret, metav1.GetOptions{})
+	if err != nil {
+		return err
+	}
+	if secret.ResourceVersion != version {
+		return ErrChanged
+	}
+	secret.Data = data
+	_, err = secrets.Update(ctx, secret, metav1.UpdateOptions{})
+	return changed(err)
+}
+
+func changed(err error) error {
+	if apierrors.IsAlreadyExists(err) || apierrors.IsConflict(err) {
+		return ErrChanged
+	}
+	return err
+}
