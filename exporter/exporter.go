@@ -5,12 +5,12 @@ import (
 	"fmt"
 	"slices"
 	"strings"
-	"sync/atomic"
 	"time"
 
 	"github.com/prometheus/client_golang/prometheus"
 	promcollectors "github.com/prometheus/client_golang/prometheus/collectors"
 	"github.com/prometheus/client_golang/prometheus/collectors/version"
+	"github.com/prometheus/common/model"
 
 	"github.com/slurmtide/slurmtide/slurmclient"
 )
@@ -35,6 +35,13 @@ type Config struct {
 	Requests *Requests
 	// TokenExpiry tells when the token in use ends, zero for unknown; may be nil.
 	TokenExpiry func() time.Time
+	// Labels are put on every sample, before its own labels. One of its own that has
+	// the same name is shown with the prefix slurm_.
+	Labels map[string]string
+	// RenderAhead is for how long after a scrape every new snapshot is rendered at
+	// once, so that the next scrape need not wait; later ones are when they are asked
+	// for. 0 means DefaultRenderAhead; below 0 nothing is rendered unasked.
+	RenderAhead time.Duration
 	// MaxScrapes is how many scrapes are served at a time, 0 for any number.
 	MaxScrapes int
 	// Now is the clock; nil means time.Now.
@@ -46,14 +53,17 @@ type Exporter struct {
 	cfg        Config
 	source     Source
 	collectors []collector
-	page       atomic.Pointer[page]
-	// own is about Slurm's polling, process about this program.
-	own, process *prometheus.Registry
-	slots        chan struct{}
+	labels     constLabels
+	observed   *observed
+	pages      *pages
+	// own is about Slurm's polling, requests about those to slurmrestd, process about
+	// this program.
+	own, requests, process *prometheus.Registry
+	slots                  slots
 }
 
-// New returns an Exporter, or an error that names a collector or set that does
-// not exist.
+// New returns an Exporter, or an error that names a collector, a set or a label
+// that can not be.
 func New(source Source, cfg Config) (*Exporter, error) {
 	if cfg.Now == nil {
 		cfg.Now = time.Now
@@ -62,10 +72,17 @@ func New(source Source, cfg Config) (*Exporter, error) {
 	if err != nil {
 		return nil, err
 	}
-	e := &Exporter{cfg: cfg, source: source, collectors: chosen, own: prometheus.NewRegistry(), process: prometheus.NewRegistry()}
-	if cfg.MaxScrapes > 0 {
-		e.slots = make(chan struct{}, cfg.MaxScrapes)
+	for name := range cfg.Labels {
+		if !model.LegacyValidation.IsValidLabelName(name) {
+			return nil, fmt.Errorf("%q can not be the name of a label", name)
+		}
 	}
+	e := &Exporter{
+		cfg: cfg, source: source, collectors: chosen, labels: newConstLabels(cfg.Labels), observed: newObserved(),
+		own: prometheus.NewRegistry(), requests: prometheus.NewRegistry(), process: prometheus.NewRegistry(),
+		slots: newSlots(cfg.MaxScrapes),
+	}
+	e.pages = newPages(cfg, e.newRenderer)
 	e.own.MustRegister(newSelf(e))
 	e.process.MustRegister(
 		version.NewCollector("slurm_exporter"),
@@ -73,9 +90,13 @@ func New(source Source, cfg Config) (*Exporter, error) {
 		promcollectors.NewProcessCollector(promcollectors.ProcessCollectorOpts{}),
 	)
 	if cfg.Requests != nil {
-		e.process.MustRegister(cfg.Requests)
+		e.requests.MustRegister(cfg.Requests)
 	}
 	return e, nil
+}
+
+func (e *Exporter) newRenderer() *renderer {
+	return &renderer{collectors: e.collectors, labels: e.labels, viewer: viewer{limits: e.cfg.Limits}, packer: newPacker(), observed: e.observed}
 }
 
 func chooseCollectors(cfg Config) ([]collector, error) {
@@ -127,11 +148,10 @@ func needs(chosen []collector) []slurmclient.Resource {
 	return slices.DeleteFunc(slurmclient.Resources(), func(r slurmclient.Resource) bool { return !slices.Contains(want, r) })
 }
 
-// Run renders every snapshot until ctx ends. Scrapes before the first show only
-// how the exporter itself fares.
+// Run takes every snapshot until ctx ends: it notes what has changed since the one
+// before, and renders it where somebody has scraped of late. Scrapes before the first
+// snapshot show only how the exporter itself fares.
 func (e *Exporter) Run(ctx context.Context) {
-	seen := newObserved()
-	r := &renderer{collectors: e.collectors, viewer: viewer{limits: e.cfg.Limits}, packer: newPacker(), observed: seen}
 	var after uint64
 	for {
 		s, err := e.source.Next(ctx, after)
@@ -139,7 +159,7 @@ func (e *Exporter) Run(ctx context.Context) {
 			return
 		}
 		after = s.Sequence
-		seen.see(s)
-		e.page.Store(r.render(e.cfg.Now(), s))
+		e.observed.see(s)
+		e.pages.take(s)
 	}
 }

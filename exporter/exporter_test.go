@@ -12,6 +12,7 @@ import (
 	"net/http/httptest"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 	"testing/synctest"
@@ -43,10 +44,8 @@ func rendered(t *testing.T, s *slurmclient.Snapshot, cfg Config) *Exporter {
 	if err != nil {
 		t.Fatal(err)
 	}
-	seen := newObserved()
-	seen.see(s)
-	r := &renderer{collectors: e.collectors, viewer: viewer{limits: cfg.Limits}, packer: newPacker(), observed: seen}
-	e.page.Store(r.render(epoch, s))
+	e.observed.see(s)
+	e.pages.take(s)
 	return e
 }
 
@@ -365,7 +364,7 @@ func TestOnlyWhatIsShownIsPolled(t *testing.T) {
 	}
 }
 
-func TestRunRendersWhatIsPublished(t *testing.T) {
+func TestRunShowsWhatIsPublished(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		source := newSource(emptySnapshot())
 		e, err := New(source, everything())
@@ -399,9 +398,39 @@ func TestRunRendersWhatIsPublished(t *testing.T) {
 	})
 }
 
+func TestWhatHappensWhileNobodyScrapesIsCounted(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		source := newSource(smallCluster())
+		e, err := New(source, everything())
+		if err != nil {
+			t.Fatal(err)
+		}
+		ctx, cancel := context.WithCancel(t.Context())
+		done := make(chan struct{})
+		go func() { e.Run(ctx); close(done) }()
+		synctest.Wait()
+		for id := range uint32(2) {
+			source.publish(func(s *slurmclient.Snapshot) {
+				failed := job(90+id, func(j *slurm.Job) { running(j); j.State = slurm.ParseJobState("FAILED") })
+				s.Jobs.Sequence++
+				s.Jobs.Value = append(slices.Clone(s.Jobs.Value), failed)
+			})
+			synctest.Wait()
+		}
+		if e.pages.page.Load() != nil {
+			t.Error("a page was rendered that nobody asked for")
+		}
+		if text := scrape(t, e, Native); !strings.Contains(text, `slurm_jobs_ended_total{partition="cpu",state="failed"} 2`) {
+			t.Errorf("not all that ended is counted:\n%s", linesOf(text, "slurm_jobs_ended_total"))
+		}
+		cancel()
+		<-done
+	})
+}
+
 func TestSectionsAreRenderedOnlyWhenTheirSourcesChange(t *testing.T) {
 	e := rendered(t, smallCluster(), everything())
-	r := &renderer{collectors: e.collectors, packer: newPacker(), observed: newObserved()}
+	r := e.newRenderer()
 	first := r.render(epoch, smallCluster())
 	s := smallCluster()
 	s.Sequence++
@@ -409,14 +438,14 @@ func TestSectionsAreRenderedOnlyWhenTheirSourcesChange(t *testing.T) {
 	s.Licenses.Sequence++
 	second := r.render(epoch.Add(time.Second), s)
 	for i, c := range e.collectors {
-		same := &first.sections[i].pieces[0] == &second.sections[i].pieces[0]
+		same := &first.sections[i].families[0] == &second.sections[i].families[0]
 		if same == (c.name == "licenses") {
 			t.Errorf("%s: rendered again is %v", c.name, !same)
 		}
 	}
 	third := r.render(epoch.Add(demandLife+time.Second), s)
 	for i, c := range e.collectors {
-		same := &second.sections[i].pieces[0] == &third.sections[i].pieces[0]
+		same := &second.sections[i].families[0] == &third.sections[i].families[0]
 		if same == c.clocked {
 			t.Errorf("%s after a while: rendered again is %v", c.name, !same)
 		}

@@ -38,11 +38,15 @@ type samples struct {
 	count  int
 }
 
-func newSamples(f family) *samples {
+func newSamples(f family, fixed constLabels) *samples {
 	s := &samples{end: f.name + " "}
+	if fixed.text != "" {
+		s.end = f.name + "{" + strings.TrimSuffix(fixed.text, ",") + "} "
+	}
 	for i, l := range f.labels {
+		l = fixed.rename(l)
 		if i == 0 {
-			s.before = append(s.before, f.name+"{"+l+`="`)
+			s.before = append(s.before, f.name+"{"+fixed.text+l+`="`)
 			continue
 		}
 		s.before = append(s.before, `",`+l+`="`)

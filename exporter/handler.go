@@ -1,10 +1,8 @@
 package exporter
 
 import (
-	"bytes"
 	"fmt"
 	"net/http"
-	"slices"
 	"strconv"
 	"strings"
 
@@ -14,82 +12,56 @@ import (
 
 // Metrics serves the exposition: text or OpenMetrics as the request prefers, with
 // gzip where it is accepted. Parameters collect[] and exclude[] choose collectors
-// by name. A scrape touches no network and waits for nothing.
+// by name. A scrape touches no network. It waits for nothing but the rendering of the
+// newest snapshot where that was not rendered ahead, as at the first scrape.
 //
 // set Native shows all that is switched on; another set shows that one alone,
 // with the names that clash with native ones too.
 func (e *Exporter) Metrics(set Set) http.Handler {
-	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		if e.slots != nil {
-			select {
-			case e.slots <- struct{}{}:
-				defer func() { <-e.slots }()
-			default:
-				w.Header().Set("Retry-After", "1")
-				http.Error(w, "too many scrapes at a time (see --web.max-requests)", http.StatusServiceUnavailable)
-				return
-			}
-		}
-		want, whole, err := e.filter(set, r)
-		if err != nil {
+	return e.slots.guard(func(w http.ResponseWriter, r *http.Request) {
+		want := choiceOf(set, r)
+		if err := want.check(e.collectors); err != nil {
 			http.Error(w, err.Error(), http.StatusBadRequest)
 			return
 		}
-		e.serve(w, r, want, whole)
+		f := negotiate(r.Header)
+		families, err := e.families(want, f, e.process)
+		if err != nil {
+			http.Error(w, err.Error(), http.StatusInternalServerError)
+			return
+		}
+		serve(w, r, f, families)
 	})
 }
 
-// filter reads the parameters. whole is true when there are none, so that the
-// program's own metrics are shown as well.
-func (e *Exporter) filter(set Set, r *http.Request) (want func(section) bool, whole bool, err error) {
-	query := r.URL.Query()
-	collect, exclude := query["collect[]"], query["exclude[]"]
-	for _, name := range slices.Concat(collect, exclude) {
-		if !slices.ContainsFunc(e.collectors, func(c collector) bool { return c.name == name }) {
-			return nil, false, fmt.Errorf("there is no collector %q switched on, only %s", name, strings.Join(e.names(), ", "))
-		}
+// families returns what the request chooses, and how the exporter fares at the
+// moment; where it chooses everything, process as well.
+func (e *Exporter) families(want choice, f format, process ...prometheus.Gatherer) ([]shownFamily, error) {
+	var out []shownFamily
+	if page := e.pages.current(); page != nil {
+		out = page.choose(want.wants)
+		e.pages.served()
 	}
-	if len(collect) > 0 && len(exclude) > 0 {
-		return nil, false, fmt.Errorf("collect[] and exclude[] can not be used together")
+	moment := prometheus.Gatherers{e.own}
+	if want.whole() {
+		moment = append(append(moment, e.requests), process...)
 	}
-	want = func(s section) bool {
-		if set != Native && s.set != set {
-			return false
-		}
-		if len(collect) > 0 {
-			return slices.Contains(collect, s.name)
-		}
-		return !slices.Contains(exclude, s.name)
-	}
-	return want, set == Native && len(collect)+len(exclude) == 0, nil
+	last, err := gather(moment, e.labels, f)
+	return append(out, last...), err
 }
 
-func (e *Exporter) names() []string {
-	var out []string
-	for _, c := range e.collectors {
-		out = append(out, c.name)
+// serve writes the families as one exposition, and ends it where the format has an
+// end.
+func serve(w http.ResponseWriter, r *http.Request, f format, families []shownFamily) {
+	pieces := make([]piece, 0, 2*len(families)+1)
+	for _, family := range families {
+		pieces = append(append(pieces, family.head), family.samples...)
 	}
-	return out
-}
-
-func (e *Exporter) serve(w http.ResponseWriter, r *http.Request, want func(section) bool, whole bool) {
-	f, contentType := negotiate(r.Header)
-	var pieces []piece
-	if page := e.page.Load(); page != nil {
-		pieces = page.choose(want)
+	if f == openFormat {
+		pieces = append(pieces, piece{text: [formats][]byte{openFormat: []byte("# EOF\n")}})
 	}
-	registries := prometheus.Gatherers{e.own}
-	if whole {
-		registries = append(registries, e.process)
-	}
-	last, err := gather(registries, f)
-	if err != nil {
-		http.Error(w, err.Error(), http.StatusInternalServerError)
-		return
-	}
-	pieces = append(pieces, last)
 	header := w.Header()
-	header.Set("Content-Type", contentType)
+	header.Set("Content-Type", string(f.expfmt()))
 	header.Set("Vary", "Accept, Accept-Encoding")
 	write, size := writePlain, sizePlain(f, pieces)
 	if acceptsGzip(r.Header) {
@@ -103,36 +75,39 @@ func (e *Exporter) serve(w http.ResponseWriter, r *http.Request, want func(secti
 	_ = write(w, f, pieces) // a client that has gone is told nothing
 }
 
-// negotiate picks the format; others than text and OpenMetrics are not offered.
-func negotiate(h http.Header) (format, string) {
-	as := expfmt.NegotiateAccept(h, expfmt.NewFormat(expfmt.TypeTextPlain), expfmt.NewFormat(expfmt.TypeOpenMetrics))
-	if as.FormatType() == expfmt.TypeOpenMetrics {
-		return openFormat, string(expfmt.NewFormat(expfmt.TypeOpenMetrics))
+// slots bounds how many scrapes are served at a time; nil does not.
+type slots chan struct{}
+
+func newSlots(most int) slots {
+	if most <= 0 {
+		return nil
 	}
-	return textFormat, string(expfmt.NewFormat(expfmt.TypeTextPlain))
+	return make(slots, most)
 }
 
-// gather renders metrics of the moment, and ends the exposition where the format
-// has an end.
-func gather(from prometheus.Gatherer, f format) (piece, error) {
-	families, err := from.Gather()
-	if err != nil {
-		return piece{}, fmt.Errorf("gathering the exporter's own metrics: %w", err)
+func (s slots) guard(serve http.HandlerFunc) http.Handler {
+	if s == nil {
+		return serve
 	}
-	as := expfmt.NewFormat(expfmt.TypeTextPlain)
-	if f == openFormat {
-		as = expfmt.NewFormat(expfmt.TypeOpenMetrics)
+	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		select {
+		case s <- struct{}{}:
+			defer func() { <-s }()
+			serve(w, r)
+		default:
+			w.Header().Set("Retry-After", "1")
+			http.Error(w, "too many scrapes at a time", http.StatusServiceUnavailable)
+		}
+	})
+}
+
+// negotiate picks the format; others than text and OpenMetrics are not offered.
+func negotiate(h http.Header) format {
+	as := expfmt.NegotiateAccept(h, expfmt.NewFormat(expfmt.TypeTextPlain), expfmt.NewFormat(expfmt.TypeOpenMetrics))
+	if as.FormatType() == expfmt.TypeOpenMetrics {
+		return openFormat
 	}
-	var buf bytes.Buffer
-	for _, family := range families {
-		buf.Write(encode(family, as))
-	}
-	if f == openFormat {
-		buf.WriteString("# EOF\n")
-	}
-	var out piece
-	out.head[f] = buf.Bytes()
-	return out, nil
+	return textFormat
 }
 
 // acceptsGzip reads Accept-Encoding (RFC 9110, 12.5.3).

@@ -84,7 +84,7 @@ func (e *Exporter) summary() summary {
 			out.Problems = append(out.Problems, fmt.Sprintf("%s: %v", p.Resource, p.Err))
 		}
 	}
-	page := e.page.Load()
+	page := e.pages.current()
 	if page == nil {
 		return out
 	}

@@ -1,19 +1,15 @@
 package exporter
 
 import (
-	"bytes"
-
 	"github.com/prometheus/client_golang/prometheus"
-	dto "github.com/prometheus/client_model/go"
-	"github.com/prometheus/common/expfmt"
-	"github.com/prometheus/common/model"
 
 	"github.com/slurmtide/slurmtide/slurmclient"
 	"github.com/slurmtide/slurmtide/slurmclient/slurm"
 )
 
 // observed is what can only be told by comparing snapshots: how long jobs waited
-// and how they ended. It counts from the first reading of the jobs on.
+// and how they ended. It counts from the first reading of the jobs on, and sees every
+// snapshot whether anybody scrapes or not. see is for one goroutine.
 type observed struct {
 	registry *prometheus.Registry
 	eligible *prometheus.HistogramVec
@@ -110,25 +106,12 @@ func startedNow(old, j *slurm.Job) bool {
 	return old == nil || old.State.Base == slurm.JobPending
 }
 
-// pieces renders what was observed.
-func (o *observed) pieces() []namedPiece {
-	families, err := o.registry.Gather()
+// families renders what was observed. It may be called while see is at work, and
+// then has some of what that sees.
+func (o *observed) families(labels constLabels) []shownFamily {
+	out, err := gather(o.registry, labels)
 	if err != nil {
 		return nil // registered families of one registry do not contradict
 	}
-	var out []namedPiece
-	for _, f := range families {
-		text, open := encode(f, expfmt.NewFormat(expfmt.TypeTextPlain)), encode(f, expfmt.NewFormat(expfmt.TypeOpenMetrics))
-		// The formats differ in more than the head here, so it is all head.
-		out = append(out, namedPiece{f.GetName(), piece{head: [formats][]byte{text, open}}})
-	}
 	return out
-}
-
-// encode renders a family with underscores for what legacy names may not hold.
-func encode(f *dto.MetricFamily, as expfmt.Format) []byte {
-	var buf bytes.Buffer
-	e := expfmt.NewEncoder(&buf, as.WithEscapingScheme(model.UnderscoreEscaping))
-	_ = e.Encode(f) // a bytes.Buffer takes everything
-	return buf.Bytes()
 }

@@ -9,18 +9,19 @@ import (
 
 // section is the exposition of one collector.
 type section struct {
-	name string
-	set  Set
-	// pieces has one for each family.
-	pieces []namedPiece
+	name     string
+	set      Set
+	families []shownFamily
 	// took is how long it took to render, series how many samples the families have.
 	took   time.Duration
 	series int
 }
 
-type namedPiece struct {
-	family string
-	piece
+// shownFamily is the exposition of a family: what tells of it, and its samples.
+type shownFamily struct {
+	name    string
+	head    piece
+	samples []piece
 }
 
 // page is the exposition of a snapshot. It is not changed once published.
@@ -30,9 +31,10 @@ type page struct {
 }
 
 // renderer makes pages, and takes over the sections whose sources have not
-// changed. It is for one goroutine.
+// changed. It is for one goroutine at a time.
 type renderer struct {
 	collectors []collector
+	labels     constLabels
 	viewer     viewer
 	packer     *packer
 	observed   *observed
@@ -72,41 +74,41 @@ func (r *renderer) section(c collector, v *view) section {
 	begin := time.Now()
 	out := section{name: c.name, set: c.set}
 	for _, f := range c.families {
-		p, n := r.piece(f, v)
-		out.pieces = append(out.pieces, p)
+		shown, n := r.family(f, v)
+		out.families = append(out.families, shown)
 		out.series += n
 	}
 	if c.observes {
-		out.pieces = append(out.pieces, r.observed.pieces()...)
+		out.families = append(out.families, r.observed.families(r.labels)...)
 	}
 	out.took = time.Since(begin)
 	return out
 }
 
-func (r *renderer) piece(f family, v *view) (namedPiece, int) {
-	lines := newSamples(f)
+func (r *renderer) family(f family, v *view) (shownFamily, int) {
+	lines := newSamples(f, r.labels)
 	f.values(v, lines)
 	text, open := f.heads()
-	return namedPiece{f.name, piece{
-		head:   [formats][]byte{[]byte(text), []byte(open)},
-		body:   lines.buf,
-		packed: r.packer.pack(lines.buf),
-	}}, lines.count
+	return shownFamily{
+		name:    f.name,
+		head:    piece{text: [formats][]byte{[]byte(text), []byte(open)}},
+		samples: []piece{{body: lines.buf, packed: r.packer.pack(lines.buf)}},
+	}, lines.count
 }
 
-// choose returns the pieces of the sections that want accepts. A name that an
+// choose returns the families of the sections that want accepts. A name that an
 // earlier section has is left out, since an exposition may hold it only once.
-func (p *page) choose(want func(section) bool) []piece {
+func (p *page) choose(want func(section) bool) []shownFamily {
 	seen := map[string]bool{}
-	var out []piece
+	var out []shownFamily
 	for _, s := range p.sections {
 		if !want(s) {
 			continue
 		}
-		for _, f := range s.pieces {
-			if !seen[f.family] {
-				seen[f.family] = true
-				out = append(out, f.piece)
+		for _, f := range s.families {
+			if !seen[f.name] {
+				seen[f.name] = true
+				out = append(out, f)
 			}
 		}
 	}

@@ -17,11 +17,11 @@ const (
 	formats
 )
 
-// piece is a part of an exposition. The head differs between the formats; the
-// body does not, so it is kept once as text and once compressed, as a run of
-// deflate blocks that refers to nothing before it. Pieces are not changed once made.
+// piece is a part of an exposition. What differs between the formats is in text;
+// the body does not differ, so it is kept once as text and once compressed, as a run
+// of deflate blocks that refers to nothing before it. Pieces are not changed once made.
 type piece struct {
-	head [formats][]byte
+	text [formats][]byte
 	body []byte
 	// packed is body as deflate blocks, ending on a byte boundary.
 	packed []byte
@@ -67,7 +67,7 @@ const mostStored = 1<<16 - 1
 // writePlain writes the pieces one after the other.
 func writePlain(w io.Writer, f format, pieces []piece) error {
 	for _, p := range pieces {
-		if _, err := w.Write(p.head[f]); err != nil {
+		if _, err := w.Write(p.text[f]); err != nil {
 			return err
 		}
 		if _, err := w.Write(p.body); err != nil {
@@ -84,9 +84,9 @@ func writeGzip(w io.Writer, f format, pieces []piece) error {
 	}
 	sum, size := uint32(0), uint32(0)
 	for _, p := range pieces {
-		sum = crc32.Update(crc32.Update(sum, crc32.IEEETable, p.head[f]), crc32.IEEETable, p.body)
-		size += uint32(len(p.head[f]) + len(p.body))
-		if err := writeStored(w, p.head[f]); err != nil {
+		sum = crc32.Update(crc32.Update(sum, crc32.IEEETable, p.text[f]), crc32.IEEETable, p.body)
+		size += uint32(len(p.text[f]) + len(p.body))
+		if err := writeStored(w, p.text[f]); err != nil {
 			return err
 		}
 		if _, err := w.Write(p.packed); err != nil {
@@ -118,7 +118,7 @@ func writeStored(w io.Writer, data []byte) error {
 func sizePlain(f format, pieces []piece) int {
 	n := 0
 	for _, p := range pieces {
-		n += len(p.head[f]) + len(p.body)
+		n += len(p.text[f]) + len(p.body)
 	}
 	return n
 }
@@ -126,8 +126,8 @@ func sizePlain(f format, pieces []piece) int {
 func sizeGzip(f format, pieces []piece) int {
 	n := len(gzipHead) + len(lastByte) + 8
 	for _, p := range pieces {
-		blocks := (len(p.head[f]) + mostStored - 1) / mostStored
-		n += len(p.head[f]) + 5*blocks + len(p.packed)
+		blocks := (len(p.text[f]) + mostStored - 1) / mostStored
+		n += len(p.text[f]) + 5*blocks + len(p.packed)
 	}
 	return n
 }

@@ -118,7 +118,7 @@ func (s *self) polls(now *slurmclient.Snapshot, put putMetric) {
 }
 
 func (s *self) sections(now *slurmclient.Snapshot, put putMetric) {
-	page := s.exporter.page.Load()
+	page := s.exporter.pages.page.Load()
 	for i, c := range s.exporter.collectors {
 		put(s.success, oneIf(succeeded(now, c)), c.name)
 		if page != nil {
@@ -140,8 +140,8 @@ func succeeded(s *slurmclient.Snapshot, c collector) bool {
 // Ready returns nil once there is something to scrape, else what is missing. It
 // stays nil when Slurm fails later: the last values are still served.
 func (e *Exporter) Ready() error {
-	if e.page.Load() == nil {
-		return errNotReady("nothing has been rendered yet")
+	if e.pages.newest.Load() == nil {
+		return errNotReady("nothing has been read yet")
 	}
 	s := e.source.Snapshot()
 	for _, r := range []slurmclient.Resource{slurmclient.Nodes, slurmclient.Jobs, slurmclient.Partitions} {

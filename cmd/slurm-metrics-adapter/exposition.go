@@ -24,8 +24,7 @@ type exposition struct {
 	cfg       exporter.Config
 	path      string
 	resources []slurmclient.Resource
-	process   *prometheus.Registry
-	slots     chan struct{}
+	joint     *exporter.Joint
 	log       logger
 
 	mu    sync.Mutex
@@ -34,22 +33,17 @@ type exposition struct {
 
 // shownCluster is a cluster with the value of its label.
 type shownCluster struct {
-	key      access.Key
 	label    string
 	exporter *exporter.Exporter
 }
 
 func newExposition(o *options, log logger) *exposition {
 	e := &exposition{
-		cfg:     exporter.Config{Collectors: map[string]bool{}, Compat: o.compat, Limits: o.limits},
-		path:    "/" + strings.Trim(o.metricsPath, "/"),
-		process: prometheus.NewRegistry(), log: log,
+		cfg:  exporter.Config{Collectors: map[string]bool{}, Compat: o.compat, Limits: o.limits},
+		path: "/" + strings.Trim(o.metricsPath, "/"), log: log,
 	}
 	for name, on := range o.collectors {
 		e.cfg.Collectors[name] = *on
-	}
-	if o.maxScrapes > 0 {
-		e.slots = make(chan struct{}, o.maxScrapes)
 	}
 	// The flags name only collectors that exist. What the demand is computed of is
 	// polled in any case.
@@ -58,10 +52,12 @@ func newExposition(o *options, log logger) *exposition {
 		needed := []slurmclient.Resource{slurmclient.Nodes, slurmclient.Jobs, slurmclient.Partitions, slurmclient.Reservations, slurmclient.Stats, slurmclient.Pings, slurmclient.QOS}
 		return !slices.Contains(shown, r) && !slices.Contains(needed, r)
 	})
-	e.process.MustRegister(
+	process := prometheus.NewRegistry()
+	process.MustRegister(
 		versioncollector.NewCollector("slurm_metrics_adapter"),
 		collectors.NewGoCollector(), collectors.NewProcessCollector(collectors.ProcessCollectorOpts{}),
 	)
+	e.joint = exporter.NewJoint(e.exporters, process, o.maxScrapes)
 	return e
 }
 
@@ -72,25 +68,31 @@ func (e *exposition) show(ctx context.Context, key access.Key, cache *slurmclien
 	if token != nil {
 		cfg.TokenExpiry = token.Expiry
 	}
-	exp, err := exporter.New(cache, cfg)
+	exp, err := e.add(key, cache, cfg)
 	if err != nil {
 		e.log.Error("showing a cluster", "cluster", key, "err", err)
 		return
 	}
-	e.add(key, exp)
 	defer e.remove(exp)
 	exp.Run(ctx)
 }
 
-func (e *exposition) add(key access.Key, exp *exporter.Exporter) {
+// add makes an exporter whose samples have the label of the cluster.
+func (e *exposition) add(key access.Key, cache *slurmclient.Cache, cfg exporter.Config) (*exporter.Exporter, error) {
 	e.mu.Lock()
 	defer e.mu.Unlock()
 	label := key.String()
 	if slices.ContainsFunc(e.shown, func(c shownCluster) bool { return c.label == label }) {
 		label += " (" + key.Kind + ")" // a Controller and a Cluster may have the same name
 	}
-	e.shown = append(slices.Clone(e.shown), shownCluster{key, label, exp})
+	cfg.Labels = map[string]string{"cluster": label}
+	exp, err := exporter.New(cache, cfg)
+	if err != nil {
+		return nil, err
+	}
+	e.shown = append(slices.Clone(e.shown), shownCluster{label, exp})
 	slices.SortFunc(e.shown, func(a, b shownCluster) int { return cmp.Compare(a.label, b.label) })
+	return exp, nil
 }
 
 func (e *exposition) remove(exp *exporter.Exporter) {
@@ -105,12 +107,20 @@ func (e *exposition) clusters() []shownCluster {
 	return e.shown
 }
 
+func (e *exposition) exporters() []*exporter.Exporter {
+	var out []*exporter.Exporter
+	for _, c := range e.clusters() {
+		out = append(out, c.exporter)
+	}
+	return out
+}
+
 // routes serves the pages; settled tells why they are not complete yet.
 func (e *exposition) routes(settled func() error) http.Handler {
 	mux := http.NewServeMux()
-	mux.Handle("GET "+e.path, e.metrics(exporter.Native))
+	mux.Handle("GET "+e.path, e.joint.Metrics(exporter.Native))
 	for _, set := range e.cfg.Compat {
-		mux.Handle("GET "+e.path+"/"+string(set), e.metrics(set))
+		mux.Handle("GET "+e.path+"/"+string(set), e.joint.Metrics(set))
 	}
 	mux.Handle("GET /-/healthy", exporter.Healthy())
 	mux.HandleFunc("GET /-/ready", func(w http.ResponseWriter, _ *http.Request) {

@@ -9,7 +9,6 @@ import (
 	"testing"
 	"time"
 
-	"github.com/google/go-cmp/cmp"
 	"github.com/prometheus/common/expfmt"
 	"github.com/prometheus/common/model"
 
@@ -18,63 +17,6 @@ import (
 	"github.com/slurmtide/slurmtide/slurmclient"
 	"github.com/slurmtide/slurmtide/slurmclient/slurmtest"
 )
-
-func TestSamplesGetTheLabelOfTheirCluster(t *testing.T) {
-	const a = `# HELP up It is.
-# TYPE up gauge
-up 1
-# HELP jobs Jobs.
-# TYPE jobs gauge
-jobs{partition="x, y={z}"} 2
-# HELP info Names.
-# TYPE info gauge
-info{api="v1",cluster="slurm"} 1
-# HELP go_threads Threads.
-# TYPE go_threads gauge
-go_threads 9
-# HELP wait Wait.
-# TYPE wait histogram
-wait_bucket{le="+Inf"} 3
-wait_count 3
-# EOF
-`
-	const b = `# HELP up It is.
-# TYPE up gauge
-up 0
-# HELP only Here.
-# TYPE only gauge
-only{} 1
-`
-	j := joint{index: map[string]int{}}
-	j.add("team/a", []byte(a))
-	j.add(`te"am`, []byte(b))
-	want := `# HELP up It is.
-# TYPE up gauge
-up{cluster="team/a"} 1
-up{cluster="te\"am"} 0
-# HELP jobs Jobs.
-# TYPE jobs gauge
-jobs{cluster="team/a",partition="x, y={z}"} 2
-# HELP info Names.
-# TYPE info gauge
-info{cluster="team/a",api="v1",slurm_cluster="slurm"} 1
-# HELP wait Wait.
-# TYPE wait histogram
-wait_bucket{cluster="team/a",le="+Inf"} 3
-wait_count{cluster="team/a"} 3
-# HELP only Here.
-# TYPE only gauge
-only{cluster="te\"am"} 1
-`
-	var got strings.Builder
-	for _, f := range j.families {
-		got.Write(f.head)
-		got.Write(f.samples)
-	}
-	if diff := cmp.Diff(want, got.String()); diff != "" {
-		t.Error(diff)
-	}
-}
 
 // shown is an exposition of simulated clusters.
 func shown(t *testing.T, keys ...access.Key) *exposition {

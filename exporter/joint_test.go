@@ -1,0 +1,129 @@
+package exporter
+
+import (
+	"net/http"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+	"github.com/prometheus/client_golang/prometheus"
+
+	"github.com/slurmtide/slurmtide/slurmclient"
+)
+
+// inCluster returns an exporter of the snapshot whose samples have a label cluster.
+func inCluster(t *testing.T, s *slurmclient.Snapshot, cluster string) *Exporter {
+	t.Helper()
+	cfg := everything()
+	cfg.Labels = map[string]string{"cluster": cluster}
+	return rendered(t, s, cfg)
+}
+
+// jointOf serves the exporters, with one metric of the program.
+func jointOf(most int, of ...*Exporter) *Joint {
+	process := prometheus.NewRegistry()
+	process.MustRegister(prometheus.NewGaugeFunc(prometheus.GaugeOpts{Name: "program", Help: "It runs."}, func() float64 { return 1 }))
+	return NewJoint(func() []*Exporter { return of }, process, most)
+}
+
+// linesOf returns the lines that name the family.
+func linesOf(text, family string) string {
+	var out strings.Builder
+	for line := range strings.Lines(text) {
+		name := strings.TrimPrefix(strings.TrimPrefix(line, "# HELP "), "# TYPE ")
+		if strings.HasPrefix(name, family+"{") || strings.HasPrefix(name, family+" ") {
+			out.WriteString(line)
+		}
+	}
+	return out.String()
+}
+
+func TestLabelsArePutOnEverySample(t *testing.T) {
+	text := scrape(t, inCluster(t, smallCluster(), `te"am\`), Native)
+	parseText(t, text)
+	for line := range strings.Lines(text) {
+		if !strings.HasPrefix(line, "#") && !strings.Contains(line, `{cluster="te\"am\\"`) {
+			t.Errorf("without the label: %s", line)
+		}
+	}
+	for family, want := range map[string]string{
+		"slurm_jobs_held":    `slurm_jobs_held{cluster="te\"am\\"} `,
+		"slurm_nodes":        `slurm_nodes{cluster="te\"am\\",state="idle"} `,
+		"slurm_cluster_info": `slurm_cluster_info{cluster="te\"am\\",api_version="v0.0.45",slurm_cluster="`,
+	} {
+		if got := linesOf(text, family); !strings.Contains(got, want) {
+			t.Errorf("no %s in\n%s", want, got)
+		}
+	}
+}
+
+func TestALabelNeedsAName(t *testing.T) {
+	if _, err := New(newSource(emptySnapshot()), Config{Labels: map[string]string{"a-b": "c"}}); err == nil {
+		t.Error("a-b was accepted")
+	}
+}
+
+func TestAJointShowsEachFamilyOnceWithTheSamplesOfAll(t *testing.T) {
+	small := smallCluster()
+	joint := jointOf(0, inCluster(t, small, "a"), inCluster(t, small, "b"), inCluster(t, emptySnapshot(), "c"))
+	text := get(t, joint.Metrics(Native), "/metrics").Body.String()
+	parseText(t, text)
+	for family, want := range map[string]string{
+		"slurm_up": `# HELP slurm_up 1 when a slurmctld answers and the last poll of nodes, jobs, partitions and statistics succeeded.
+# TYPE slurm_up gauge
+slurm_up{cluster="a"} 1
+slurm_up{cluster="b"} 1
+slurm_up{cluster="c"} 0
+`,
+		"slurm_jobs_held": `# HELP slurm_jobs_held Pending jobs that a user or an administrator holds back.
+# TYPE slurm_jobs_held gauge
+slurm_jobs_held{cluster="a"} 1
+slurm_jobs_held{cluster="b"} 1
+`,
+		"program": "# HELP program It runs.\n# TYPE program gauge\nprogram 1\n",
+	} {
+		if diff := cmp.Diff(want, linesOf(text, family)); diff != "" {
+			t.Errorf("%s: %s", family, diff)
+		}
+	}
+	if strings.Contains(text, "go_goroutines") {
+		t.Error("an exporter's own word of the program is shown")
+	}
+	if got := withoutDurations(unzip(t, get(t, joint.Metrics(Native), "/metrics", "Accept-Encoding", "gzip").Body)); got != withoutDurations(text) {
+		t.Error("gzip holds something else")
+	}
+	again := get(t, joint.Metrics(Native), "/metrics").Body.String()
+	if diff := cmp.Diff(withoutDurations(text), withoutDurations(again)); diff != "" {
+		t.Errorf("the second scrape differs: %s", diff)
+	}
+}
+
+func TestAJointHeedsTheRequest(t *testing.T) {
+	const openAccept = "application/openmetrics-text;version=1.0.0"
+	for _, tc := range []struct {
+		name, query   string
+		of            []*Exporter
+		status        int
+		shown, hidden string
+	}{
+		{"with parameters the program is not shown", "?collect[]=nodes", []*Exporter{inCluster(t, smallCluster(), "a")}, http.StatusOK, "slurm_nodes{", "program"},
+		{"an unknown collector is an error", "?collect[]=nope", []*Exporter{inCluster(t, smallCluster(), "a")}, http.StatusBadRequest, "no collector", "slurm"},
+		{"without exporters the program is shown", "", nil, http.StatusOK, "program 1", "slurm"},
+	} {
+		t.Run(tc.name, func(t *testing.T) {
+			w := get(t, jointOf(0, tc.of...).Metrics(Native), "/metrics"+tc.query, "Accept", openAccept)
+			body := w.Body.String()
+			if w.Code != tc.status || !strings.Contains(body, tc.shown) || strings.Contains(strings.ReplaceAll(body, "switched", ""), tc.hidden) {
+				t.Errorf("HTTP %d: %s", w.Code, body)
+			}
+			if tc.status == http.StatusOK && !strings.HasSuffix(body, "# EOF\n") {
+				t.Error("it has no end")
+			}
+		})
+	}
+	joint := jointOf(1)
+	joint.slots <- struct{}{}
+	if w := get(t, joint.Metrics(Native), "/metrics"); w.Code != http.StatusServiceUnavailable {
+		t.Errorf("too many scrapes: HTTP %d", w.Code)
+	}
+}

@@ -1,0 +1,133 @@
+package exporter
+
+import (
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/slurmtide/slurmtide/slurmclient"
+)
+
+// pageBench is pages of one family, with a clock and a count of renderings.
+type pageBench struct {
+	*pages
+	clock    time.Time
+	rendered int
+	// during is called in every rendering.
+	during func()
+}
+
+func newPageBench(ahead time.Duration) *pageBench {
+	b := &pageBench{clock: epoch, during: func() {}}
+	counting := family{"counted", gauge, "Renderings.", nil, func(*view, *samples) {
+		b.rendered++
+		b.during()
+	}}
+	c := collector{name: "counted", needs: []slurmclient.Resource{slurmclient.Nodes}, families: []family{counting}}
+	b.pages = newPages(Config{Now: func() time.Time { return b.clock }, RenderAhead: ahead}, func() *renderer {
+		return &renderer{collectors: []collector{c}, packer: newPacker()}
+	})
+	return b
+}
+
+// publish takes a snapshot with other nodes than the one before.
+func (b *pageBench) publish(sequence uint64) *slurmclient.Snapshot {
+	s := smallCluster()
+	s.Sequence, s.Nodes.Sequence = sequence, sequence
+	b.take(s)
+	return s
+}
+
+// scrape returns the snapshot that is shown.
+func (b *pageBench) scrape() *slurmclient.Snapshot {
+	p := b.current()
+	b.served()
+	return p.view.Snapshot
+}
+
+func TestWhenPagesAreRendered(t *testing.T) {
+	for _, tc := range []struct {
+		name  string
+		ahead time.Duration
+		run   func(b *pageBench)
+		want  int
+	}{
+		{"nothing while nobody scrapes", 0, func(b *pageBench) { b.publish(1); b.publish(2) }, 0},
+		{"the newest when somebody does", 0, func(b *pageBench) { b.publish(1); b.publish(2); b.scrape() }, 1},
+		{"once for one snapshot", 0, func(b *pageBench) { b.publish(1); b.scrape(); b.scrape() }, 1},
+		{"every snapshot from then on", 0, func(b *pageBench) { b.publish(1); b.scrape(); b.publish(2); b.publish(3) }, 3},
+		{"none when the last scrape is long ago", 0, func(b *pageBench) {
+			b.publish(1)
+			b.scrape()
+			b.clock = b.clock.Add(DefaultRenderAhead + 1)
+			b.publish(2)
+		}, 1},
+		{"none unasked where that is switched off", -1, func(b *pageBench) { b.publish(1); b.scrape(); b.publish(2) }, 1},
+	} {
+		t.Run(tc.name, func(t *testing.T) {
+			b := newPageBench(tc.ahead)
+			tc.run(b)
+			if b.rendered != tc.want {
+				t.Errorf("rendered %d times, want %d", b.rendered, tc.want)
+			}
+		})
+	}
+}
+
+func TestAScrapeAlwaysShowsTheNewestSnapshot(t *testing.T) {
+	b := newPageBench(0)
+	if p := b.current(); p != nil {
+		t.Error("there is a page of nothing")
+	}
+	for i, pause := range []time.Duration{0, time.Second, DefaultRenderAhead + 1, DefaultRenderAhead + 1, 0} {
+		b.clock = b.clock.Add(pause)
+		b.publish(uint64(3*i + 1))
+		want := b.publish(uint64(3*i + 2))
+		if got := b.scrape(); got != want {
+			t.Errorf("scrape %d shows snapshot %d, not %d", i, got.Sequence, want.Sequence)
+		}
+	}
+}
+
+func TestWhatNobodyAsksForAnyMoreIsFreed(t *testing.T) {
+	b := newPageBench(0)
+	b.publish(1)
+	b.scrape()
+	b.clock = b.clock.Add(DefaultRenderAhead + 1)
+	b.publish(2)
+	if b.page.Load() != nil || b.renderer.last != nil {
+		t.Error("the last page is kept")
+	}
+}
+
+func TestScrapesAtOnceRenderOnce(t *testing.T) {
+	b := newPageBench(0)
+	b.publish(1)
+	var wg sync.WaitGroup
+	for range 8 {
+		wg.Go(func() { b.current() })
+	}
+	wg.Wait()
+	if b.rendered != 1 {
+		t.Errorf("rendered %d times", b.rendered)
+	}
+}
+
+func TestAScrapeDoesNotWaitForWhatIsRenderedAhead(t *testing.T) {
+	b := newPageBench(0)
+	first := b.publish(1)
+	b.scrape()
+	begun, end := make(chan struct{}), make(chan struct{})
+	b.during = func() { close(begun); <-end }
+	var wg sync.WaitGroup
+	wg.Go(func() { b.publish(2) })
+	<-begun
+	if got := b.scrape(); got != first {
+		t.Errorf("it shows snapshot %d", got.Sequence)
+	}
+	close(end)
+	wg.Wait()
+	if got := b.scrape(); got.Sequence != 2 {
+		t.Errorf("afterwards it shows snapshot %d", got.Sequence)
+	}
+}
