@@ -20,12 +20,19 @@ import (
 // securePort is where Kubernetes asks for metrics, unless told otherwise.
 const securePort = 6443
 
+// allowedFor is how long the API server's word that somebody may read a metric is good
+// for, unless told otherwise: as long as with Kubernetes' own servers (kubelet and
+// kube-apiserver), where the library's 10 s would have each HPA's next query, 15 s
+// later, ask again.
+const allowedFor = 5 * time.Minute
+
 // libraryFlags are the flags of the API server library that are of use here, by
 // the names that every Kubernetes API server gives them.
 func (o *options) libraryFlags(app *kingpin.Application) {
 	o.library = liboptions.NewCustomMetricsAdapterServerOptions()
 	o.library.SecureServing.BindPort = securePort
 	o.library.SecureServing.ServerCert.CertDirectory = "" // nothing is written to disk
+	o.library.Authorization.AllowCacheTTL = allowedFor
 	set := pflag.NewFlagSet("", pflag.ContinueOnError)
 	o.library.SecureServing.AddFlags(set)
 	o.library.Authentication.AddFlags(set)
