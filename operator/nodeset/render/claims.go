@@ -1,0 +1,43 @@
+package render
+
+import (
+	"fmt"
+
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/util/validation"
+)
+
+// Claims are the claims of one worker, "<template>-<pod>", in the order of the
+// templates. They have no owner: what becomes of them is the retention policy's
+// affair. An error names the field, or says which name is too long.
+func Claims(in Input, id Identity) ([]*corev1.PersistentVolumeClaim, error) {
+	names, err := NamesOf(in)
+	if err != nil {
+		return nil, err
+	}
+	if err := names.Check(id); err != nil {
+		return nil, err
+	}
+	templates, err := in.claims()
+	if err != nil {
+		return nil, err
+	}
+	out := make([]*corev1.PersistentVolumeClaim, len(templates))
+	for i := range templates {
+		c := &templates[i]
+		name := names.Claim(c.Name, id)
+		if bad := validation.IsDNS1123Subdomain(name); len(bad) > 0 {
+			return nil, fmt.Errorf("naming the claim %q: %s", name, bad[0])
+		}
+		out[i] = &corev1.PersistentVolumeClaim{
+			TypeMeta: metav1.TypeMeta{APIVersion: "v1", Kind: "PersistentVolumeClaim"},
+			ObjectMeta: metav1.ObjectMeta{
+				Name: name, Namespace: in.NodeSet.Namespace,
+				Labels: over(c.Labels, Selector(in.NodeSet.Name, in.Cluster)), Annotations: c.Annotations,
+			},
+			Spec: c.Spec,
+		}
+	}
+	return out, nil
+}

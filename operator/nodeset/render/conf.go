@@ -1,0 +1,124 @@
+package render
+
+import (
+	"slices"
+	"strings"
+
+	"github.com/slurmtide/slurmtide/operator/api/v1beta1"
+)
+
+// Conf is slurmd's --conf: extraConf with the NodeSet's name as the first feature,
+// and with the topology and features of the Kubernetes node as far as they are known.
+// What extraConf says wins. Every option of it is there once, with its name and its
+// quotes as they are written; see options for options that are there twice.
+func Conf(in Input, facts KubeNodeFacts) string {
+	o := parseOptions(in.NodeSet.Spec.ExtraConf)
+	o.features(in.NodeSet.Name, facts.Features)
+	if facts.Topology != "" && !o.hasAny("Topology") {
+		o.list = append(o.list, option{"Topology", facts.Topology})
+	}
+	return o.String()
+}
+
+// option is one option of a node's line of configuration (slurm.conf(5), NodeName).
+type option struct {
+	// name is empty for a word that is no option; slurmd says what it thinks of it.
+	name string
+	// value may be in quotes.
+	value string
+}
+
+func (o option) String() string {
+	if o.name == "" {
+		return o.value
+	}
+	return o.name + "=" + o.value
+}
+
+// options are the options of a line in the order of their first places. One that is
+// there several times has its last value, save that lists (features, Gres) are joined.
+// One without a value is left out: Slurm would take the next option for its value.
+type options struct{ list []option }
+
+func (o options) String() string {
+	words := make([]string, len(o.list))
+	for i, x := range o.list {
+		words[i] = x.String()
+	}
+	return strings.Join(words, " ")
+}
+
+// canonical is by what name options are the same: Slurm knows no case.
+func canonical(name string) string {
+	switch name = strings.ToLower(name); name {
+	case "features":
+		return "feature"
+	case "procs":
+		return "cpus"
+	}
+	return name
+}
+
+func (o options) find(name string) int {
+	return slices.IndexFunc(o.list, func(x option) bool { return x.name != "" && canonical(x.name) == canonical(name) })
+}
+
+func (o options) hasAny(names ...string) bool {
+	return slices.ContainsFunc(names, func(n string) bool { return o.find(n) >= 0 })
+}
+
+// drop takes the options away.
+func (o *options) drop(names ...string) {
+	for _, name := range names {
+		if i := o.find(name); i >= 0 {
+			o.list = slices.Delete(o.list, i, i+1)
+		}
+	}
+}
+
+// add lays one more option over the others.
+func (o *options) add(x option) {
+	i := o.find(x.name)
+	switch {
+	case x.name == "" || i < 0:
+		o.list = append(o.list, x)
+	case canonical(x.name) == "feature", canonical(x.name) == "gres":
+		o.list[i].value = strings.Join(union(items(o.list[i].value), items(x.value)), ",")
+	default:
+		o.list[i].value = x.value
+	}
+}
+
+// features puts the option with all features first.
+func (o *options) features(nodeSet, ofKubeNode string) {
+	all := []string{nodeSet}
+	if i := o.find("Feature"); i >= 0 {
+		all = union(all, items(o.list[i].value))
+	}
+	for _, f := range items(ofKubeNode) {
+		all = union(all, []string{v1beta1.FeaturePrefix + strings.TrimPrefix(f, v1beta1.FeaturePrefix)})
+	}
+	o.drop("Feature")
+	o.list = slices.Insert(o.list, 0, option{"Feature", strings.Join(all, ",")})
+}
+
+// items are those of a list, which may be in quotes.
+func items(list string) []string {
+	var out []string
+	for item := range strings.SplitSeq(strings.Trim(list, `"'`), ",") {
+		if item = strings.TrimSpace(item); item != "" {
+			out = append(out, item)
+		}
+	}
+	return out
+}
+
+// union is a and what of b is not in it.
+func union(a, b []string) []string {
+	for _, x := range b {
+		if !slices.Contains(a, x) {
+			a = append(a, x)
+		}
+	}
+	return a
+}

@@ -1,0 +1,88 @@
+package render
+
+import (
+	"bytes"
+	"flag"
+	"os"
+	"path/filepath"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+	"sigs.k8s.io/yaml"
+)
+
+var update = flag.Bool("update", false, "rewrite the files in testdata")
+
+// goldens are the NodeSets of testdata with the worker that is looked at.
+func goldens() map[string]Identity {
+	pinned := at(7)
+	pinned.KubeNode = "kube-a.example.com"
+	pinned.Facts = KubeNodeFacts{Topology: "rack:r1", Features: "ssd, rack1"}
+	return map[string]Identity{
+		"minimal":      at(0),
+		"everything":   pinned,
+		"daemonset":    {KubeNode: "kube-a.example.com", Revision: "0123456789"},
+		"unprivileged": at(0),
+		"hostnetwork":  at(1),
+	}
+}
+
+func TestObjectsOfANodeSet(t *testing.T) {
+	for name, id := range goldens() {
+		t.Run(name, func(t *testing.T) {
+			compare(t, name, objectsOf(t, input(t, name), id))
+		})
+	}
+}
+
+// objectsOf are all objects that a NodeSet and one of its workers become.
+func objectsOf(t *testing.T, in Input, id Identity) []any {
+	t.Helper()
+	pod, err := Worker(in, templateOf(t, in), id)
+	if err != nil {
+		t.Fatal(err)
+	}
+	claims, err := Claims(in, id)
+	if err != nil {
+		t.Fatal(err)
+	}
+	revision, err := RevisionOf(in)
+	if err != nil {
+		t.Fatal(err)
+	}
+	out := []any{pod}
+	for _, c := range claims {
+		out = append(out, c)
+	}
+	return append(out, RevisionObject(in, revision, 1))
+}
+
+func TestObjectsOfACluster(t *testing.T) {
+	compare(t, "cluster", []any{Service("slurm", "slurm"), Budget("slurm", "slurm")})
+}
+
+// compare holds objects against a file.
+func compare(t *testing.T, name string, objects []any) {
+	t.Helper()
+	var got []byte
+	for _, o := range objects {
+		text, err := yaml.Marshal(o)
+		if err != nil {
+			t.Fatal(err)
+		}
+		got = append(append(got, "---\n"...), text...)
+	}
+	path := filepath.Join("testdata", name+".golden.yaml")
+	if *update {
+		if err := os.WriteFile(path, got, 0o644); err != nil {
+			t.Fatal(err)
+		}
+	}
+	want, err := os.ReadFile(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if !bytes.Equal(want, got) {
+		t.Errorf("%s differs (-want +got), -update rewrites it:\n%s", path, cmp.Diff(string(want), string(got)))
+	}
+}

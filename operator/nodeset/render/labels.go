@@ -1,0 +1,52 @@
+package render
+
+import (
+	"maps"
+
+	appsv1 "k8s.io/api/apps/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	"github.com/slurmtide/slurmtide/operator/api/v1beta1"
+)
+
+// componentWorker is the value of LabelAppComponent on workers.
+const componentWorker = "worker"
+
+// LabelRevision is on workers: the Hash of their Revision. The operator reads it.
+const LabelRevision = appsv1.ControllerRevisionHashLabelKey
+
+// ClusterSelector selects all workers of a cluster.
+func ClusterSelector(cluster string) map[string]string {
+	return map[string]string{v1beta1.LabelAppName: v1beta1.AppSlurmd, v1beta1.LabelCluster: cluster}
+}
+
+// Selector selects the workers of one NodeSet. It is unique in its namespace, as
+// status.selector must be.
+func Selector(nodeSet, cluster string) map[string]string {
+	out := ClusterSelector(cluster)
+	out[v1beta1.LabelAppInstance] = nodeSet
+	return out
+}
+
+// shared are the labels that all workers of the NodeSet have.
+func (in Input) shared() map[string]string {
+	out := Selector(in.NodeSet.Name, in.Cluster)
+	out[v1beta1.LabelAppComponent] = componentWorker
+	out[v1beta1.LabelScalingMode] = string(in.scalingMode())
+	return out
+}
+
+// over returns the union of both; what is in over wins. nil when both are empty.
+func over(under, over map[string]string) map[string]string {
+	out := maps.Clone(under)
+	if out == nil && len(over) > 0 {
+		out = map[string]string{}
+	}
+	maps.Copy(out, over)
+	return out
+}
+
+// owner is the reference by which the NodeSet owns what it makes.
+func (in Input) owner() metav1.OwnerReference {
+	return *metav1.NewControllerRef(in.NodeSet, v1beta1.SchemeGroupVersion.WithKind(v1beta1.KindNodeSet))
+}

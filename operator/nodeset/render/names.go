@@ -1,0 +1,123 @@
+package render
+
+import (
+	"crypto/sha256"
+	"encoding/hex"
+	"fmt"
+	"strconv"
+	"strings"
+
+	"k8s.io/apimachinery/pkg/util/validation"
+
+	"github.com/slurmtide/slurmtide/operator/api/v1beta1"
+)
+
+// ServiceName is the name of the Service of all workers of a cluster.
+func ServiceName(cluster string) string { return "slurm-workers-" + cluster }
+
+// BudgetName is the name of the disruption budget of all workers of a cluster.
+func BudgetName(cluster string) string { return "slurm-workers-pdb-" + cluster }
+
+// Names tells the names of a NodeSet's workers.
+type Names struct {
+	nodeSet, prefix          string
+	padding                  int
+	perKubeNode, hostNetwork bool
+}
+
+// NamesOf reads what the names are made from. It fails when spec.template.spec is
+// malformed, or when a name that all workers share breaks Kubernetes' rules.
+func NamesOf(in Input) (Names, error) {
+	if bad := validation.IsDNS1035Label(ServiceName(in.Cluster)); len(bad) > 0 {
+		return Names{}, fmt.Errorf("naming the workers' Service %q: %s", ServiceName(in.Cluster), bad[0])
+	}
+	spec, err := in.NodeSet.Spec.Template.Spec.PodSpec()
+	if err != nil {
+		return Names{}, v1beta1.InField("spec.template.spec", err)
+	}
+	return Names{
+		nodeSet: in.NodeSet.Name, prefix: spec.Hostname, padding: in.NodeSet.Spec.OrdinalPadding,
+		perKubeNode: in.perKubeNode(), hostNetwork: spec.HostNetwork,
+	}, nil
+}
+
+// Pod is the name of a worker's pod: "gpu-0", or in scaling mode DaemonSet one made
+// from the Kubernetes node's name with a hash, which no other worker has.
+func (n Names) Pod(id Identity) string {
+	if !n.perKubeNode {
+		return n.nodeSet + "-" + n.ordinal(id)
+	}
+	sum := sha256.Sum256([]byte(n.nodeSet + "/" + id.KubeNode))
+	hash := "-" + hex.EncodeToString(sum[:4])
+	name := n.nodeSet + "-" + strings.ReplaceAll(id.KubeNode, ".", "-")
+	if most := validation.DNS1123LabelMaxLength - len(hash); len(name) > most {
+		name = strings.TrimRight(name[:most], "-")
+	}
+	return name + hash
+}
+
+// Slurm is the name of a worker's Slurm node. Empty: it is not known before the
+// worker is scheduled, since it shares the Kubernetes node's network and name.
+func (n Names) Slurm(id Identity) string {
+	switch {
+	case n.perKubeNode && id.Facts.Hostname != "":
+		return id.Facts.Hostname
+	case n.perKubeNode:
+		short, _, _ := strings.Cut(id.KubeNode, ".")
+		return short
+	case n.hostNetwork:
+		return id.KubeNode
+	case n.prefix != "":
+		return n.prefix + n.ordinal(id)
+	}
+	return n.Pod(id)
+}
+
+// Claim is the name of a worker's claim of a template.
+func (n Names) Claim(template string, id Identity) string { return template + "-" + n.Pod(id) }
+
+func (n Names) ordinal(id Identity) string {
+	if id.Ordinal == nil {
+		return ""
+	}
+	return fmt.Sprintf("%0*d", n.padding, *id.Ordinal)
+}
+
+// Check fails when a worker can not have its names: none is ever cut to fit, since
+// two would clash then. Workers up to an ordinal have good names when its has.
+func (n Names) Check(id Identity) error {
+	if !n.perKubeNode && (id.Ordinal == nil || *id.Ordinal < 0) {
+		return fmt.Errorf("naming a worker of %s: it has no ordinal", n.nodeSet)
+	}
+	if n.perKubeNode && id.KubeNode == "" {
+		return fmt.Errorf("naming a worker of %s: it has no Kubernetes node", n.nodeSet)
+	}
+	if bad := validation.IsDNS1123Label(n.Pod(id)); len(bad) > 0 {
+		return fmt.Errorf("naming the pod %q: %s", n.Pod(id), bad[0])
+	}
+	slurm := n.Slurm(id)
+	if slurm == "" && n.hostNetwork {
+		return nil
+	}
+	if n.hostNetwork && !n.perKubeNode {
+		if bad := validation.IsValidLabelValue(slurm); len(bad) > 0 {
+			return fmt.Errorf("naming the Slurm node %q: %s", slurm, bad[0])
+		}
+		return nil
+	}
+	if bad := validation.IsDNS1123Label(slurm); len(bad) > 0 {
+		return fmt.Errorf("naming the Slurm node %q: %s", slurm, bad[0])
+	}
+	return nil
+}
+
+// SlurmName is the name of the Slurm node of the worker with an ordinal; empty when
+// it is not known before the worker is scheduled.
+func (n Names) SlurmName(ordinal int) string { return n.Slurm(Identity{Ordinal: &ordinal}) }
+
+// Ordinal reads the ordinal from the label of a worker's pod, and reports whether
+// there is one.
+func Ordinal(labels map[string]string) (int, bool) {
+	n, err := strconv.Atoi(labels[v1beta1.LabelPodIndex])
+	return n, err == nil && n >= 0
+}

@@ -1,0 +1,103 @@
+package render
+
+import (
+	"crypto/sha256"
+	"encoding/hex"
+	"encoding/json"
+	"fmt"
+
+	appsv1 "k8s.io/api/apps/v1"
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime"
+
+	"github.com/slurmtide/slurmtide/operator/api/v1beta1"
+)
+
+// Revision is a state of a NodeSet by which workers were or are made.
+type Revision struct {
+	// Hash is the value of LabelRevision on its workers, and of status.nodeSetHash.
+	Hash string
+	// Name is that of its ControllerRevision.
+	Name string
+	// Data is the JSON of what the revision covers; At takes a NodeSet back to it.
+	Data []byte
+}
+
+// revised is what a revision covers. The order of its fields and their names are part
+// of the hash: a change here replaces all workers of all NodeSets.
+type revised struct {
+	Template          v1beta1.PodTemplate      `json:"template,omitzero"`
+	Slurmd            v1beta1.Raw              `json:"slurmd,omitzero"`
+	Logfile           v1beta1.Raw              `json:"logfile,omitzero"`
+	ExtraConf         string                   `json:"extraConf,omitempty"`
+	SSH               *v1beta1.NodeSetSSH      `json:"ssh,omitempty"`
+	OrdinalPadding    int                      `json:"ordinalPadding,omitempty"`
+	OversubscribeNode bool                     `json:"oversubscribeNode,omitempty"`
+	SecurityProfile   v1beta1.SecurityProfile  `json:"securityProfile,omitempty"`
+	Endpoint          Endpoint                 `json:"endpoint"`
+	SlurmKey          corev1.SecretKeySelector `json:"slurmKey"`
+	Hashes            map[string]string        `json:"hashes,omitempty"`
+}
+
+// RevisionOf is the NodeSet's revision by its spec. It fails when an open part of the
+// spec is no JSON.
+func RevisionOf(in Input) (Revision, error) {
+	spec := &in.NodeSet.Spec
+	r := revised{
+		Template: spec.Template, Slurmd: spec.Slurmd, Logfile: spec.Logfile, ExtraConf: spec.ExtraConf,
+		OrdinalPadding: spec.OrdinalPadding, OversubscribeNode: spec.OversubscribeNode,
+		Endpoint: in.Endpoint, SlurmKey: in.SlurmKey, Hashes: in.Hashes,
+	}
+	if spec.SSH != nil && spec.SSH.Enabled {
+		r.SSH = spec.SSH
+	}
+	if spec.SecurityProfile != v1beta1.SecurityPrivileged { // the default is as absent
+		r.SecurityProfile = spec.SecurityProfile
+	}
+	object, err := toObject(r)
+	if err != nil {
+		return Revision{}, fmt.Errorf("writing the revision of nodeset %s: %w", in.NodeSet.Name, err)
+	}
+	data, err := json.Marshal(object) // with its keys sorted at every depth
+	if err != nil {
+		return Revision{}, fmt.Errorf("writing the revision of nodeset %s: %w", in.NodeSet.Name, err)
+	}
+	sum := sha256.Sum256(data)
+	hash := hex.EncodeToString(sum[:5])
+	return Revision{Hash: hash, Name: in.NodeSet.Name + "-" + hash, Data: data}, nil
+}
+
+// At is the input as it was at a revision, given its Data: workers that keep an old
+// revision are made by it. All else is as it is now.
+func (in Input) At(data []byte) (Input, error) {
+	var r revised
+	if err := json.Unmarshal(data, &r); err != nil {
+		return Input{}, fmt.Errorf("reading a revision of nodeset %s: %w", in.NodeSet.Name, err)
+	}
+	in.NodeSet = in.NodeSet.DeepCopy()
+	spec := &in.NodeSet.Spec
+	spec.Template, spec.Slurmd, spec.Logfile, spec.ExtraConf = r.Template, r.Slurmd, r.Logfile, r.ExtraConf
+	spec.SSH, spec.OrdinalPadding, spec.OversubscribeNode = r.SSH, r.OrdinalPadding, r.OversubscribeNode
+	spec.SecurityProfile = r.SecurityProfile
+	if spec.SecurityProfile == "" {
+		spec.SecurityProfile = v1beta1.SecurityPrivileged
+	}
+	in.Endpoint, in.SlurmKey, in.Hashes = r.Endpoint, r.SlurmKey, r.Hashes
+	return in, nil
+}
+
+// RevisionObject is the object that keeps a revision; number grows with every new one.
+func RevisionObject(in Input, r Revision, number int64) *appsv1.ControllerRevision {
+	labels := Selector(in.NodeSet.Name, in.Cluster)
+	labels[LabelRevision] = r.Hash
+	return &appsv1.ControllerRevision{
+		TypeMeta: metav1.TypeMeta{APIVersion: "apps/v1", Kind: "ControllerRevision"},
+		ObjectMeta: metav1.ObjectMeta{
+			Name: r.Name, Namespace: in.NodeSet.Namespace, Labels: labels,
+			OwnerReferences: []metav1.OwnerReference{in.owner()},
+		},
+		Data:     runtime.RawExtension{Raw: r.Data},
+		Revision: number,
+	}
+}

@@ -1,0 +1,90 @@
+package render
+
+import (
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"testing"
+)
+
+// fake puts a program of a name on the path; it returns the folder.
+func fake(t *testing.T, name, script string) string {
+	t.Helper()
+	dir := t.TempDir()
+	if err := os.WriteFile(filepath.Join(dir, name), []byte("#!/bin/sh\n"+script), 0o755); err != nil {
+		t.Fatal(err)
+	}
+	return dir
+}
+
+// run runs a command with the folder first on the path, and returns what it printed.
+func run(t *testing.T, dir string, env []string, argv ...string) string {
+	t.Helper()
+	cmd := exec.CommandContext(t.Context(), argv[0], argv[1:]...)
+	cmd.Env = append([]string{"PATH=" + dir + ":" + os.Getenv("PATH")}, env...)
+	out, err := cmd.CombinedOutput()
+	if err != nil {
+		t.Fatalf("%v\n%s", err, out)
+	}
+	return string(out)
+}
+
+// slurmdC is a slurmd that tells of 64 CPUs, 32 cores and 256000 MiB, and prints its
+// arguments otherwise.
+const slurmdC = `if [ "$1" = -C ]; then
+  printf 'NodeName=x CPUs=64 Boards=1 SocketsPerBoard=2 CoresPerSocket=16 ThreadsPerCore=2 RealMemory=256000\nUpTime=1-02:03:04\n'
+  exit
+fi
+printf '<%s>' "$@"`
+
+func TestLimitsBecomeSpecialisedCoresAndMemory(t *testing.T) {
+	for _, tc := range []struct{ name, cpus, memory, want string }{
+		{"CPUs are counted in cores, rounded up", "5", "0", " CoreSpecCount=29"},
+		{"memory is what is left", "0", "1000", " MemSpecLimit=255000"},
+		{"both", "64", "256000", ""},
+		{"more than there is", "100", "300000", ""},
+		{"all but one core", "2", "255999", " CoreSpecCount=31 MemSpecLimit=1"},
+		{"variables that a user emptied", "", "", ""},
+	} {
+		t.Run(tc.name, func(t *testing.T) {
+			got := run(t, fake(t, "slurmd", slurmdC), nil, "sh", "-c", limitScript, "slurmd", tc.cpus, tc.memory,
+				"-D", "--conf", `Feature=n Comment="a  b"`, "-v", "")
+			want := `<-D><--conf><Feature=n Comment="a  b"` + tc.want + `><-v><>`
+			if got != want {
+				t.Errorf("slurmd is run with\n%s, not\n%s", got, want)
+			}
+		})
+	}
+}
+
+func TestAStopMarksTheSlurmNodeDown(t *testing.T) {
+	scontrol := func(shown string) string {
+		return `if [ "$1" = show ]; then printf '` + shown + `'; exit; fi
+printf '<%s>' "$@" >>"$LOG"; exit 1`
+	}
+	for _, tc := range []struct{ name, script, want string }{
+		{"with our reason", scontrol(`NodeName=n-0\n   State=IDLE\n`),
+			"<update><NodeName=n-0><State=DOWN><Reason=slurm-operator: the pod is being stopped>"},
+		{"with the reason that is there", scontrol(`NodeName=n-0\n   Reason=bad disk [2] [root@2026-01-01T00:00:00]\n`),
+			"<update><NodeName=n-0><State=DOWN><Reason=bad disk [2]>"},
+		{"even if nothing can be read", `[ "$1" = update ] && printf '<%s>' "$@" >>"$LOG"; exit 7`,
+			"<update><NodeName=n-0><State=DOWN><Reason=slurm-operator: the pod is being stopped>"},
+	} {
+		t.Run(tc.name, func(t *testing.T) {
+			log := filepath.Join(t.TempDir(), "log")
+			run(t, fake(t, "scontrol", tc.script), []string{"POD_HOSTNAME=n-0", "LOG=" + log}, "sh", "-c", stopScript, StopReason)
+			got, err := os.ReadFile(log)
+			if err != nil {
+				t.Fatal(err)
+			}
+			if strings.TrimSpace(string(got)) != tc.want {
+				t.Errorf("scontrol was run with\n%s, not\n%s", got, tc.want)
+			}
+		})
+	}
+}
+
+func TestAStopNeverFailsWithoutSlurm(t *testing.T) {
+	run(t, t.TempDir(), []string{"POD_HOSTNAME=n-0"}, "sh", "-c", stopScript, StopReason)
+}

@@ -1,0 +1,53 @@
+package render
+
+import (
+	"math"
+
+	corev1 "k8s.io/api/core/v1"
+	policyv1 "k8s.io/api/policy/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/util/intstr"
+
+	"github.com/slurmtide/slurmtide/operator/api/v1beta1"
+)
+
+// Service is the headless Service by which the workers of a cluster, of whatever
+// NodeSet, have names in DNS, also while they are not Ready.
+func Service(cluster, namespace string, owners ...metav1.OwnerReference) *corev1.Service {
+	return &corev1.Service{
+		TypeMeta:   metav1.TypeMeta{APIVersion: "v1", Kind: "Service"},
+		ObjectMeta: clusterMeta(ServiceName(cluster), cluster, namespace, owners),
+		Spec: corev1.ServiceSpec{
+			ClusterIP:                corev1.ClusterIPNone,
+			PublishNotReadyAddresses: true,
+			Selector:                 ClusterSelector(cluster),
+			Ports: []corev1.ServicePort{{
+				Name: "slurmd", Protocol: corev1.ProtocolTCP, Port: SlurmdPort, TargetPort: intstr.FromString("slurmd")}},
+		},
+	}
+}
+
+// Budget is the disruption budget that keeps all workers of a cluster that have work
+// from being evicted. minAvailable is a number that no count reaches: a percentage or
+// maxUnavailable would be reckoned from the owners' replicas, which are fewer than the
+// pods during scale-in. Unready workers are kept as well (IfHealthyBudget): that
+// slurmd does not answer is no sign that the job is not running.
+func Budget(cluster, namespace string, owners ...metav1.OwnerReference) *policyv1.PodDisruptionBudget {
+	selector := ClusterSelector(cluster)
+	selector[v1beta1.LabelPodProtect] = "true"
+	return &policyv1.PodDisruptionBudget{
+		TypeMeta:   metav1.TypeMeta{APIVersion: "policy/v1", Kind: "PodDisruptionBudget"},
+		ObjectMeta: clusterMeta(BudgetName(cluster), cluster, namespace, owners),
+		Spec: policyv1.PodDisruptionBudgetSpec{
+			MinAvailable:               new(intstr.FromInt32(math.MaxInt32)),
+			Selector:                   &metav1.LabelSelector{MatchLabels: selector},
+			UnhealthyPodEvictionPolicy: new(policyv1.IfHealthyBudget),
+		},
+	}
+}
+
+func clusterMeta(name, cluster, namespace string, owners []metav1.OwnerReference) metav1.ObjectMeta {
+	labels := ClusterSelector(cluster)
+	labels[v1beta1.LabelAppComponent] = componentWorker
+	return metav1.ObjectMeta{Name: name, Namespace: namespace, Labels: labels, OwnerReferences: owners}
+}

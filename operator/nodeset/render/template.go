@@ -1,0 +1,110 @@
+package render
+
+import (
+	"fmt"
+	"slices"
+
+	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/util/strategicpatch"
+
+	"github.com/slurmtide/slurmtide/operator/api/v1beta1"
+)
+
+// Template is what all workers of a NodeSet have alike. Of its metadata only labels
+// and annotations are set. Its hostname is the prefix of theirs. An error names the
+// field that is wrong: *v1beta1.MalformedError, or ErrNoSSH.
+func Template(in Input) (corev1.PodTemplateSpec, error) {
+	var none, out corev1.PodTemplateSpec
+	user, err := in.user()
+	if err != nil {
+		return none, err
+	}
+	doc, err := toObject(in.defaultTemplate(user))
+	if err != nil {
+		return none, fmt.Errorf("writing the default pod: %w", err)
+	}
+	layers, err := in.layers(user)
+	if err != nil {
+		return none, err
+	}
+	for _, l := range layers {
+		if doc, err = layOver(doc, l.patch); err != nil {
+			return none, v1beta1.InField(l.field, err)
+		}
+	}
+	if err := fromObject(doc, &out); err != nil {
+		return none, v1beta1.InField("spec.template", err)
+	}
+	first(out.Spec.Containers, ContainerSlurmd)
+	first(out.Spec.InitContainers, ContainerLogfile)
+	meta := in.NodeSet.Spec.Template.Metadata
+	out.Labels = over(meta.Labels, in.shared())
+	out.Annotations = over(meta.Annotations, in.Hashes)
+	return out, nil
+}
+
+// layer is a part of the user's as a patch of a pod template.
+type layer struct {
+	field string
+	patch object
+}
+
+// layers are the user's parts, the one that wins last.
+func (in Input) layers(user userParts) ([]layer, error) {
+	spec := &in.NodeSet.Spec
+	pod, err := objectOf(spec.Template.Spec)
+	if err != nil {
+		return nil, v1beta1.InField(fieldPod, err)
+	}
+	if list, ok := pod["containers"]; ok && list == nil {
+		delete(pod, "containers") // as older clients write it; a pod without slurmd is no worker
+	}
+	out := []layer{{fieldPod, object{"spec": pod}}}
+	for _, c := range []struct {
+		field, list, name string
+		raw               v1beta1.Raw
+		on                bool
+	}{
+		{fieldSlurmd, "containers", ContainerSlurmd, spec.Slurmd, true},
+		{fieldLogfile, "initContainers", ContainerLogfile, spec.Logfile, user.hasLogfile},
+	} {
+		patch, err := objectOf(c.raw)
+		if err != nil {
+			return nil, v1beta1.InField(c.field, err)
+		}
+		if !c.on || patch == nil {
+			continue
+		}
+		patch["name"] = c.name
+		out = append(out, layer{c.field, object{"spec": object{c.list: []any{patch}}}})
+	}
+	return out, nil
+}
+
+// layOver lays a patch over a pod template. Both are consumed.
+func layOver(doc, patch object) (object, error) {
+	pod, _ := doc["spec"].(object)
+	spec, _ := patch["spec"].(object)
+	if spec == nil {
+		return doc, nil
+	}
+	keepLists(pod, spec)
+	replaceNamed(pod, spec, "volumes")
+	for _, list := range []string{"containers", "initContainers"} {
+		for name, over := range named(spec[list]) {
+			under := named(pod[list])[name]
+			replaceNamed(under, over, "env")
+			replaceHandlers(under, over)
+			keepArgs(under, over)
+		}
+	}
+	return strategicpatch.StrategicMergeMapPatch(doc, patch, corev1.PodTemplateSpec{})
+}
+
+// first moves the container of a name to the front; the others keep their order.
+func first(list []corev1.Container, name string) {
+	i := slices.IndexFunc(list, func(c corev1.Container) bool { return c.Name == name })
+	for ; i > 0; i-- {
+		list[i], list[i-1] = list[i-1], list[i]
+	}
+}

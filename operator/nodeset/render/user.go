@@ -1,0 +1,90 @@
+package render
+
+import (
+	"errors"
+
+	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/util/json"
+
+	"github.com/slurmtide/slurmtide/operator/api/v1beta1"
+)
+
+// ErrNoSSH is that spec.ssh is enabled, which the operator can not do yet.
+var ErrNoSSH = errors.New("spec.ssh: sshd in workers is not there yet; set spec.ssh.enabled to false")
+
+// userParts are the user's parts as types, to decide by. What ends up in a pod comes
+// from the JSON.
+type userParts struct {
+	pod                     corev1.PodSpec
+	slurmd                  corev1.Container
+	hasLogfile, perKubeNode bool
+}
+
+// podLimits are the limits of the pod as a whole.
+func (u userParts) podLimits() corev1.ResourceList {
+	if u.pod.Resources == nil {
+		return nil
+	}
+	return u.pod.Resources.Limits
+}
+
+// user reads the user's parts; an error names the field.
+func (in Input) user() (userParts, error) {
+	spec := &in.NodeSet.Spec
+	if spec.SSH != nil && spec.SSH.Enabled {
+		return userParts{}, ErrNoSSH
+	}
+	u := userParts{perKubeNode: in.perKubeNode()}
+	var err error
+	if u.pod, err = spec.Template.Spec.PodSpec(); err != nil {
+		return u, v1beta1.InField(fieldPod, err)
+	}
+	if u.slurmd, err = spec.Slurmd.Container(); err != nil {
+		return u, v1beta1.InField(fieldSlurmd, err)
+	}
+	if _, err = spec.Logfile.Container(); err != nil {
+		return u, v1beta1.InField(fieldLogfile, err)
+	}
+	logfile, err := objectOf(spec.Logfile)
+	u.hasLogfile = len(logfile) > 0
+	return u, v1beta1.InField(fieldLogfile, err)
+}
+
+// The fields that errors name.
+const (
+	fieldPod     = "spec.template.spec"
+	fieldSlurmd  = "spec.slurmd"
+	fieldLogfile = "spec.logfile"
+	fieldClaims  = "spec.volumeClaimTemplates"
+)
+
+// object is a JSON object.
+type object = map[string]any
+
+// objectOf reads an open part; nil when it is absent.
+func objectOf(r v1beta1.Raw) (object, error) {
+	if r.IsZero() {
+		return nil, nil
+	}
+	var out object
+	err := json.Unmarshal(r.Raw, &out)
+	return out, err
+}
+
+// toObject writes a value as JSON; fromObject reads it back.
+func toObject(value any) (object, error) {
+	text, err := json.Marshal(value)
+	if err != nil {
+		return nil, err
+	}
+	var out object
+	return out, json.Unmarshal(text, &out)
+}
+
+func fromObject(from object, into any) error {
+	text, err := json.Marshal(from)
+	if err != nil {
+		return err
+	}
+	return json.Unmarshal(text, into)
+}

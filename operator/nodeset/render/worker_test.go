@@ -1,0 +1,164 @@
+package render
+
+import (
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/slurmtide/slurmtide/operator/api/v1beta1"
+)
+
+func TestNames(t *testing.T) {
+	onKube := func(kubeNode, hostname string) Identity {
+		return Identity{KubeNode: kubeNode, Facts: KubeNodeFacts{Hostname: hostname}}
+	}
+	for _, tc := range []struct {
+		name, spec string
+		id         Identity
+		pod, slurm string
+	}{
+		{"both are the NodeSet's with the ordinal", "", at(12), "n-12", "n-12"},
+		{"ordinals are padded", "ordinalPadding: 3", at(12), "n-012", "n-012"},
+		{"ordinals longer than the padding are whole", "ordinalPadding: 1", at(12), "n-12", "n-12"},
+		{"a hostname is a prefix", "ordinalPadding: 2, template: {spec: {hostname: gpu-}}", at(7), "n-07", "gpu-07"},
+		{"with the host's network it is not known before it is scheduled", "template: {spec: {hostNetwork: true}}", at(7), "n-7", ""},
+		{"per Kubernetes node it is the node's short name", "scalingMode: DaemonSet", onKube("kube-a.example.com", ""), "n-kube-a-example-com-59f6fdc4", "kube-a"},
+		{"or what the annotation says", "scalingMode: DaemonSet", onKube("kube-a", "rack1-a"), "n-kube-a-a31ac824", "rack1-a"},
+	} {
+		t.Run(tc.name, func(t *testing.T) {
+			names, err := NamesOf(spec(t, tc.spec))
+			if err != nil {
+				t.Fatal(err)
+			}
+			if err := names.Check(tc.id); err != nil {
+				t.Error(err)
+			}
+			if got := [2]string{names.Pod(tc.id), names.Slurm(tc.id)}; got != [2]string{tc.pod, tc.slurm} {
+				t.Errorf("the names are %q, not %q and %q", got, tc.pod, tc.slurm)
+			}
+		})
+	}
+}
+
+func TestNamesThatKubernetesWouldRefuse(t *testing.T) {
+	long := strings.Repeat("x", 60)
+	for _, tc := range []struct {
+		name, spec string
+		id         Identity
+		want       string
+	}{
+		{"a prefix that is too long", "template: {spec: {hostname: " + long + "}}", at(1000), "naming the Slurm node"},
+		{"a padding that is too long", "ordinalPadding: 80", at(1), "naming the pod"},
+		{"a hostname that is none", "scalingMode: DaemonSet", Identity{KubeNode: "a", Facts: KubeNodeFacts{Hostname: "a.b"}}, "naming the Slurm node"},
+		{"no ordinal", "", Identity{}, "it has no ordinal"},
+		{"no Kubernetes node", "scalingMode: DaemonSet", at(1), "it has no Kubernetes node"},
+	} {
+		t.Run(tc.name, func(t *testing.T) {
+			in := spec(t, tc.spec)
+			_, err := Worker(in, templateOf(t, in), tc.id)
+			if err == nil || !strings.Contains(err.Error(), tc.want) {
+				t.Errorf("the error is %v, not %q", err, tc.want)
+			}
+		})
+	}
+	in := spec(t, "")
+	in.Cluster = long
+	if _, err := NamesOf(in); err == nil {
+		t.Error("a Service with a name of more than 63 letters is taken")
+	}
+}
+
+func TestPodsOfKubernetesNodesNeverHaveOneName(t *testing.T) {
+	seen := map[string]string{}
+	for _, nodeSet := range []string{"a", "a-b", strings.Repeat("a", 40)} {
+		for _, kubeNode := range []string{"b-c", "c", "b.c", "0", strings.Repeat("k", 63) + ".a", strings.Repeat("k", 63) + ".b"} {
+			in := spec(t, "scalingMode: DaemonSet")
+			in.NodeSet.Name = nodeSet
+			names, err := NamesOf(in)
+			if err != nil {
+				t.Fatal(err)
+			}
+			id := Identity{KubeNode: kubeNode}
+			pod := names.Pod(id)
+			if err := names.Check(id); err != nil || seen[pod] != "" {
+				t.Errorf("%s on %s is %q, as is %q (%v)", nodeSet, kubeNode, pod, seen[pod], err)
+			}
+			seen[pod] = nodeSet + " on " + kubeNode
+		}
+	}
+}
+
+func TestAWorkerDoesNotChangeItsTemplate(t *testing.T) {
+	in, id := input(t, "everything"), goldens()["everything"]
+	template := templateOf(t, in)
+	before := template.DeepCopy()
+	if _, err := Worker(in, template, id); err != nil {
+		t.Fatal(err)
+	}
+	if diff := cmp.Diff(*before, template); diff != "" {
+		t.Errorf("it did (-before +after):\n%s", diff)
+	}
+}
+
+func TestAUsersOwnConfIsLeftAlone(t *testing.T) {
+	in := spec(t, "slurmd: {env: [{name: SLURMD_CONF, value: Weight=1}]}")
+	id := at(0)
+	id.KubeNode, id.Facts = "a", KubeNodeFacts{Topology: "t:s"}
+	pod, err := Worker(in, templateOf(t, in), id)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if got := env(pod.Spec.Containers[0], EnvConf).Value; got != "Weight=1" {
+		t.Errorf("it is %q", got)
+	}
+}
+
+func TestClaimTemplatesThatAreWrongNameTheField(t *testing.T) {
+	for flow, want := range map[string]string{
+		"volumeClaimTemplates: [{spec: {}}]": "spec.volumeClaimTemplates[0].metadata.name",
+		"volumeClaimTemplates: [{metadata: {name: a}}, {metadata: {name: b}, spec: {volumeName: 5}}]": "spec.volumeClaimTemplates[1].spec.volumeName",
+	} {
+		if _, err := Claims(spec(t, flow), at(0)); err == nil || !strings.HasPrefix(err.Error(), want) {
+			t.Errorf("%s: the error is %v, not of %s", flow, err, want)
+		}
+	}
+}
+
+func TestComments(t *testing.T) {
+	in := input(t, "minimal")
+	pod, err := Worker(in, templateOf(t, in), at(3))
+	if err != nil {
+		t.Fatal(err)
+	}
+	pod.Spec.NodeName = "kube-a"
+	const want = `{"namespace":"slurm","podName":"cpu-3","node":"kube-a","nodeSetName":"cpu","nodeSetUID":"8d7c6a10-0000-4000-8000-000000000001"}`
+	text := Comment(in.NodeSet, pod)
+	if text != want {
+		t.Errorf("it is %s, not %s", text, want)
+	}
+	if n, ok := ReadComment(text); !ok || n.PodName != "cpu-3" || n.Node != "kube-a" {
+		t.Errorf("it is read as %+v, %t", n, ok)
+	}
+	for _, foreign := range []string{"", "bought 2024", "{}", `{"podName":5}`, "null"} {
+		if _, ok := ReadComment(foreign); ok {
+			t.Errorf("%q is taken for one of ours", foreign)
+		}
+	}
+}
+
+func TestOrdinal(t *testing.T) {
+	for label, want := range map[string]int{"": -1, "x": -1, "-3": -1, "0": 0, "17": 17} {
+		got, ok := Ordinal(map[string]string{v1beta1.LabelPodIndex: label})
+		if ok != (want >= 0) || ok && got != want {
+			t.Errorf("of %q it is %d, %t", label, got, ok)
+		}
+	}
+}
+
+func TestFactsOf(t *testing.T) {
+	got := FactsOf(map[string]string{v1beta1.AnnotationFeatures: "a,b", v1beta1.AnnotationTopology: "t:s", v1beta1.AnnotationHostnameOverride: "h"})
+	if want := (KubeNodeFacts{Hostname: "h", Topology: "t:s", Features: "a,b"}); got != want {
+		t.Errorf("they are %+v", got)
+	}
+}
