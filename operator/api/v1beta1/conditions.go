@@ -137,3 +137,12 @@ const (
 	// ReasonRecordsMissing (False): records could not be made; the message says why.
 	ReasonRecordsMissing = "RecordsMissing"
 )
+
+// The pod conditions of further flags; they are ours.
+const (
+	PodConditionPlanned     corev1.PodConditionType = PodConditionPrefix + "Planned"
+	PodConditionReserved    corev1.PodConditionType = PodConditionPrefix + "Reserved"
+	PodConditionPoweringUp  corev1.PodConditionType = PodConditionPrefix + "PoweringUp"
+	PodConditionPoweredDown corev1.PodConditionType = PodConditionPrefix + "PoweredDown"
+	PodConditionRebooting   corev1.PodConditionType = PodConditionPrefix + "Rebooting"
+)

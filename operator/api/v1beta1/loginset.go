@@ -42,7 +42,7 @@ type LoginSetList struct {
 
 // LoginSetSpec is what is wanted of a LoginSet.
 type LoginSetSpec struct {
-	// controllerRef names the Controller to which jobs are submitted. Immutable.
+	// controllerRef names the Controller to which jobs are submitted.
 	// +required
 	ControllerRef corev1.LocalObjectReference `json:"controllerRef"`
 

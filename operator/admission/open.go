@@ -1,0 +1,177 @@
+package admission
+
+import (
+	"regexp"
+	"strconv"
+
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/util/validation"
+	"k8s.io/apimachinery/pkg/util/validation/field"
+	kjson "sigs.k8s.io/json"
+
+	"github.com/slurmtide/slurmtide/operator/api/v1beta1"
+)
+
+// findings are what a look at an object has found.
+type findings struct {
+	warnings []string
+	errs     field.ErrorList
+}
+
+func (f *findings) warn(at *field.Path, text string) {
+	f.warnings = append(f.warnings, at.String()+": "+text)
+}
+
+func (f *findings) invalid(at *field.Path, value any, text string) {
+	f.errs = append(f.errs, field.Invalid(at, value, text))
+}
+
+func (f *findings) required(at *field.Path, text string) {
+	f.errs = append(f.errs, field.Required(at, text))
+}
+
+// result is what the Validate functions return.
+func (f *findings) result() ([]string, field.ErrorList) { return f.warnings, f.errs }
+
+// open reads an open part strictly. One that is malformed is an error at the field
+// inside of it; fields that its type does not know are kept, so a warning.
+func open[T any](f *findings, at *field.Path, r v1beta1.Raw, read func(v1beta1.Raw) (T, error)) (T, bool) {
+	value, err := read(r)
+	if err != nil {
+		bad := &v1beta1.MalformedError{Problem: err.Error()}
+		if inside, ok := err.(*v1beta1.MalformedError); ok { // readers return no other
+			bad = inside
+		}
+		if bad.Path != "" {
+			at = at.Child(bad.Path)
+		}
+		f.invalid(at, field.OmitValueType{}, bad.Problem)
+		return value, false
+	}
+	if r.IsZero() {
+		return value, true
+	}
+	strict, err := kjson.UnmarshalStrict(r.Raw, new(T))
+	if err != nil {
+		f.invalid(at, field.OmitValueType{}, err.Error())
+		return value, false
+	}
+	for _, problem := range strict {
+		f.warn(at, problem.Error())
+	}
+	return value, true
+}
+
+func (f *findings) container(at *field.Path, r v1beta1.Raw) (corev1.Container, bool) {
+	return open(f, at, r, v1beta1.Raw.Container)
+}
+
+// template checks what is laid over pods.
+func (f *findings) template(at *field.Path, t v1beta1.PodTemplate) (corev1.PodSpec, bool) {
+	return open(f, at.Child("spec"), t.Spec, v1beta1.Raw.PodSpec)
+}
+
+// service checks what is laid over a Service.
+func (f *findings) service(at *field.Path, s v1beta1.ServiceSpec) {
+	open(f, at.Child("spec"), s.Spec, v1beta1.Raw.ServiceSpec)
+	f.port(at.Child("port"), s.Port)
+	f.port(at.Child("nodePort"), s.NodePort)
+}
+
+// port checks a port of which 0 means that it is not given.
+func (f *findings) port(at *field.Path, port int) {
+	if port < 0 || port > 65535 {
+		f.invalid(at, port, "must be a port, 1 to 65535")
+	}
+}
+
+// external checks where a daemon listens; nil is nowhere.
+func (f *findings) external(at *field.Path, e *v1beta1.ExternalConfig) {
+	if e == nil {
+		return
+	}
+	if e.Host == "" {
+		f.required(at.Child("host"), "the daemon's name or address")
+	}
+	if e.Port < 1 || e.Port > 65535 {
+		f.invalid(at.Child("port"), e.Port, "must be a port, 1 to 65535")
+	}
+}
+
+// notNegative checks a number of things.
+func (f *findings) notNegative(at *field.Path, n int64) {
+	if n < 0 {
+		f.invalid(at, n, "must not be negative")
+	}
+}
+
+func (f *findings) replicas(at *field.Path, n *int32) {
+	if n != nil {
+		f.notNegative(at, int64(*n))
+	}
+}
+
+// names demands the name that the schema lets be empty.
+func (f *findings) names(at *field.Path, name, what string) {
+	if name == "" {
+		f.required(at.Child("name"), "the name of "+what)
+	}
+}
+
+// secretKey checks a reference to a key of a Secret; nil is none.
+func (f *findings) secretKey(at *field.Path, ref *corev1.SecretKeySelector) {
+	if ref == nil {
+		return
+	}
+	f.names(at, ref.Name, "a Secret")
+	for _, problem := range validation.IsConfigMapKey(ref.Key) {
+		f.invalid(at.Child("key"), ref.Key, problem)
+	}
+}
+
+// immutable refuses that a field changes.
+func (f *findings) immutable(at *field.Path, now any, same bool) {
+	if !same {
+		f.invalid(at, now, "is immutable")
+	}
+}
+
+// duration checks a length of time that may be left out.
+func (f *findings) duration(at *field.Path, d *metav1.Duration) {
+	if d != nil && d.Duration <= 0 {
+		f.invalid(at, d.Duration.String(), "must be a positive duration, as 30m")
+	}
+}
+
+// promDuration is how Prometheus writes lengths of time.
+const promDuration = `^(0|(([0-9]+)y)?(([0-9]+)w)?(([0-9]+)d)?(([0-9]+)h)?(([0-9]+)m)?(([0-9]+)s)?(([0-9]+)ms)?)$`
+
+// metrics checks what the Prometheus operator is told.
+func (f *findings) metrics(at *field.Path, m v1beta1.Metrics) {
+	if m.ServiceMonitor == nil {
+		return
+	}
+	at = at.Child("serviceMonitor")
+	f.interval(at.Child("interval"), m.ServiceMonitor.Interval)
+	f.interval(at.Child("scrapeTimeout"), m.ServiceMonitor.ScrapeTimeout)
+	for i, e := range m.ServiceMonitor.Endpoints {
+		at := at.Child("endpoints").Index(i)
+		f.interval(at.Child("interval"), e.Interval)
+		f.interval(at.Child("scrapeTimeout"), e.ScrapeTimeout)
+	}
+}
+
+func (f *findings) interval(at *field.Path, text string) {
+	if !regexp.MustCompile(promDuration).MatchString(text) {
+		f.invalid(at, text, "must be a duration of Prometheus, as 30s")
+	}
+}
+
+// label checks a part of a host's name.
+func (f *findings) label(at *field.Path, text, madeOf string) {
+	for _, problem := range validation.IsDNS1123Label(madeOf) {
+		f.invalid(at, text, "makes the name "+strconv.Quote(madeOf)+", and "+problem)
+		return
+	}
+}
