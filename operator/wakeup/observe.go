@@ -32,7 +32,7 @@ type reading struct {
 // observe reads all but the demand, which is asked for only when it matters.
 func (r *Reconciler) observe(ctx context.Context, nodeSet *v1beta1.NodeSet) (seen, error) {
 	var list autoscalingv2.HorizontalPodAutoscalerList
-	err := r.client.List(ctx, &list, client.InNamespace(nodeSet.Namespace), client.MatchingFields{targetField: nodeSet.Name})
+	err := r.client.List(ctx, &list, client.InNamespace(nodeSet.Namespace), client.MatchingFields{TargetField: nodeSet.Name})
 	if err != nil {
 		return seen{}, fmt.Errorf("listing horizontal pod autoscalers: %w", err)
 	}

@@ -57,7 +57,7 @@ func newRig(t *testing.T, options ...option) *rig {
 	s := saw(options...)
 	r := &rig{queue: &queue{}, now: now, events: events.NewFakeRecorder(100)}
 	b := fake.NewClientBuilder().WithScheme(scheme).WithStatusSubresource(s.nodeSet).WithObjects(s.nodeSet).
-		WithReturnManagedFields().WithIndex(&autoscalingv2.HorizontalPodAutoscaler{}, targetField, target).
+		WithReturnManagedFields().WithIndex(&autoscalingv2.HorizontalPodAutoscaler{}, TargetField, Target).
 		WithInterceptorFuncs(interceptor.Funcs{SubResourceUpdate: r.update, SubResourcePatch: r.patch, Apply: r.own})
 	for i := range s.hpas {
 		b.WithObjects(&s.hpas[i])

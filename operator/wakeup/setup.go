@@ -19,14 +19,14 @@ import (
 	"github.com/slurmtide/slurmtide/operator/api/v1beta1"
 )
 
-// targetField is the index of HPAs by the name of the NodeSet that they scale.
-const targetField = "scaledNodeSet"
+// TargetField is the index of HPAs by the name of the NodeSet that they scale; SetupWithManager makes it.
+const TargetField = "scaledNodeSet"
 
 // SetupWithManager makes the manager run the reconciler for every NodeSet that
 // changes other than in its status, and for the targets of every HPA that changes.
 // Waiting NodeSets are looked at again without a change; others are not.
 func (r *Reconciler) SetupWithManager(ctx context.Context, mgr ctrl.Manager) error {
-	if err := mgr.GetFieldIndexer().IndexField(ctx, &autoscalingv2.HorizontalPodAutoscaler{}, targetField, target); err != nil {
+	if err := mgr.GetFieldIndexer().IndexField(ctx, &autoscalingv2.HorizontalPodAutoscaler{}, TargetField, Target); err != nil {
 		return fmt.Errorf("indexing horizontal pod autoscalers: %w", err)
 	}
 	changed := predicate.Or[client.Object](predicate.GenerationChangedPredicate{}, predicate.AnnotationChangedPredicate{})
@@ -54,8 +54,8 @@ func logConstructor(log logr.Logger) func(*reconcile.Request) logr.Logger {
 	}
 }
 
-// target returns the name of the NodeSet that an HPA scales, or nothing.
-func target(obj client.Object) []string {
+// Target returns the name of the NodeSet that an HPA scales, or nothing.
+func Target(obj client.Object) []string {
 	hpa, ok := obj.(*autoscalingv2.HorizontalPodAutoscaler)
 	if !ok {
 		return nil
@@ -70,7 +70,7 @@ func target(obj client.Object) []string {
 
 func requests(_ context.Context, hpa client.Object) []reconcile.Request {
 	var out []reconcile.Request
-	for _, name := range target(hpa) {
+	for _, name := range Target(hpa) {
 		out = append(out, reconcile.Request{NamespacedName: types.NamespacedName{Namespace: hpa.GetNamespace(), Name: name}})
 	}
 	return out

@@ -21,7 +21,7 @@ func TestTargets(t *testing.T) {
 		t.Run(tc.name, func(t *testing.T) {
 			h := hpa("h")
 			h.Spec.ScaleTargetRef.APIVersion, h.Spec.ScaleTargetRef.Kind = tc.apiVersion, tc.kind
-			if diff := cmp.Diff(tc.want, target(h)); diff != "" {
+			if diff := cmp.Diff(tc.want, Target(h)); diff != "" {
 				t.Error(diff)
 			}
 			var requested []string

@@ -20,8 +20,15 @@ type Note struct {
 
 // Comment is the text of the comment for a worker's pod.
 func Comment(nodeSet *v1beta1.NodeSet, pod *corev1.Pod) string {
+	return noteOf(nodeSet, pod.Name, pod.Spec.NodeName)
+}
+
+// FutureComment is the text of the comment of a FUTURE record: no pod stands behind it.
+func FutureComment(nodeSet *v1beta1.NodeSet) string { return noteOf(nodeSet, "", "") }
+
+func noteOf(nodeSet *v1beta1.NodeSet, pod, kubeNode string) string {
 	text, err := json.Marshal(Note{
-		Namespace: pod.Namespace, PodName: pod.Name, Node: pod.Spec.NodeName,
+		Namespace: nodeSet.Namespace, PodName: pod, Node: kubeNode,
 		NodeSetName: nodeSet.Name, NodeSetUID: string(nodeSet.UID),
 	})
 	if err != nil {
@@ -35,5 +42,5 @@ func Comment(nodeSet *v1beta1.NodeSet, pod *corev1.Pod) string {
 func ReadComment(text string) (Note, bool) {
 	var n Note
 	err := json.Unmarshal([]byte(text), &n)
-	return n, err == nil && n.PodName != "" && n.NodeSetUID != ""
+	return n, err == nil && n.NodeSetName != "" && n.NodeSetUID != ""
 }

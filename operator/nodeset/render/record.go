@@ -4,7 +4,7 @@ import (
 	"slices"
 	"strconv"
 
-	"github.com/slurmtide/slurmtide/slurmclient/demand"
+	"github.com/slurmtide/slurmtide/operator/api/shape"
 	"github.com/slurmtide/slurmtide/slurmclient/hostlist"
 )
 
@@ -16,7 +16,7 @@ import (
 // Gres come from extraConf alone, never from the shape: a record with Gres that
 // slurmd does not report makes the worker INVALID, and slurmd reports what its --conf
 // says. Topology is left out: it is the Kubernetes node's.
-func FutureRecords(in Input, shape demand.Shape, names string) string {
+func FutureRecords(in Input, worker shape.Shape, names string) string {
 	o := parseOptions(in.NodeSet.Spec.ExtraConf)
 	o.features(in.NodeSet.Name, "")
 	// What the line says itself, and what Slurm keeps for records in slurm.conf.
@@ -26,11 +26,11 @@ func FutureRecords(in Input, shape demand.Shape, names string) string {
 	}
 	var head options
 	head.list = append(head.list, option{"NodeName", names})
-	if shape.CPUs > 0 && !o.hasAny("CPUs", "Sockets", "SocketsPerBoard", "CoresPerSocket", "ThreadsPerCore") {
-		head.list = append(head.list, option{"CPUs", strconv.FormatUint(shape.CPUs, 10)})
+	if worker.CPUs > 0 && !o.hasAny("CPUs", "Sockets", "SocketsPerBoard", "CoresPerSocket", "ThreadsPerCore") {
+		head.list = append(head.list, option{"CPUs", strconv.FormatUint(worker.CPUs, 10)})
 	}
-	if shape.MemoryMiB > 0 && !o.hasAny("RealMemory") {
-		head.list = append(head.list, option{"RealMemory", strconv.FormatUint(shape.MemoryMiB, 10)})
+	if worker.MemoryMiB > 0 && !o.hasAny("RealMemory") {
+		head.list = append(head.list, option{"RealMemory", strconv.FormatUint(worker.MemoryMiB, 10)})
 	}
 	head.list = append(slices.Concat(head.list, o.list), option{"State", "FUTURE"})
 	return head.String()

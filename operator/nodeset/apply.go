@@ -1,0 +1,225 @@
+package nodeset
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"sync"
+
+	corev1 "k8s.io/api/core/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/types"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+	"sigs.k8s.io/controller-runtime/pkg/controller/controllerutil"
+
+	"github.com/slurmtide/slurmtide/operator/api/v1beta1"
+	"github.com/slurmtide/slurmtide/operator/nodeset/plan"
+)
+
+// apply takes the steps. Those about one worker are taken in order up to the first
+// that fails, different workers at the same time. Events follow the writes.
+func (r *Reconciler) apply(ctx context.Context, s *seen, todo *plan.Todo) error {
+	if err := r.hold(ctx, s.nodeSet); err != nil {
+		return err
+	}
+	if s.problem.reason == "" && s.nodeSet.DeletionTimestamp == nil {
+		if err := r.applyChildren(ctx, s); err != nil {
+			return err
+		}
+	}
+	chains := chainsOf(todo.Steps)
+	work := make([]func() error, len(chains))
+	for i, chain := range chains {
+		work[i] = func() error {
+			for _, step := range chain {
+				if err := r.take(ctx, s, step); err != nil {
+					return err
+				}
+			}
+			return nil
+		}
+	}
+	return inParallel(r.cfg.Parallel, work)
+}
+
+// inParallel runs the functions, so many at a time, and joins their errors.
+func inParallel(limit int, work []func() error) error {
+	errs := make([]error, len(work))
+	slots := make(chan struct{}, limit)
+	var wg sync.WaitGroup
+	for i, f := range work {
+		slots <- struct{}{}
+		wg.Go(func() {
+			defer func() { <-slots }()
+			errs[i] = f()
+		})
+	}
+	wg.Wait()
+	return errors.Join(errs...)
+}
+
+// chainsOf groups steps by the worker that they are about, in order.
+func chainsOf(steps []plan.Step) [][]plan.Step {
+	var out [][]plan.Step
+	index := map[string]int{}
+	for _, s := range steps {
+		key := fmt.Sprintf("%s/%s/%v", s.SlurmName, s.Slot.KubeNode, s.Names)
+		i, known := index[key]
+		if !known {
+			i = len(out)
+			index[key] = i
+			out = append(out, nil)
+		}
+		out[i] = append(out[i], s)
+	}
+	return out
+}
+
+// notAsSeen ends a chain: the Slurm node is not as it was read any more.
+func notAsSeen(slurmNode string) error {
+	return apierrors.NewConflict(v1beta1.Resource("slurmnodes"), slurmNode, errors.New("it is no longer as it was read"))
+}
+
+// take takes one step and tells of it.
+func (r *Reconciler) take(ctx context.Context, s *seen, step plan.Step) error {
+	ok, err := look(ctx, s.live, step)
+	if err != nil {
+		return err
+	}
+	if !ok {
+		return notAsSeen(step.SlurmName)
+	}
+	switch step.Verb {
+	case plan.Create:
+		return r.create(ctx, s, step)
+	case plan.Notes:
+		err = r.note(ctx, s, step)
+	case plan.Delete:
+		err = r.deletePod(ctx, s, step)
+	case plan.Records:
+		return r.makeRecords(ctx, s, step)
+	default:
+		err = r.write(ctx, s, step)
+	}
+	if err == nil {
+		r.announce(ctx, s, step)
+	}
+	return err
+}
+
+// note writes a note on a pod that is still as it was seen.
+func (r *Reconciler) note(ctx context.Context, s *seen, step plan.Step) error {
+	pod := s.pod(step.Pod)
+	patch := notePatch(step.Note)
+	meta := patch["metadata"].(map[string]any)
+	meta["resourceVersion"], meta["uid"] = pod.ResourceVersion, step.UID
+	data, err := json.Marshal(patch)
+	if err != nil {
+		return err
+	}
+	written := pod.DeepCopy()
+	if err := r.client.Patch(ctx, written, client.RawPatch(types.MergePatchType, data), client.FieldOwner(FieldManager)); err != nil {
+		return ignoreGone(fmt.Errorf("noting on pod %s: %w", step.Pod, err))
+	}
+	s.keep(written)
+	return nil
+}
+
+// keep holds the newer version of a pod, for the steps that follow.
+func (s *seen) keep(pod *corev1.Pod) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.pods[pod.Name] = pod
+}
+
+func (s *seen) pod(name string) *corev1.Pod {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.pods[name]
+}
+
+// deletePod deletes a pod that is still as it was seen.
+func (r *Reconciler) deletePod(ctx context.Context, s *seen, step plan.Step) error {
+	pod := s.pod(step.Pod)
+	uid, version := types.UID(step.UID), pod.ResourceVersion
+	err := r.client.Delete(ctx, pod, &client.DeleteOptions{Preconditions: &metav1.Preconditions{UID: &uid, ResourceVersion: &version}})
+	if err != nil {
+		return ignoreGone(fmt.Errorf("deleting pod %s: %w", step.Pod, err))
+	}
+	if step.Look == plan.LookUnregistered {
+		r.memory.deletedUnregistered(s.memory, r.now())
+	}
+	return nil
+}
+
+func ignoreGone(err error) error {
+	if apierrors.IsNotFound(err) {
+		return nil
+	}
+	return err
+}
+
+// write changes a Slurm node, and remembers that until a reading shows it.
+func (r *Reconciler) write(ctx context.Context, s *seen, step plan.Step) error {
+	if s.live == nil {
+		return errors.New("there is no Slurm cluster to write to")
+	}
+	at := r.now()
+	var err error
+	switch step.Verb {
+	case plan.Drain:
+		err = s.live.Drain(ctx, step.SlurmName, step.Reason)
+	case plan.Undrain:
+		err = s.live.Undrain(ctx, step.SlurmName)
+	case plan.Resume:
+		err = s.live.Resume(ctx, step.SlurmName)
+	case plan.Retire:
+		err = s.live.Future(ctx, step.SlurmName)
+	case plan.Forget:
+		err = s.live.DeleteNode(ctx, step.SlurmName)
+	default:
+		err = fmt.Errorf("there is no way to %s", step.Verb)
+	}
+	if err != nil {
+		return fmt.Errorf("%s of slurm node %s: %w", step.Verb, step.SlurmName, err)
+	}
+	r.memory.wrote(s.memory, []string{step.SlurmName}, step.Verb, at)
+	return nil
+}
+
+// held reports whether the NodeSet has our finalizer.
+func held(n *v1beta1.NodeSet) bool {
+	return controllerutil.ContainsFinalizer(n, v1beta1.FinalizerDrain)
+}
+
+// hold puts the finalizer on a NodeSet that is not being deleted.
+func (r *Reconciler) hold(ctx context.Context, n *v1beta1.NodeSet) error {
+	if n.DeletionTimestamp != nil || held(n) {
+		return nil
+	}
+	return r.patchFinalizers(ctx, n, append(n.Finalizers[:len(n.Finalizers):len(n.Finalizers)], v1beta1.FinalizerDrain))
+}
+
+// release takes the finalizer away: nothing of the NodeSet is left.
+func (r *Reconciler) release(ctx context.Context, n *v1beta1.NodeSet) error {
+	rest := []string{}
+	for _, f := range n.Finalizers {
+		if f != v1beta1.FinalizerDrain {
+			rest = append(rest, f)
+		}
+	}
+	return ignoreGone(r.patchFinalizers(ctx, n, rest))
+}
+
+func (r *Reconciler) patchFinalizers(ctx context.Context, n *v1beta1.NodeSet, finalizers []string) error {
+	data, err := json.Marshal(map[string]any{"metadata": map[string]any{"finalizers": finalizers, "resourceVersion": n.ResourceVersion}})
+	if err != nil {
+		return err
+	}
+	if err := r.client.Patch(ctx, n, client.RawPatch(types.MergePatchType, data), client.FieldOwner(FieldManager)); err != nil {
+		return fmt.Errorf("changing the finalizers of nodeset %s: %w", n.Name, err)
+	}
+	return nil
+}

@@ -1,0 +1,146 @@
+package nodeset
+
+import (
+	"cmp"
+	"context"
+	"fmt"
+	"slices"
+
+	appsv1 "k8s.io/api/apps/v1"
+	corev1 "k8s.io/api/core/v1"
+	policyv1 "k8s.io/api/policy/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	"github.com/slurmtide/slurmtide/operator/api/v1beta1"
+	"github.com/slurmtide/slurmtide/operator/nodeset/plan"
+	"github.com/slurmtide/slurmtide/operator/nodeset/render"
+)
+
+// applyChildren makes what the workers need beside themselves: the Service and the
+// disruption budget that all NodeSets of a cluster share, and the newest revision.
+func (r *Reconciler) applyChildren(ctx context.Context, s *seen) error {
+	if err := r.ensure(ctx, &corev1.Service{}, render.Service(s.cluster, s.nodeSet.Namespace)); err != nil {
+		return err
+	}
+	if protection := s.nodeSet.Spec.WorkloadDisruptionProtection; protection == nil || *protection {
+		if err := r.ensure(ctx, &policyv1.PodDisruptionBudget{}, render.Budget(s.cluster, s.nodeSet.Namespace)); err != nil {
+			return err
+		}
+	}
+	return r.applyRevisions(ctx, s)
+}
+
+// ensure makes an object that is not there. One that is there is left as it is: what
+// others changed in it they meant.
+func (r *Reconciler) ensure(ctx context.Context, have, want client.Object) error {
+	err := r.client.Get(ctx, client.ObjectKeyFromObject(want), have)
+	if !apierrors.IsNotFound(err) {
+		return err
+	}
+	if err := r.client.Create(ctx, want, client.FieldOwner(FieldManager)); err != nil && !apierrors.IsAlreadyExists(err) {
+		return fmt.Errorf("creating %s %s: %w", want.GetObjectKind().GroupVersionKind().Kind, want.GetName(), err)
+	}
+	return nil
+}
+
+// applyRevisions makes the newest revision, and deletes those beyond the history
+// limit that no worker has.
+func (r *Reconciler) applyRevisions(ctx context.Context, s *seen) error {
+	top, there := int64(0), false
+	used := map[string]bool{s.revision.Hash: true}
+	for i := range s.workers {
+		used[s.workers[i].Revision] = true
+	}
+	var old []*appsv1.ControllerRevision
+	for i := range s.revisions {
+		revision := &s.revisions[i]
+		top = max(top, revision.Revision)
+		there = there || revision.Name == s.revision.Name
+		if !used[revision.Labels[render.LabelRevision]] {
+			old = append(old, revision)
+		}
+	}
+	if !there {
+		object := render.RevisionObject(s.input, s.revision, top+1)
+		if err := r.client.Create(ctx, object, client.FieldOwner(FieldManager)); err != nil && !apierrors.IsAlreadyExists(err) {
+			return fmt.Errorf("creating controller revision %s: %w", object.Name, err)
+		}
+	}
+	slices.SortFunc(old, func(a, b *appsv1.ControllerRevision) int { return cmp.Compare(b.Revision, a.Revision) })
+	for _, revision := range old[min(len(old), int(max(0, s.nodeSet.Spec.RevisionHistoryLimit))):] {
+		if err := r.client.Delete(ctx, revision); client.IgnoreNotFound(err) != nil {
+			return fmt.Errorf("deleting controller revision %s: %w", revision.Name, err)
+		}
+	}
+	return nil
+}
+
+// create makes the claims and the pod of a worker.
+func (r *Reconciler) create(ctx context.Context, s *seen, step plan.Step) error {
+	id := render.Identity{Revision: s.revision.Hash, KubeNode: step.Slot.KubeNode}
+	if step.Slot.Ordinal != plan.NoOrdinal {
+		id.Ordinal = &step.Slot.Ordinal
+		id.KubeNode = pinOf(s, step.Slot.Ordinal)
+	}
+	if node := s.kubeNodes[id.KubeNode]; node != nil {
+		id.Facts = render.FactsOf(node.Annotations)
+	}
+	claims, err := render.Claims(s.input, id)
+	if err != nil {
+		return fmt.Errorf("rendering claims: %w", err)
+	}
+	for _, claim := range claims {
+		if err := r.client.Create(ctx, claim, client.FieldOwner(FieldManager)); err != nil && !apierrors.IsAlreadyExists(err) {
+			return fmt.Errorf("creating claim %s: %w", claim.Name, err)
+		}
+	}
+	pod, err := render.Worker(s.input, s.template, id)
+	if err != nil {
+		return fmt.Errorf("rendering a worker: %w", err)
+	}
+	err = r.client.Create(ctx, pod, client.FieldOwner(FieldManager))
+	switch {
+	case apierrors.IsAlreadyExists(err):
+		return nil // the cache does not have it yet
+	case err != nil:
+		r.events.Eventf(s.nodeSet, nil, corev1.EventTypeWarning, "FailedCreate", "Create", "creating pod %s: %v", pod.Name, err)
+		return fmt.Errorf("creating pod %s: %w", pod.Name, err)
+	}
+	r.events.Eventf(s.nodeSet, pod, corev1.EventTypeNormal, "SuccessfulCreate", "Create", "created worker %s", pod.Name)
+	return nil
+}
+
+// pinOf is the Kubernetes node to which an ordinal is pinned, empty for none. A pin
+// falls when the node is gone or fits no more.
+func pinOf(s *seen, ordinal int) string {
+	if !s.nodeSet.Spec.PinToNode {
+		return ""
+	}
+	name := s.nodeSet.Status.OrdinalToNode[fmt.Sprint(ordinal)]
+	node := s.kubeNodes[name]
+	if node == nil || !fits(&s.template.Spec, node) {
+		return ""
+	}
+	return name
+}
+
+// pinsOf are the Kubernetes nodes where the ordinals run, with those pinned before
+// that do not run now.
+func pinsOf(s *seen) map[string]string {
+	if !s.nodeSet.Spec.PinToNode || s.nodeSet.Spec.ScalingMode == v1beta1.ScalingModeDaemonSet {
+		return nil
+	}
+	out := map[string]string{}
+	for ordinal, name := range s.nodeSet.Status.OrdinalToNode {
+		if s.kubeNodes[name] != nil {
+			out[ordinal] = name
+		}
+	}
+	for i := range s.workers {
+		if w := &s.workers[i]; w.KubeNode != "" && w.Going.IsZero() {
+			out[fmt.Sprint(w.Slot.Ordinal)] = w.KubeNode
+		}
+	}
+	return out
+}

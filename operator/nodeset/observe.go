@@ -1,0 +1,127 @@
+package nodeset
+
+import (
+	"context"
+	"fmt"
+	"sync"
+	"time"
+
+	appsv1 "k8s.io/api/apps/v1"
+	autoscalingv2 "k8s.io/api/autoscaling/v2"
+	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/types"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	"github.com/slurmtide/slurmtide/operator/api/access"
+	"github.com/slurmtide/slurmtide/operator/api/v1beta1"
+	"github.com/slurmtide/slurmtide/operator/nodeset/plan"
+	"github.com/slurmtide/slurmtide/operator/nodeset/render"
+	"github.com/slurmtide/slurmtide/operator/wakeup"
+	"github.com/slurmtide/slurmtide/slurmclient/slurm"
+)
+
+// seen is everything that was read for one NodeSet.
+type seen struct {
+	nodeSet *v1beta1.NodeSet
+	// cluster is the name of its Controller or Cluster.
+	cluster string
+	// problem is what keeps workers from being made, as the condition Ready tells it.
+	problem problem
+	// input and revision are what workers are made from; they mean nothing when there
+	// is a problem.
+	input     render.Input
+	names     render.Names
+	template  corev1.PodTemplateSpec
+	revision  render.Revision
+	revisions []appsv1.ControllerRevision
+
+	mu        sync.Mutex // of pods, while steps are taken
+	pods      map[string]*corev1.Pod
+	kubeNodes map[string]*corev1.Node
+	workers   []plan.Worker
+
+	wish    plan.Wish
+	live    Slurm
+	slurm   plan.Slurm
+	records map[string]*slurm.Node // as read, for what pods show
+	memory  *setMemory
+	// recordsProblem is why FUTURE records could not be made, empty for nothing.
+	recordsProblem string
+}
+
+// problem is why a NodeSet cannot be followed: a reason of the condition Ready.
+type problem struct{ reason, message string }
+
+// observe reads all that a decision about the NodeSet rests on. All of it comes from
+// caches; nothing here asks Slurm. What the NodeSet refers to and is missing is no
+// error but a problem.
+func (r *Reconciler) observe(ctx context.Context, nodeSet *v1beta1.NodeSet) (*seen, error) {
+	now := r.now()
+	name := types.NamespacedName{Namespace: nodeSet.Namespace, Name: nodeSet.Name}
+	s := &seen{nodeSet: nodeSet, pods: map[string]*corev1.Pod{}, kubeNodes: map[string]*corev1.Node{}, memory: r.memory.of(name, now)}
+	if err := r.observeReferences(ctx, s); err != nil {
+		return nil, err
+	}
+	if err := r.observePods(ctx, s); err != nil {
+		return nil, err
+	}
+	hpas := &autoscalingv2.HorizontalPodAutoscalerList{}
+	if err := r.client.List(ctx, hpas, client.InNamespace(nodeSet.Namespace), client.MatchingFields{wakeup.TargetField: nodeSet.Name}); err != nil {
+		return nil, fmt.Errorf("listing horizontal pod autoscalers: %w", err)
+	}
+	s.wish = r.wishOf(now, s, hpas.Items)
+	r.observeSlurm(now, s)
+	return s, nil
+}
+
+// observePods reads the NodeSet's pods, and the Kubernetes nodes.
+func (r *Reconciler) observePods(ctx context.Context, s *seen) error {
+	nodes := &corev1.NodeList{}
+	if err := r.client.List(ctx, nodes); err != nil {
+		return fmt.Errorf("listing kubernetes nodes: %w", err)
+	}
+	for i := range nodes.Items {
+		s.kubeNodes[nodes.Items[i].Name] = &nodes.Items[i]
+	}
+	pods := &corev1.PodList{}
+	if err := r.client.List(ctx, pods, client.InNamespace(s.nodeSet.Namespace), client.MatchingFields{ownerField: string(s.nodeSet.UID)}); err != nil {
+		return fmt.Errorf("listing pods: %w", err)
+	}
+	for i := range pods.Items {
+		pod := &pods.Items[i]
+		s.pods[pod.Name] = pod
+		s.workers = append(s.workers, workerOf(pod, s.kubeNodes[pod.Spec.NodeName], r.cfg.PropagatedConditions))
+	}
+	revisions := &appsv1.ControllerRevisionList{}
+	if err := r.client.List(ctx, revisions, client.InNamespace(s.nodeSet.Namespace), client.MatchingFields{ownerField: string(s.nodeSet.UID)}); err != nil {
+		return fmt.Errorf("listing controller revisions: %w", err)
+	}
+	s.revisions = revisions.Items
+	return nil
+}
+
+// observeSlurm takes the newest reading of the NodeSet's cluster.
+func (r *Reconciler) observeSlurm(now time.Time, s *seen) {
+	if key, ok := access.KeyOf(s.nodeSet); ok {
+		s.live = r.slurms(key)
+	}
+	mine := map[string]bool{}
+	for i := range s.workers {
+		mine[s.workers[i].SlurmName] = true
+	}
+	if s.wish.Max != nil && !s.wish.PerKubeNode {
+		for i := range *s.wish.Max {
+			mine[s.wish.SlurmName(i)] = true
+		}
+	}
+	ours := func(name string) bool { return name != "" && mine[name] }
+	there := func(name string) bool { return s.kubeNodes[name] != nil }
+	s.slurm = r.freshness.slurmOf(now, s.live, string(s.nodeSet.UID), ours, there)
+	if s.live == nil || !s.slurm.Known {
+		return
+	}
+	reading := s.live.Reading()
+	s.records = reading.Nodes
+	s.memory.overlay(&s.slurm, reading.Snapshot.Nodes.ReadAt, r.cfg.Plan.BrakeInterval, now)
+	s.recordsProblem = s.memory.recordsProblem
+}

@@ -1,0 +1,122 @@
+package nodeset
+
+import (
+	"context"
+	"errors"
+	"sync"
+	"time"
+
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	"k8s.io/client-go/tools/events"
+	ctrl "sigs.k8s.io/controller-runtime"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	"github.com/slurmtide/slurmtide/operator/api/access"
+	"github.com/slurmtide/slurmtide/operator/api/v1beta1"
+	"github.com/slurmtide/slurmtide/operator/nodeset/plan"
+)
+
+// FieldManager is the field manager of our writes.
+const FieldManager = "slurm-operator-nodeset"
+
+// afterConflict is time for the caches to learn what a write met.
+const afterConflict = 100 * time.Millisecond
+
+// Config is what may differ from one operator to the next. Every field but Image and
+// ClusterDomain is needed; DefaultConfig has all.
+type Config struct {
+	// Plan holds the limits of what is deleted.
+	Plan plan.Config
+	// StaleAfter is the age from which on a reading of Slurm proves nothing.
+	StaleAfter time.Duration
+	// Image is that of workers whose NodeSet names none, ClusterDomain Kubernetes' DNS domain.
+	Image, ClusterDomain string
+	// PropagatedConditions are conditions of Kubernetes nodes that tell why one was
+	// cordoned.
+	PropagatedConditions []string
+	// Parallel is how many writes of one NodeSet are under way at a time, and
+	// Concurrent how many NodeSets are.
+	Parallel, Concurrent int
+}
+
+// DefaultConfig returns what the program does when it is not told otherwise.
+func DefaultConfig() Config {
+	return Config{Plan: plan.DefaultConfig(), StaleAfter: time.Minute, Parallel: 16, Concurrent: 4}
+}
+
+// Reconciler keeps the workers of NodeSets.
+type Reconciler struct {
+	client client.Client
+	// direct reads past the cache, for Secrets.
+	direct client.Reader
+	// slurms finds a live Slurm cluster, nil for none.
+	slurms    func(access.Key) Slurm
+	events    events.EventRecorder
+	now       func() time.Time
+	cfg       Config
+	planner   *plan.Planner
+	freshness freshness
+	memory    *memory
+	keys      sync.Map
+}
+
+// New returns a reconciler. It reads objects through c, which needs the indexes that
+// SetupWithManager makes, single Secrets through direct, Slurm through slurms and the
+// time from now.
+func New(c client.Client, direct client.Reader, slurms func(access.Key) Slurm, recorder events.EventRecorder, now func() time.Time, cfg Config) *Reconciler {
+	return &Reconciler{
+		client: c, direct: direct, slurms: slurms, events: recorder, now: now, cfg: cfg,
+		planner: plan.New(cfg.Plan), freshness: freshness{cfg.StaleAfter}, memory: newMemory(),
+	}
+}
+
+// Reconcile looks at one NodeSet and does what is to be done now. It may be called
+// for several NodeSets at a time, but for one by one caller only.
+func (r *Reconciler) Reconcile(ctx context.Context, req ctrl.Request) (ctrl.Result, error) {
+	nodeSet := &v1beta1.NodeSet{}
+	if err := r.client.Get(ctx, req.NamespacedName, nodeSet); err != nil {
+		if apierrors.IsNotFound(err) {
+			r.memory.forget(req.NamespacedName)
+			err = nil
+		}
+		return ctrl.Result{}, err
+	}
+	if nodeSet.DeletionTimestamp != nil && !held(nodeSet) {
+		return ctrl.Result{}, nil
+	}
+	seen, err := r.observe(ctx, nodeSet)
+	if err != nil {
+		return ctrl.Result{}, err
+	}
+	todo := r.planner.Plan(r.now(), seen.wish, plan.Seen{Workers: seen.workers, Slurm: seen.slurm, Unregistered: seen.memory.unregistered})
+	err = errors.Join(r.apply(ctx, seen, &todo), r.mirror(ctx, seen), r.tell(ctx, seen, &todo))
+	if err == nil && todo.Finished {
+		err = r.release(ctx, nodeSet)
+	}
+	return result(todo.Again, err)
+}
+
+// result leaves conflicts out of the errors: what was decided on has changed, and is
+// looked at anew.
+func result(again time.Duration, err error) (ctrl.Result, error) {
+	if err == nil {
+		return ctrl.Result{RequeueAfter: again}, nil
+	}
+	if onlyConflicts(err) {
+		return ctrl.Result{RequeueAfter: afterConflict}, nil
+	}
+	return ctrl.Result{}, err
+}
+
+// onlyConflicts reports that each of the joined errors is a conflict.
+func onlyConflicts(err error) bool {
+	if joined, ok := err.(interface{ Unwrap() []error }); ok {
+		for _, e := range joined.Unwrap() {
+			if !onlyConflicts(e) {
+				return false
+			}
+		}
+		return true
+	}
+	return apierrors.IsConflict(err)
+}

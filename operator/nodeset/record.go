@@ -1,0 +1,43 @@
+package nodeset
+
+import (
+	"strings"
+
+	"github.com/slurmtide/slurmtide/operator/api/v1beta1"
+	"github.com/slurmtide/slurmtide/operator/nodeset/plan"
+	"github.com/slurmtide/slurmtide/operator/nodeset/render"
+	"github.com/slurmtide/slurmtide/slurmclient/slurm"
+)
+
+// recordOf is a Slurm node as the plan sees it. kubeNodes reports whether a
+// Kubernetes node is there.
+func recordOf(n *slurm.Node, kubeNodes func(name string) bool) plan.Record {
+	state := n.State
+	r := plan.Record{
+		Name:    n.Name,
+		Future:  state.Base == slurm.NodeFuture,
+		Dynamic: state.Any(slurm.NodeDynamicNorm | slurm.NodeDynamicFuture),
+		Busy:    busy(state),
+		Down:    state.Base == slurm.NodeDown || state.Has(slurm.NodeNotResponding),
+		Drain:   state.Has(slurm.NodeDrain) && !state.Has(slurm.NodeUndrain),
+		Ours:    strings.HasPrefix(n.Reason, v1beta1.DrainReasonPrefix),
+	}
+	if n.LastBusy.IsSet() {
+		r.IdleSince = n.LastBusy.Time()
+	}
+	if note, ok := render.ReadComment(n.Comment); ok {
+		r.Owner = note.NodeSetUID
+		r.KubeNodeGone = note.Node != "" && !kubeNodes(note.Node)
+	}
+	return r
+}
+
+// busy reports that a Slurm node has work, or that its state does not say that it
+// has none: what is unknown is never taken for idle.
+func busy(s slurm.NodeState) bool {
+	switch s.Base {
+	case slurm.NodeIdle, slurm.NodeDown, slurm.NodeFuture:
+		return s.Has(slurm.NodeCompleting)
+	}
+	return true
+}

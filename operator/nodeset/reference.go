@@ -1,0 +1,155 @@
+package nodeset
+
+import (
+	"cmp"
+	"context"
+	"crypto/sha256"
+	"encoding/hex"
+	"errors"
+	"fmt"
+	"time"
+
+	corev1 "k8s.io/api/core/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	"k8s.io/apimachinery/pkg/types"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	"github.com/slurmtide/slurmtide/operator/api/v1beta1"
+	"github.com/slurmtide/slurmtide/operator/nodeset/render"
+)
+
+// slurmctldPort is slurmctld's port (slurm.conf(5), SlurmctldPort).
+const slurmctldPort = 6817
+
+// errProblem is a problem of what a NodeSet refers to.
+type errProblem struct{ problem }
+
+func (e errProblem) Error() string { return e.message }
+
+func missing(format string, args ...any) error {
+	return errProblem{problem{v1beta1.ReasonReferenceNotFound, fmt.Sprintf(format, args...)}}
+}
+
+// observeReferences finds where the NodeSet's workers join, and makes what they are
+// rendered from. What is wrong with that becomes the NodeSet's problem.
+func (r *Reconciler) observeReferences(ctx context.Context, s *seen) error {
+	err := r.resolve(ctx, s)
+	if err == nil {
+		err = s.render()
+	}
+	var wrong errProblem
+	if errors.As(err, &wrong) {
+		s.problem = wrong.problem
+		return nil
+	}
+	return err
+}
+
+func (r *Reconciler) resolve(ctx context.Context, s *seen) error {
+	s.input = render.Input{NodeSet: s.nodeSet, Image: r.cfg.Image, ClusterDomain: r.cfg.ClusterDomain}
+	spec := &s.nodeSet.Spec
+	var err error
+	switch {
+	case spec.ControllerRef != nil:
+		s.cluster = spec.ControllerRef.Name
+		s.input.Endpoint, s.input.SlurmKey, err = r.ofController(ctx, s.nodeSet.Namespace, s.cluster)
+	case spec.ClusterRef != nil:
+		s.cluster = spec.ClusterRef.Name
+		s.input.Endpoint, s.input.SlurmKey, err = r.ofCluster(ctx, s.nodeSet.Namespace, s.cluster)
+	default:
+		err = errProblem{problem{v1beta1.ReasonInvalidSpec, "neither spec.controllerRef nor spec.clusterRef is given"}}
+	}
+	s.input.Cluster = s.cluster
+	if err != nil {
+		return err
+	}
+	hash, err := r.keyHash(ctx, s.nodeSet.Namespace, s.input.SlurmKey)
+	s.input.Hashes = map[string]string{v1beta1.AnnotationSlurmKeyHash: hash}
+	return err
+}
+
+func (r *Reconciler) ofController(ctx context.Context, namespace, name string) (render.Endpoint, corev1.SecretKeySelector, error) {
+	c := &v1beta1.Controller{}
+	if err := r.get(ctx, namespace, name, v1beta1.KindController, c); err != nil {
+		return render.Endpoint{}, corev1.SecretKeySelector{}, err
+	}
+	at := render.Endpoint{Host: name + "-controller." + namespace, Port: slurmctldPort}
+	if c.Spec.External && c.Spec.ExternalConfig != nil {
+		at = render.Endpoint{Host: c.Spec.ExternalConfig.Host, Port: cmp.Or(int32(c.Spec.ExternalConfig.Port), slurmctldPort)}
+	}
+	if c.Spec.SlurmKeyRef == nil {
+		return at, corev1.SecretKeySelector{}, missing("Controller %s has no slurmKeyRef, which workers need", name)
+	}
+	return at, *c.Spec.SlurmKeyRef, nil
+}
+
+func (r *Reconciler) ofCluster(ctx context.Context, namespace, name string) (render.Endpoint, corev1.SecretKeySelector, error) {
+	c := &v1beta1.Cluster{}
+	if err := r.get(ctx, namespace, name, v1beta1.KindCluster, c); err != nil {
+		return render.Endpoint{}, corev1.SecretKeySelector{}, err
+	}
+	switch {
+	case c.Spec.Slurmctld == nil:
+		return render.Endpoint{}, corev1.SecretKeySelector{}, missing("Cluster %s has no slurmctld, which workers join", name)
+	case c.Spec.SlurmKeyRef == nil:
+		return render.Endpoint{}, corev1.SecretKeySelector{}, missing("Cluster %s has no slurmKeyRef, which workers need", name)
+	}
+	return render.Endpoint{Host: c.Spec.Slurmctld.Host, Port: cmp.Or(int32(c.Spec.Slurmctld.Port), slurmctldPort)}, *c.Spec.SlurmKeyRef, nil
+}
+
+func (r *Reconciler) get(ctx context.Context, namespace, name, kind string, into client.Object) error {
+	err := r.client.Get(ctx, types.NamespacedName{Namespace: namespace, Name: name}, into)
+	if apierrors.IsNotFound(err) {
+		return missing("there is no %s %s in namespace %s", kind, name, namespace)
+	}
+	return err
+}
+
+// render makes what all workers share.
+func (s *seen) render() error {
+	invalid := func(err error) error {
+		if err == nil {
+			return nil
+		}
+		return errProblem{problem{v1beta1.ReasonInvalidSpec, err.Error()}}
+	}
+	var err error
+	if s.names, err = render.NamesOf(s.input); err != nil {
+		return invalid(err)
+	}
+	if s.template, err = render.Template(s.input); err != nil {
+		return invalid(err)
+	}
+	s.revision, err = render.RevisionOf(s.input)
+	return invalid(err)
+}
+
+// keyEvery is how often the Secret with the Slurm key is read: often enough to roll
+// the workers when it changes.
+const keyEvery = time.Minute
+
+type readKey struct {
+	hash string
+	at   time.Time
+}
+
+// keyHash is the hash of the Slurm key. Secrets are neither listed nor watched: the
+// one is read by itself, once in a while.
+func (r *Reconciler) keyHash(ctx context.Context, namespace string, ref corev1.SecretKeySelector) (string, error) {
+	id := namespace + "/" + ref.Name + "/" + ref.Key
+	if had, ok := r.keys.Load(id); ok && r.now().Sub(had.(readKey).at) < keyEvery {
+		return had.(readKey).hash, nil
+	}
+	secret := &corev1.Secret{}
+	err := r.direct.Get(ctx, types.NamespacedName{Namespace: namespace, Name: ref.Name}, secret)
+	if apierrors.IsNotFound(err) || err == nil && len(secret.Data[ref.Key]) == 0 {
+		return "", missing("there is no key %q in Secret %s, which workers need", ref.Key, ref.Name)
+	}
+	if err != nil {
+		return "", fmt.Errorf("reading the slurm key: %w", err)
+	}
+	sum := sha256.Sum256(secret.Data[ref.Key])
+	hash := hex.EncodeToString(sum[:8])
+	r.keys.Store(id, readKey{hash, r.now()})
+	return hash, nil
+}

@@ -1,0 +1,168 @@
+package nodeset
+
+import (
+	"context"
+	"fmt"
+	"maps"
+	"slices"
+
+	"github.com/go-logr/logr"
+	appsv1 "k8s.io/api/apps/v1"
+	autoscalingv2 "k8s.io/api/autoscaling/v2"
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/types"
+	ctrl "sigs.k8s.io/controller-runtime"
+	"sigs.k8s.io/controller-runtime/pkg/builder"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+	"sigs.k8s.io/controller-runtime/pkg/controller"
+	"sigs.k8s.io/controller-runtime/pkg/event"
+	"sigs.k8s.io/controller-runtime/pkg/handler"
+	"sigs.k8s.io/controller-runtime/pkg/predicate"
+	"sigs.k8s.io/controller-runtime/pkg/reconcile"
+	"sigs.k8s.io/controller-runtime/pkg/source"
+
+	"github.com/slurmtide/slurmtide/operator/api/access"
+	"github.com/slurmtide/slurmtide/operator/api/v1beta1"
+	"github.com/slurmtide/slurmtide/operator/wakeup"
+)
+
+// Indexes.
+const (
+	// ownerField is of pods and controller revisions, by the UID of the NodeSet that
+	// owns them.
+	ownerField = "ownedByNodeSet"
+	// clusterField is of NodeSets, by the kind and name of what they join.
+	clusterField = "joinedCluster"
+)
+
+// SetupWithManager makes the manager run the reconciler for NodeSets that change, and
+// whose pods, Kubernetes nodes, HPAs, Controllers or Clusters do. changed tells of new
+// readings of Slurm by the object that a cluster is known by; nil for none.
+func (r *Reconciler) SetupWithManager(ctx context.Context, mgr ctrl.Manager, changed source.Source) error {
+	if err := index(ctx, mgr.GetFieldIndexer()); err != nil {
+		return err
+	}
+	specs := predicate.Or[client.Object](predicate.GenerationChangedPredicate{}, predicate.AnnotationChangedPredicate{}, leaving())
+	b := ctrl.NewControllerManagedBy(mgr).
+		Named("nodeset").
+		For(&v1beta1.NodeSet{}, builder.WithPredicates(specs)).
+		Owns(&corev1.Pod{}).
+		Owns(&appsv1.ControllerRevision{}).
+		Watches(&autoscalingv2.HorizontalPodAutoscaler{}, handler.EnqueueRequestsFromMapFunc(scaled)).
+		Watches(&v1beta1.Controller{}, r.joined(v1beta1.KindController)).
+		Watches(&v1beta1.Cluster{}, r.joined(v1beta1.KindCluster)).
+		Watches(&corev1.Node{}, handler.EnqueueRequestsFromMapFunc(r.everyNodeSet), builder.WithPredicates(kubeNodeChanged())).
+		WithOptions(controller.Options{
+			MaxConcurrentReconciles: r.cfg.Concurrent,
+			EnableWarmup:            new(true), // a new leader begins with what it knows
+			LogConstructor:          logConstructor(mgr.GetLogger()),
+		})
+	if changed != nil {
+		b = b.WatchesRawSource(changed)
+	}
+	return b.Complete(r)
+}
+
+// Requests returns the NodeSets that join the cluster, for a source of readings.
+func (r *Reconciler) Requests(ctx context.Context, key access.Key) []reconcile.Request {
+	list := &v1beta1.NodeSetList{}
+	if err := r.client.List(ctx, list, client.InNamespace(key.Namespace), client.MatchingFields{clusterField: key.Kind + "/" + key.Name}); err != nil {
+		return nil // the cache is not filled yet: every NodeSet is looked at then
+	}
+	return requestsOf(list)
+}
+
+func requestsOf(list *v1beta1.NodeSetList) []reconcile.Request {
+	out := make([]reconcile.Request, len(list.Items))
+	for i := range list.Items {
+		out[i].NamespacedName = types.NamespacedName{Namespace: list.Items[i].Namespace, Name: list.Items[i].Name}
+	}
+	return out
+}
+
+func (r *Reconciler) joined(kind string) handler.EventHandler {
+	return handler.EnqueueRequestsFromMapFunc(func(ctx context.Context, obj client.Object) []reconcile.Request {
+		return r.Requests(ctx, access.Key{Kind: kind, Namespace: obj.GetNamespace(), Name: obj.GetName()})
+	})
+}
+
+func (r *Reconciler) everyNodeSet(ctx context.Context, _ client.Object) []reconcile.Request {
+	list := &v1beta1.NodeSetList{}
+	if err := r.client.List(ctx, list); err != nil {
+		return nil
+	}
+	return requestsOf(list)
+}
+
+func index(ctx context.Context, indexer client.FieldIndexer) error {
+	owner := func(obj client.Object) []string {
+		if ref := metav1.GetControllerOf(obj); ref != nil && ref.Kind == v1beta1.KindNodeSet {
+			return []string{string(ref.UID)}
+		}
+		return nil
+	}
+	cluster := func(obj client.Object) []string {
+		nodeSet, ok := obj.(*v1beta1.NodeSet)
+		if !ok {
+			return nil
+		}
+		key, ok := access.KeyOf(nodeSet)
+		if !ok {
+			return nil
+		}
+		return []string{key.Kind + "/" + key.Name}
+	}
+	for _, i := range []struct {
+		of    client.Object
+		field string
+		value client.IndexerFunc
+	}{
+		{&corev1.Pod{}, ownerField, owner}, {&appsv1.ControllerRevision{}, ownerField, owner}, {&v1beta1.NodeSet{}, clusterField, cluster},
+	} {
+		if err := indexer.IndexField(ctx, i.of, i.field, i.value); err != nil {
+			return fmt.Errorf("indexing %T: %w", i.of, err)
+		}
+	}
+	return nil
+}
+
+// leaving lets an update through that begins a deletion or changes finalizers.
+func leaving() predicate.Predicate {
+	return predicate.Funcs{UpdateFunc: func(e event.UpdateEvent) bool {
+		return !e.ObjectNew.GetDeletionTimestamp().Equal(e.ObjectOld.GetDeletionTimestamp()) ||
+			!slices.Equal(e.ObjectNew.GetFinalizers(), e.ObjectOld.GetFinalizers())
+	}}
+}
+
+// kubeNodeChanged lets a change of a Kubernetes node through that matters: not its
+// heartbeats.
+func kubeNodeChanged() predicate.Predicate {
+	return predicate.Funcs{UpdateFunc: func(e event.UpdateEvent) bool {
+		was, ok := e.ObjectOld.(*corev1.Node)
+		is, ok2 := e.ObjectNew.(*corev1.Node)
+		return !ok || !ok2 || was.Spec.Unschedulable != is.Spec.Unschedulable || !slices.Equal(was.Spec.Taints, is.Spec.Taints) ||
+			!maps.Equal(was.Labels, is.Labels) || !maps.Equal(was.Annotations, is.Annotations) ||
+			(was.DeletionTimestamp == nil) != (is.DeletionTimestamp == nil)
+	}}
+}
+
+// scaled are the NodeSets that an HPA scales.
+func scaled(_ context.Context, hpa client.Object) []reconcile.Request {
+	var out []reconcile.Request
+	for _, name := range wakeup.Target(hpa) {
+		out = append(out, reconcile.Request{NamespacedName: types.NamespacedName{Namespace: hpa.GetNamespace(), Name: name}})
+	}
+	return out
+}
+
+// logConstructor puts what a line is about into each.
+func logConstructor(log logr.Logger) func(*reconcile.Request) logr.Logger {
+	log = log.WithValues("controller", "nodeset")
+	return func(r *reconcile.Request) logr.Logger {
+		if r == nil {
+			return log
+		}
+		return log.WithValues("namespace", r.Namespace, "nodeset", r.Name)
+	}
+}

@@ -1,0 +1,169 @@
+package nodeset
+
+import (
+	"fmt"
+	"time"
+
+	"k8s.io/apimachinery/pkg/api/meta"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/labels"
+
+	"github.com/slurmtide/slurmtide/operator/api/v1beta1"
+	"github.com/slurmtide/slurmtide/operator/nodeset/plan"
+	"github.com/slurmtide/slurmtide/operator/nodeset/render"
+)
+
+// statusOf is what is to be told of a NodeSet. Conditions that are not told here,
+// and the times of those that stay the same, are as before.
+func statusOf(now time.Time, s *seen, todo *plan.Todo) v1beta1.NodeSetStatus {
+	out := *s.nodeSet.Status.DeepCopy()
+	out.ObservedGeneration = s.nodeSet.Generation
+	out.Selector = labels.Set(render.Selector(s.nodeSet.Name, s.cluster)).String()
+	out.NodeSetHash = s.revision.Hash
+	out.Desired = int32(s.wish.Desired())
+	count(&out, now, s, todo)
+	for _, c := range []metav1.Condition{ready(&out, s, todo), draining(todo), updated(s, todo), submittable(s)} {
+		if c.Type != "" {
+			c.ObservedGeneration = s.nodeSet.Generation
+			meta.SetStatusCondition(&out.Conditions, c)
+		}
+	}
+	return out
+}
+
+// count counts the workers.
+func count(out *v1beta1.NodeSetStatus, now time.Time, s *seen, todo *plan.Todo) {
+	out.Replicas, out.UpdatedReplicas, out.ReadyReplicas, out.AvailableReplicas = 0, 0, 0, 0
+	out.SlurmIdle, out.SlurmAllocated, out.SlurmDown, out.SlurmDrain = 0, 0, 0, 0
+	for i := range s.workers {
+		w := &s.workers[i]
+		if !w.Going.IsZero() || w.Finished {
+			continue
+		}
+		out.Replicas++
+		add(&out.UpdatedReplicas, w.Revision == s.revision.Hash)
+		add(&out.ReadyReplicas, w.Ready)
+		add(&out.AvailableReplicas, w.Ready && !now.Before(w.ReadySince.Add(s.wish.MinReady)))
+		record, known := s.slurm.Records[w.SlurmName]
+		if !known || record.Future {
+			continue
+		}
+		add(&out.SlurmDrain, record.Drain)
+		switch {
+		case record.Down:
+			out.SlurmDown++
+		case record.Busy:
+			out.SlurmAllocated++
+		case !record.Drain:
+			out.SlurmIdle++
+		}
+	}
+	out.UnavailableReplicas = max(0, out.Desired-out.AvailableReplicas)
+	out.DrainingReplicas = int32(len(todo.Waits))
+}
+
+func add(to *int32, if_ bool) {
+	if if_ {
+		*to++
+	}
+}
+
+func condition(kind string, status metav1.ConditionStatus, reason, format string, args ...any) metav1.Condition {
+	return metav1.Condition{Type: kind, Status: status, Reason: reason, Message: fmt.Sprintf(format, args...)}
+}
+
+func ready(out *v1beta1.NodeSetStatus, s *seen, todo *plan.Todo) metav1.Condition {
+	say := func(status metav1.ConditionStatus, reason, format string, args ...any) metav1.Condition {
+		return condition(v1beta1.ConditionReady, status, reason, format, args...)
+	}
+	switch desired := s.wish.Desired(); {
+	case s.problem.reason != "":
+		return say(metav1.ConditionFalse, s.problem.reason, "%s", s.problem.message)
+	case !s.slurm.Fresh:
+		return say(metav1.ConditionUnknown, v1beta1.ReasonNotObserved, "%s", s.slurm.Problem)
+	case todo.Available < desired:
+		return say(metav1.ConditionFalse, v1beta1.ReasonProgressing, "%d of %d workers are in service", todo.Available, desired)
+	case int(out.Replicas) > desired:
+		return say(metav1.ConditionFalse, v1beta1.ReasonProgressing, "%d workers are to go", int(out.Replicas)-desired)
+	default:
+		return say(metav1.ConditionTrue, v1beta1.ReasonAvailable, "%d of %d workers are in service", todo.Available, desired)
+	}
+}
+
+// draining tells what the first of the workers that are to go waits for.
+func draining(todo *plan.Todo) metav1.Condition {
+	if len(todo.Waits) == 0 {
+		return condition(v1beta1.ConditionDraining, metav1.ConditionFalse, v1beta1.ReasonNotDraining, "no worker is to go")
+	}
+	first, reason := todo.Waits[0], v1beta1.ReasonWaitingForSlurm
+	for _, w := range todo.Waits {
+		if w.Jobs > 0 {
+			first, reason = w, v1beta1.ReasonWaitingForJobs
+			break
+		}
+	}
+	text := told(first)
+	if more := len(todo.Waits) - 1; more > 0 {
+		text += fmt.Sprintf("; %d more wait", more)
+	}
+	return condition(v1beta1.ConditionDraining, metav1.ConditionTrue, reason, "%s", text)
+}
+
+// told is a wait for people.
+func told(w plan.Wait) string {
+	text := fmt.Sprintf("worker %s is to go (%s) and waits: %s", w.Pod, w.Cause, w.Why)
+	switch {
+	case w.Jobs == 0:
+	case w.Until.IsZero():
+		text += ", without a time limit"
+	default:
+		text += ", until " + w.Until.UTC().Format(time.RFC3339) + " at the latest"
+	}
+	return text
+}
+
+func updated(s *seen, todo *plan.Todo) metav1.Condition {
+	reason := v1beta1.ReasonUpdating
+	switch strategy := s.nodeSet.Spec.UpdateStrategy; {
+	case todo.Outdated == 0:
+		return condition(v1beta1.ConditionUpdated, metav1.ConditionTrue, v1beta1.ReasonUpToDate, "every worker is of revision %s", s.revision.Hash)
+	case strategy.Type == v1beta1.UpdateOnDelete:
+		reason = v1beta1.ReasonOnDelete
+	case strategy.Paused:
+		reason = v1beta1.ReasonUpdatePaused
+	case strategy.Type == v1beta1.UpdateScheduled:
+		reason = v1beta1.ReasonScheduled
+	}
+	return condition(v1beta1.ConditionUpdated, metav1.ConditionFalse, reason, "%d workers are of an old revision", todo.Outdated)
+}
+
+// submittable is empty where it makes no sense.
+func submittable(s *seen) metav1.Condition {
+	say := func(status metav1.ConditionStatus, reason, format string, args ...any) metav1.Condition {
+		return condition(v1beta1.ConditionSubmittable, status, reason, format, args...)
+	}
+	switch {
+	case s.wish.PerKubeNode || s.wish.Deleting || s.problem.reason != "":
+		return metav1.Condition{}
+	case s.wish.Max == nil:
+		return say(metav1.ConditionFalse, v1beta1.ReasonNoMaximum, "neither spec.maxReplicas nor a HorizontalPodAutoscaler says how many workers may come")
+	case s.wish.SlurmName(0) == "":
+		return say(metav1.ConditionFalse, v1beta1.ReasonNamesUnknown, "with hostNetwork the workers have the names of Kubernetes nodes")
+	case !s.wish.Records:
+		return say(metav1.ConditionFalse, v1beta1.ReasonShapeUnknown, "neither limits of spec.slurmd nor CPUs in spec.extraConf say what a worker has")
+	case s.recordsProblem != "":
+		return say(metav1.ConditionFalse, v1beta1.ReasonRecordsMissing, "%s", s.recordsProblem)
+	case !s.slurm.Fresh:
+		return say(metav1.ConditionUnknown, v1beta1.ReasonNotObserved, "%s", s.slurm.Problem)
+	}
+	missing := 0
+	for i := range *s.wish.Max {
+		if _, there := s.slurm.Records[s.wish.SlurmName(i)]; !there {
+			missing++
+		}
+	}
+	if missing > 0 {
+		return say(metav1.ConditionFalse, v1beta1.ReasonRecordsMissing, "%d of %d records are still to be made", missing, *s.wish.Max)
+	}
+	return say(metav1.ConditionTrue, v1beta1.ReasonRecordsReady, "Slurm takes jobs for %d workers", *s.wish.Max)
+}

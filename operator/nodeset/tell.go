@@ -1,0 +1,183 @@
+package nodeset
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"slices"
+	"strings"
+
+	corev1 "k8s.io/api/core/v1"
+	apiequality "k8s.io/apimachinery/pkg/api/equality"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/types"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+	"sigs.k8s.io/controller-runtime/pkg/log"
+
+	"github.com/slurmtide/slurmtide/operator/api/v1beta1"
+	"github.com/slurmtide/slurmtide/operator/nodeset/plan"
+	"github.com/slurmtide/slurmtide/operator/nodeset/render"
+	"github.com/slurmtide/slurmtide/slurmclient"
+)
+
+// tell writes the status if it says something else than before.
+func (r *Reconciler) tell(ctx context.Context, s *seen, todo *plan.Todo) error {
+	status := statusOf(r.now(), s, todo)
+	status.OrdinalToNode = pinsOf(s)
+	r.tellWaits(s, todo)
+	if apiequality.Semantic.DeepEqual(status, s.nodeSet.Status) {
+		return nil
+	}
+	// Only what differs is written, and only to the version that was seen: others
+	// keep conditions in the same list.
+	data, err := json.Marshal(map[string]any{"metadata": map[string]any{"resourceVersion": s.nodeSet.ResourceVersion}, "status": status})
+	if err != nil {
+		return err
+	}
+	written := s.nodeSet.DeepCopy()
+	if err := r.client.Status().Patch(ctx, written, client.RawPatch(types.MergePatchType, data), client.FieldOwner(FieldManager)); err != nil {
+		return ignoreGone(fmt.Errorf("writing the status of nodeset %s: %w", s.nodeSet.Name, err))
+	}
+	s.nodeSet.ResourceVersion = written.ResourceVersion
+	return nil
+}
+
+// tellWaits tells of each worker once when it begins to wait for a job.
+func (r *Reconciler) tellWaits(s *seen, todo *plan.Todo) {
+	waiting := map[string]bool{}
+	for _, w := range todo.Waits {
+		key := fmt.Sprintf("%s %d", w.Pod, w.Job)
+		waiting[key] = true
+		if w.Jobs > 0 && !s.memory.told[key] {
+			r.events.Eventf(s.nodeSet, s.pod(w.Pod), corev1.EventTypeNormal, "DrainWaiting", "Drain", "%s", told(w))
+		}
+	}
+	s.memory.told = waiting
+}
+
+// announce tells of a step that was taken.
+func (r *Reconciler) announce(ctx context.Context, s *seen, step plan.Step) {
+	reason, action := "", ""
+	switch step.Verb {
+	case plan.Notes:
+		if step.Note.Cause == "" || s.pod(step.Pod) == nil {
+			return
+		}
+		log.FromContext(ctx).Info("chose a worker to go", "pod", step.Pod, "cause", step.Note.Cause)
+		return
+	case plan.Drain:
+		reason, action = "DrainStarted", "Drain"
+	case plan.Undrain, plan.Resume:
+		reason, action = "Undrained", "Undrain"
+	case plan.Delete:
+		reason, action = "SuccessfulDelete", "Delete"
+	case plan.Retire, plan.Forget:
+		log.FromContext(ctx).Info("took a record of slurm back", "slurmNode", step.SlurmName, "verb", string(step.Verb))
+		return
+	}
+	log.FromContext(ctx).Info(reason, "pod", step.Pod, "slurmNode", step.SlurmName, "reason", step.Reason)
+	var related client.Object
+	if pod := s.pod(step.Pod); pod != nil {
+		related = pod
+	}
+	r.event(s.nodeSet, related, reason, action, step)
+}
+
+func (r *Reconciler) event(nodeSet *v1beta1.NodeSet, related client.Object, reason, action string, step plan.Step) {
+	if related == nil {
+		r.events.Eventf(nodeSet, nil, corev1.EventTypeNormal, reason, action, "slurm node %s: %s", step.SlurmName, step.Reason)
+		return
+	}
+	r.events.Eventf(nodeSet, related, corev1.EventTypeNormal, reason, action, "worker %s: %s", step.Pod, step.Reason)
+}
+
+// mirror shows on each pod the state of its Slurm node, and tells Slurm which pod
+// stands behind a node. Without a fresh reading nothing is shown or told anew.
+func (r *Reconciler) mirror(ctx context.Context, s *seen) error {
+	if !s.slurm.Fresh {
+		return nil
+	}
+	var work []func() error
+	for i := range s.workers {
+		w := &s.workers[i]
+		if !w.Going.IsZero() || w.Finished {
+			continue
+		}
+		pod, node := s.pod(w.Pod), s.records[w.SlurmName]
+		if conditions, changed := mirrored(pod.Status.Conditions, node, metav1.NewTime(r.now())); changed {
+			work = append(work, func() error { return r.showState(ctx, pod, conditions) })
+		}
+		if record, known := s.slurm.Records[w.SlurmName]; known && !record.Future && w.Ready {
+			work = append(work, func() error { return r.tellSlurm(ctx, s, w) })
+		}
+	}
+	return inParallel(r.cfg.Parallel, work)
+}
+
+// showState writes the conditions of a pod.
+func (r *Reconciler) showState(ctx context.Context, pod *corev1.Pod, conditions []corev1.PodCondition) error {
+	changed := pod.DeepCopy()
+	changed.Status.Conditions = conditions
+	if err := r.client.Status().Patch(ctx, changed, client.StrategicMergeFrom(pod), client.FieldOwner(FieldManager)); err != nil {
+		return ignoreGone(fmt.Errorf("showing the slurm state on pod %s: %w", pod.Name, err))
+	}
+	return nil
+}
+
+// tellSlurm writes the comment, the features and the topology of a worker's Slurm
+// node where they differ. It never touches the state.
+func (r *Reconciler) tellSlurm(ctx context.Context, s *seen, w *plan.Worker) error {
+	update, differs := updateFor(s, w)
+	if !differs {
+		return nil
+	}
+	if err := s.live.UpdateNode(ctx, w.SlurmName, update); err != nil {
+		return fmt.Errorf("telling slurm of worker %s: %w", w.Pod, err)
+	}
+	return nil
+}
+
+// updateFor is the update that tellSlurm makes, and whether it is needed.
+func updateFor(s *seen, w *plan.Worker) (slurmclient.NodeUpdate, bool) {
+	var out slurmclient.NodeUpdate
+	node, pod := s.records[w.SlurmName], s.pod(w.Pod)
+	if node == nil || pod == nil {
+		return out, false
+	}
+	if want := render.Comment(s.nodeSet, pod); node.Comment != want {
+		out.Comment = &want
+	}
+	if kubeNode := s.kubeNodes[w.KubeNode]; kubeNode != nil {
+		facts := render.FactsOf(kubeNode.Annotations)
+		if want := featuresWith(node.Features, facts.Features); !slices.Equal(want, node.Features) {
+			out.Features = want
+		}
+		if facts.Topology != "" && facts.Topology != node.Topology {
+			out.Topology = &facts.Topology
+		}
+	}
+	return out, out.Comment != nil || out.Features != nil || out.Topology != nil
+}
+
+// featuresWith are the features of a Slurm node with those that come from its
+// Kubernetes node as the annotation, a list with commas, has them now.
+func featuresWith(have []string, annotation string) []string {
+	out := slices.DeleteFunc(slices.Clone(have), func(f string) bool { return strings.HasPrefix(f, v1beta1.FeaturePrefix) })
+	for f := range strings.SplitSeq(annotation, ",") {
+		if f = strings.TrimSpace(f); f != "" {
+			out = append(out, v1beta1.FeaturePrefix+f)
+		}
+	}
+	slices.Sort(out[len(out)-countPrefixed(out):])
+	return out
+}
+
+func countPrefixed(list []string) int {
+	n := 0
+	for _, f := range list {
+		if strings.HasPrefix(f, v1beta1.FeaturePrefix) {
+			n++
+		}
+	}
+	return n
+}

@@ -1,0 +1,166 @@
+package nodeset
+
+import (
+	"slices"
+	"time"
+
+	autoscalingv2 "k8s.io/api/autoscaling/v2"
+	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/util/intstr"
+	corev1helpers "k8s.io/component-helpers/scheduling/corev1"
+	"k8s.io/component-helpers/scheduling/corev1/nodeaffinity"
+	"k8s.io/klog/v2"
+
+	"github.com/slurmtide/slurmtide/operator/api/shape"
+	"github.com/slurmtide/slurmtide/operator/api/v1beta1"
+	"github.com/slurmtide/slurmtide/operator/nodeset/plan"
+)
+
+// recordsRetry is how long making FUTURE records is left alone after it failed.
+const recordsRetry = time.Minute
+
+// wishOf is what the NodeSet asks for. A NodeSet with a problem asks for as many
+// workers as it has, so that none is made and none goes but by deletion.
+func (r *Reconciler) wishOf(now time.Time, s *seen, hpas []autoscalingv2.HorizontalPodAutoscaler) plan.Wish {
+	spec := &s.nodeSet.Spec
+	w := plan.Wish{
+		UID: string(s.nodeSet.UID), Deleting: s.nodeSet.DeletionTimestamp != nil,
+		PerKubeNode: spec.ScalingMode == v1beta1.ScalingModeDaemonSet, Replicas: replicas(s.nodeSet),
+		Max: maxOf(s.nodeSet, hpas), Prune: spec.PruneSlurmNodeRecords == v1beta1.PruneNodeNotFound,
+		SlurmName: s.names.SlurmName, Revision: s.revision.Hash,
+		MinReady: time.Duration(spec.MinReadySeconds) * time.Second, Policy: policyOf(spec.DrainPolicy),
+	}
+	if s.problem.reason != "" {
+		return frozen(w, s)
+	}
+	if w.PerKubeNode {
+		w.KubeNodes = matching(s)
+	}
+	_, known := shape.Of(s.nodeSet)
+	retry := s.memory.recordsProblem != "" && now.Before(s.memory.recordsTried.Add(recordsRetry))
+	w.Records = known && w.SlurmName(0) != "" && !retry
+	w.Update = updateOf(now, spec.UpdateStrategy, w.Desired())
+	return w
+}
+
+// frozen keeps what there is: there is no telling what new workers would be.
+func frozen(w plan.Wish, s *seen) plan.Wish {
+	w.Max, w.Records, w.Update = nil, false, plan.Update{}
+	w.Replicas = 0
+	for i := range s.workers {
+		if x := &s.workers[i]; x.Going.IsZero() {
+			w.Replicas++
+			w.KubeNodes = append(w.KubeNodes, x.Slot.KubeNode)
+		}
+	}
+	slices.Sort(w.KubeNodes)
+	w.KubeNodes = slices.Compact(w.KubeNodes)
+	return w
+}
+
+// replicas is how many workers there should be in scaling mode StatefulSet. The API
+// server fills it in; one is its default.
+func replicas(n *v1beta1.NodeSet) int {
+	if n.Spec.Replicas == nil {
+		return 1
+	}
+	return int(max(0, *n.Spec.Replicas))
+}
+
+// maxOf is the most workers that there may ever be: what the NodeSet says, else its
+// HPA, but never less than it has now. nil for not known.
+func maxOf(n *v1beta1.NodeSet, hpas []autoscalingv2.HorizontalPodAutoscaler) *int {
+	var top int
+	switch {
+	case n.Spec.MaxReplicas != nil:
+		top = int(*n.Spec.MaxReplicas)
+	case len(hpas) == 1:
+		top = int(hpas[0].Spec.MaxReplicas)
+	default:
+		return nil
+	}
+	top = max(top, replicas(n))
+	return &top
+}
+
+func policyOf(p *v1beta1.DrainPolicy) plan.Policy {
+	switch {
+	case p == nil:
+	case p.Type == v1beta1.DrainForce:
+		return plan.Policy{Force: true}
+	case p.Type == v1beta1.DrainTimeout && p.Timeout != nil:
+		return plan.Policy{Timeout: p.Timeout.Duration}
+	}
+	return plan.Policy{}
+}
+
+// defaultUnavailable is the share of workers that may be out of service when the
+// NodeSet does not say.
+const defaultUnavailable = "25%"
+
+// updateOf says how workers change. A share is rounded up, and is at least one:
+// otherwise nothing would ever change.
+func updateOf(now time.Time, u v1beta1.NodeSetUpdateStrategy, desired int) plan.Update {
+	out := plan.Update{Open: !u.Paused, MaxUnavailable: 1}
+	limit := intstr.FromString(defaultUnavailable)
+	if rolling := u.RollingUpdate; rolling != nil {
+		if rolling.MaxUnavailable != nil {
+			limit = *rolling.MaxUnavailable
+		}
+		if rolling.Partition != nil {
+			out.Partition = int(*rolling.Partition)
+		}
+	}
+	if n, err := intstr.GetScaledValueFromIntOrPercent(&limit, desired, true); err == nil {
+		out.MaxUnavailable = max(1, n)
+	}
+	switch u.Type {
+	case v1beta1.UpdateOnDelete:
+		out.Open = false
+	case v1beta1.UpdateScheduled:
+		out.Open = out.Open && within(now, u.ScheduledUpdate)
+		out.MaxUnavailable = max(1, desired) // Slurm keeps the nodes free for it
+	}
+	return out
+}
+
+// defaultWindow is the length of a scheduled update that does not say.
+const defaultWindow = 30 * time.Minute
+
+func within(now time.Time, s *v1beta1.ScheduledUpdate) bool {
+	if s == nil || s.StartTime == nil {
+		return false
+	}
+	length := defaultWindow
+	if s.Duration != nil {
+		length = s.Duration.Duration
+	}
+	return !now.Before(s.StartTime.Time) && now.Before(s.StartTime.Add(length))
+}
+
+// matching are the Kubernetes nodes that are to have a worker in scaling mode DaemonSet.
+func matching(s *seen) []string {
+	var out []string
+	for name, node := range s.kubeNodes {
+		if fits(&s.template.Spec, node) {
+			out = append(out, name)
+		}
+	}
+	slices.Sort(out)
+	return out
+}
+
+// fits reports whether a pod may run on a Kubernetes node, by its node selector, its
+// required node affinity and its tolerations. That the node is unschedulable or not
+// ready is no reason against it, as with a DaemonSet.
+func fits(spec *corev1.PodSpec, node *corev1.Node) bool {
+	pod := &corev1.Pod{Spec: *spec}
+	match, err := nodeaffinity.GetRequiredNodeAffinity(pod).Match(node)
+	if err != nil || !match || node.DeletionTimestamp != nil {
+		return false
+	}
+	_, untolerated := corev1helpers.FindMatchingUntoleratedTaint(klog.Background(), node.Spec.Taints, spec.Tolerations, func(t *corev1.Taint) bool {
+		return t.Effect == corev1.TaintEffectNoSchedule || t.Effect == corev1.TaintEffectNoExecute
+	}, false)
+	return !untolerated
+}

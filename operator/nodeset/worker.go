@@ -1,0 +1,147 @@
+package nodeset
+
+import (
+	"fmt"
+	"strconv"
+	"strings"
+	"time"
+	"unicode"
+
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	"github.com/slurmtide/slurmtide/operator/api/v1beta1"
+	"github.com/slurmtide/slurmtide/operator/nodeset/plan"
+	"github.com/slurmtide/slurmtide/operator/nodeset/render"
+)
+
+// workerOf is a pod as the plan sees it. kubeNode is the Kubernetes node where it
+// runs, nil for none or one that is not known.
+func workerOf(pod *corev1.Pod, kubeNode *corev1.Node, propagated []string) plan.Worker {
+	w := plan.Worker{
+		Pod: pod.Name, UID: string(pod.UID), SlurmName: slurmNameOf(pod), Revision: pod.Labels[render.LabelRevision],
+		Created: pod.CreationTimestamp.Time, KubeNode: pod.Spec.NodeName,
+		Slot:     plan.Slot{Ordinal: plan.NoOrdinal},
+		Finished: pod.Status.Phase == corev1.PodSucceeded || pod.Status.Phase == corev1.PodFailed,
+		Cordon:   cordonOf(pod, kubeNode, propagated),
+		Note:     noteOf(pod),
+	}
+	if n, ok := render.Ordinal(pod.Labels); ok {
+		w.Slot.Ordinal = n
+	} else {
+		w.Slot.KubeNode = pinnedTo(pod)
+	}
+	if pod.DeletionTimestamp != nil {
+		w.Going = pod.DeletionTimestamp.Time
+	}
+	for _, c := range pod.Status.ContainerStatuses {
+		if c.Name == render.ContainerSlurmd {
+			w.Running = c.State.Running != nil
+		}
+	}
+	for _, c := range pod.Status.Conditions {
+		if c.Type == corev1.PodReady && c.Status == corev1.ConditionTrue {
+			w.Ready, w.ReadySince = true, c.LastTransitionTime.Time
+		}
+	}
+	// What is no number is as if it were not there.
+	w.Cost, _ = strconv.Atoi(pod.Annotations[v1beta1.AnnotationPodDeletionCost])
+	return w
+}
+
+// pinnedTo is the Kubernetes node that a pod must run on, empty for any.
+func pinnedTo(pod *corev1.Pod) string {
+	if pod.Spec.Affinity == nil || pod.Spec.Affinity.NodeAffinity == nil {
+		return pod.Spec.NodeName
+	}
+	required := pod.Spec.Affinity.NodeAffinity.RequiredDuringSchedulingIgnoredDuringExecution
+	if required == nil {
+		return pod.Spec.NodeName
+	}
+	for _, term := range required.NodeSelectorTerms {
+		for _, field := range term.MatchFields {
+			if field.Key == metav1.ObjectNameField && len(field.Values) == 1 {
+				return field.Values[0]
+			}
+		}
+	}
+	return pod.Spec.NodeName
+}
+
+// slurmNameOf is the name of a worker's Slurm node, empty before it is known.
+func slurmNameOf(pod *corev1.Pod) string {
+	if name := pod.Labels[v1beta1.LabelPodHostname]; name != "" {
+		return name
+	}
+	return pod.Spec.NodeName // it shares the Kubernetes node's network and name
+}
+
+// noteOf is what was noted on a pod. A time that cannot be read is none.
+func noteOf(pod *corev1.Pod) plan.Note {
+	n := plan.Note{Cause: pod.Annotations[v1beta1.AnnotationDrainCause], Protect: pod.Labels[v1beta1.LabelPodProtect] == "true"}
+	n.Since, _ = time.Parse(time.RFC3339, pod.Annotations[v1beta1.AnnotationDrainStarted])
+	n.Deadline, _ = time.Parse(time.RFC3339, pod.Annotations[v1beta1.AnnotationPodDeadline])
+	return n
+}
+
+// notePatch is the change of a pod's metadata that brings a note, as a merge patch.
+func notePatch(n plan.Note) map[string]any {
+	text := func(on bool, value string) any {
+		if !on {
+			return nil
+		}
+		return value
+	}
+	return map[string]any{"metadata": map[string]any{
+		"labels": map[string]any{v1beta1.LabelPodProtect: text(n.Protect, "true")},
+		"annotations": map[string]any{
+			v1beta1.AnnotationDrainCause:   text(n.Cause != "", n.Cause),
+			v1beta1.AnnotationDrainStarted: text(n.Cause != "", n.Since.UTC().Format(time.RFC3339)),
+			v1beta1.AnnotationPodDeadline:  text(!n.Deadline.IsZero(), n.Deadline.UTC().Format(time.RFC3339)),
+			v1beta1.AnnotationSafeToEvict:  text(n.Protect, "false"),
+			v1beta1.AnnotationDoNotDisrupt: text(n.Protect, "true"),
+		},
+	}}
+}
+
+// maxReason is how many characters of an annotation become a drainReason.
+const maxReason = 256
+
+// cordonOf is why a user or the Kubernetes node wants the worker drained.
+func cordonOf(pod *corev1.Pod, kubeNode *corev1.Node, propagated []string) string {
+	if pod.Annotations[v1beta1.AnnotationPodCordon] == "true" {
+		return "pod " + pod.Name + " is cordoned"
+	}
+	if kubeNode == nil || !kubeNode.Spec.Unschedulable {
+		return ""
+	}
+	if text := clean(kubeNode.Annotations[v1beta1.AnnotationNodeCordonReason]); text != "" {
+		return text
+	}
+	var why []string
+	for _, name := range propagated {
+		for _, c := range kubeNode.Status.Conditions {
+			if string(c.Type) == name && c.Status == corev1.ConditionTrue {
+				why = append(why, strings.TrimSpace(clean(fmt.Sprintf("%s %s", c.Type, c.Message))))
+			}
+		}
+	}
+	if len(why) > 0 {
+		return strings.Join(why, "; ")
+	}
+	return "Kubernetes node " + kubeNode.Name + " is cordoned"
+}
+
+// clean keeps the characters of a text that a drainReason can have.
+func clean(text string) string {
+	out := []rune(strings.TrimSpace(strings.Map(func(r rune) rune {
+		switch {
+		case unicode.IsSpace(r):
+			return ' '
+		case !unicode.IsPrint(r), r == '\'', r == '"':
+			return -1
+		}
+		return r
+	}, text)))
+	return string(out[:min(len(out), maxReason)])
+}

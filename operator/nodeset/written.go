@@ -1,0 +1,117 @@
+package nodeset
+
+import (
+	"maps"
+	"sync"
+	"time"
+
+	"k8s.io/apimachinery/pkg/types"
+
+	"github.com/slurmtide/slurmtide/operator/nodeset/plan"
+)
+
+// memory is what the process knows beside what it reads: its own writes to Slurm that
+// no reading shows yet, and when it deleted workers that were not registered. Losing
+// it loses nothing: writes are repeated, and the brake begins closed.
+type memory struct {
+	mu   sync.Mutex
+	sets map[types.NamespacedName]*setMemory
+}
+
+type setMemory struct {
+	writes       map[string]write // by Slurm node
+	unregistered []time.Time
+	// recordsProblem is why FUTURE records could not be made, recordsTried when.
+	recordsProblem string
+	recordsTried   time.Time
+	// told are the waits that were told of: pod and job.
+	told map[string]bool
+}
+
+type write struct {
+	verb plan.Verb
+	at   time.Time
+}
+
+func newMemory() *memory { return &memory{sets: map[types.NamespacedName]*setMemory{}} }
+
+// of returns the memory of a NodeSet. What was deleted before the process began is
+// not known, so that a new memory counts as if the brake had been used up.
+func (m *memory) of(name types.NamespacedName, now time.Time) *setMemory {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	s := m.sets[name]
+	if s == nil {
+		s = &setMemory{writes: map[string]write{}}
+		for range 1000 {
+			s.unregistered = append(s.unregistered, now)
+		}
+		m.sets[name] = s
+	}
+	return s
+}
+
+// forget drops the memory of a NodeSet that is gone.
+func (m *memory) forget(name types.NamespacedName) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	delete(m.sets, name)
+}
+
+// wrote remembers a write to Slurm. One NodeSet is reconciled by one goroutine at a
+// time, but its steps are applied by several.
+func (m *memory) wrote(s *setMemory, names []string, verb plan.Verb, at time.Time) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	for _, name := range names {
+		s.writes[name] = write{verb, at}
+	}
+}
+
+// deletedUnregistered remembers that a worker was deleted for not being registered.
+func (m *memory) deletedUnregistered(s *setMemory, at time.Time) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	s.unregistered = append(s.unregistered, at)
+}
+
+// overlay shows in what was read what was written since the reading of the nodes
+// began: such a write is not to be repeated, nor is it proof of anything. It forgets
+// writes that the reading has.
+func (s *setMemory) overlay(to *plan.Slurm, nodesReadAt time.Time, brake time.Duration, now time.Time) {
+	for name, w := range s.writes {
+		if w.at.Before(nodesReadAt) {
+			delete(s.writes, name)
+			continue
+		}
+		record, known := to.Records[name]
+		record.Name = name
+		if _, proven := to.DrainedSince[name]; proven {
+			to.DrainedSince = maps.Clone(to.DrainedSince)
+			delete(to.DrainedSince, name)
+		}
+		switch w.verb {
+		case plan.Drain:
+			record.Drain, record.Ours = true, true
+		case plan.Undrain, plan.Resume:
+			record.Drain, record.Down, record.Ours = false, false, false
+		case plan.Retire:
+			record = plan.Record{Name: name, Future: true, Dynamic: true, Owner: record.Owner}
+		case plan.Records:
+			if !known {
+				record = plan.Record{Name: name, Future: true, Dynamic: true}
+			}
+		case plan.Forget:
+			delete(to.Records, name)
+			continue
+		}
+		to.Records[name] = record
+	}
+	keep := s.unregistered[:0]
+	for _, t := range s.unregistered {
+		if now.Before(t.Add(brake)) {
+			keep = append(keep, t)
+		}
+	}
+	s.unregistered = keep
+}
