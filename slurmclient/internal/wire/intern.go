@@ -1,17 +1,25 @@
 package wire
 
-import "sync"
+import (
+	"sync"
+
+	"github.com/slurmtide/slurmtide/slurmclient/slurm"
+)
 
 // maxInterned bounds how many different texts are kept; beyond it the table
 // starts anew, so that no stream of ever new texts can fill the memory.
 const maxInterned = 1 << 17
 
 // Interner keeps one copy of every text that comes again and again: names of
-// users, accounts, partitions, features. It may be used by several goroutines.
+// users, accounts, partitions, features; and what decoding needs from one answer to
+// the next. It may be used by several goroutines.
 type Interner struct {
 	mu    sync.Mutex
 	texts map[string]string
 	lists map[string][]string
+
+	jobs  spare[slurm.Job]
+	nodes spare[slurm.Node]
 }
 
 // NewInterner returns an empty Interner.

@@ -9,7 +9,9 @@ import (
 
 // Jobs decodes the answer to GET /jobs/ or /job/{id} of any version.
 func Jobs(r io.Reader, in *Interner, yield func(*slurm.Job) error) (Envelope, error) {
-	return list(r, "jobs", newRecords(jobFields(), in, func(j *slurm.Job) bool { return j.ID != 0 }), yield)
+	return in.jobs.list(r, "jobs", yield, func() *records[slurm.Job] {
+		return newRecords(jobFields(), in, func(j *slurm.Job) bool { return j.ID != 0 })
+	})
 }
 
 // jobFields says which member of a job record goes where. Every function sets

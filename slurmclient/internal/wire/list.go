@@ -32,7 +32,8 @@ type Envelope struct {
 // keeps. Memory is bounded by the largest record. An error means that the answer
 // as a whole cannot be trusted, whatever was yielded before.
 func list[T any](r io.Reader, key string, rec *records[T], yield func(*T) error) (Envelope, error) {
-	s := &stream{r: r, buf: make([]byte, 0, firstChunk)}
+	s := &stream{r: r, buf: rec.window}
+	defer func() { rec.window = s.buf[:0] }()
 	var env Envelope
 	if err := s.open('{'); err != nil {
 		return env, err

@@ -8,7 +8,9 @@ import (
 
 // Nodes decodes the answer to GET /nodes/ or /node/{name} of any version.
 func Nodes(r io.Reader, in *Interner, yield func(*slurm.Node) error) (Envelope, error) {
-	return list(r, "nodes", newRecords(nodeFields(), in, func(n *slurm.Node) bool { return n.Name != "" }), yield)
+	return in.nodes.list(r, "nodes", yield, func() *records[slurm.Node] {
+		return newRecords(nodeFields(), in, func(n *slurm.Node) bool { return n.Name != "" })
+	})
 }
 
 func nodeFields() map[string]field[slurm.Node] {

@@ -42,6 +42,8 @@ type records[T any] struct {
 
 	pattern []entry[T]
 	prev    T
+	// window is where the answer is read into.
+	window []byte
 }
 
 // entry is one member of the pattern.
@@ -53,7 +55,7 @@ type entry[T any] struct {
 }
 
 func newRecords[T any](fields map[string]field[T], in *Interner, named func(*T) bool) *records[T] {
-	return &records[T]{fields: fields, intern: in, named: named}
+	return &records[T]{fields: fields, intern: in, named: named, window: make([]byte, 0, firstChunk)}
 }
 
 // decode reads the record that begins at b[i] == '{' into dst and returns the
