@@ -151,7 +151,7 @@ func jobsCall(since slurm.Time) listCall[slurm.Job] {
 		send: func(ctx context.Context, b wire.Binding) (*http.Response, error) { return b.Jobs(ctx, since) }}
 }
 
-// Nodes lists all nodes save FUTURE ones. With since it returns an error of
+// Nodes lists all nodes, FUTURE ones too. With since it returns an error of
 // CodeUnchanged when nothing changed from then on, and else the whole list: the
 // time is a gate and not a delta.
 func (c *Client) Nodes(ctx context.Context, since slurm.Time) (List[*slurm.Node], error) {
@@ -186,7 +186,9 @@ func (c *Client) Jobs(ctx context.Context, since slurm.Time) (List[*slurm.Job], 
 	return List[*slurm.Job]{Items: items, ServerTime: out.LastUpdate, Server: out.Server}, nil
 }
 
-// Node reads one node, FUTURE ones too.
+// Node reads one node, FUTURE ones too. slurmctld counts what jobs hold of a node only
+// when it is asked for a list: until then a node on which a job has begun is ALLOCATED
+// with none of its CPUs allocated, and one whose job has ended may stay MIXED.
 func (c *Client) Node(ctx context.Context, name string) (*slurm.Node, error) {
 	call := listCall[slurm.Node]{op: "reading node " + strconv.Quote(name), name: "node", key: "nodes", bind: (*Client).bind, decode: wire.Nodes,
 		send: func(ctx context.Context, b wire.Binding) (*http.Response, error) { return b.Node(ctx, name) }}

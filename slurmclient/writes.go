@@ -26,7 +26,8 @@ func (c *Client) write(ctx context.Context, op, name string, send write) error {
 	return err
 }
 
-// UpdateNode changes a node (scontrol(1), "update NodeName=").
+// UpdateNode changes a node (scontrol(1), "update NodeName="). CodeUnsupported for a
+// topology before v0.0.43.
 func (c *Client) UpdateNode(ctx context.Context, name string, update NodeUpdate) error {
 	return c.write(ctx, "updating node "+strconv.Quote(name), "update node",
 		func(ctx context.Context, b wire.Binding) (*http.Response, error) {

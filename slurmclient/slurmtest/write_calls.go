@@ -98,6 +98,7 @@ func (k *call) updateNode() {
 	var u struct {
 		State           words   `json:"state"`
 		Reason, Comment *string `json:",omitempty"`
+		Topology        *string `json:"topology_str"`
 		Features        words   `json:"features"`
 		Weight          number  `json:"weight"`
 	}
@@ -126,6 +127,9 @@ func (k *call) updateNode() {
 	}
 	if r == nil {
 		k.editNode(n, u.Comment, u.Features, u.Weight.Number)
+		if u.Topology != nil {
+			n.edit(k.gen).Topology = *u.Topology
+		}
 		if u.Reason != nil && len(u.State) == 0 {
 			k.setNodeReason(n, reason, k.user)
 		}

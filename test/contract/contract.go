@@ -22,6 +22,8 @@ type Server struct {
 	KeyFile string
 	// Pass lets some time go by where the cluster has none of its own.
 	Pass func()
+	// Create makes records of nodes as scontrol create does, in any version.
+	Create func(ctx context.Context, conf string) error
 }
 
 // suite is one run of the contract.
@@ -53,6 +55,7 @@ func Run(t *testing.T, server Server, version string) {
 		{"a node's life", s.nodeLife},
 		{"ordinary users may not change nodes", s.rights},
 		{"dynamic nodes", s.dynamicNodes},
+		{"nodes to come are listed beside the others", s.futureRecords},
 		{"reservations", s.reservations},
 		{"requests that make no sense are invalid", s.invalid},
 		{"the same jobs are read by list and by delta", s.readers},

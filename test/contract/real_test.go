@@ -5,6 +5,7 @@ package contract
 import (
 	"context"
 	"fmt"
+	"strings"
 	"syscall"
 	"testing"
 	"time"
@@ -39,7 +40,13 @@ func TestRealSlurm(t *testing.T) {
 			}
 			for _, version := range versions {
 				t.Run(version, func(t *testing.T) {
-					Run(t, Server{URL: cluster.URL, KeyFile: cluster.KeyFile, Pass: func() {}}, version)
+					Run(t, Server{
+						URL: cluster.URL, KeyFile: cluster.KeyFile, Pass: func() {},
+						Create: func(ctx context.Context, conf string) error {
+							_, err := cluster.Run(ctx, "", append([]string{"scontrol", "create"}, strings.Fields(conf)...)...)
+							return err
+						},
+					}, version)
 				})
 			}
 		})

@@ -1,6 +1,7 @@
 package contract
 
 import (
+	"context"
 	"net/http/httptest"
 	"os"
 	"path/filepath"
@@ -34,7 +35,10 @@ func TestSimulatedSlurm(t *testing.T) {
 				})
 				server := httptest.NewServer(cluster.Handler())
 				t.Cleanup(server.Close)
-				Run(t, Server{URL: server.URL, KeyFile: file, Pass: func() { cluster.Step(time.Second) }}, version)
+				Run(t, Server{
+					URL: server.URL, KeyFile: file, Pass: func() { cluster.Step(time.Second) },
+					Create: func(_ context.Context, conf string) error { return cluster.CreateNodes(conf) },
+				}, version)
 			})
 		}
 	}

@@ -87,6 +87,12 @@ func (b *bindingV0045) UpdateNode(ctx context.Context, name string, u NodeUpdate
 	if u.Weight != nil {
 		body.Weight = set[api.Uint32NoVal](slurm.Num(uint64(*u.Weight)))
 	}
+	//since v0043
+	body.TopologyStr = u.Topology
+	//end
+	//before v0043: if u.Topology != nil {
+	//before v0043: 	return nil, ErrUnsupported
+	//before v0043: }
 	return b.client.UpdateNode(ctx, name, body)
 }
 

@@ -72,6 +72,8 @@ type NodeUpdate struct {
 	Comment  *string
 	Features []string
 	Weight   *uint32
+	// Topology is such as "topo:block0"; ErrUnsupported before v0.0.43.
+	Topology *string
 }
 
 // JobUpdate is a change of a job. Fields that are nil stay as they are.

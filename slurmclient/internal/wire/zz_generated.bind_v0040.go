@@ -82,6 +82,9 @@ func (b *bindingV0040) UpdateNode(ctx context.Context, name string, u NodeUpdate
 	if u.Weight != nil {
 		body.Weight = set[api.Uint32NoVal](slurm.Num(uint64(*u.Weight)))
 	}
+	if u.Topology != nil {
+		return nil, ErrUnsupported
+	}
 	return b.client.UpdateNode(ctx, name, body)
 }
 

@@ -82,6 +82,7 @@ func (b *bindingV0043) UpdateNode(ctx context.Context, name string, u NodeUpdate
 	if u.Weight != nil {
 		body.Weight = set[api.Uint32NoVal](slurm.Num(uint64(*u.Weight)))
 	}
+	body.TopologyStr = u.Topology
 	return b.client.UpdateNode(ctx, name, body)
 }
 

@@ -1,0 +1,105 @@
+package contract
+
+import (
+	"context"
+	"encoding/json"
+	"net/http"
+	"slices"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/slurmtide/slurmtide/slurmclient"
+	"github.com/slurmtide/slurmtide/slurmclient/slurm"
+)
+
+// futureRecords holds that the list of nodes is the one that the server gives by
+// itself, state for state, and FUTURE records beside; and that its gate sees them.
+func (s *suite) futureRecords(t *testing.T) {
+	ctx := t.Context()
+	id := s.submit(t, s.client, slurm.JobRequest{RequiredNodes: "n1", Tasks: 1, Script: "#!/bin/sh\nsleep 600\n"})
+	defer s.cancelAll(t, id)
+	s.awaitJob(t, id, "running", func(j *slurm.Job) bool { return j.State.Base == slurm.JobRunning })
+	s.awaitListed(t, "n1", "mixed", func(n *slurm.Node) bool { return n.State.Base == slurm.NodeMixed && n.AllocCPUs > 0 })
+	alone, err := s.client.Node(ctx, "n1")
+	if err != nil || alone.State.Base != slurm.NodeMixed {
+		t.Errorf("n1 alone is %+v, %v", alone, err)
+	}
+	before, err := s.client.Nodes(ctx, 0)
+	must(t, err)
+
+	must(t, s.server.Create(ctx, "NodeName=later-[1-2] CPUs=2 RealMemory=1000 Feature=later State=FUTURE"))
+	changed := s.changedSince(t, before.ServerTime)
+	var seen, future []string
+	for _, n := range changed.Items {
+		if n.State.Base == slurm.NodeFuture {
+			future = append(future, n.Name+" "+n.State.String())
+			continue
+		}
+		seen = append(seen, n.Name+" "+n.State.String())
+	}
+	if want := []string{"later-1 FUTURE+DYNAMIC_NORM", "later-2 FUTURE+DYNAMIC_NORM"}; !slices.Equal(future, want) {
+		t.Errorf("the FUTURE records are %q", future)
+	}
+	if diff := cmp.Diff(s.plainNodes(t), seen); diff != "" {
+		t.Errorf("the others are not what the server tells by itself: %s", diff)
+	}
+	if !slices.Contains(seen, "n1 MIXED") {
+		t.Errorf("no node is mixed: %q", seen)
+	}
+	must(t, s.client.DeleteNode(ctx, "later-1"))
+	must(t, s.client.DeleteNode(ctx, "later-2"))
+	s.cancelAll(t, id)
+	s.awaitListed(t, "n1", "idle in the end", idle)
+}
+
+// awaitListed is awaitNode by the list of nodes.
+func (s *suite) awaitListed(t *testing.T, name, what string, holds func(n *slurm.Node) bool) {
+	t.Helper()
+	s.eventually(t, "node "+name+" "+what, func(ctx context.Context) (bool, error) {
+		list, err := s.client.Nodes(ctx, 0)
+		return slices.ContainsFunc(list.Items, func(n *slurm.Node) bool { return n.Name == name && holds(n) }), err
+	})
+}
+
+// changedSince waits for the list of nodes to have changed behind its gate.
+func (s *suite) changedSince(t *testing.T, since slurm.Time) slurmclient.List[*slurm.Node] {
+	t.Helper()
+	var list slurmclient.List[*slurm.Node]
+	s.eventually(t, "the FUTURE records behind the gate", func(ctx context.Context) (bool, error) {
+		var err error
+		list, err = s.client.Nodes(ctx, since)
+		if slurmclient.IsUnchanged(err) {
+			return false, nil
+		}
+		return slices.ContainsFunc(list.Items, func(n *slurm.Node) bool { return n.Name == "later-2" }), err
+	})
+	return list
+}
+
+// plainNodes lists names and states as the server does when it is asked for nothing
+// special, in the order of the client.
+func (s *suite) plainNodes(t *testing.T) []string {
+	t.Helper()
+	token, err := slurmclient.TokenFromKeyFile(s.server.KeyFile, "slurm", time.Hour).Token()
+	must(t, err)
+	request, err := http.NewRequestWithContext(t.Context(), http.MethodGet, s.server.URL+"/slurm/"+s.version+"/nodes/", nil)
+	must(t, err)
+	request.Header.Set("X-SLURM-USER-TOKEN", token)
+	answer, err := http.DefaultClient.Do(request)
+	must(t, err)
+	defer answer.Body.Close()
+	var body struct {
+		Nodes []struct {
+			Name  string
+			State []string
+		}
+	}
+	must(t, json.NewDecoder(answer.Body).Decode(&body))
+	var out []string
+	for _, n := range body.Nodes {
+		out = append(out, n.Name+" "+slurm.ParseNodeState(n.State...).String())
+	}
+	return out
+}
