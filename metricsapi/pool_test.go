@@ -66,7 +66,9 @@ func TestPoolOfANodeSet(t *testing.T) {
 }
 
 func TestShapeOfAPool(t *testing.T) {
-	known := aNodeSet(func(n *v1beta1.NodeSet) { n.Spec.ExtraConf = "CPUs=16 RealMemory=32000 Gres=gpu:h100:8 Features=fast Weight=10 TmpDisk=500" })
+	known := aNodeSet(func(n *v1beta1.NodeSet) {
+		n.Spec.ExtraConf = "CPUs=16 RealMemory=32000 Gres=gpu:h100:8 Features=fast Weight=10 TmpDisk=500"
+	})
 	want := &demand.Shape{CPUs: 16, MemoryMiB: 32000, GRES: "gpu:h100:8", Features: []string{"fast"}, Weight: 10, TmpDiskMiB: 500}
 	if diff := cmp.Diff(want, PoolOf(known, nil, PoolDefaults{}).Shape); diff != "" {
 		t.Error(diff)
