@@ -48,6 +48,7 @@ func TestPlan(t *testing.T) {
 		{"its time has not come", start().Add(-day), good, names, renewAll},
 		{"the CA grows old", start().Add(7 * 365 * day), good, names, renewAll},
 		{"another name is needed", start(), good, []string{"adapter", "else.metrics.svc"}, renewServing},
+		{"an address is needed", start(), good, []string{"adapter", "10.0.0.1"}, renewServing},
 		{"the certificate is missing", start(), with(func(b *Bundle) { b.Cert = nil }), names, renewServing},
 		{"the certificate is nonsense", start(), with(func(b *Bundle) { b.Cert = []byte("nonsense") }), names, renewServing},
 		{"the key is of another", start(), with(func(b *Bundle) { b.Key = other.Key }), names, renewServing},

@@ -12,6 +12,7 @@ import (
 	"errors"
 	"fmt"
 	"math/big"
+	"net"
 	"time"
 )
 
@@ -26,6 +27,18 @@ const (
 type subject struct {
 	ca    string
 	names []string
+}
+
+// split tells addresses from names.
+func (s subject) split() (hosts []string, addresses []net.IP) {
+	for _, name := range s.names {
+		if ip := net.ParseIP(name); ip != nil {
+			addresses = append(addresses, ip)
+		} else {
+			hosts = append(hosts, name)
+		}
+	}
+	return hosts, addresses
 }
 
 // issue makes anew what the action says.
@@ -45,8 +58,9 @@ func issue(now time.Time, old Bundle, what action, of subject) (Bundle, error) {
 	if !ok || len(of.names) == 0 {
 		return Bundle{}, errors.New("issuing a certificate needs a CA that signs, and a name")
 	}
+	hosts, addresses := of.split()
 	template := &x509.Certificate{
-		Subject: pkix.Name{CommonName: of.names[0]}, DNSNames: of.names,
+		Subject: pkix.Name{CommonName: of.names[0]}, DNSNames: hosts, IPAddresses: addresses,
 		NotBefore: now.Add(-skew), NotAfter: now.Add(servingLife),
 		KeyUsage: x509.KeyUsageDigitalSignature, ExtKeyUsage: []x509.ExtKeyUsage{x509.ExtKeyUsageServerAuth},
 	}

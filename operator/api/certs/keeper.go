@@ -40,7 +40,7 @@ type Config struct {
 	Announcer Announcer
 	// Subject begins the name of the CA ("slurm-operator").
 	Subject string
-	// Names are the DNS names that the certificate is for, at least one.
+	// Names are the DNS names and addresses that the certificate is for, at least one.
 	Names []string
 	// Renewed is told what was made anew and why; may be nil.
 	Renewed func(why string)

@@ -1,0 +1,148 @@
+package admission
+
+import (
+	"context"
+	"crypto/tls"
+	"errors"
+	"fmt"
+	"net/url"
+	"time"
+
+	"github.com/go-logr/logr"
+	admissionregistrationv1 "k8s.io/api/admissionregistration/v1"
+	apiextensionsv1 "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1"
+	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/client-go/kubernetes"
+	ctrl "sigs.k8s.io/controller-runtime"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+	"sigs.k8s.io/controller-runtime/pkg/webhook"
+
+	"github.com/slurmtide/slurmtide/operator/api/certs"
+)
+
+// Config says where the webhooks are and what their certificate is.
+type Config struct {
+	// Host and Port are where they listen; "" is every address, 0 is 9443.
+	Host string
+	Port int
+	// Target is how the API server reaches them.
+	Target Target
+	// Configuration is the name of the ValidatingWebhookConfiguration.
+	Configuration string
+	// CertDir has the certificate as tls.crt and tls.key, which are read again when
+	// they change; who wrote them announces their CA. "": it is self-made.
+	CertDir string
+	// Namespace and Secret are where a self-made certificate is kept.
+	Namespace, Secret string
+}
+
+// SetupWithManager makes the manager run the webhooks on every replica, keep their
+// certificate, and tell the API server of them. The manager is ready when they are.
+func SetupWithManager(mgr ctrl.Manager, cfg Config) error {
+	announcer, err := newAnnouncer(mgr, cfg)
+	if err != nil {
+		return err
+	}
+	options := webhook.Options{Host: cfg.Host, Port: cfg.Port, CertDir: cfg.CertDir}
+	k := &keeper{announcer: announcer, log: mgr.GetLogger().WithName("webhooks")}
+	if cfg.CertDir == "" {
+		if k.certs, err = newKeeper(mgr, cfg, announcer, k.log); err != nil {
+			return err
+		}
+		options.TLSOpts = []func(*tls.Config){func(c *tls.Config) { c.GetCertificate = k.certificate }}
+	}
+	server := webhook.NewServer(options)
+	if err := Register(server); err != nil {
+		return err
+	}
+	if err := mgr.Add(server); err != nil {
+		return fmt.Errorf("adding the webhooks: %w", err)
+	}
+	if err := mgr.AddReadyzCheck("webhooks", server.StartedChecker()); err != nil {
+		return fmt.Errorf("adding the webhooks' check: %w", err)
+	}
+	return mgr.Add(k)
+}
+
+func newAnnouncer(mgr ctrl.Manager, cfg Config) (*Announcer, error) {
+	scheme := runtime.NewScheme()
+	for _, add := range []func(*runtime.Scheme) error{admissionregistrationv1.AddToScheme, apiextensionsv1.AddToScheme} {
+		if err := add(scheme); err != nil {
+			return nil, fmt.Errorf("registering types: %w", err)
+		}
+	}
+	c, err := client.New(mgr.GetConfig(), client.Options{Scheme: scheme, HTTPClient: mgr.GetHTTPClient()})
+	if err != nil {
+		return nil, fmt.Errorf("making a client for definitions: %w", err)
+	}
+	return &Announcer{Client: c, Configuration: cfg.Configuration, Target: cfg.Target}, nil
+}
+
+func newKeeper(mgr ctrl.Manager, cfg Config, announcer certs.Announcer, log logr.Logger) (*certs.Keeper, error) {
+	c, err := kubernetes.NewForConfigAndClient(mgr.GetConfig(), mgr.GetHTTPClient())
+	if err != nil {
+		return nil, fmt.Errorf("making a client for the certificate: %w", err)
+	}
+	return certs.New(certs.Config{
+		Store:     &certs.SecretStore{Client: c, Namespace: cfg.Namespace, Secret: cfg.Secret},
+		Announcer: announcer,
+		Subject:   "slurm-operator",
+		Names:     cfg.Target.names(),
+		Renewed:   func(why string) { log.Info("made a certificate", "reason", why) },
+	}), nil
+}
+
+// keeper keeps the certificate good and the API server told, on every replica.
+type keeper struct {
+	certs     *certs.Keeper // nil where the certificate comes in files
+	announcer *Announcer
+	log       logr.Logger
+}
+
+// NeedLeaderElection tells the manager that every replica runs it.
+func (*keeper) NeedLeaderElection() bool { return false }
+
+// Start looks until ctx ends: often until there is a certificate, then now and then.
+func (k *keeper) Start(ctx context.Context) error {
+	look := func(ctx context.Context) error { return k.announcer.Announce(ctx, nil) }
+	if k.certs != nil {
+		look = k.certs.Look
+	}
+	const often = time.Second
+	for {
+		pause := certs.LookEvery
+		if err := look(ctx); err != nil && ctx.Err() == nil {
+			k.log.Error(err, "looking after the webhooks fails")
+		}
+		if k.certs != nil && !k.certs.HasCertificate() {
+			pause = often
+		}
+		select {
+		case <-ctx.Done():
+			return nil
+		case <-time.After(pause):
+		}
+	}
+}
+
+// certificate is a tls.Config's GetCertificate.
+func (k *keeper) certificate(*tls.ClientHelloInfo) (*tls.Certificate, error) {
+	cert, key := k.certs.CurrentCertKeyContent()
+	if len(cert) == 0 {
+		return nil, errors.New("there is no certificate yet")
+	}
+	pair, err := tls.X509KeyPair(cert, key)
+	if err != nil {
+		return nil, fmt.Errorf("reading the certificate: %w", err)
+	}
+	return &pair, nil
+}
+
+// hostOf is the host of a URL; "" for what is none.
+func hostOf(text string) string {
+	u, err := url.Parse(text)
+	if err != nil {
+		return ""
+	}
+	return u.Hostname()
+}
