@@ -67,7 +67,9 @@ Machines differ, and are noisy: ratios within one run mean more than seconds.
   free again when the next poll comes.
 - The demand is told of 200 pools, to each of which a part of the nodes belongs. The
   adapter, which polls as by default, is asked over TLS with a token what 500 HPAs ask in
-  a sync period, evenly; its CPU for each query includes that of its own polls.
+  a sync period, evenly; its CPU for each query includes that of its own polls. What it
+  shares the cores with is named; the floor is what the same client sees when it asks
+  the same server, as often and while polls go on, for nothing (/livez).
 - Reactions are those of a real Slurm, the stock HPA controller and slurm-metrics-adapter
   with their default intervals: a poll every 10 s, a sync every 15 s; the bound is their
   sum. The other chain is a scrape every 30 s, KEDA's look every 30 s and the same sync.

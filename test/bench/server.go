@@ -10,6 +10,7 @@ import (
 	"net/http"
 	"os"
 	"os/exec"
+	"path/filepath"
 	"strconv"
 	"strings"
 	"sync/atomic"
@@ -96,6 +97,17 @@ func startServer(ctx context.Context, jobCount int, mode string) (*process, erro
 	}
 	go func() { _, _ = io.Copy(io.Discard, out) }()
 	return &process{cmd, strings.TrimSpace(line)}, nil
+}
+
+// giveWay lets every other program run before this one. A priority is that of a thread
+// on Linux, and of those that the thread starts.
+func (p *process) giveWay() error {
+	threads, err := filepath.Glob(fmt.Sprintf("/proc/%d/task/*", p.cmd.Process.Pid))
+	for _, dir := range threads {
+		id, idErr := strconv.Atoi(filepath.Base(dir))
+		err = errors.Join(err, idErr, syscall.Setpriority(syscall.PRIO_PROCESS, id, 19))
+	}
+	return err
 }
 
 // stop ends the program and waits for it.
