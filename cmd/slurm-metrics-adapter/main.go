@@ -8,7 +8,6 @@ import (
 	"fmt"
 	"os"
 	"os/signal"
-	"runtime/debug"
 	"sync"
 	"syscall"
 
@@ -33,11 +32,6 @@ func run(ctx context.Context, args []string) int {
 	if err != nil {
 		fmt.Fprintf(os.Stderr, "slurm-metrics-adapter: %v\nslurm-metrics-adapter: --help lists the flags\n", err)
 		return 2
-	}
-	if os.Getenv("GOGC") == "" {
-		// Polls of large clusters leave much behind at once; memory is dearer than
-		// the little time that collecting more often takes.
-		debug.SetGCPercent(50)
 	}
 	log := o.logger(os.Stderr)
 	takeLibraries(log)

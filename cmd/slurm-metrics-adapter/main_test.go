@@ -5,6 +5,7 @@ import (
 	"errors"
 	"strings"
 	"testing"
+	"time"
 
 	"k8s.io/klog/v2"
 )
@@ -40,7 +41,7 @@ func TestFlagsThatMakeNoSense(t *testing.T) {
 }
 
 func TestTheLibrarysFlagsReachIt(t *testing.T) {
-	o, err := parse([]string{"--secure-port=7443", "--bind-address=127.0.0.1", "--tls-cert-file=a", "--tls-private-key-file=b", "--requestheader-allowed-names=x,y", "--authentication-skip-lookup"})
+	o, err := parse([]string{"--secure-port=7443", "--bind-address=127.0.0.1", "--tls-cert-file=a", "--tls-private-key-file=b", "--requestheader-allowed-names=x,y", "--authentication-skip-lookup", "--authorization-webhook-cache-authorized-ttl=3s"})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -50,6 +51,9 @@ func TestTheLibrarysFlagsReachIt(t *testing.T) {
 	}
 	if a := o.library.Authentication; len(a.RequestHeader.AllowedNames) != 2 || !a.SkipInClusterLookup {
 		t.Errorf("it authenticates by %+v", a)
+	}
+	if ttl := o.library.Authorization.AllowCacheTTL; ttl != 3*time.Second {
+		t.Errorf("it takes readers for allowed for %s", ttl)
 	}
 	if o, err = parse(nil); err != nil || o.library.SecureServing.BindPort != securePort {
 		t.Errorf("by default it listens on %d, %v", o.library.SecureServing.BindPort, err)
