@@ -89,11 +89,27 @@ func (r *Reconciler) Reconcile(ctx context.Context, req ctrl.Request) (ctrl.Resu
 		return ctrl.Result{}, err
 	}
 	todo := r.planner.Plan(r.now(), seen.wish, plan.Seen{Workers: seen.workers, Slurm: seen.slurm, Unregistered: seen.memory.unregistered})
-	err = errors.Join(r.apply(ctx, seen, &todo), r.mirror(ctx, seen), r.tell(ctx, seen, &todo))
+	err = errors.Join(r.apply(ctx, seen, &todo), r.reserve(ctx, seen, &todo), r.mirror(ctx, seen), r.tell(ctx, seen, &todo))
 	if err == nil && todo.Finished {
 		err = r.release(ctx, nodeSet)
 	}
-	return result(todo.Again, err)
+	return result(sooner(todo.Again, untilStart(r.now(), nodeSet)), err)
+}
+
+// untilStart is how long it is until a scheduled update begins, 0 for none to come.
+func untilStart(now time.Time, n *v1beta1.NodeSet) time.Duration {
+	if u := n.Spec.UpdateStrategy.ScheduledUpdate; n.Spec.UpdateStrategy.Type == v1beta1.UpdateScheduled && u != nil && u.StartTime != nil {
+		return max(0, u.StartTime.Sub(now))
+	}
+	return 0
+}
+
+// sooner is the shorter of two waits, of which 0 is none.
+func sooner(a, b time.Duration) time.Duration {
+	if a == 0 || b != 0 && b < a {
+		return b
+	}
+	return a
 }
 
 // result leaves conflicts out of the errors: what was decided on has changed, and is

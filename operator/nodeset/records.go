@@ -37,7 +37,7 @@ func (r *Reconciler) tryRecords(ctx context.Context, s *seen, names string) erro
 	if !known {
 		return fmt.Errorf("what a worker has is not known")
 	}
-	if err := s.live.CreateNodes(ctx, render.FutureRecords(s.input, have, names)); err != nil {
+	if err := s.live.CreateNodes(ctx, names, render.FutureOptions(s.input, have)); err != nil {
 		return err
 	}
 	owner := render.FutureComment(s.nodeSet)

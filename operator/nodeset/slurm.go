@@ -24,8 +24,10 @@ type Slurm interface {
 	Resume(ctx context.Context, name string) error
 	Future(ctx context.Context, name string) error
 	DeleteNode(ctx context.Context, name string) error
-	CreateNodes(ctx context.Context, conf string) error
+	CreateNodes(ctx context.Context, names, options string) error
 	UpdateNode(ctx context.Context, name string, update slurmclient.NodeUpdate) error
+	SetReservation(ctx context.Context, r slurm.ReservationRequest) error
+	DeleteReservation(ctx context.Context, name string) error
 }
 
 // freshness is when a reading counts as fresh.

@@ -131,11 +131,14 @@ func within(now time.Time, s *v1beta1.ScheduledUpdate) bool {
 	if s == nil || s.StartTime == nil {
 		return false
 	}
-	length := defaultWindow
-	if s.Duration != nil {
-		length = s.Duration.Duration
+	return !now.Before(s.StartTime.Time) && now.Before(s.StartTime.Add(lengthOf(s)))
+}
+
+func lengthOf(s *v1beta1.ScheduledUpdate) time.Duration {
+	if s.Duration == nil {
+		return defaultWindow
 	}
-	return !now.Before(s.StartTime.Time) && now.Before(s.StartTime.Add(length))
+	return s.Duration.Duration
 }
 
 // matching are the Kubernetes nodes that are to have a worker in scaling mode DaemonSet.

@@ -8,15 +8,15 @@ import (
 	"github.com/slurmtide/slurmtide/slurmclient/hostlist"
 )
 
-// FutureRecords is the line by which Slurm makes FUTURE records of workers that may
-// come ("scontrol create", or node_conf of POST new/node), so that jobs for them are
-// taken while there are none. names is a host list. The numbers of the shape are
-// there as far as extraConf has none.
+// FutureOptions are the options of the line by which Slurm makes FUTURE records of
+// workers that may come ("scontrol create", or node_conf of POST new/node), without
+// their names, so that jobs for them are taken while there are none. The numbers of
+// the shape are there as far as extraConf has none.
 //
 // Gres come from extraConf alone, never from the shape: a record with Gres that
 // slurmd does not report makes the worker INVALID, and slurmd reports what its --conf
 // says. Topology is left out: it is the Kubernetes node's.
-func FutureRecords(in Input, worker shape.Shape, names string) string {
+func FutureOptions(in Input, worker shape.Shape) string {
 	o := parseOptions(in.NodeSet.Spec.ExtraConf)
 	o.features(in.NodeSet.Name, "")
 	// What the line says itself, and what Slurm keeps for records in slurm.conf.
@@ -25,7 +25,6 @@ func FutureRecords(in Input, worker shape.Shape, names string) string {
 		o.drop("Port")
 	}
 	var head options
-	head.list = append(head.list, option{"NodeName", names})
 	if worker.CPUs > 0 && !o.hasAny("CPUs", "Sockets", "SocketsPerBoard", "CoresPerSocket", "ThreadsPerCore") {
 		head.list = append(head.list, option{"CPUs", strconv.FormatUint(worker.CPUs, 10)})
 	}
