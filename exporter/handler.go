@@ -96,7 +96,7 @@ func (s slots) guard(serve http.HandlerFunc) http.Handler {
 			serve(w, r)
 		default:
 			w.Header().Set("Retry-After", "1")
-			http.Error(w, "too many scrapes at a time", http.StatusServiceUnavailable)
+			http.Error(w, fmt.Sprintf("there are %d scrapes already, which is the most at a time", cap(s)), http.StatusServiceUnavailable)
 		}
 	})
 }
