@@ -1,0 +1,228 @@
+//go:build e2e
+
+package admission
+
+import (
+	"context"
+	"fmt"
+	"net"
+	"os"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/go-logr/logr"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+	"k8s.io/apimachinery/pkg/util/json"
+	"k8s.io/client-go/rest"
+	ctrl "sigs.k8s.io/controller-runtime"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+	"sigs.k8s.io/controller-runtime/pkg/log"
+	metricsserver "sigs.k8s.io/controller-runtime/pkg/metrics/server"
+	"sigs.k8s.io/yaml"
+
+	"github.com/slurmtide/slurmtide/operator/admission"
+	"github.com/slurmtide/slurmtide/test/realkube"
+)
+
+const namespaces = `{apiVersion: v1, kind: Namespace, metadata: {name: team}}
+---
+{apiVersion: v1, kind: Namespace, metadata: {name: slurm-system}}
+`
+
+// scene is an API server with the chart's definitions.
+type scene struct {
+	cluster *realkube.Cluster
+	config  *rest.Config
+	client  client.Client
+	// warnings are what the API server has warned of.
+	warnings *warnings
+}
+
+// warnings takes the warnings of a client.
+type warnings struct {
+	mu   sync.Mutex
+	text []string
+}
+
+// HandleWarningHeader implements rest.WarningHandler.
+func (w *warnings) HandleWarningHeader(_ int, _, text string) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	w.text = append(w.text, text)
+}
+
+// taken returns what came since the last call.
+func (w *warnings) taken() []string {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	text := w.text
+	w.text = nil
+	return text
+}
+
+func newScene(t *testing.T) *scene {
+	t.Helper()
+	if missing := realkube.Missing(); missing != "" {
+		t.Fatal(missing)
+	}
+	log.SetLogger(logr.Discard())
+	c, err := realkube.Start(t.Context(), realkube.Config{Name: "admission"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() {
+		if err := c.Close(); err != nil {
+			t.Error(err)
+		}
+	})
+	s := &scene{cluster: c, warnings: &warnings{}}
+	if _, err := c.Kubectl(t.Context(), "apply", "--server-side", "--filename=../../charts/slurm-operator-crds/templates"); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := c.Kubectl(t.Context(), "wait", "--for=condition=Established", "crd", "--all", "--timeout=30s"); err != nil {
+		t.Fatal(err)
+	}
+	if err := c.Apply(t.Context(), namespaces); err != nil {
+		t.Fatal(err)
+	}
+	if s.config, err = c.RESTConfig(); err != nil {
+		t.Fatal(err)
+	}
+	mine := rest.CopyConfig(s.config)
+	mine.WarningHandler = s.warnings
+	if s.client, err = client.New(mine, client.Options{Scheme: runtime.NewScheme()}); err != nil {
+		t.Fatal(err)
+	}
+	return s
+}
+
+// target is how the API server reaches webhooks that listen on the port.
+func target(port int) admission.Target {
+	return admission.Target{Namespace: "slurm-system", Service: "slurm-operator-webhook", Port: int32(port)}
+}
+
+// startWebhooks runs the webhooks in this process until stop.
+func (s *scene) startWebhooks(t *testing.T, port int) (stop func()) {
+	t.Helper()
+	mgr, err := ctrl.NewManager(s.config, ctrl.Options{Metrics: metricsserver.Options{BindAddress: "0"}, Logger: logr.Discard()})
+	if err != nil {
+		t.Fatal(err)
+	}
+	err = admission.SetupWithManager(mgr, admission.Config{
+		Host: s.cluster.HostAddress, Port: port, Target: target(port), Configuration: "slurm-operator",
+		Namespace: "slurm-system", Secret: "slurm-operator-webhook",
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	ctx, cancel := context.WithCancel(t.Context())
+	ended := make(chan error, 1)
+	go func() { ended <- mgr.Start(ctx) }()
+	stop = sync.OnceFunc(func() {
+		cancel()
+		if err := <-ended; err != nil {
+			t.Error(err)
+		}
+	})
+	t.Cleanup(stop)
+	return stop
+}
+
+// install makes what a chart makes for the webhooks.
+func (s *scene) install(t *testing.T, port int) {
+	t.Helper()
+	if err := s.cluster.ExposeLocal(t.Context(), "slurm-system", "slurm-operator-webhook", port); err != nil {
+		t.Fatal(err)
+	}
+	text, err := yaml.Marshal(map[string]any{
+		"apiVersion": "admissionregistration.k8s.io/v1", "kind": "ValidatingWebhookConfiguration",
+		"metadata": map[string]any{"name": "slurm-operator"}, "webhooks": admission.ValidatingWebhooks(target(port), nil),
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := s.cluster.Apply(t.Context(), string(text)); err != nil {
+		t.Fatal(err)
+	}
+}
+
+// create makes the object of a manifest.
+func (s *scene) create(ctx context.Context, t *testing.T, manifest string, options ...client.CreateOption) error {
+	t.Helper()
+	return s.client.Create(ctx, parse(t, manifest), options...)
+}
+
+// parse reads a manifest; one without apiVersion, kind or namespace is given v1beta1,
+// NodeSet and team.
+func parse(t *testing.T, manifest string) *unstructured.Unstructured {
+	t.Helper()
+	u := &unstructured.Unstructured{Object: map[string]any{}}
+	text, err := yaml.YAMLToJSON([]byte(manifest))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := json.Unmarshal(text, &u.Object); err != nil { // whole numbers stay whole
+		t.Fatal(err)
+	}
+	if u.GetAPIVersion() == "" {
+		u.SetAPIVersion("slinky.slurm.net/v1beta1")
+	}
+	if u.GetKind() == "" {
+		u.SetKind("NodeSet")
+	}
+	u.SetNamespace("team")
+	return u
+}
+
+// read returns an object of the group.
+func (s *scene) read(ctx context.Context, version, kind, name string) (*unstructured.Unstructured, error) {
+	u := &unstructured.Unstructured{}
+	u.SetGroupVersionKind(schema.GroupVersionKind{Group: "slinky.slurm.net", Version: version, Kind: kind})
+	err := s.client.Get(ctx, client.ObjectKey{Namespace: "team", Name: name}, u)
+	return u, err
+}
+
+// until waits for look to end without an error.
+func until(t *testing.T, limit time.Duration, look func(context.Context) error) {
+	t.Helper()
+	ctx, cancel := context.WithTimeout(t.Context(), limit)
+	defer cancel()
+	for {
+		err := look(ctx)
+		if err == nil {
+			return
+		}
+		select {
+		case <-ctx.Done():
+			t.Fatalf("after %s: %v", limit, err)
+		case <-time.After(200 * time.Millisecond):
+		}
+	}
+}
+
+// freePort is a port of this machine on which nothing listens.
+func freePort(t *testing.T, host string) int {
+	t.Helper()
+	l, err := net.Listen("tcp", net.JoinHostPort(host, "0"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer l.Close()
+	address, ok := l.Addr().(*net.TCPAddr)
+	if !ok {
+		t.Fatal(fmt.Errorf("%v is no TCP address", l.Addr()))
+	}
+	return address.Port
+}
+
+func contents(t *testing.T, path string) string {
+	t.Helper()
+	text, err := os.ReadFile(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return string(text)
+}
