@@ -1,6 +1,11 @@
 package access
 
-import "github.com/slurmtide/slurmtide/operator/api/v1beta1"
+import (
+	"cmp"
+	"strings"
+
+	"github.com/slurmtide/slurmtide/operator/api/v1beta1"
+)
 
 // Key names the object by which a Slurm cluster is known.
 type Key struct {
@@ -26,4 +31,9 @@ func KeyOf(n *v1beta1.NodeSet) (Key, bool) {
 		return Key{v1beta1.KindCluster, n.Namespace, n.Spec.ClusterRef.Name}, true
 	}
 	return Key{}, false
+}
+
+// Compare orders keys by namespace, name and kind.
+func (k Key) Compare(other Key) int {
+	return cmp.Or(strings.Compare(k.Namespace, other.Namespace), strings.Compare(k.Name, other.Name), strings.Compare(k.Kind, other.Kind))
 }

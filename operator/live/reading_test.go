@@ -1,0 +1,97 @@
+package live
+
+import (
+	"errors"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/slurmtide/slurmtide/slurmclient"
+	"github.com/slurmtide/slurmtide/slurmclient/slurm"
+)
+
+var zero = time.Date(2030, 1, 1, 0, 0, 0, 0, time.UTC)
+
+// poll is a poll of nodes that began so many seconds after zero and took one.
+func poll(sequence uint64, begin int, drained ...string) *slurmclient.Snapshot {
+	s := &slurmclient.Snapshot{}
+	s.Nodes.Poll = slurmclient.Poll{Known: true, Sequence: sequence, ReadAt: zero.Add(time.Duration(begin) * time.Second), Took: time.Second}
+	for _, name := range []string{"a", "b"} {
+		n := &slurm.Node{Name: name, State: slurm.ParseNodeState("IDLE")}
+		for _, d := range drained {
+			if d == name {
+				n.State = slurm.ParseNodeState("IDLE", "DRAIN")
+			}
+		}
+		s.Nodes.Value = append(s.Nodes.Value, n)
+	}
+	return s
+}
+
+func failing(s *slurmclient.Snapshot) *slurmclient.Snapshot {
+	s.Nodes.Err = errors.New("no answer")
+	return s
+}
+
+func TestSinceWhenADrainIsKnown(t *testing.T) {
+	type since map[string]int // seconds after zero
+	for _, tc := range []struct {
+		name  string
+		polls []*slurmclient.Snapshot
+		want  since
+	}{
+		{"nothing was read", []*slurmclient.Snapshot{{}}, since{}},
+		{"the end of the first poll that shows it", []*slurmclient.Snapshot{poll(1, 0), poll(2, 10, "a")}, since{"a": 11}},
+		{"it stays while polls show it", []*slurmclient.Snapshot{poll(1, 0, "a"), poll(2, 10, "a", "b"), poll(3, 20, "a", "b")}, since{"a": 1, "b": 11}},
+		{"also when nothing has changed", []*slurmclient.Snapshot{poll(1, 0, "a"), poll(1, 10, "a"), poll(1, 20, "a")}, since{"a": 1}},
+		{"one that is undrained is forgotten", []*slurmclient.Snapshot{poll(1, 0, "a"), poll(2, 10), poll(3, 20, "a")}, since{"a": 21}},
+		{"another snapshot of the same poll", []*slurmclient.Snapshot{poll(1, 0, "a"), poll(1, 0, "a")}, since{"a": 1}},
+		{"a poll that was missed breaks the run", []*slurmclient.Snapshot{poll(1, 0, "a"), poll(3, 20, "a")}, since{"a": 21}},
+		{"so does one that failed", []*slurmclient.Snapshot{poll(1, 0, "a"), failing(poll(1, 0, "a")), poll(1, 20, "a")}, since{"a": 21}},
+		{"while polls fail nothing is known", []*slurmclient.Snapshot{poll(1, 0, "a"), failing(poll(1, 0, "a"))}, since{}},
+		{"nor before the next that succeeds", []*slurmclient.Snapshot{poll(1, 0, "a"), failing(poll(1, 0, "a")), failing(poll(1, 0, "a"))}, since{}},
+	} {
+		t.Run(tc.name, func(t *testing.T) {
+			var r reader
+			var last *Reading
+			for _, s := range tc.polls {
+				last = r.read(s)
+			}
+			got := since{}
+			for name, at := range last.DrainedSince {
+				got[name] = int(at.Sub(zero) / time.Second)
+			}
+			if diff := cmp.Diff(tc.want, got); diff != "" {
+				t.Error(diff)
+			}
+		})
+	}
+}
+
+func TestAReadingIsCompleteWhenNodesAndJobsWereRead(t *testing.T) {
+	var r reader
+	s := poll(1, 0)
+	got := r.read(s)
+	if got.Complete() || len(got.Nodes) != 2 {
+		t.Errorf("without jobs it is %v, with %d nodes", got.Complete(), len(got.Nodes))
+	}
+	next := *s
+	next.Jobs.Poll = slurmclient.Poll{Known: true, Sequence: 1}
+	next.Jobs.Value = []*slurm.Job{aJob(1, "RUNNING", on("a"))}
+	got = r.read(&next)
+	if !got.Complete() || got.Work["a"].Jobs != 1 {
+		t.Errorf("with jobs it is %v: %v", got.Complete(), got.Work)
+	}
+	lost := next
+	lost.Jobs.Sequence, lost.Jobs.Value = 2, []*slurm.Job{aJob(1, "RUNNING", on("a[")), aJob(2, "RUNNING", on("b"))}
+	got = r.read(&lost)
+	if got.Complete() || got.Work != nil || got.Problem == "" {
+		t.Errorf("with a job that cannot be placed it is %v: %v, %q", got.Complete(), got.Work, got.Problem)
+	}
+	again := lost
+	again.Nodes.ReadAt = zero.Add(time.Minute)
+	if got = r.read(&again); got.Complete() || got.Problem == "" {
+		t.Error("another poll of nodes makes it complete")
+	}
+}

@@ -1,0 +1,99 @@
+package live
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"strings"
+
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	"k8s.io/apimachinery/pkg/types"
+	ctrl "sigs.k8s.io/controller-runtime"
+	"sigs.k8s.io/controller-runtime/pkg/builder"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+	"sigs.k8s.io/controller-runtime/pkg/handler"
+	"sigs.k8s.io/controller-runtime/pkg/predicate"
+	"sigs.k8s.io/controller-runtime/pkg/reconcile"
+
+	"github.com/slurmtide/slurmtide/operator/api/access"
+	"github.com/slurmtide/slurmtide/operator/api/v1beta1"
+)
+
+// SetupWithManager makes the manager run the Clients, and has them follow its
+// Controllers, Clusters and RestApis.
+func (c *Clients) SetupWithManager(mgr ctrl.Manager) error {
+	if err := mgr.Add(c); err != nil {
+		return fmt.Errorf("adding the Slurm clients: %w", err)
+	}
+	changed := builder.WithPredicates(predicate.GenerationChangedPredicate{})
+	followed := &follower{client: mgr.GetClient(), clients: c}
+	err := ctrl.NewControllerManagedBy(mgr).Named("live-cluster").
+		For(&v1beta1.Cluster{}, changed).
+		Complete(reconcile.Func(followed.cluster))
+	if err != nil {
+		return fmt.Errorf("following Clusters: %w", err)
+	}
+	err = ctrl.NewControllerManagedBy(mgr).Named("live-controller").
+		For(&v1beta1.Controller{}, changed).
+		Watches(&v1beta1.RestApi{}, handler.EnqueueRequestsFromMapFunc(controllerOf), changed).
+		Complete(reconcile.Func(followed.controller))
+	if err != nil {
+		return fmt.Errorf("following Controllers: %w", err)
+	}
+	return nil
+}
+
+// controllerOf is the Controller that a RestApi speaks for.
+func controllerOf(_ context.Context, obj client.Object) []reconcile.Request {
+	api, ok := obj.(*v1beta1.RestApi)
+	if !ok {
+		return nil
+	}
+	return []reconcile.Request{{NamespacedName: types.NamespacedName{Namespace: api.Namespace, Name: api.Spec.ControllerRef.Name}}}
+}
+
+// follower tells Clients of the objects that there are.
+type follower struct {
+	client  client.Reader
+	clients *Clients
+}
+
+func (f *follower) cluster(ctx context.Context, req reconcile.Request) (reconcile.Result, error) {
+	k := access.Key{Kind: v1beta1.KindCluster, Namespace: req.Namespace, Name: req.Name}
+	cluster := &v1beta1.Cluster{}
+	if err := f.client.Get(ctx, req.NamespacedName, cluster); err != nil {
+		return reconcile.Result{}, f.gone(k, err)
+	}
+	f.clients.Set(k, access.TargetOfCluster(cluster))
+	return reconcile.Result{}, nil
+}
+
+func (f *follower) controller(ctx context.Context, req reconcile.Request) (reconcile.Result, error) {
+	k := access.Key{Kind: v1beta1.KindController, Namespace: req.Namespace, Name: req.Name}
+	controller := &v1beta1.Controller{}
+	if err := f.client.Get(ctx, req.NamespacedName, controller); err != nil {
+		return reconcile.Result{}, f.gone(k, err)
+	}
+	var list v1beta1.RestApiList
+	if err := f.client.List(ctx, &list, client.InNamespace(req.Namespace)); err != nil {
+		return reconcile.Result{}, fmt.Errorf("listing RestApis: %w", err)
+	}
+	slices.SortFunc(list.Items, func(a, b v1beta1.RestApi) int { return strings.Compare(a.Name, b.Name) })
+	var apis []*v1beta1.RestApi
+	for i := range list.Items {
+		if list.Items[i].DeletionTimestamp.IsZero() {
+			apis = append(apis, &list.Items[i])
+		}
+	}
+	f.clients.Set(k, access.TargetOfController(controller, apis))
+	return reconcile.Result{}, nil
+}
+
+// gone ends the Slurm of an object that is not there, and returns any other error.
+func (f *follower) gone(k access.Key, err error) error {
+	if !apierrors.IsNotFound(err) {
+		return fmt.Errorf("reading %s %s: %w", k.Kind, k, err)
+	}
+	f.clients.Remove(k)
+	return nil
+}

@@ -1,0 +1,75 @@
+package live
+
+import (
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/slurmtide/slurmtide/slurmclient/slurm"
+)
+
+// aJob runs on n1 and ends at 1000, changed.
+func aJob(id uint32, state string, change ...func(*slurm.Job)) *slurm.Job {
+	j := &slurm.Job{ID: id, State: slurm.ParseJobState(strings.Split(state, "+")...), Nodes: "n1", NodeCount: slurm.Num(1),
+		EndTime: 1000, TimeLimit: slurm.Num(10)}
+	for _, f := range change {
+		f(j)
+	}
+	return j
+}
+
+func on(nodes string) func(*slurm.Job) { return func(j *slurm.Job) { j.Nodes = nodes } }
+
+func ending(at slurm.Time) func(*slurm.Job) { return func(j *slurm.Job) { j.EndTime = at } }
+
+func endless(j *slurm.Job) { j.TimeLimit = slurm.Infinite() }
+
+func TestWorkOnSlurmNodes(t *testing.T) {
+	at := func(n int64) time.Time { return time.Unix(n, 0) }
+	for _, tc := range []struct {
+		name string
+		jobs []*slurm.Job
+		want map[string]Work
+	}{
+		{"no jobs, no work", nil, map[string]Work{}},
+		{"a running job", []*slurm.Job{aJob(1, "RUNNING")}, map[string]Work{"n1": {1, 1, at(1000)}}},
+		{"on several nodes", []*slurm.Job{aJob(1, "RUNNING", on("n[1-2],x"))}, map[string]Work{"n1": {1, 1, at(1000)}, "n2": {1, 1, at(1000)}, "x": {1, 1, at(1000)}}},
+		{"the one that ends last", []*slurm.Job{aJob(1, "RUNNING"), aJob(2, "RUNNING", ending(2000)), aJob(3, "RUNNING", ending(1500))}, map[string]Work{"n1": {3, 2, at(2000)}}},
+		{"one without a limit is last", []*slurm.Job{aJob(1, "RUNNING"), aJob(2, "RUNNING", endless), aJob(3, "RUNNING", ending(9000))}, map[string]Work{"n1": {3, 2, time.Time{}}}},
+		{"a suspended one ends nobody knows when", []*slurm.Job{aJob(1, "SUSPENDED"), aJob(2, "RUNNING")}, map[string]Work{"n1": {2, 1, time.Time{}}}},
+		{"a pending one has no nodes", []*slurm.Job{aJob(1, "PENDING", on(""))}, map[string]Work{}},
+		{"one that is queued again and still completing", []*slurm.Job{aJob(1, "PENDING+COMPLETING")}, map[string]Work{"n1": {1, 1, at(1000)}}},
+		{"a finished one has gone", []*slurm.Job{aJob(1, "COMPLETED"), aJob(2, "NODE_FAIL"), aJob(3, "TIMEOUT")}, map[string]Work{}},
+		{"a finished one that completes has not", []*slurm.Job{aJob(1, "CANCELLED+COMPLETING")}, map[string]Work{"n1": {1, 1, at(1000)}}},
+		{"nor one whose files are staged out", []*slurm.Job{aJob(1, "COMPLETED+STAGE_OUT")}, map[string]Work{"n1": {1, 1, at(1000)}}},
+		{"nor one with a flag that nobody knows", []*slurm.Job{aJob(1, "COMPLETED+LOITERING")}, map[string]Work{"n1": {1, 1, at(1000)}}},
+		{"configuring, stopped, signaling", []*slurm.Job{aJob(1, "RUNNING+CONFIGURING"), aJob(2, "RUNNING+STOPPED"), aJob(3, "RUNNING+SIGNALING")}, map[string]Work{"n1": {3, 1, at(1000)}}},
+		{"a state that nobody knows", []*slurm.Job{aJob(1, "DREAMING")}, map[string]Work{"n1": {1, 1, at(1000)}}},
+		{"one that gave all its nodes back", []*slurm.Job{aJob(1, "RUNNING", on(""), func(j *slurm.Job) { j.NodeCount = slurm.Num(0) })}, map[string]Work{}},
+	} {
+		t.Run(tc.name, func(t *testing.T) {
+			got, problem := workOf(tc.jobs)
+			if diff := cmp.Diff(tc.want, got); diff != "" || problem != "" {
+				t.Errorf("%s %s", problem, diff)
+			}
+		})
+	}
+}
+
+func TestAJobThatCannotBePlacedLeavesAllWorkUnknown(t *testing.T) {
+	for name, lost := range map[string]*slurm.Job{
+		"a list that makes no sense":   aJob(7, "RUNNING", on("n[1-")),
+		"a running job without nodes":  aJob(7, "RUNNING", on("")),
+		"a suspended one":              aJob(7, "SUSPENDED", on("")),
+		"one whose count is not known": aJob(7, "RUNNING", on(""), func(j *slurm.Job) { j.NodeCount = slurm.Number{} }),
+	} {
+		t.Run(name, func(t *testing.T) {
+			work, problem := workOf([]*slurm.Job{aJob(1, "RUNNING"), lost, aJob(9, "RUNNING")})
+			if work != nil || !strings.Contains(problem, "job 7") {
+				t.Errorf("the work is %v, the problem %q", work, problem)
+			}
+		})
+	}
+}

@@ -1,0 +1,143 @@
+package live
+
+import (
+	"context"
+
+	"github.com/slurmtide/slurmtide/operator/api/access"
+	"github.com/slurmtide/slurmtide/slurmclient"
+	"github.com/slurmtide/slurmtide/slurmclient/slurm"
+)
+
+// Scontrol runs scontrol(1) where slurmctld runs.
+type Scontrol interface {
+	// Run runs it with the arguments, as the words they are, on the cluster of an object.
+	// It blocks until scontrol has ended. Errors are *slurmclient.Error.
+	Run(ctx context.Context, k access.Key, args ...string) error
+}
+
+// The writes are sent once, to Slurm as it is now. Their errors are of slurmclient: after
+// one of CodeUnavailable the write may have been done all the same.
+
+// Drain lets the Slurm node take no new jobs, with the reason.
+func (s *Slurm) Drain(ctx context.Context, slurmNode, drainReason string) error {
+	return s.write("draining", func(c *slurmclient.Client) error { return c.Drain(ctx, slurmNode, drainReason) })
+}
+
+// Undrain takes the drain of the Slurm node and its reason away.
+func (s *Slurm) Undrain(ctx context.Context, slurmNode string) error {
+	return s.write("undraining", func(c *slurmclient.Client) error { return c.Undrain(ctx, slurmNode) })
+}
+
+// Resume puts a Slurm node that is down or drained back into service.
+func (s *Slurm) Resume(ctx context.Context, slurmNode string) error {
+	return s.write("resuming", func(c *slurmclient.Client) error { return c.Resume(ctx, slurmNode) })
+}
+
+// Down takes the Slurm node out of service at once; its jobs fail.
+func (s *Slurm) Down(ctx context.Context, slurmNode, reason string) error {
+	return s.write("setting a node down", func(c *slurmclient.Client) error { return c.Down(ctx, slurmNode, reason) })
+}
+
+// Future turns the record of a dynamic Slurm node into one of a node to come.
+func (s *Slurm) Future(ctx context.Context, slurmNode string) error {
+	return s.write("setting a node to FUTURE", func(c *slurmclient.Client) error { return c.Future(ctx, slurmNode) })
+}
+
+// UpdateNode changes what is set in the update: comment, features, topology … A topology is
+// of CodeUnsupported before v0.0.43, where Slurm has none of that kind.
+func (s *Slurm) UpdateNode(ctx context.Context, slurmNode string, update slurmclient.NodeUpdate) error {
+	return s.write("updating a node", func(c *slurmclient.Client) error { return c.UpdateNode(ctx, slurmNode, update) })
+}
+
+// DeleteNode removes the record of a dynamic Slurm node. CodeConflict when it has jobs.
+func (s *Slurm) DeleteNode(ctx context.Context, slurmNode string) error {
+	return s.write("deleting a node", func(c *slurmclient.Client) error { return c.DeleteNode(ctx, slurmNode) })
+}
+
+// LookNode reads one Slurm node now, FUTURE ones too; see slurmclient.Client.Node for what
+// of it may be older. CodeNotFound when Slurm does not know it.
+func (s *Slurm) LookNode(ctx context.Context, slurmNode string) (*slurm.Node, error) {
+	c, err := s.client("reading a node")
+	if err != nil {
+		return nil, err
+	}
+	return c.Node(ctx, slurmNode)
+}
+
+// LookJobs lists the jobs now. It is as dear as a poll.
+func (s *Slurm) LookJobs(ctx context.Context) ([]*slurm.Job, error) {
+	c, err := s.client("listing jobs")
+	if err != nil {
+		return nil, err
+	}
+	list, err := c.Jobs(ctx, 0)
+	return list.Items, err
+}
+
+// CreateNodes makes records of dynamic Slurm nodes. names is a hostlist, options are
+// those of a node's line, such as "CPUs=4 Features=a State=FUTURE". Where the API
+// cannot, before v0.0.44, it is done by Scontrol. An error of CodeInvalid when names or
+// options are not what they should be; nothing was asked of Slurm then.
+func (s *Slurm) CreateNodes(ctx context.Context, names, options string) error {
+	words, err := nodeLine(names, options)
+	if err != nil {
+		return err
+	}
+	err = s.write("creating nodes", func(c *slurmclient.Client) error { return c.CreateNode(ctx, join(words)) })
+	if slurmclient.CodeOf(err) != slurmclient.CodeUnsupported {
+		return err
+	}
+	return s.scontrol(ctx, append([]string{"create"}, words...), err)
+}
+
+// SetReservation creates the reservation, or updates the one of that name. Where the API
+// cannot, before v0.0.43, it is done by Scontrol.
+func (s *Slurm) SetReservation(ctx context.Context, r slurm.ReservationRequest) error {
+	words, err := reservationLine(r)
+	if err != nil {
+		return err
+	}
+	err = s.write("setting a reservation", func(c *slurmclient.Client) error { return c.SetReservation(ctx, r) })
+	if slurmclient.CodeOf(err) != slurmclient.CodeUnsupported {
+		return err
+	}
+	verb := "create"
+	for _, known := range s.Reading().Snapshot.Reservations.Value {
+		if known.Name == r.Name {
+			verb = "update"
+		}
+	}
+	return s.scontrol(ctx, append([]string{verb}, words...), err)
+}
+
+// DeleteReservation removes a reservation. CodeNotFound when there is none.
+func (s *Slurm) DeleteReservation(ctx context.Context, name string) error {
+	return s.write("deleting a reservation", func(c *slurmclient.Client) error { return c.DeleteReservation(ctx, name) })
+}
+
+// Refresh waits for polls of nodes and jobs that begin after the call, and returns why
+// they failed. The reading of them may come a moment later.
+func (s *Slurm) Refresh(ctx context.Context) error {
+	c := s.connection.Load()
+	if c == nil {
+		_, err := s.client("refreshing")
+		return err
+	}
+	return c.Cache.Refresh(ctx, slurmclient.Nodes, slurmclient.Jobs)
+}
+
+func (s *Slurm) write(op string, send func(*slurmclient.Client) error) error {
+	c, err := s.client(op)
+	if err != nil {
+		return err
+	}
+	return send(c)
+}
+
+// scontrol runs it, or returns why the API could not where there is nobody to run it.
+func (s *Slurm) scontrol(ctx context.Context, args []string, unsupported error) error {
+	if s.cfg.Scontrol == nil {
+		return unsupported
+	}
+	return s.cfg.Scontrol.Run(ctx, s.key, args...)
+}
