@@ -14,7 +14,7 @@ import (
 	liboptions "sigs.k8s.io/custom-metrics-apiserver/pkg/cmd/options"
 
 	"github.com/slurmtide/slurmtide/metricsapi"
-	"github.com/slurmtide/slurmtide/metricsapi/certs"
+	"github.com/slurmtide/slurmtide/operator/api/certs"
 )
 
 // securePort is where Kubernetes asks for metrics, unless told otherwise.
