@@ -2,22 +2,41 @@ package render
 
 import (
 	"slices"
+	"strconv"
 	"strings"
 
 	"github.com/slurmtide/slurmtide/operator/api/v1beta1"
 )
 
 // Conf is slurmd's --conf: extraConf with the NodeSet's name as the first feature,
-// and with the topology and features of the Kubernetes node as far as they are known.
-// What extraConf says wins. Every option of it is there once, with its name and its
-// quotes as they are written; see options for options that are there twice.
+// with the worker's limits as CPUs and RealMemory, and with the topology and features
+// of the Kubernetes node as far as they are known. What extraConf says wins. Every
+// option of it is there once, with its name and its quotes as they are written; see
+// options for options that are there twice.
+//
+// A slurmd that takes over a record (FutureRecords) has the features and the weight
+// of the record, not those of its --conf: topology and features of the Kubernetes
+// node must be set in Slurm then.
 func Conf(in Input, facts KubeNodeFacts) string {
-	o := parseOptions(in.NodeSet.Spec.ExtraConf)
-	o.features(in.NodeSet.Name, facts.Features)
+	o := in.options(facts.Features)
 	if facts.Topology != "" && !o.hasAny("Topology") {
 		o.list = append(o.list, option{"Topology", facts.Topology})
 	}
 	return o.String()
+}
+
+// options are those of extraConf with the features and what the worker's limits say.
+//
+// Limits become CPUs and RealMemory and not CoreSpecCount and MemSpecLimit: what the
+// Kubernetes node has beyond them is not known when a record is made, and a worker
+// whose CoreSpecCount is not the record's becomes INVALID ("CoreSpec differ").
+func (in Input) options(kubeFeatures string) options {
+	o := parseOptions(in.NodeSet.Spec.ExtraConf)
+	o.features(in.NodeSet.Name, kubeFeatures)
+	cpus, memory := in.limits()
+	o.offer("CPUs", cpus, "Sockets", "SocketsPerBoard", "CoresPerSocket", "ThreadsPerCore", "CoreSpecCount", "CPUSpecList")
+	o.offer("RealMemory", memory)
+	return o
 }
 
 // option is one option of a node's line of configuration (slurm.conf(5), NodeName).
@@ -86,6 +105,13 @@ func (o *options) add(x option) {
 		o.list[i].value = strings.Join(union(items(o.list[i].value), items(x.value)), ",")
 	default:
 		o.list[i].value = x.value
+	}
+}
+
+// offer adds a number that is known (not 0), unless it or one of the others is there.
+func (o *options) offer(name string, number uint64, others ...string) {
+	if number > 0 && !o.hasAny(name) && !o.hasAny(others...) {
+		o.list = append(o.list, option{name, strconv.FormatUint(number, 10)})
 	}
 }
 

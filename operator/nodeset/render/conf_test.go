@@ -84,6 +84,29 @@ func TestConfKeepsEveryOption(t *testing.T) {
 	}
 }
 
+func TestLimitsBecomeWhatTheSlurmNodeHas(t *testing.T) {
+	for _, tc := range []struct{ name, spec, want string }{
+		{"of the container", "slurmd: {resources: {limits: {cpu: 4, memory: 8Gi}}}", "Feature=n CPUs=4 RealMemory=8192"},
+		{"of the pod", "template: {spec: {resources: {limits: {cpu: 2500m, memory: 1000M}}}}", "Feature=n CPUs=2 RealMemory=953"},
+		{"of the container before the pod's", "slurmd: {resources: {limits: {cpu: 1}}}, template: {spec: {resources: {limits: {cpu: 2}}}}", "Feature=n CPUs=1"},
+		{"no less than one CPU", "slurmd: {resources: {limits: {cpu: 100m}}}", "Feature=n CPUs=1"},
+		{"nothing without limits", "slurmd: {resources: {requests: {cpu: 1}}}", "Feature=n"},
+		{"not over extraConf", "extraConf: Procs=2 RealMemory=1, slurmd: {resources: {limits: {cpu: 4, memory: 8Gi}}}", "Feature=n Procs=2 RealMemory=1"},
+		{"memory that is not for jobs among them", "extraConf: MemSpecLimit=1000, slurmd: {resources: {limits: {memory: 8Gi}}}", "Feature=n MemSpecLimit=1000 RealMemory=8192"},
+		{"not beside sockets", "extraConf: Sockets=2, slurmd: {resources: {limits: {cpu: 4}}}", "Feature=n Sockets=2"},
+	} {
+		t.Run(tc.name, func(t *testing.T) {
+			in := spec(t, tc.spec)
+			if got := Conf(in, KubeNodeFacts{}); got != tc.want {
+				t.Errorf("Conf is %s, not %s", got, tc.want)
+			}
+			if got := FutureOptions(in, shape.Shape{}); got != tc.want+" State=FUTURE" {
+				t.Errorf("the record's options are %s, not %s", got, tc.want)
+			}
+		})
+	}
+}
+
 func TestFutureOptions(t *testing.T) {
 	worker := shape.Shape{CPUs: 4, MemoryMiB: 8000, GRES: "gpu:1"}
 	for _, tc := range []struct {
@@ -91,16 +114,16 @@ func TestFutureOptions(t *testing.T) {
 		worker      shape.Shape
 		want        string
 	}{
-		{"have the shape and the feature", "", worker, "CPUs=4 RealMemory=8000 Feature=n State=FUTURE"},
+		{"have the shape and the feature", "", worker, "Feature=n CPUs=4 RealMemory=8000 State=FUTURE"},
 		{"have no numbers that are not known", "Weight=3", shape.Shape{}, "Feature=n Weight=3 State=FUTURE"},
 		{"let extraConf win", "Procs=2 RealMemory=5 Gres=gpu:h100:2", worker,
 			"Feature=n Procs=2 RealMemory=5 Gres=gpu:h100:2 State=FUTURE"},
 		{"count CPUs by sockets if extraConf does", "Sockets=2 CoresPerSocket=8", worker,
-			"RealMemory=8000 Feature=n Sockets=2 CoresPerSocket=8 State=FUTURE"},
+			"Feature=n Sockets=2 CoresPerSocket=8 RealMemory=8000 State=FUTURE"},
 		{"leave out what is of one worker or another state", "State=CLOUD NodeAddr=x Topology=t:s Reason=y Weight=1", worker,
-			"CPUs=4 RealMemory=8000 Feature=n Weight=1 State=FUTURE"},
-		{"name the port if it is another", "Port=7000", worker, "CPUs=4 RealMemory=8000 Feature=n Port=7000 State=FUTURE"},
-		{"do not name the usual port", "port=6818", worker, "CPUs=4 RealMemory=8000 Feature=n State=FUTURE"},
+			"Feature=n Weight=1 CPUs=4 RealMemory=8000 State=FUTURE"},
+		{"name the port if it is another", "Port=7000", worker, "Feature=n Port=7000 CPUs=4 RealMemory=8000 State=FUTURE"},
+		{"do not name the usual port", "port=6818", worker, "Feature=n CPUs=4 RealMemory=8000 State=FUTURE"},
 	} {
 		t.Run(tc.name, func(t *testing.T) {
 			in := spec(t, "")

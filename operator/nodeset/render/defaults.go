@@ -16,20 +16,16 @@ const (
 	// ContainerLogfile is the one that shows slurmd's log file; it is a sidecar.
 	ContainerLogfile = "logfile"
 
-	volumeKey   = "slurm-key"
-	volumeRun   = "slurm-run"
-	volumeSpool = "slurm-spool"
-	volumeLog   = "slurm-log"
+	volumeKey = "slurm-key"
+	volumeLog = "slurm-log"
 )
 
 // Where things are in the slurmd container.
 const (
-	keyFile  = "slurm.key"
-	keyPath  = "/etc/slurm/" + keyFile
-	runDir   = "/run/slurm"
-	spoolDir = "/var/spool/slurmd"
-	logDir   = "/var/log/slurm"
-	logPath  = logDir + "/slurmd.log"
+	keyFile = "slurm.key"
+	keyPath = "/etc/slurm/" + keyFile
+	logDir  = "/var/log/slurm"
+	logPath = logDir + "/slurmd.log"
 )
 
 const topologyHostname = corev1.LabelHostname
@@ -46,6 +42,11 @@ func (in Input) defaultTemplate(user userParts) corev1.PodTemplateSpec {
 		Subdomain:                     ServiceName(in.Cluster),
 		// Jobs reach other workers by their Slurm names.
 		DNSConfig: &corev1.PodDNSConfig{Searches: []string{in.serviceDomain()}},
+	}
+	if !user.pod.HostPID {
+		// slurmd leaves slurmstepds to process 1 and never waits for them: as process
+		// 1 itself it would gather a zombie for each step.
+		spec.ShareProcessNamespace = new(true)
 	}
 	if user.pod.HostNetwork {
 		spec.DNSPolicy = corev1.DNSClusterFirstWithHostNet
@@ -80,17 +81,11 @@ func (in Input) defaultVolumes(user userParts) []corev1.Volume {
 			Items:       []corev1.KeyToPath{{Key: in.SlurmKey.Key, Path: keyFile}},
 			DefaultMode: new(int32(0o600)), // Slurm refuses a key that others may read
 		}}},
-		emptyDir(volumeRun),
-		emptyDir(volumeSpool),
 	}
 	if user.hasLogfile {
-		out = append(out, emptyDir(volumeLog))
+		out = append(out, corev1.Volume{Name: volumeLog, VolumeSource: corev1.VolumeSource{EmptyDir: &corev1.EmptyDirVolumeSource{}}})
 	}
 	return out
-}
-
-func emptyDir(name string) corev1.Volume {
-	return corev1.Volume{Name: name, VolumeSource: corev1.VolumeSource{EmptyDir: &corev1.EmptyDirVolumeSource{}}}
 }
 
 // defaultTolerations are those of all workers and, where there is one on each

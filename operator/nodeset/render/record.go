@@ -1,7 +1,6 @@
 package render
 
 import (
-	"slices"
 	"strconv"
 
 	"github.com/slurmtide/slurmtide/operator/api/shape"
@@ -10,29 +9,25 @@ import (
 
 // FutureOptions are the options of the line by which Slurm makes FUTURE records of
 // workers that may come ("scontrol create", or node_conf of POST new/node), without
-// their names, so that jobs for them are taken while there are none. The numbers of
-// the shape are there as far as extraConf has none.
+// their names, so that jobs for them are taken while there are none. They are what
+// Conf says, and the numbers of the shape as far as neither extraConf nor the limits
+// give any.
 //
 // Gres come from extraConf alone, never from the shape: a record with Gres that
 // slurmd does not report makes the worker INVALID, and slurmd reports what its --conf
-// says. Topology is left out: it is the Kubernetes node's.
+// says. Topology is left out: it is the Kubernetes node's. Slurm 24.11 does not reach
+// workers of records with another Port than SlurmdPort.
 func FutureOptions(in Input, worker shape.Shape) string {
-	o := parseOptions(in.NodeSet.Spec.ExtraConf)
-	o.features(in.NodeSet.Name, "")
+	o := in.options("")
 	// What the line says itself, and what Slurm keeps for records in slurm.conf.
 	o.drop("NodeName", "NodeHostname", "NodeAddr", "BcastAddr", "State", "Reason", "Topology")
 	if port := o.find("Port"); port >= 0 && o.list[port].value == strconv.Itoa(SlurmdPort) {
 		o.drop("Port")
 	}
-	var head options
-	if worker.CPUs > 0 && !o.hasAny("CPUs", "Sockets", "SocketsPerBoard", "CoresPerSocket", "ThreadsPerCore") {
-		head.list = append(head.list, option{"CPUs", strconv.FormatUint(worker.CPUs, 10)})
-	}
-	if worker.MemoryMiB > 0 && !o.hasAny("RealMemory") {
-		head.list = append(head.list, option{"RealMemory", strconv.FormatUint(worker.MemoryMiB, 10)})
-	}
-	head.list = append(slices.Concat(head.list, o.list), option{"State", "FUTURE"})
-	return head.String()
+	o.offer("CPUs", worker.CPUs, "Sockets", "SocketsPerBoard", "CoresPerSocket", "ThreadsPerCore")
+	o.offer("RealMemory", worker.MemoryMiB)
+	o.list = append(o.list, option{"State", "FUTURE"})
+	return o.String()
 }
 
 // Hostlist is the host list of the Slurm nodes of the workers with ordinals from 0

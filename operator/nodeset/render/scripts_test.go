@@ -30,34 +30,6 @@ func run(t *testing.T, dir string, env []string, argv ...string) string {
 	return string(out)
 }
 
-// slurmdC is a slurmd that tells of 64 CPUs, 32 cores and 256000 MiB, and prints its
-// arguments otherwise.
-const slurmdC = `if [ "$1" = -C ]; then
-  printf 'NodeName=x CPUs=64 Boards=1 SocketsPerBoard=2 CoresPerSocket=16 ThreadsPerCore=2 RealMemory=256000\nUpTime=1-02:03:04\n'
-  exit
-fi
-printf '<%s>' "$@"`
-
-func TestLimitsBecomeSpecialisedCoresAndMemory(t *testing.T) {
-	for _, tc := range []struct{ name, cpus, memory, want string }{
-		{"CPUs are counted in cores, rounded up", "5", "0", " CoreSpecCount=29"},
-		{"memory is what is left", "0", "1000", " MemSpecLimit=255000"},
-		{"both", "64", "256000", ""},
-		{"more than there is", "100", "300000", ""},
-		{"all but one core", "2", "255999", " CoreSpecCount=31 MemSpecLimit=1"},
-		{"variables that a user emptied", "", "", ""},
-	} {
-		t.Run(tc.name, func(t *testing.T) {
-			got := run(t, fake(t, "slurmd", slurmdC), nil, "sh", "-c", limitScript, "slurmd", tc.cpus, tc.memory,
-				"-D", "--conf", `Feature=n Comment="a  b"`, "-v", "")
-			want := `<-D><--conf><Feature=n Comment="a  b"` + tc.want + `><-v><>`
-			if got != want {
-				t.Errorf("slurmd is run with\n%s, not\n%s", got, want)
-			}
-		})
-	}
-}
-
 func TestAStopMarksTheSlurmNodeDown(t *testing.T) {
 	scontrol := func(shown string) string {
 		return `if [ "$1" = show ]; then printf '` + shown + `'; exit; fi

@@ -70,11 +70,15 @@ func TestWhatAUserWritesWins(t *testing.T) {
 			func(p corev1.PodSpec) any { return p.Affinity == nil }, true},
 		{"a user's variable that would be put into slurmd's --conf", "extraConf: 'Comment=$(HOME)'",
 			func(p corev1.PodSpec) any { return env(p.Containers[0], EnvConf).Value }, "Feature=n Comment=$$(HOME)"},
-		{"CPUs of extraConf over the limit", "extraConf: CPUs=2, slurmd: {resources: {limits: {cpu: 4}}}",
+		{"a probe of another kind", "slurmd: {readinessProbe: {tcpSocket: {port: 6818}}}",
 			func(p corev1.PodSpec) any {
-				return fmt.Sprint(p.Containers[0].Command, env(p.Containers[0], EnvCPUs).ValueFrom != nil)
-			},
-			"[slurmd] true"},
+				r := p.Containers[0].ReadinessProbe
+				return fmt.Sprint(r.Exec == nil, r.TCPSocket.Port.IntVal, r.PeriodSeconds)
+			}, "true 6818 3"},
+		{"shareProcessNamespace: false", "template: {spec: {shareProcessNamespace: false}}",
+			func(p corev1.PodSpec) any { return *p.ShareProcessNamespace }, false},
+		{"hostPID, which shares all processes", "template: {spec: {hostPID: true}}",
+			func(p corev1.PodSpec) any { return p.ShareProcessNamespace == nil }, true},
 	} {
 		t.Run(tc.name, func(t *testing.T) {
 			got := tc.got(templateOf(t, spec(t, tc.spec)).Spec)

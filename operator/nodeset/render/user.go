@@ -20,14 +20,6 @@ type userParts struct {
 	hasLogfile, perKubeNode bool
 }
 
-// podLimits are the limits of the pod as a whole.
-func (u userParts) podLimits() corev1.ResourceList {
-	if u.pod.Resources == nil {
-		return nil
-	}
-	return u.pod.Resources.Limits
-}
-
 // user reads the user's parts; an error names the field.
 func (in Input) user() (userParts, error) {
 	spec := &in.NodeSet.Spec

@@ -1,0 +1,68 @@
+package render
+
+import (
+	"strconv"
+
+	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/api/resource"
+)
+
+// limits are the worker's limits of CPUs, at least one, and of MiB of memory, both
+// rounded down; 0 for none. Parts of the spec that are malformed count as absent:
+// Template tells of them.
+func (in Input) limits() (cpus, memory uint64) {
+	var u userParts
+	if pod, err := in.NodeSet.Spec.Template.Spec.PodSpec(); err == nil {
+		u.pod = pod
+	}
+	if slurmd, err := in.NodeSet.Spec.Slurmd.Container(); err == nil {
+		u.slurmd = slurmd
+	}
+	if q, _ := u.limit(corev1.ResourceCPU); q.Sign() > 0 {
+		cpus = uint64(max(1, q.MilliValue()/1000))
+	}
+	if q, _ := u.limit(corev1.ResourceMemory); q.Sign() > 0 {
+		memory = uint64(q.Value() >> 20)
+	}
+	return cpus, memory
+}
+
+// limit is the limit of the slurmd container, and true, else that of the pod; zero
+// for none.
+func (u userParts) limit(name corev1.ResourceName) (resource.Quantity, bool) {
+	if q, ok := u.slurmd.Resources.Limits[name]; ok {
+		return q, true
+	}
+	if u.pod.Resources == nil {
+		return resource.Quantity{}, false
+	}
+	return u.pod.Resources.Limits[name], false
+}
+
+// limited is a resource whose limit the slurmd container is told.
+type limited struct {
+	name    corev1.ResourceName
+	env     string
+	divisor resource.Quantity
+}
+
+// limitVariables tell the slurmd container its limits.
+func (u userParts) limitVariables() []corev1.EnvVar {
+	var out []corev1.EnvVar
+	for _, l := range []limited{
+		{corev1.ResourceCPU, EnvCPUs, resource.MustParse("1")},
+		{corev1.ResourceMemory, EnvMemory, resource.MustParse("1Mi")},
+	} {
+		q, own := u.limit(l.name)
+		switch {
+		case q.Sign() <= 0:
+		case own:
+			out = append(out, corev1.EnvVar{Name: l.env, ValueFrom: &corev1.EnvVarSource{ResourceFieldRef: &corev1.ResourceFieldSelector{
+				ContainerName: ContainerSlurmd, Resource: "limits." + string(l.name), Divisor: l.divisor}}})
+		default:
+			whole := (q.Value() + l.divisor.Value() - 1) / l.divisor.Value()
+			out = append(out, corev1.EnvVar{Name: l.env, Value: strconv.FormatInt(whole, 10)})
+		}
+	}
+	return out
+}
