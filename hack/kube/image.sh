@@ -19,9 +19,12 @@ words() {
 }
 
 # pack_image prints an image archive of one layer: $1 is its name and tag, $2 the
-# folder, and the rest what it runs.
+# folder, and the rest what it runs. --user UID before them is whom it runs as,
+# root without it.
 pack_image() (
 	set -euo pipefail
+	user=0
+	[[ $1 != --user ]] || { user=$2 && shift 2; }
 	name=$1 folder=$2
 	shift 2
 	layout=$(mktemp -d)
@@ -35,7 +38,7 @@ pack_image() (
 	path=/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin
 	cat >"$file" <<-JSON
 		{"architecture": "$arch", "os": "linux",
-		 "config": {"Entrypoint": $(words "$@"), "Env": ["PATH=$path"]},
+		 "config": {"User": "$user", "Entrypoint": $(words "$@"), "Env": ["PATH=$path"]},
 		 "rootfs": {"type": "layers", "diff_ids": [$digest]}}
 	JSON
 	config=$(blob config.v1+json "$file")

@@ -7,6 +7,8 @@ repo_dir=$(cd "$kube_dir/../.." && pwd)
 source "$repo_dir/hack/process.sh"
 # shellcheck source=hack/kube/node.sh
 source "$kube_dir/node.sh"
+# shellcheck source=hack/kube/dns.sh
+source "$kube_dir/dns.sh"
 
 # Ports of a cluster, from the base of its block.
 etcd_port() { echo "$port_base"; }

@@ -64,6 +64,8 @@ furnish_node() {
 	printf '127.0.0.1 localhost\n%s %s\n' "$(node_address)" "$node_name" >"$root/etc/hosts"
 	mount --bind "$instance" "$root/inst"
 	mount --bind "$kube_bin" "$root/kube"
+	mkdir "$root/coredns"
+	mount --bind "$coredns_bin" "$root/coredns"
 	mount --rbind /dev "$root/dev"
 	mount --rbind /sys "$root/sys"
 	mount -t proc proc "$root/proc"
@@ -119,6 +121,7 @@ write_node_config() {
 		tlsCertFile: /inst/pki/kubelet.crt
 		tlsPrivateKeyFile: /inst/pki/kubelet.key
 		clusterDomain: cluster.local
+		clusterDNS: [$(node_address)]
 		resolvConf: /inst/etc/resolv.conf
 		imageGCHighThresholdPercent: 100
 		evictionHard: {memory.available: 100Mi}

@@ -30,7 +30,7 @@ func (plan) authorities() []string { return []string{"ca", "front-proxy-ca", "et
 
 // users have a kubeconfig.
 func (plan) users() []string {
-	return []string{"admin", "kube-controller-manager", "kube-scheduler", "kube-proxy", "kubelet"}
+	return []string{"admin", "kube-controller-manager", "kube-scheduler", "kube-proxy", "kubelet", "coredns"}
 }
 
 func (p plan) requests() []request {
@@ -50,6 +50,7 @@ func (p plan) requests() []request {
 		{"kube-controller-manager", "ca", name("system:kube-controller-manager"), client, nil, nil},
 		{"kube-scheduler", "ca", name("system:kube-scheduler"), client, nil, nil},
 		{"kube-proxy", "ca", name("system:kube-proxy"), client, nil, nil},
+		{"coredns", "ca", name("system:coredns"), client, nil, nil},
 		{"kubelet", "ca", name("system:node:"+p.node, "system:nodes"), both, []string{p.node}, p.ips},
 		{"front-proxy-client", "front-proxy-ca", name("front-proxy-client"), client, nil, nil},
 		{"etcd", "etcd-ca", name("etcd"), both, []string{"localhost"}, []net.IP{net.IPv4(127, 0, 0, 1)}},

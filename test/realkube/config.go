@@ -9,7 +9,7 @@ import (
 // Config says what cluster to start. Its zero value is a stock control plane
 // without nodes.
 type Config struct {
-	// Kubelet adds a node: containerd, kubelet and kube-proxy, so that pods run.
+	// Kubelet adds a node: containerd, kubelet, kube-proxy and CoreDNS, so that pods run.
 	// [MissingNode] tells whether it can.
 	Kubelet bool
 	// Name is the cluster's name in messages. Empty means "dev".

@@ -9,7 +9,7 @@ import (
 )
 
 // Daemons are named etcd, kube-apiserver, kube-controller-manager and
-// kube-scheduler, and with a node containerd, kubelet and kube-proxy.
+// kube-scheduler, and with a node containerd, kubelet, kube-proxy and coredns.
 
 // Start starts a daemon that does not run and returns when it has a pid, which
 // is before it answers. args go to the end of its command line.

@@ -29,6 +29,7 @@ func TestNode(t *testing.T) {
 		await(t, 60*time.Second, "2", c.asks("get", "statefulset", "pages", "-o", "jsonpath={.status.readyReplicas}"))
 	})
 	t.Run("pods reach each other by a Service", func(t *testing.T) { reachService(t, c) })
+	t.Run("pods find Services and each other by name", func(t *testing.T) { resolve(t, c) })
 	t.Run("pods reach the API server", func(t *testing.T) {
 		got := kubectl(t, c, "exec", "pages-0", "--", "wget", "-q", "-O", "-", "-T", "5", "--no-check-certificate", "https://10.96.0.1/livez")
 		if got != "ok" {
@@ -69,7 +70,6 @@ spec:
   template:
     metadata: {labels: {app: pages}}
     spec:
-      dnsPolicy: Default
       containers:
       - name: httpd
         image: localhost/busybox:1
@@ -82,6 +82,20 @@ apiVersion: v1
 kind: Service
 metadata: {name: pages}
 spec: {clusterIP: 10.96.50.1, selector: {app: pages}, ports: [{port: 80}]}
+---
+apiVersion: v1
+kind: Service
+metadata: {name: names}
+spec: {clusterIP: None, publishNotReadyAddresses: true, selector: {app: named}}
+---
+apiVersion: v1
+kind: Pod
+metadata: {name: named, labels: {app: named}}
+spec:
+  hostname: alpha
+  subdomain: names
+  terminationGracePeriodSeconds: 1
+  containers: [{name: sleep, image: "localhost/busybox:1", imagePullPolicy: Never, command: [sleep, "600"]}]
 `
 
 func reachService(t *testing.T, c *Cluster) {
@@ -89,6 +103,24 @@ func reachService(t *testing.T, c *Cluster) {
 		if got := kubectl(t, c, "exec", pod, "--", "wget", "-q", "-O", "-", "-T", "5", "http://10.96.50.1"); got != "page" {
 			t.Errorf("%s reads %q from the Service, want its page", pod, got)
 		}
+	}
+}
+
+// resolve asks as a pod does, also for a name that is nobody's: that is answered too,
+// since a program without an answer asks again for seconds.
+func resolve(t *testing.T, c *Cluster) {
+	await(t, 30*time.Second, "Running", c.asks("get", "pod", "named", "-o", "jsonpath={.status.phase}"))
+	address := kubectl(t, c, "get", "pod", "named", "-o", "jsonpath={.status.podIP}")
+	for _, tc := range []struct{ name, want string }{
+		{"pages.default.svc.cluster.local", "Address: 10.96.50.1"},
+		{"alpha.names.default.svc.cluster.local", "Address: " + address},
+		{"nobody.example.com", "server can't find nobody.example.com: NXDOMAIN"},
+	} {
+		ask := "nslookup " + tc.name + " 2>&1 | sed '1,3d; s/^[* ]*//' | grep -m1 -e ^Address: -e ^server || true"
+		await(t, 10*time.Second, tc.want, c.asks("exec", "pages-0", "--", "sh", "-c", ask))
+	}
+	if got := kubectl(t, c, "exec", "pages-0", "--", "wget", "-q", "-O", "-", "-T", "5", "http://pages"); got != "page" {
+		t.Errorf("http://pages is %q", got)
 	}
 }
 

@@ -93,6 +93,16 @@ func (c *Cluster) LoadImage(ctx context.Context, name, folder string, words ...s
 	return err
 }
 
+// LoadImages builds images as `make images` does, and gives them to the node: of a
+// program of ours, such as slurm-operator, as localhost/slurm-operator:dev, and of
+// Slurm, such as slurmd:26.05, as localhost/slurmd:26.05. It takes half a minute for a
+// Slurm that was not built before, and does nothing for images that the node has.
+func (c *Cluster) LoadImages(ctx context.Context, images ...string) error {
+	load := filepath.Join(c.scripts, "..", "images", "load")
+	_, err := output(ctx, exec.CommandContext(ctx, load, append([]string{"--dir", c.Dir}, images...)...))
+	return err
+}
+
 // tool is a command whose every file is the cluster's own: a discovery cache of
 // an earlier cluster on the same port would tell of its resources.
 func (c *Cluster) tool(ctx context.Context, name string, args ...string) *exec.Cmd {
