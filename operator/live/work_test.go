@@ -1,13 +1,16 @@
 package live
 
 import (
+	"net/http/httptest"
 	"strings"
 	"testing"
 	"time"
 
 	"github.com/google/go-cmp/cmp"
 
+	"github.com/slurmtide/slurmtide/slurmclient"
 	"github.com/slurmtide/slurmtide/slurmclient/slurm"
+	"github.com/slurmtide/slurmtide/slurmclient/slurmtest"
 )
 
 // aJob runs on n1 and ends at 1000, changed.
@@ -71,5 +74,50 @@ func TestAJobThatCannotBePlacedLeavesAllWorkUnknown(t *testing.T) {
 				t.Errorf("the work is %v, the problem %q", work, problem)
 			}
 		})
+	}
+}
+
+// TestWorkAgreesWithTheStatesOfNodes plays a cluster's life: the list of jobs must have
+// work on those nodes that say they have some, and on no other.
+func TestWorkAgreesWithTheStatesOfNodes(t *testing.T) {
+	cluster := slurmtest.Living(time.Now)
+	server := httptest.NewServer(cluster.Handler())
+	defer server.Close()
+	client, err := slurmclient.New(slurmclient.Config{URL: server.URL, Token: slurmclient.TokenFromKey([]byte("k"), "root", time.Hour, time.Now)})
+	if err != nil {
+		t.Fatal(err)
+	}
+	busy, idle, completing := 0, 0, 0
+	for range 300 {
+		cluster.Step(time.Second)
+		nodes, err := client.Nodes(t.Context(), 0)
+		if err != nil {
+			t.Fatal(err)
+		}
+		jobs, err := client.Jobs(t.Context(), 0)
+		if err != nil {
+			t.Fatal(err)
+		}
+		work, problem := workOf(jobs.Items)
+		if problem != "" {
+			t.Fatal(problem)
+		}
+		for _, n := range nodes.Items {
+			says := n.AllocCPUs > 0 || n.State.Has(slurm.NodeCompleting)
+			if has := work[n.Name].Jobs > 0; has != says {
+				t.Fatalf("%s is %v with %d CPUs in use and has work: %v", n.Name, n.State, n.AllocCPUs, has)
+			}
+			if says {
+				busy++
+			} else {
+				idle++
+			}
+			if n.State.Has(slurm.NodeCompleting) {
+				completing++
+			}
+		}
+	}
+	if busy == 0 || idle == 0 || completing == 0 {
+		t.Errorf("the history shows too little: %d busy, %d idle, %d completing", busy, idle, completing)
 	}
 }

@@ -1,0 +1,291 @@
+package live
+
+import (
+	"context"
+	"net/http/httptest"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"k8s.io/client-go/util/workqueue"
+	"sigs.k8s.io/controller-runtime/pkg/reconcile"
+
+	"github.com/slurmtide/slurmtide/operator/api/access"
+	"github.com/slurmtide/slurmtide/slurmclient"
+	"github.com/slurmtide/slurmtide/slurmclient/slurm"
+	"github.com/slurmtide/slurmtide/slurmclient/slurmtest"
+)
+
+var (
+	red  = access.Key{Kind: "Cluster", Namespace: "team", Name: "red"}
+	blue = access.Key{Kind: "Controller", Namespace: "team", Name: "blue"}
+)
+
+// secrets answers with one token, whatever is asked for.
+type secrets struct{}
+
+func (secrets) Read(context.Context, access.Ref) (map[string][]byte, error) {
+	return map[string][]byte{"jwt": []byte("token")}, nil
+}
+
+func at(url string) access.Target {
+	return access.Target{URL: url, Token: access.Ref{Kind: "Secret", Namespace: "team", Name: "token", Key: "jwt"}}
+}
+
+// slurmOf is a simulated cluster of four nodes, and its URL.
+func slurmOf(t *testing.T, release string) (*slurmtest.Cluster, string) {
+	t.Helper()
+	c := slurmtest.New(slurmtest.Config{Release: release, Nodes: []slurmtest.NodeConf{{Names: "n[1-4]", CPUs: 4, MemoryMiB: 8000, Dynamic: true}}})
+	server := httptest.NewServer(c.Handler())
+	t.Cleanup(server.Close)
+	return c, server.URL
+}
+
+// started are Clients that read, until the test ends.
+func started(t *testing.T, scontrol Scontrol) *Clients {
+	t.Helper()
+	c := New(Config{Access: access.Config{Kube: secrets{}}, Cache: slurmclient.CacheConfig{Period: 20 * time.Millisecond}, Scontrol: scontrol})
+	ctx, cancel := context.WithCancel(t.Context())
+	done := make(chan error)
+	go func() { done <- c.Start(ctx) }()
+	t.Cleanup(func() {
+		cancel()
+		if err := <-done; err != nil {
+			t.Error(err)
+		}
+	})
+	return c
+}
+
+// until waits for the condition.
+func until(t *testing.T, what string, ok func() bool) {
+	t.Helper()
+	deadline := time.After(20 * time.Second)
+	tick := time.NewTicker(2 * time.Millisecond)
+	defer tick.Stop()
+	for !ok() {
+		select {
+		case <-deadline:
+			t.Fatalf("waited in vain until %s", what)
+		case <-tick.C:
+		}
+	}
+}
+
+func complete(c *Clients, k access.Key) func() bool {
+	return func() bool { s := c.For(k); return s != nil && s.Reading().Complete() }
+}
+
+func TestSlurmComesAndGoesWithItsObject(t *testing.T) {
+	_, one := slurmOf(t, slurmtest.Release2605)
+	two, other := slurmOf(t, slurmtest.Release2605)
+	c := started(t, nil)
+	if c.For(red) != nil {
+		t.Error("there is a Slurm before there is an object")
+	}
+	c.Set(red, at(one))
+	until(t, "it is read", complete(c, red))
+	first := c.For(red)
+	c.Set(red, at(one))
+	if c.For(red) != first {
+		t.Error("the same target makes another connection")
+	}
+	two.Register(slurmtest.NodeConf{Names: "other-1", CPUs: 1})
+	c.Set(red, at(other))
+	if s := c.For(red); s == first || s.Reading().Complete() {
+		t.Error("what was read of another server counts")
+	}
+	until(t, "the other is read", complete(c, red))
+	if c.For(red).Reading().Nodes["other-1"] == nil {
+		t.Error("the other server's nodes are missing")
+	}
+	until(t, "the first has ended", func() bool {
+		return slurmclient.CodeOf(first.Drain(t.Context(), "n1", "x")) == slurmclient.CodeUnavailable
+	})
+	c.Remove(red)
+	if c.For(red) != nil {
+		t.Error("it is there without its object")
+	}
+}
+
+func TestOneListPerPeriodHoweverManyAsk(t *testing.T) {
+	slurmd, url := slurmOf(t, slurmtest.Release2605)
+	c := started(t, nil)
+	c.cfg.Cache.Period = time.Hour
+	c.Set(red, at(url))
+	until(t, "it is read", complete(c, red))
+	for range 100_000 {
+		if !c.For(red).Reading().Complete() {
+			t.Fatal("it was complete before")
+		}
+	}
+	for path, n := range slurmd.Requests() {
+		if n > 1 && !strings.Contains(path, "ping") || strings.Contains(path, "slurmdb") {
+			t.Errorf("%s was asked for %d times", path, n)
+		}
+	}
+}
+
+func TestWhatCannotBeReachedSaysWhyAndKeepsWhatWasRead(t *testing.T) {
+	slurmd, url := slurmOf(t, slurmtest.Release2605)
+	c := started(t, nil)
+	c.Set(blue, access.Target{Problem: "no RestApi"})
+	if s := c.For(blue); s.Problem() != "no RestApi" || s.Reading().Complete() {
+		t.Errorf("without a target the problem is %q", s.Problem())
+	}
+	if err := c.For(blue).Undrain(t.Context(), "n1"); slurmclient.CodeOf(err) != slurmclient.CodeUnavailable || !strings.Contains(err.Error(), "no RestApi") {
+		t.Errorf("a write fails with %v", err)
+	}
+	c.Set(red, at(url))
+	until(t, "it is read", complete(c, red))
+	if p := c.For(red).Problem(); p != "" {
+		t.Errorf("there is a problem: %s", p)
+	}
+	slurmd.Fail(slurmtest.Fault{Kind: slurmtest.FaultStatus, Status: 500})
+	until(t, "the problem shows", func() bool { return strings.Contains(c.For(red).Problem(), "500") })
+	if r := c.For(red).Reading(); !r.Complete() || len(r.Nodes) != 4 || r.DrainedSince != nil {
+		t.Errorf("the reading is lost: %+v", r)
+	}
+	slurmd.ClearFaults()
+	until(t, "it has recovered", func() bool { return c.For(red).Problem() == "" })
+}
+
+func TestWritesAndWhatIsReadOfThem(t *testing.T) {
+	slurmd, url := slurmOf(t, slurmtest.Release2605)
+	c := started(t, nil)
+	c.Set(red, at(url))
+	until(t, "it is read", complete(c, red))
+	s, ctx := c.For(red), t.Context()
+	id, err := slurmd.Submit(slurmtest.JobSpec{JobRequest: slurm.JobRequest{RequiredNodes: "n2", TimeLimit: slurm.Num(60)}, Forever: true})
+	if err != nil {
+		t.Fatal(err)
+	}
+	slurmd.Step(time.Second)
+	until(t, "the job shows", func() bool { return s.Reading().Work["n2"].LastJob == id })
+	if w := s.Reading().Work; w["n2"].Jobs != 1 || w["n2"].End.IsZero() || len(w) != 1 {
+		t.Errorf("the work is %+v", w)
+	}
+	before := time.Now()
+	if err := s.Drain(ctx, "n1", "slurm-operator: test"); err != nil {
+		t.Fatal(err)
+	}
+	until(t, "the drain shows", func() bool { return !s.Reading().DrainedSince["n1"].IsZero() })
+	if r := s.Reading(); r.DrainedSince["n1"].Before(before) || r.Nodes["n1"].Reason != "slurm-operator: test" {
+		t.Errorf("n1 is drained since %v: %+v", r.DrainedSince["n1"], r.Nodes["n1"])
+	}
+	slurmd.StopSlurmd("n1")
+	for _, step := range []error{
+		s.Future(ctx, "n1"),
+		s.CreateNodes(ctx, "new-[0-2]", "CPUs=4 RealMemory=1000 Features=a,b State=FUTURE"),
+		s.UpdateNode(ctx, "n3", slurmclient.NodeUpdate{Topology: new("topo:a"), Comment: new("c"), Features: []string{"a"}}),
+		s.DeleteNode(ctx, "n4"), s.Refresh(ctx),
+	} {
+		if step != nil {
+			t.Fatal(step)
+		}
+	}
+	until(t, "all of it shows", func() bool {
+		r := s.Reading()
+		return r.Nodes["n1"].State.Base == slurm.NodeFuture && r.Nodes["new-2"] != nil && r.Nodes["n4"] == nil &&
+			r.Nodes["n3"].Topology == "topo:a" && r.Nodes["n3"].Comment == "c" && r.DrainedSince["n1"].IsZero()
+	})
+	if n, err := s.LookNode(ctx, "new-1"); err != nil || n.State.Base != slurm.NodeFuture {
+		t.Errorf("the look at a new record is %+v, %v", n, err)
+	}
+	if _, err := s.LookNode(ctx, "n4"); !slurmclient.IsNotFound(err) {
+		t.Errorf("the look at one that is deleted: %v", err)
+	}
+}
+
+func TestReconcilersAreToldOfReadings(t *testing.T) {
+	_, url := slurmOf(t, slurmtest.Release2605)
+	c := started(t, nil)
+	queue := workqueue.NewTypedRateLimitingQueue(workqueue.DefaultTypedControllerRateLimiter[reconcile.Request]())
+	defer queue.ShutDown()
+	ctx, cancel := context.WithCancel(t.Context())
+	source := c.Changed(func(_ context.Context, k access.Key) []reconcile.Request {
+		var r reconcile.Request
+		r.Namespace, r.Name = k.Namespace, k.Name
+		return []reconcile.Request{r}
+	})
+	if err := source.Start(ctx, queue); err != nil {
+		t.Fatal(err)
+	}
+	c.Set(red, at(url))
+	for range 5 { // each is another piece of news
+		r, _ := queue.Get()
+		if r.Name != "red" || r.Namespace != "team" {
+			t.Errorf("told of %v", r)
+		}
+		queue.Done(r)
+	}
+	cancel()
+	until(t, "nobody listens", func() bool { c.mu.Lock(); defer c.mu.Unlock(); return len(c.listeners) == 0 })
+}
+
+// words is a Scontrol that notes what it is to run.
+type words struct {
+	mu  sync.Mutex
+	all []string
+}
+
+func (w *words) Run(_ context.Context, k access.Key, args ...string) error {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	w.all = append(w.all, k.Name+" "+strings.Join(args, "|"))
+	return nil
+}
+
+func TestOlderServersAreToldByScontrol(t *testing.T) {
+	_, url := slurmOf(t, slurmtest.Release2411)
+	scontrol := &words{}
+	c := started(t, scontrol)
+	c.Set(blue, at(url))
+	until(t, "it is read", complete(c, blue))
+	s, ctx := c.For(blue), t.Context()
+	if err := s.CreateNodes(ctx, "gpu-1,gpu-0", "CPUs=4 Gres=gpu:h100:4 State=FUTURE"); err != nil {
+		t.Fatal(err)
+	}
+	err := s.SetReservation(ctx, slurm.ReservationRequest{Name: "SlurmOperatorMaint-gpu", StartTime: 2_000_000_000, Duration: slurm.Num(30),
+		Nodes: []string{"n1", "n2"}, Users: []string{"root"}, Flags: []string{"MAINT", "IGNORE_JOBS"}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	want := []string{
+		"blue create|NodeName=gpu-[0-1]|CPUs=4|Gres=gpu:h100:4|State=FUTURE",
+		"blue create|ReservationName=SlurmOperatorMaint-gpu|StartTime=uts2000000000|Duration=30|Nodes=n1,n2|Users=root|Flags=MAINT,IGNORE_JOBS",
+	}
+	if got := strings.Join(scontrol.all, "\n"); got != strings.Join(want, "\n") {
+		t.Errorf("it ran\n%s", got)
+	}
+	if err := s.UpdateNode(ctx, "n1", slurmclient.NodeUpdate{Topology: new("x")}); slurmclient.CodeOf(err) != slurmclient.CodeUnsupported {
+		t.Errorf("a topology: %v", err)
+	}
+	without := started(t, nil)
+	without.Set(red, at(url))
+	until(t, "it is read", complete(without, red))
+	if err := without.For(red).CreateNodes(ctx, "gpu-0", ""); slurmclient.CodeOf(err) != slurmclient.CodeUnsupported {
+		t.Errorf("without scontrol: %v", err)
+	}
+}
+
+func TestWhatIsNoNodeLineIsNotSent(t *testing.T) {
+	for _, tc := range []struct{ name, names, options string }{
+		{"no names", "", "CPUs=1"},
+		{"a list that makes no sense", "n[1-", "CPUs=1"},
+		{"a name with a shell's letters", "n1;reboot", ""},
+		{"an option of scontrol", "--help", ""},
+		{"an option that is none", "n1", "-M other"},
+		{"a line break", "n1\nn2=", "CPUs=1"},
+		{"another name", "n1", "NodeName=n2"},
+		{"quotes", "n1", `Features="a"`},
+		{"a substitution", "n1", "Features=$(id)"},
+	} {
+		t.Run(tc.name, func(t *testing.T) {
+			if got, err := nodeLine(tc.names, tc.options); slurmclient.CodeOf(err) != slurmclient.CodeInvalid {
+				t.Errorf("it is %q, %v", got, err)
+			}
+		})
+	}
+}
