@@ -49,8 +49,8 @@ type NodeSetList struct {
 
 // NodeSetSpec is what is wanted of a NodeSet.
 type NodeSetSpec struct {
-	// clusterName names what the workers join: the Cluster of that name, or, with
-	// AnnotationClusterKind, the Controller.
+	// clusterName names what the workers join: the Cluster of that name, or the
+	// Controller if the annotation slinky.slurm.net/cluster-kind is "Controller".
 	// +required
 	// +kubebuilder:validation:MinLength=1
 	ClusterName string `json:"clusterName"`

@@ -34,6 +34,11 @@ func TestNodeSetRules(t *testing.T) {
 		{"is updated on schedule without a start", spec(ref, "updateStrategy: {type: ScheduledUpdate, scheduledUpdate: {}}"), "ScheduledUpdate must have"},
 		{"is updated on schedule without one", spec(ref, "updateStrategy: {type: ScheduledUpdate}"), "updateStrategy"},
 		{"starts at no time", spec(ref, "updateStrategy: {scheduledUpdate: {startTime: tomorrow}}"), "startTime"},
+		{"starts at a time in no zone", spec(ref, `updateStrategy: {scheduledUpdate: {startTime: "2026-09-01T00:00:00"}}`), "startTime"},
+		{"starts at a time with a fraction", spec(ref, `updateStrategy: {scheduledUpdate: {startTime: "2026-09-01T00:00:00.5+02:00"}}`), ""},
+		{"starts on a day", spec(ref, `updateStrategy: {scheduledUpdate: {startTime: "2026-09-01"}}`), "startTime"},
+		{"pads beyond what Go can count", spec(ref, "ordinalPadding: 99999999999999999999"), "ordinalPadding"},
+		{"pads a little", spec(ref, "ordinalPadding: 10"), ""},
 		{"throws claims away", spec(ref, "persistentVolumeClaimRetentionPolicy: {whenScaled: Delete}"), ""},
 		{"recycles claims", spec(ref, "persistentVolumeClaimRetentionPolicy: {whenDeleted: Recycle}"), "whenDeleted"},
 		{"waits for work", spec(ref, "drainPolicy: {type: Wait}"), ""},
@@ -73,6 +78,8 @@ func TestControllerRules(t *testing.T) {
 		{"has ha switched off", spec(slurmKey, jwtKey, "ha: {}"), ""},
 		{"has no backups", spec(slurmKey, jwtKey, "ha: {backups: 0}"), "ha.backups"},
 		{"has null where null may be", spec(slurmKey, jwtKey, "configFileRefs: null", "prologScriptRefs: null", "metrics: {serviceMonitor: null}"), ""},
+		{"has a port that is none", spec(slurmKey, jwtKey, "service: {port: 99999999999999999999}"), "service.port"},
+		{"leaves its port open", spec(slurmKey, jwtKey, "service: {port: 0, nodePort: 0}"), ""},
 		{"scrapes a path without a path", spec(slurmKey, jwtKey, "metrics: {serviceMonitor: {endpoints: [{interval: 1s}]}}"), "path"},
 	})
 }

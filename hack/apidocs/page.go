@@ -1,0 +1,101 @@
+package main
+
+import (
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+
+	apiextensionsv1 "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1"
+)
+
+const head = `# Custom resources
+
+This page is generated: change the comments in ` + "`operator/api`" + ` and run ` + "`make generate`" + `.
+
+The API group is ` + "`slinky.slurm.net`" + `. Every kind is namespaced, has a status subresource, and
+refers to objects of its own namespace only. Fields of the types Container, PodSpec,
+ServiceSpec and the like are *open*: any part of Kubernetes' own type may be given, a
+written ` + "`false`, `0` or `\"\"`" + ` counts, and fields that are not known here are kept.
+
+`
+
+// page is the whole page, with kinds in the order of the definitions.
+func page(definitions []apiextensionsv1.CustomResourceDefinition) string {
+	var out strings.Builder
+	out.WriteString(head)
+	for _, d := range definitions {
+		fmt.Fprintf(&out, "- [%[1]s](#%[2]s)\n", d.Spec.Names.Kind, strings.ToLower(d.Spec.Names.Kind))
+	}
+	for _, d := range definitions {
+		out.WriteString(kind(d))
+	}
+	return out.String()
+}
+
+// kind is the section of one kind.
+func kind(d apiextensionsv1.CustomResourceDefinition) string {
+	var out strings.Builder
+	v := storedOf(d)
+	root := v.Schema.OpenAPIV3Schema
+	fmt.Fprintf(&out, "\n## %s\n\n%s\n\n", d.Spec.Names.Kind, flat(root.Description))
+	fmt.Fprintf(&out, "`%s`, %s: `%s`", v.Name, "short names", strings.Join(d.Spec.Names.ShortNames, "`, `"))
+	if v.Subresources != nil && v.Subresources.Scale != nil {
+		out.WriteString("; has a scale subresource")
+	}
+	out.WriteString(".\n\n")
+	out.WriteString(older(d, *root))
+	for _, part := range []string{"spec", "status"} {
+		out.WriteString("| field | type | meaning |\n|---|---|---|\n")
+		for _, row := range rows(part, root.Properties[part], slices.Contains(root.Required, part)) {
+			fmt.Fprintf(&out, "| `%s` | %s | %s |\n", row.path, row.kind, row.meaning)
+		}
+		out.WriteString("\n")
+	}
+	return strings.TrimSuffix(out.String(), "\n")
+}
+
+// older tells in what versions that are not stored differ.
+func older(d apiextensionsv1.CustomResourceDefinition, root apiextensionsv1.JSONSchemaProps) string {
+	var out strings.Builder
+	for _, v := range d.Spec.Versions {
+		if v.Storage {
+			continue
+		}
+		here, there := fields(root), fields(*v.Schema.OpenAPIV3Schema)
+		alone := func(in, notIn map[string]apiextensionsv1.JSONSchemaProps) []string {
+			return slices.DeleteFunc(slices.Sorted(maps.Keys(in)), func(f string) bool { _, both := notIn[f]; return both })
+		}
+		gone, added := alone(here, there), alone(there, here)
+		switch {
+		case len(gone)+len(added) == 0:
+			fmt.Fprintf(&out, "`%s` is the same.\n\n", v.Name)
+		default:
+			fmt.Fprintf(&out, "`%s` has not `%s`, but:\n\n", v.Name, strings.Join(gone, "`, `"))
+			for _, f := range added {
+				fmt.Fprintf(&out, "- `%s`: %s\n", f, flat(there[f].Description))
+			}
+			out.WriteString("\n")
+		}
+	}
+	return out.String()
+}
+
+// fields are those of spec, by path, without those inside of them.
+func fields(root apiextensionsv1.JSONSchemaProps) map[string]apiextensionsv1.JSONSchemaProps {
+	out := map[string]apiextensionsv1.JSONSchemaProps{}
+	for name, s := range root.Properties["spec"].Properties {
+		out["spec."+name] = s
+	}
+	return out
+}
+
+func storedOf(d apiextensionsv1.CustomResourceDefinition) apiextensionsv1.CustomResourceDefinitionVersion {
+	i := slices.IndexFunc(d.Spec.Versions, func(v apiextensionsv1.CustomResourceDefinitionVersion) bool { return v.Storage })
+	return d.Spec.Versions[max(i, 0)]
+}
+
+// flat is text in one line, fit for a cell of a table.
+func flat(text string) string {
+	return strings.ReplaceAll(strings.Join(strings.Fields(text), " "), "|", `\|`)
+}
