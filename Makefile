@@ -9,11 +9,12 @@ VERSION ?= $(shell git describe --tags --always --dirty 2>/dev/null || echo unkn
 COMMIT  ?= $(shell git rev-parse --short HEAD 2>/dev/null || echo unknown)
 COMMON  := github.com/prometheus/common/version
 LDFLAGS := -s -w -X $(COMMON).Version=$(VERSION) -X $(COMMON).Revision=$(COMMIT) -X $(COMMON).Branch=main
-BINARIES := $(notdir $(wildcard cmd/*))
+BINARIES := $(patsubst cmd/%/main.go,%,$(wildcard cmd/*/main.go))
 
 # Options of single targets.
 SLURM ?= 26.05
 KUBELET ?=
+IMAGES ?=
 BENCH ?= poll scrape memory restd demand adapter reaction
 FUZZTIME ?= 30s
 
@@ -35,6 +36,10 @@ build: go-present ## Build the binaries into bin/
 	@mkdir -p bin
 	@for b in $(BINARIES); do echo "building bin/$$b"; \
 	  CGO_ENABLED=0 $(GO) build -trimpath -ldflags '$(LDFLAGS)' -o bin/$$b ./cmd/$$b; done
+
+.PHONY: images
+images: go-present ## Build the images and give them to the node of kube-up KUBELET=1
+	hack/images/load $(IMAGES)
 
 .PHONY: generate
 generate: go-present ## Rewrite everything generated

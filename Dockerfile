@@ -1,0 +1,50 @@
+# One image per program: a static binary and the certificates of public CAs, nothing
+# else. `make images` makes the same without Docker, for the node of `make kube-up`.
+#
+#   docker build --target slurm-operator --tag slurm-operator:dev .
+#
+# The targets are slurm-exporter, slurm-metrics-adapter and slurm-operator.
+
+FROM golang:1.26.8-trixie AS build
+WORKDIR /src
+COPY go.mod go.sum ./
+RUN go mod download
+COPY . .
+ARG VERSION=unknown
+ARG COMMIT=unknown
+ENV CGO_ENABLED=0
+RUN make build VERSION="${VERSION}" COMMIT="${COMMIT}"
+
+# What every image starts from. 65532 is nobody's number on most machines; a number,
+# since Kubernetes can tell only of a number that it is not root's.
+FROM scratch AS base
+COPY --from=build /etc/ssl/certs/ca-certificates.crt /etc/ssl/certs/ca-certificates.crt
+USER 65532:65532
+ARG VERSION=unknown
+ARG COMMIT=unknown
+LABEL org.opencontainers.image.version="${VERSION}" \
+      org.opencontainers.image.revision="${COMMIT}" \
+      org.opencontainers.image.source="https://github.com/slurmtide/slurmtide" \
+      org.opencontainers.image.url="https://github.com/slurmtide/slurmtide" \
+      org.opencontainers.image.licenses="Apache-2.0"
+
+FROM base AS slurm-exporter
+COPY --from=build /src/bin/slurm-exporter /slurm-exporter
+LABEL org.opencontainers.image.title="slurm-exporter" \
+      org.opencontainers.image.description="Metrics of a Slurm cluster for Prometheus"
+EXPOSE 9341
+ENTRYPOINT ["/slurm-exporter"]
+
+FROM base AS slurm-metrics-adapter
+COPY --from=build /src/bin/slurm-metrics-adapter /slurm-metrics-adapter
+LABEL org.opencontainers.image.title="slurm-metrics-adapter" \
+      org.opencontainers.image.description="Metrics of Slurm clusters for HorizontalPodAutoscalers and for Prometheus"
+EXPOSE 6443 9341
+ENTRYPOINT ["/slurm-metrics-adapter"]
+
+FROM base AS slurm-operator
+COPY --from=build /src/bin/slurm-operator /slurm-operator
+LABEL org.opencontainers.image.title="slurm-operator" \
+      org.opencontainers.image.description="Runs Slurm on Kubernetes"
+EXPOSE 8081 8443 9443
+ENTRYPOINT ["/slurm-operator"]

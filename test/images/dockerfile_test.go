@@ -1,0 +1,170 @@
+package images
+
+import (
+	"os"
+	"os/exec"
+	"path"
+	"path/filepath"
+	"regexp"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+)
+
+const root = "../../"
+
+// stage is one FROM of a Dockerfile with the instructions that follow it.
+type stage struct {
+	name, base string
+	lines      []string
+}
+
+// stages reads a Dockerfile. Continued lines are joined.
+func stages(t *testing.T, file string) []stage {
+	t.Helper()
+	text := strings.ReplaceAll(read(t, file), "\\\n", " ")
+	var out []stage
+	for line := range strings.Lines(text) {
+		words := strings.Fields(line)
+		switch {
+		case len(words) == 0 || strings.HasPrefix(words[0], "#"):
+		case words[0] == "FROM" && len(words) == 4 && words[2] == "AS":
+			out = append(out, stage{name: words[3], base: words[1]})
+		case words[0] == "FROM":
+			out = append(out, stage{base: words[1]})
+		case len(out) > 0:
+			out[len(out)-1].lines = append(out[len(out)-1].lines, strings.Join(words, " "))
+		}
+	}
+	return out
+}
+
+func read(t *testing.T, file string) string {
+	t.Helper()
+	text, err := os.ReadFile(filepath.Join(root, file))
+	if err != nil {
+		t.Fatal(err)
+	}
+	return string(text)
+}
+
+// servers are the programs that run in pods: all but kubectl's plugins.
+func servers(t *testing.T) []string {
+	t.Helper()
+	files, err := filepath.Glob(filepath.Join(root, "cmd", "*", "main.go"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	var out []string
+	for _, file := range files {
+		if name := filepath.Base(filepath.Dir(file)); !strings.HasPrefix(name, "kubectl-") {
+			out = append(out, name)
+		}
+	}
+	return out
+}
+
+func TestEveryServerHasAnImage(t *testing.T) {
+	var got []string
+	for _, s := range stages(t, "Dockerfile") {
+		if s.base != "base" {
+			continue
+		}
+		got = append(got, s.name)
+		for _, want := range []string{
+			"COPY --from=build /src/bin/" + s.name + " /" + s.name,
+			`ENTRYPOINT ["/` + s.name + `"]`,
+		} {
+			if !slices.Contains(s.lines, want) {
+				t.Errorf("%s lacks the line %s", s.name, want)
+			}
+		}
+	}
+	if diff := cmp.Diff(servers(t), got); diff != "" {
+		t.Errorf("images (-programs +targets):\n%s", diff)
+	}
+}
+
+func TestImagesHaveNothingBesides(t *testing.T) {
+	for _, s := range stages(t, "Dockerfile") {
+		if s.name != "base" {
+			continue
+		}
+		if s.base != "scratch" || !slices.Contains(s.lines, "USER 65532:65532") {
+			t.Errorf("images begin with %s and %q", s.base, s.lines)
+		}
+		return
+	}
+	t.Error("there is no stage base")
+}
+
+// What a stage is made from is a stage above it, nothing at all, or an image with a
+// version.
+func TestStagesStandOnWhatIsThere(t *testing.T) {
+	for _, file := range []string{"Dockerfile", "images/slurmd/Dockerfile"} {
+		var above []string
+		for _, s := range stages(t, file) {
+			named := slices.Contains(above, s.base) || s.base == "scratch"
+			if versioned := regexp.MustCompile(`^[a-z]+:[^ ]*(\d|\$\{SUITE\})`).MatchString(s.base); !named && !versioned {
+				t.Errorf("%s: FROM %s has no version", file, s.base)
+			}
+			for _, line := range s.lines {
+				if from := regexp.MustCompile(`^COPY --from=(\S+)`).FindStringSubmatch(line); from != nil && !slices.Contains(above, from[1]) {
+					t.Errorf("%s: %q copies from a stage that is not above it", file, line)
+				}
+			}
+			above = append(above, s.name)
+		}
+	}
+}
+
+// The programs are built by a Go that go.mod takes.
+func TestTheBuilderIsNewEnough(t *testing.T) {
+	wanted := regexp.MustCompile(`(?m)^go 1\.(\d+)`).FindStringSubmatch(read(t, "go.mod"))
+	builder := regexp.MustCompile(`(?m)^FROM golang:1\.(\d+)\.\d+-\S+ AS build$`).FindStringSubmatch(read(t, "Dockerfile"))
+	if wanted == nil || builder == nil || builder[1] != wanted[1] {
+		t.Errorf("go.mod has Go %q, the Dockerfile %q", wanted, builder)
+	}
+}
+
+// The builder sees the packages that the programs are made of.
+func TestTheBuilderSeesThePrograms(t *testing.T) {
+	var seen []string
+	for line := range strings.Lines(read(t, ".dockerignore")) {
+		if name, ok := strings.CutPrefix(strings.TrimSpace(line), "!"); ok {
+			seen = append(seen, name)
+		}
+	}
+	for _, name := range []string{"go.mod", "go.sum", "Makefile"} {
+		if !slices.Contains(seen, name) {
+			t.Errorf("%s is left out", name)
+		}
+	}
+	cmd := exec.Command("go", "list", "-deps", "-f", "{{if .Module}}{{if .Module.Main}}{{.ImportPath}}{{end}}{{end}}", "./cmd/...")
+	cmd.Dir = root
+	packages, err := cmd.Output()
+	if err != nil {
+		t.Fatal(err)
+	}
+	for name := range strings.FieldsSeq(string(packages)) {
+		folder, _, _ := strings.Cut(strings.TrimPrefix(name, "github.com/slurmtide/slurmtide/"), "/")
+		if !slices.Contains(seen, folder) {
+			t.Errorf("%s is left out, with %s", folder, path.Base(name))
+		}
+	}
+}
+
+// A root of Slurm is made of the packages of its Dockerfile: one list, each name once.
+func TestPackagesOfSlurm(t *testing.T) {
+	names := strings.Fields(read(t, "images/slurmd/packages"))
+	if compact := slices.Compact(slices.Sorted(slices.Values(names))); len(compact) != len(names) {
+		t.Errorf("a package is named twice: %q", names)
+	}
+	for _, name := range []string{"slurmd", "slurm-client"} { // the probe is scontrol's
+		if !slices.Contains(names, name) {
+			t.Errorf("%s is missing", name)
+		}
+	}
+}

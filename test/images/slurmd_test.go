@@ -1,0 +1,166 @@
+//go:build e2e
+
+package images
+
+import (
+	"context"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/slurmtide/slurmtide/test/realkube"
+)
+
+// TestWorkersAsPods runs the pods of images/slurmd/worker.yaml with each Slurm: they
+// register by themselves, and run jobs of a user whom their image does not know.
+func TestWorkersAsPods(t *testing.T) {
+	if missing := realkube.MissingNode(); missing != "" {
+		t.Skip(missing)
+	}
+	k, err := realkube.Start(t.Context(), realkube.Config{Kubelet: true, Name: "images"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() {
+		if err := k.Close(); err != nil {
+			t.Error(err)
+		}
+	})
+	if err := k.LoadImages(t.Context(), "slurmd:24.11", "slurmd:26.05"); err != nil {
+		t.Fatal(err)
+	}
+	for _, version := range []string{"24.11", "26.05"} {
+		t.Run(version, func(t *testing.T) {
+			s := startSlurm(t, k, version)
+			s.registered(t)
+			for _, feature := range []string{"privileged", "unprivileged"} {
+				s.runs(t, feature)
+			}
+			s.runsOnGPUs(t)
+			s.endsJobs(t)
+			s.leavesNothing(t)
+			s.stops(t)
+		})
+	}
+}
+
+// slurm is a slurmctld with workers, all of them pods of one namespace.
+type slurm struct {
+	kube      *realkube.Cluster
+	namespace string
+}
+
+func startSlurm(t *testing.T, k *realkube.Cluster, version string) slurm {
+	t.Helper()
+	s := slurm{kube: k, namespace: "slurm-" + strings.ReplaceAll(version, ".", "-")}
+	s.kubectl(t, "create", "namespace", s.namespace)
+	s.apply(t, version, "test/images/testdata/slurmctld.yaml")
+	s.kubectl(t, "rollout", "status", "statefulset/slurmctld", "--timeout=60s")
+	s.apply(t, version, "images/slurmd/worker.yaml")
+	s.kubectl(t, "wait", "--for=condition=Ready", "--timeout=90s", "pod/privileged-0", "pod/unprivileged-0")
+	return s
+}
+
+// apply applies a file for a version of Slurm.
+func (s slurm) apply(t *testing.T, version, file string) {
+	t.Helper()
+	objects := strings.NewReplacer(
+		"localhost/slurmd:26.05", "localhost/slurmd:"+version,
+		"\nmetadata:\n", "\nmetadata:\n  namespace: "+s.namespace+"\n",
+	).Replace(read(t, file))
+	if err := s.kube.Apply(t.Context(), objects); err != nil {
+		t.Fatal(err)
+	}
+}
+
+func (s slurm) kubectl(t *testing.T, args ...string) string {
+	t.Helper()
+	out, err := s.kube.Kubectl(t.Context(), append([]string{"--namespace", s.namespace}, args...)...)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return strings.TrimSpace(out)
+}
+
+// in runs a shell command in a pod.
+func (s slurm) in(t *testing.T, pod, command string) string {
+	t.Helper()
+	return s.kubectl(t, "exec", pod, "--", "sh", "-c", command)
+}
+
+// asAlice is what runs a command as a user whom slurmctld alone knows.
+const asAlice = "cd /tmp && timeout 60 setpriv --reuid 3001 --regid 3001 --clear-groups "
+
+func (s slurm) registered(t *testing.T) {
+	want := "privileged-0 idle privileged (null)\nunprivileged-0 idle unprivileged gpu:h100:2"
+	got := s.await(t, want, func() string { return s.in(t, "slurmctld-0", "sinfo -h -N -o '%N %T %f %G' | sort") })
+	if diff := cmp.Diff(want, got); diff != "" {
+		t.Fatalf("nodes (-want +got):\n%s\n%s", diff, s.kubectl(t, "logs", "unprivileged-0"))
+	}
+}
+
+func (s slurm) runs(t *testing.T, feature string) {
+	out := s.in(t, "slurmctld-0", asAlice+"srun --constraint "+feature+" sh -c 'id -u; hostname'")
+	if want := "3001\n" + feature + "-0"; out != want {
+		t.Errorf("srun on %s said %q, want %q", feature, out, want)
+	}
+	s.in(t, "slurmctld-0", asAlice+"sbatch --wait --array=1-4 --output /dev/null --constraint "+feature+" --wrap 'sleep 0.2'")
+}
+
+func (s slurm) runsOnGPUs(t *testing.T) {
+	out := s.in(t, "slurmctld-0", asAlice+"srun --gres=gpu:h100:2 sh -c 'echo $CUDA_VISIBLE_DEVICES; hostname'")
+	if out != "0,1\nunprivileged-0" {
+		t.Errorf("srun with GPUs said %q", out)
+	}
+}
+
+// endsJobs shows that an unprivileged slurmd may signal what others own.
+func (s slurm) endsJobs(t *testing.T) {
+	id := s.in(t, "slurmctld-0", asAlice+"sbatch --parsable --output /dev/null --constraint unprivileged --wrap 'sleep 600'")
+	state := func() string { return s.in(t, "slurmctld-0", "squeue -h -o %T -j "+id) }
+	if got := s.await(t, "RUNNING", state); got != "RUNNING" {
+		t.Fatalf("the job is %s", got)
+	}
+	s.in(t, "slurmctld-0", "scancel "+id)
+	sleeping := func() string {
+		return s.in(t, "unprivileged-0", "grep -lazs '^600$' /proc/[0-9]*/cmdline | grep -v self || true")
+	}
+	if got := s.await(t, "", sleeping); got != "" {
+		t.Errorf("the job's processes go on: %s", got)
+	}
+}
+
+// leavesNothing shows that what slurmd leaves to process 1 is waited for.
+func (s slurm) leavesNothing(t *testing.T) {
+	for _, pod := range []string{"privileged-0", "unprivileged-0"} {
+		zombies := func() string { return s.in(t, pod, "grep -hs 'Z (zombie)' /proc/[0-9]*/status | wc -l") }
+		if got := s.await(t, "0", zombies); got != "0" {
+			t.Errorf("%s has %s zombies", pod, got)
+		}
+	}
+}
+
+// stops shows that slurmd gets the signal that ends it, long before it would be killed.
+func (s slurm) stops(t *testing.T) {
+	begun := time.Now()
+	s.kubectl(t, "delete", "pod", "unprivileged-0")
+	if took := time.Since(begun); took > 15*time.Second {
+		t.Errorf("slurmd took %s to end", took)
+	}
+}
+
+// await returns what look says when it is what is wanted, or after half a minute.
+func (s slurm) await(t *testing.T, want string, look func() string) string {
+	t.Helper()
+	ctx, cancel := context.WithTimeout(t.Context(), 30*time.Second)
+	defer cancel()
+	for {
+		got := look()
+		if got == want || ctx.Err() != nil {
+			return got
+		}
+		time.Sleep(200 * time.Millisecond)
+	}
+}
