@@ -127,7 +127,7 @@ func cordonOf(pod *corev1.Pod, kubeNode *corev1.Node, propagated []string) strin
 		}
 	}
 	if len(why) > 0 {
-		return strings.Join(why, "; ")
+		return clean(strings.Join(why, "; "))
 	}
 	return "Kubernetes node " + kubeNode.Name + " is cordoned"
 }

@@ -1,0 +1,112 @@
+package nodeset
+
+import (
+	"fmt"
+	"time"
+
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/types"
+
+	"github.com/slurmtide/slurmtide/operator/api/v1beta1"
+	"github.com/slurmtide/slurmtide/operator/nodeset/plan"
+	"github.com/slurmtide/slurmtide/operator/nodeset/render"
+	"github.com/slurmtide/slurmtide/slurmclient/slurm"
+)
+
+// noon is when tests begin.
+var noon = time.Date(2026, 11, 21, 12, 0, 0, 0, time.UTC)
+
+// nodeSetUID is the UID of NodeSet gpu.
+const nodeSetUID = "uid-gpu"
+
+// gpu is NodeSet gpu with so many workers, of Controller slurm.
+func gpu(replicas int32, change ...func(*v1beta1.NodeSet)) *v1beta1.NodeSet {
+	n := &v1beta1.NodeSet{
+		ObjectMeta: metav1.ObjectMeta{Name: "gpu", Namespace: "slurm", UID: nodeSetUID, Generation: 1, CreationTimestamp: metav1.NewTime(noon)},
+		Spec:       v1beta1.NodeSetSpec{ControllerRef: &corev1.LocalObjectReference{Name: "slurm"}, Replicas: &replicas},
+	}
+	for _, c := range change {
+		c(n)
+	}
+	return n
+}
+
+// most sets spec.maxReplicas, and the CPUs of a worker.
+func most(replicas int32) func(*v1beta1.NodeSet) {
+	return func(n *v1beta1.NodeSet) { n.Spec.MaxReplicas, n.Spec.ExtraConf = &replicas, "CPUs=4" }
+}
+
+func policy(p v1beta1.DrainPolicy) func(*v1beta1.NodeSet) {
+	return func(n *v1beta1.NodeSet) { n.Spec.DrainPolicy = &p }
+}
+
+// worker is the pod of a worker of NodeSet gpu, that is Ready on a Kubernetes node.
+func worker(ordinal int, change ...func(*corev1.Pod)) *corev1.Pod {
+	name := fmt.Sprintf("gpu-%d", ordinal)
+	p := &corev1.Pod{
+		ObjectMeta: metav1.ObjectMeta{
+			Name: name, Namespace: "slurm", UID: types.UID("uid-" + name), CreationTimestamp: metav1.NewTime(noon.Add(-time.Hour)),
+			Labels:      map[string]string{v1beta1.LabelPodIndex: fmt.Sprint(ordinal), v1beta1.LabelPodHostname: name, render.LabelRevision: "new"},
+			Annotations: map[string]string{},
+		},
+		Spec: corev1.PodSpec{NodeName: fmt.Sprintf("kube-%d", ordinal)},
+	}
+	run(p, noon.Add(-time.Hour))
+	for _, c := range change {
+		c(p)
+	}
+	return p
+}
+
+// run makes a pod's slurmd run and Ready.
+func run(p *corev1.Pod, since time.Time) {
+	p.Status.Phase = corev1.PodRunning
+	p.Status.ContainerStatuses = []corev1.ContainerStatus{
+		{Name: render.ContainerSlurmd, State: corev1.ContainerState{Running: &corev1.ContainerStateRunning{}}},
+	}
+	p.Status.Conditions = []corev1.PodCondition{{Type: corev1.PodReady, Status: corev1.ConditionTrue, LastTransitionTime: metav1.NewTime(since)}}
+}
+
+func annotated(key, value string) func(*corev1.Pod) {
+	return func(p *corev1.Pod) { p.Annotations[key] = value }
+}
+
+// kubeNode is a Kubernetes node.
+func kubeNode(name string, change ...func(*corev1.Node)) *corev1.Node {
+	n := &corev1.Node{ObjectMeta: metav1.ObjectMeta{Name: name, Labels: map[string]string{corev1.LabelHostname: name}, Annotations: map[string]string{}}}
+	for _, c := range change {
+		c(n)
+	}
+	return n
+}
+
+func cordoned(n *corev1.Node) { n.Spec.Unschedulable = true }
+
+// slurmNode is a dynamic Slurm node in a state such as "IDLE".
+func slurmNode(name string, state ...string) *slurm.Node {
+	return &slurm.Node{Name: name, State: slurm.ParseNodeState(append(state, "DYNAMIC_NORM")...)}
+}
+
+// saw is what was seen of NodeSet gpu: idle workers of the newest revision, and a
+// fresh reading.
+func saw(workers int, change ...func(*seen)) *seen {
+	s := &seen{
+		nodeSet: gpu(int32(workers)), cluster: "slurm", revision: render.Revision{Hash: "new"},
+		pods: map[string]*corev1.Pod{}, kubeNodes: map[string]*corev1.Node{}, records: map[string]*slurm.Node{},
+		memory: &setMemory{writes: map[string]write{}},
+		slurm:  plan.Slurm{Connected: true, Known: true, Fresh: true, Total: workers, Records: map[string]plan.Record{}, Work: map[string]plan.Work{}},
+	}
+	for i := range workers {
+		pod := worker(i)
+		s.pods[pod.Name] = pod
+		s.workers = append(s.workers, workerOf(pod, nil, nil))
+		s.slurm.Records[pod.Name] = plan.Record{Name: pod.Name, Dynamic: true, Owner: nodeSetUID}
+	}
+	top := workers
+	s.wish = plan.Wish{UID: nodeSetUID, Replicas: workers, Max: &top, Records: true, Revision: "new", SlurmName: func(i int) string { return fmt.Sprintf("gpu-%d", i) }}
+	for _, c := range change {
+		c(s)
+	}
+	return s
+}
