@@ -4,8 +4,10 @@ package admission
 
 import (
 	"context"
+	"encoding/base64"
 	"errors"
 	"fmt"
+	"os"
 	"path/filepath"
 	"strings"
 	"testing"
@@ -26,18 +28,17 @@ func TestAdmission(t *testing.T) {
 	t.Run("without the operator v1beta1 works and v1alpha1 is not there", s.withoutOperator)
 	port := freePort(t, s.cluster.HostAddress)
 	s.install(t, port)
-	stop := s.startWebhooks(t, port)
+	stop := s.startWebhooks(t, port, "")
 	t.Run("the operator makes itself known", s.becomesKnown)
 	t.Run("public manifests apply unchanged", s.publicManifests)
 	t.Run("bad manifests give one clear message", s.badManifests)
 	t.Run("changes of what is immutable are refused", s.immutable)
 	t.Run("both versions show the same NodeSets", s.versions)
-	t.Run("another replica takes over", func(t *testing.T) {
-		stop()
-		again := s.startWebhooks(t, port)
-		t.Run("the operator makes itself known", s.becomesKnown)
-		again()
-	})
+	t.Run("a lost certificate is made anew", s.losesCertificate)
+	stop()
+	stop = s.startWebhooks(t, port, s.certificateFiles(t))
+	t.Run("a certificate in files is served, and its CA left to others", s.hasCertificate)
+	stop()
 	t.Run("after the operator v1beta1 works", s.afterOperator)
 }
 
@@ -247,6 +248,58 @@ func (s *scene) throughAlpha(t *testing.T) {
 	}
 	if diff := cmp.Diff(before.GetAnnotations(), after.GetAnnotations()); diff != "" {
 		t.Errorf("annotations (-before +after):\n%s", diff)
+	}
+}
+
+func (s *scene) losesCertificate(t *testing.T) {
+	before, err := s.trusted(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := s.client.Delete(t.Context(), s.secret(t)); err != nil {
+		t.Fatal(err)
+	}
+	until(t, time.Minute, func(ctx context.Context) error {
+		now, err := s.trusted(ctx)
+		if err == nil && now == before {
+			err = errors.New("the definition trusts the old CA")
+		}
+		return err
+	})
+	s.becomesKnown(t)
+}
+
+// certificateFiles writes the self-made certificate to files, as if it were another's.
+func (s *scene) certificateFiles(t *testing.T) string {
+	t.Helper()
+	dir, secret := t.TempDir(), s.secret(t)
+	for _, name := range []string{"tls.crt", "tls.key"} {
+		coded, _, err := unstructured.NestedString(secret.Object, "data", name)
+		if err != nil {
+			t.Fatal(err)
+		}
+		text, err := base64.StdEncoding.DecodeString(coded)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if err := os.WriteFile(filepath.Join(dir, name), text, 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+	return dir
+}
+
+func (s *scene) hasCertificate(t *testing.T) {
+	before, err := s.trusted(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := s.client.Delete(t.Context(), s.secret(t)); err != nil { // it is not needed
+		t.Fatal(err)
+	}
+	s.becomesKnown(t)
+	if now, err := s.trusted(t.Context()); now != before || err != nil {
+		t.Errorf("the definition trusts another CA, %v", err)
 	}
 }
 

@@ -104,8 +104,9 @@ func target(port int) admission.Target {
 	return admission.Target{Namespace: "slurm-system", Service: "slurm-operator-webhook", Port: int32(port)}
 }
 
-// startWebhooks runs the webhooks in this process until stop.
-func (s *scene) startWebhooks(t *testing.T, port int) (stop func()) {
+// startWebhooks runs the webhooks in this process until stop, with a self-made
+// certificate or with the one in a folder.
+func (s *scene) startWebhooks(t *testing.T, port int, certDir string) (stop func()) {
 	t.Helper()
 	mgr, err := ctrl.NewManager(s.config, ctrl.Options{Metrics: metricsserver.Options{BindAddress: "0"}, Logger: logr.Discard()})
 	if err != nil {
@@ -113,7 +114,7 @@ func (s *scene) startWebhooks(t *testing.T, port int) (stop func()) {
 	}
 	err = admission.SetupWithManager(mgr, admission.Config{
 		Host: s.cluster.HostAddress, Port: port, Target: target(port), Configuration: "slurm-operator",
-		Namespace: "slurm-system", Secret: "slurm-operator-webhook",
+		CertDir: certDir, Namespace: "slurm-system", Secret: "slurm-operator-webhook",
 	})
 	if err != nil {
 		t.Fatal(err)
@@ -201,6 +202,23 @@ func until(t *testing.T, limit time.Duration, look func(context.Context) error) 
 		case <-time.After(200 * time.Millisecond):
 		}
 	}
+}
+
+// secret returns the Secret of the self-made certificate.
+func (s *scene) secret(t *testing.T) *unstructured.Unstructured {
+	t.Helper()
+	u := &unstructured.Unstructured{}
+	u.SetAPIVersion("v1")
+	u.SetKind("Secret")
+	if err := s.client.Get(t.Context(), client.ObjectKey{Namespace: "slurm-system", Name: "slurm-operator-webhook"}, u); err != nil {
+		t.Fatal(err)
+	}
+	return u
+}
+
+// trusted is the bundle of CAs in the definition of NodeSets.
+func (s *scene) trusted(ctx context.Context) (string, error) {
+	return s.cluster.Kubectl(ctx, "get", "crd", "nodesets.slinky.slurm.net", "--output=jsonpath={.spec.conversion.webhook.clientConfig.caBundle}")
 }
 
 // freePort is a port of this machine on which nothing listens.
