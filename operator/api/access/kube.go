@@ -2,8 +2,10 @@ package access
 
 import (
 	"context"
+	"errors"
 	"fmt"
 
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/client-go/kubernetes"
 )
@@ -42,14 +44,29 @@ func (c clientset) Read(ctx context.Context, r Ref) (map[string][]byte, error) {
 	return s.Data, nil
 }
 
-// ReadKey returns one key of a Secret or ConfigMap. An empty one is an error.
+// MissingError says that a Secret or ConfigMap is there and does not have a key, or
+// nothing in it.
+type MissingError struct{ Ref Ref }
+
+// Error names the key.
+func (e *MissingError) Error() string {
+	return fmt.Sprintf("%s %s/%s has no key %q, or it is empty", e.Ref.Kind, e.Ref.Namespace, e.Ref.Name, e.Ref.Key)
+}
+
+// IsMissing reports whether err says that an object or a key that is named is not there.
+func IsMissing(err error) bool {
+	var missing *MissingError
+	return errors.As(err, &missing) || apierrors.IsNotFound(err)
+}
+
+// ReadKey returns one key of a Secret or ConfigMap. One that is empty is a *MissingError.
 func ReadKey(ctx context.Context, kube Kube, r Ref) ([]byte, error) {
 	data, err := kube.Read(ctx, r)
 	if err != nil {
 		return nil, err
 	}
 	if len(data[r.Key]) == 0 {
-		return nil, fmt.Errorf("%s %s/%s has no key %q, or it is empty", r.Kind, r.Namespace, r.Name, r.Key)
+		return nil, &MissingError{r}
 	}
 	return data[r.Key], nil
 }

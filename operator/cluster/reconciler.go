@@ -1,0 +1,87 @@
+package cluster
+
+import (
+	"context"
+	"fmt"
+	"time"
+
+	apiequality "k8s.io/apimachinery/pkg/api/equality"
+	"k8s.io/apimachinery/pkg/types"
+	ctrl "sigs.k8s.io/controller-runtime"
+	"sigs.k8s.io/controller-runtime/pkg/builder"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+	"sigs.k8s.io/controller-runtime/pkg/predicate"
+	"sigs.k8s.io/controller-runtime/pkg/reconcile"
+
+	"github.com/slurmtide/slurmtide/operator/api/access"
+	"github.com/slurmtide/slurmtide/operator/api/v1beta1"
+	"github.com/slurmtide/slurmtide/operator/live"
+)
+
+// FieldManager is the field manager of our writes.
+const FieldManager = "slurm-operator-cluster"
+
+// lookEvery is the pause between two looks at a Cluster of which there is no news.
+const lookEvery = time.Minute
+
+// Reconciler writes the status of Clusters.
+type Reconciler struct {
+	client  client.Client
+	clients *live.Clients
+	now     func() time.Time
+}
+
+// New returns a reconciler that tells of what clients have read, by the time of now.
+func New(c client.Client, clients *live.Clients, now func() time.Time) *Reconciler {
+	return &Reconciler{client: c, clients: clients, now: now}
+}
+
+// SetupWithManager makes the manager run the reconciler for every Cluster that changes, and
+// for those of which there is a new reading.
+func (r *Reconciler) SetupWithManager(mgr ctrl.Manager) error {
+	err := ctrl.NewControllerManagedBy(mgr).Named("cluster").
+		For(&v1beta1.Cluster{}, builder.WithPredicates(predicate.GenerationChangedPredicate{})).
+		WatchesRawSource(r.clients.Changed(requests)).
+		Complete(r)
+	if err != nil {
+		return fmt.Errorf("setting the reconciler of Clusters up: %w", err)
+	}
+	return nil
+}
+
+func requests(_ context.Context, k access.Key) []reconcile.Request {
+	if k.Kind != v1beta1.KindCluster {
+		return nil
+	}
+	return []reconcile.Request{{NamespacedName: types.NamespacedName{Namespace: k.Namespace, Name: k.Name}}}
+}
+
+// Reconcile writes the status of one Cluster, if it is another than before.
+func (r *Reconciler) Reconcile(ctx context.Context, req ctrl.Request) (ctrl.Result, error) {
+	cluster := &v1beta1.Cluster{}
+	if err := r.client.Get(ctx, req.NamespacedName, cluster); err != nil {
+		return ctrl.Result{}, client.IgnoreNotFound(err)
+	}
+	if !cluster.DeletionTimestamp.IsZero() {
+		return ctrl.Result{}, nil
+	}
+	next := statusOf(r.now(), cluster, r.observe(req.NamespacedName))
+	if apiequality.Semantic.DeepEqual(next, cluster.Status) {
+		return ctrl.Result{RequeueAfter: lookEvery}, nil
+	}
+	changed := cluster.DeepCopy()
+	changed.Status = next
+	err := r.client.Status().Patch(ctx, changed, client.MergeFrom(cluster), client.FieldOwner(FieldManager))
+	if client.IgnoreNotFound(err) != nil {
+		return ctrl.Result{}, fmt.Errorf("writing the status of the Cluster: %w", err)
+	}
+	return ctrl.Result{RequeueAfter: lookEvery}, nil
+}
+
+func (r *Reconciler) observe(name types.NamespacedName) seen {
+	s := r.clients.For(access.Key{Kind: v1beta1.KindCluster, Namespace: name.Namespace, Name: name.Name})
+	if s == nil {
+		return seen{}
+	}
+	return seen{reading: s.Reading(), err: s.Err()}
+}

@@ -1,0 +1,123 @@
+package cluster
+
+import (
+	"errors"
+	"fmt"
+	"regexp"
+	"time"
+
+	"k8s.io/apimachinery/pkg/api/meta"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	"github.com/slurmtide/slurmtide/operator/api/access"
+	"github.com/slurmtide/slurmtide/operator/api/v1beta1"
+	"github.com/slurmtide/slurmtide/operator/live"
+	"github.com/slurmtide/slurmtide/slurmclient"
+)
+
+const (
+	// contactEvery is how often the time of the last contact is written at the most.
+	contactEvery = time.Minute
+	// staleAfter is the age from which on what was read says nothing of now.
+	staleAfter = 2 * time.Minute
+	// outage is how long slurmrestd may not answer before that is told.
+	outage = 30 * time.Second
+)
+
+// seen is what is known of a Cluster's Slurm.
+type seen struct {
+	// reading is nil while nobody reads the cluster.
+	reading *live.Reading
+	// err is why it cannot be read now.
+	err error
+}
+
+// contact is when slurmrestd last told of nodes and of jobs, zero for never.
+func (s seen) contact() time.Time {
+	if s.reading == nil {
+		return time.Time{}
+	}
+	nodes, jobs := s.reading.Snapshot.Nodes.Poll, s.reading.Snapshot.Jobs.Poll
+	if !nodes.Known || !jobs.Known {
+		return time.Time{}
+	}
+	if nodes.ReadAt.Before(jobs.ReadAt) {
+		return nodes.ReadAt
+	}
+	return jobs.ReadAt
+}
+
+// verdict is what the condition Ready says.
+type verdict struct {
+	status          metav1.ConditionStatus
+	reason, message string
+}
+
+// statusOf is the status of a Cluster, by the last one and what is seen. It is pure.
+func statusOf(now time.Time, c *v1beta1.Cluster, s seen) v1beta1.ClusterStatus {
+	out := *c.Status.DeepCopy()
+	v := judge(now, s)
+	was := meta.FindStatusCondition(out.Conditions, v1beta1.ConditionReady)
+	if s.err == nil && v.reason == v1beta1.ReasonNotObserved && was != nil && was.ObservedGeneration == c.Generation &&
+		out.LastContact != nil && now.Sub(out.LastContact.Time) < staleAfter {
+		return out // the operator has just begun; what it told before may still be true
+	}
+	changed := meta.SetStatusCondition(&out.Conditions, metav1.Condition{
+		Type: v1beta1.ConditionReady, Status: v.status, Reason: v.reason, Message: v.message,
+		ObservedGeneration: c.Generation, LastTransitionTime: metav1.NewTime(now),
+	})
+	if s.reading != nil {
+		setIf(&out.SlurmVersion, s.reading.Snapshot.Server.Release)
+		setIf(&out.APIVersion, s.reading.Snapshot.Version)
+	}
+	at := s.contact().Truncate(time.Second)
+	if !at.IsZero() && (out.LastContact == nil || at.Sub(out.LastContact.Time) >= contactEvery || changed && at.After(out.LastContact.Time)) {
+		out.LastContact = &metav1.Time{Time: at}
+	}
+	return out
+}
+
+func setIf(field *string, value string) {
+	if value != "" {
+		*field = value
+	}
+}
+
+// judge decides on Ready.
+func judge(now time.Time, s seen) verdict {
+	contact := s.contact()
+	fresh := !contact.IsZero() && now.Sub(contact) < outage
+	switch {
+	case s.err != nil && !(fresh && slurmclient.CodeOf(s.err) == slurmclient.CodeUnavailable):
+		return failed(s.err)
+	case contact.IsZero():
+		return verdict{metav1.ConditionUnknown, v1beta1.ReasonNotObserved, "nodes and jobs have not been read yet"}
+	case s.reading.Problem != "":
+		return verdict{metav1.ConditionUnknown, v1beta1.ReasonNotObserved, s.reading.Problem}
+	case now.Sub(contact) >= staleAfter:
+		return verdict{metav1.ConditionUnknown, v1beta1.ReasonNotObserved, fmt.Sprintf("nodes and jobs were last read at %s", contact.UTC().Format(time.RFC3339))}
+	}
+	return verdict{metav1.ConditionTrue, v1beta1.ReasonAvailable, "slurmrestd answers"}
+}
+
+// failed says what an error means. Its text holds no secret, and nothing that is another
+// at each try.
+func failed(err error) verdict {
+	reason := v1beta1.ReasonUnreachable
+	var target *live.TargetError
+	switch code := slurmclient.CodeOf(err); {
+	case access.IsMissing(err):
+		reason = v1beta1.ReasonReferenceNotFound
+	case errors.As(err, &target), code == "", code == slurmclient.CodeInvalid:
+		reason = v1beta1.ReasonInvalidSpec
+	case code == slurmclient.CodeUnauthorized:
+		reason = v1beta1.ReasonUnauthorized
+	case code == slurmclient.CodeUnsupported:
+		reason = v1beta1.ReasonIncompatible
+	}
+	return verdict{metav1.ConditionFalse, reason, regexp.MustCompile(localEnd).ReplaceAllString(err.Error(), "")}
+}
+
+// localEnd is our own end of a connection in the error of a socket, whose port is another
+// at each try.
+const localEnd = `[0-9a-fA-F:.\[\]%]+->`

@@ -1,0 +1,105 @@
+package cluster
+
+import (
+	"errors"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+	"k8s.io/apimachinery/pkg/api/meta"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	"github.com/slurmtide/slurmtide/operator/api/access"
+	"github.com/slurmtide/slurmtide/operator/api/v1beta1"
+	"github.com/slurmtide/slurmtide/operator/live"
+	"github.com/slurmtide/slurmtide/slurmclient"
+	"github.com/slurmtide/slurmtide/slurmclient/slurm"
+)
+
+var noon = time.Date(2030, 1, 1, 12, 0, 0, 0, time.UTC)
+
+// read is a reading whose nodes and jobs were read so long before noon.
+func read(nodes, jobs time.Duration) *live.Reading {
+	s := &slurmclient.Snapshot{Server: slurm.Server{Release: "26.05.5"}, Version: "v0.0.45"}
+	s.Nodes.Poll = slurmclient.Poll{Known: true, ReadAt: noon.Add(-nodes)}
+	s.Jobs.Poll = slurmclient.Poll{Known: true, ReadAt: noon.Add(-jobs)}
+	return &live.Reading{Snapshot: s}
+}
+
+func refused(code slurmclient.Code, cause error) error {
+	return &slurmclient.Error{Code: code, Op: "listing nodes", Err: cause}
+}
+
+func TestWhetherAClusterIsReady(t *testing.T) {
+	missing := &access.MissingError{Ref: access.Ref{Kind: "Secret", Namespace: "team", Name: "token", Key: "jwt"}}
+	unread := &live.Reading{Snapshot: &slurmclient.Snapshot{}}
+	lost := read(time.Second, time.Second)
+	lost.Problem = "job 7 cannot be placed"
+	for _, tc := range []struct {
+		name   string
+		seen   seen
+		status metav1.ConditionStatus
+		reason string
+	}{
+		{"nobody reads it yet", seen{}, "Unknown", v1beta1.ReasonNotObserved},
+		{"nothing was read yet", seen{reading: unread}, "Unknown", v1beta1.ReasonNotObserved},
+		{"it was read", seen{reading: read(time.Second, 3*time.Second)}, "True", v1beta1.ReasonAvailable},
+		{"one poll without an answer", seen{read(time.Second, time.Second), refused(slurmclient.CodeUnavailable, nil)}, "True", v1beta1.ReasonAvailable},
+		{"no answer for a while", seen{read(time.Second, time.Minute), refused(slurmclient.CodeUnavailable, nil)}, "False", v1beta1.ReasonUnreachable},
+		{"no answer at all", seen{unread, refused(slurmclient.CodeUnavailable, errors.New("refused"))}, "False", v1beta1.ReasonUnreachable},
+		{"a token that is refused, though it was not before", seen{read(time.Second, time.Second), refused(slurmclient.CodeUnauthorized, nil)}, "False", v1beta1.ReasonUnauthorized},
+		{"no token", seen{unread, refused(slurmclient.CodeUnauthorized, missing)}, "False", v1beta1.ReasonReferenceNotFound},
+		{"no certificate", seen{unread, missing}, "False", v1beta1.ReasonReferenceNotFound},
+		{"a certificate that is none", seen{unread, errors.New("no certificate in PEM")}, "False", v1beta1.ReasonInvalidSpec},
+		{"no version in common", seen{unread, refused(slurmclient.CodeUnsupported, nil)}, "False", v1beta1.ReasonIncompatible},
+		{"polls that take for ever", seen{reading: read(time.Second, time.Hour)}, "Unknown", v1beta1.ReasonNotObserved},
+		{"a job that cannot be placed", seen{reading: lost}, "Unknown", v1beta1.ReasonNotObserved},
+	} {
+		t.Run(tc.name, func(t *testing.T) {
+			got := statusOf(noon, &v1beta1.Cluster{ObjectMeta: metav1.ObjectMeta{Generation: 3}}, tc.seen)
+			c := meta.FindStatusCondition(got.Conditions, "Ready")
+			if c == nil || c.Status != tc.status || c.Reason != tc.reason || c.Message == "" || c.ObservedGeneration != 3 {
+				t.Errorf("it is %+v", c)
+			}
+		})
+	}
+}
+
+func TestTheStatusDoesNotChurn(t *testing.T) {
+	cluster := &v1beta1.Cluster{}
+	cluster.Status = statusOf(noon, cluster, seen{reading: read(time.Second, time.Second)})
+	want := cluster.Status
+	if want.SlurmVersion != "26.05.5" || want.APIVersion != "v0.0.45" || want.LastContact == nil || !want.LastContact.Time.Equal(noon.Add(-time.Second)) {
+		t.Fatalf("it is %+v", want)
+	}
+	unread := &live.Reading{Snapshot: &slurmclient.Snapshot{}}
+	socket := func(port string) error {
+		return refused(slurmclient.CodeUnavailable, errors.New("read tcp 10.0.0.1:"+port+"->10.0.0.2:6820: connection reset by peer"))
+	}
+	for _, tc := range []struct {
+		name string
+		now  time.Time
+		seen seen
+	}{
+		{"a later contact", noon.Add(30 * time.Second), seen{reading: read(-20*time.Second, -20*time.Second)}},
+		{"the operator has begun anew", noon.Add(time.Minute), seen{}},
+		{"and reads", noon.Add(time.Minute), seen{reading: unread}},
+	} {
+		if diff := cmp.Diff(want, statusOf(tc.now, cluster, tc.seen)); diff != "" {
+			t.Errorf("%s: %s", tc.name, diff)
+		}
+	}
+	if got := statusOf(noon.Add(time.Hour), cluster, seen{}); got.Conditions[0].Status != "Unknown" {
+		t.Errorf("after an hour without a reading it is %+v", got)
+	}
+	if got := statusOf(noon.Add(time.Minute), cluster, seen{reading: read(-time.Minute, -time.Minute)}); got.LastContact.Time.Equal(want.LastContact.Time) {
+		t.Error("a contact after a minute is not told")
+	}
+	cluster.Status = statusOf(noon.Add(time.Hour), cluster, seen{unread, socket("40001")})
+	if diff := cmp.Diff(cluster.Status, statusOf(noon.Add(2*time.Hour), cluster, seen{unread, socket("40002")})); diff != "" {
+		t.Errorf("the next try says something else: %s", diff)
+	}
+	if got := cluster.Status; got.SlurmVersion != "26.05.5" || got.Conditions[0].Status != "False" {
+		t.Errorf("when it cannot be reached it is %+v", got)
+	}
+}
