@@ -7,9 +7,12 @@ import (
 	"time"
 
 	"github.com/go-logr/logr"
+	appsv1 "k8s.io/api/apps/v1"
 	autoscalingv1 "k8s.io/api/autoscaling/v1"
 	autoscalingv2 "k8s.io/api/autoscaling/v2"
 	corev1 "k8s.io/api/core/v1"
+	policyv1 "k8s.io/api/policy/v1"
+	"k8s.io/apimachinery/pkg/labels"
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/client-go/rest"
 	ctrl "sigs.k8s.io/controller-runtime"
@@ -19,7 +22,10 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/metrics/filters"
 	metricsserver "sigs.k8s.io/controller-runtime/pkg/metrics/server"
 
+	"github.com/slurmtide/slurmtide/operator/api/access"
 	"github.com/slurmtide/slurmtide/operator/api/v1beta1"
+	"github.com/slurmtide/slurmtide/operator/live"
+	"github.com/slurmtide/slurmtide/operator/nodeset"
 	"github.com/slurmtide/slurmtide/operator/wakeup"
 )
 
@@ -52,20 +58,40 @@ func newManager(cfg *rest.Config, o *options, log logr.Logger) (ctrl.Manager, er
 	return mgr, mgr.AddReadyzCheck("caches", cachesFilled(mgr.GetCache(), &v1beta1.NodeSet{}, &autoscalingv2.HorizontalPodAutoscaler{}))
 }
 
-// addReconcilers adds every reconciler of the operator.
+// addReconcilers adds every reconciler of the operator, and the Slurm clients that
+// they share.
 func addReconcilers(ctx context.Context, mgr ctrl.Manager, o *options) error {
 	demand, err := wakeup.NewCustomMetrics(mgr.GetConfig(), mgr.GetHTTPClient())
 	if err != nil {
 		return err
 	}
-	reconciler := wakeup.New(mgr.GetClient(), demand, mgr.GetEventRecorder("slurm-operator"), time.Now, o.wakeup)
-	return reconciler.SetupWithManager(ctx, mgr)
+	recorder := mgr.GetEventRecorder("slurm-operator")
+	waker := wakeup.New(mgr.GetClient(), demand, recorder, time.Now, o.wakeup)
+	if err := waker.SetupWithManager(ctx, mgr); err != nil {
+		return err
+	}
+	slurms, err := o.slurm.clients(mgr)
+	if err != nil {
+		return err
+	}
+	workers := nodeset.New(mgr.GetClient(), mgr.GetAPIReader(), slurmsOf(slurms), recorder, time.Now, o.nodeSet)
+	return workers.SetupWithManager(ctx, mgr, slurms.Changed(workers.Requests))
+}
+
+// slurmsOf finds live Slurm clusters for the NodeSet reconciler.
+func slurmsOf(slurms *live.Clients) func(access.Key) nodeset.Slurm {
+	return func(k access.Key) nodeset.Slurm {
+		if s := slurms.For(k); s != nil {
+			return s
+		}
+		return nil
+	}
 }
 
 func newScheme() (*runtime.Scheme, error) {
 	scheme := runtime.NewScheme()
 	for _, add := range []func(*runtime.Scheme) error{
-		corev1.AddToScheme, autoscalingv1.AddToScheme, autoscalingv2.AddToScheme, v1beta1.AddToScheme,
+		corev1.AddToScheme, appsv1.AddToScheme, policyv1.AddToScheme, autoscalingv1.AddToScheme, autoscalingv2.AddToScheme, v1beta1.AddToScheme,
 	} {
 		if err := add(scheme); err != nil {
 			return nil, fmt.Errorf("registering types: %w", err)
@@ -78,6 +104,9 @@ func (o *options) cache() cache.Options {
 	out := cache.Options{ByObject: map[client.Object]cache.ByObject{
 		// Only those of NodeSets matter here, and they are large.
 		&autoscalingv2.HorizontalPodAutoscaler{}: {Transform: cache.TransformStripManagedFields()},
+		// Of pods only workers matter.
+		&corev1.Pod{}:  {Label: labels.SelectorFromSet(labels.Set{v1beta1.LabelAppName: v1beta1.AppSlurmd}), Transform: cache.TransformStripManagedFields()},
+		&corev1.Node{}: {Transform: withoutImages},
 	}}
 	for _, namespace := range o.namespaces {
 		if out.DefaultNamespaces == nil {
@@ -113,4 +142,12 @@ func cachesFilled(c cache.Cache, kinds ...client.Object) healthz.Checker {
 		}
 		return nil
 	}
+}
+
+// withoutImages drops what is large in a Kubernetes node and of no use here.
+func withoutImages(obj any) (any, error) {
+	if node, ok := obj.(*corev1.Node); ok {
+		node.ManagedFields, node.Status.Images = nil, nil
+	}
+	return obj, nil
 }

@@ -12,6 +12,7 @@ import (
 	"k8s.io/client-go/rest"
 	"k8s.io/client-go/tools/clientcmd"
 
+	"github.com/slurmtide/slurmtide/operator/nodeset"
 	"github.com/slurmtide/slurmtide/operator/wakeup"
 )
 
@@ -30,36 +31,43 @@ type options struct {
 	metricsSecure  bool
 	metricsCertDir string
 
-	wakeup wakeup.Config
+	wakeup  wakeup.Config
+	slurm   slurmOptions
+	nodeSet nodeset.Config
 
 	logLevel, logFormat string
 }
 
 const description = `Runs Slurm on Kubernetes.
 
+It keeps the workers of NodeSets: pods that run slurmd and join the Slurm cluster of a
+Controller or Cluster. Workers that are to go are drained first, and none is deleted
+under a running job unless the NodeSet's drain policy says so.
+
 It wakes NodeSets: where a NodeSet is at zero replicas, jobs wait for it and its
 HorizontalPodAutoscaler leaves it asleep, it sets spec.replicas to what the jobs
-require. It reads the demand from custom.metrics.k8s.io, which slurm-metrics-adapter
-serves, and needs no access to Slurm.
+require. It reads that from custom.metrics.k8s.io, which slurm-metrics-adapter serves.
 
   slurm-operator
   slurm-operator --kube.config=$HOME/.kube/config --no-leader-election --namespaces=slurm`
 
 // parse reads the flags. --help and --version print and exit.
 func parse(args []string) (*options, error) {
-	o := &options{wakeup: wakeup.DefaultConfig()}
+	o := &options{wakeup: wakeup.DefaultConfig(), nodeSet: nodeset.DefaultConfig()}
 	app := kingpin.New("slurm-operator", description)
 	app.Version(version.Print("slurm-operator"))
 	app.HelpFlag.Short('h')
 	o.kubeFlags(app)
 	o.serverFlags(app)
+	o.slurm.flags(app)
+	nodeSetFlags(app, &o.nodeSet)
 	o.wakeupFlags(app)
 	app.Flag("log.level", "Least important level to log: debug, info, warn or error.").Default("info").EnumVar(&o.logLevel, "debug", "info", "warn", "error")
 	app.Flag("log.format", "Format of the log: logfmt or json.").Default("logfmt").EnumVar(&o.logFormat, "logfmt", "json")
 	if _, err := app.Parse(args); err != nil {
 		return nil, err
 	}
-	return o, o.check()
+	return o, errors.Join(o.check(), o.slurm.check(), checkNodeSet(o.nodeSet))
 }
 
 func (o *options) kubeFlags(app *kingpin.Application) {

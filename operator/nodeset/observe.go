@@ -23,8 +23,9 @@ import (
 // seen is everything that was read for one NodeSet.
 type seen struct {
 	nodeSet *v1beta1.NodeSet
-	// cluster is the name of its Controller or Cluster.
+	// cluster is the name of its Controller or Cluster, found whether that is there.
 	cluster string
+	found   bool
 	// problem is what keeps workers from being made, as the condition Ready tells it.
 	problem problem
 	// input and revision are what workers are made from; they mean nothing when there
@@ -117,6 +118,7 @@ func (r *Reconciler) observeSlurm(now time.Time, s *seen) {
 	ours := func(name string) bool { return name != "" && mine[name] }
 	there := func(name string) bool { return s.kubeNodes[name] != nil }
 	s.slurm = r.freshness.slurmOf(now, s.live, string(s.nodeSet.UID), ours, there)
+	s.slurm.Connected = s.slurm.Connected || s.found // the client may be on its way
 	if s.live == nil || !s.slurm.Known {
 		return
 	}

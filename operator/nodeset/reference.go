@@ -52,10 +52,10 @@ func (r *Reconciler) resolve(ctx context.Context, s *seen) error {
 	switch {
 	case spec.ControllerRef != nil:
 		s.cluster = spec.ControllerRef.Name
-		s.input.Endpoint, s.input.SlurmKey, err = r.ofController(ctx, s.nodeSet.Namespace, s.cluster)
+		s.input.Endpoint, s.input.SlurmKey, err = r.ofController(ctx, s, s.cluster)
 	case spec.ClusterRef != nil:
 		s.cluster = spec.ClusterRef.Name
-		s.input.Endpoint, s.input.SlurmKey, err = r.ofCluster(ctx, s.nodeSet.Namespace, s.cluster)
+		s.input.Endpoint, s.input.SlurmKey, err = r.ofCluster(ctx, s, s.cluster)
 	default:
 		err = errProblem{problem{v1beta1.ReasonInvalidSpec, "neither spec.controllerRef nor spec.clusterRef is given"}}
 	}
@@ -68,12 +68,12 @@ func (r *Reconciler) resolve(ctx context.Context, s *seen) error {
 	return err
 }
 
-func (r *Reconciler) ofController(ctx context.Context, namespace, name string) (render.Endpoint, corev1.SecretKeySelector, error) {
+func (r *Reconciler) ofController(ctx context.Context, s *seen, name string) (render.Endpoint, corev1.SecretKeySelector, error) {
 	c := &v1beta1.Controller{}
-	if err := r.get(ctx, namespace, name, v1beta1.KindController, c); err != nil {
+	if err := r.get(ctx, s, name, v1beta1.KindController, c); err != nil {
 		return render.Endpoint{}, corev1.SecretKeySelector{}, err
 	}
-	at := render.Endpoint{Host: name + "-controller." + namespace, Port: slurmctldPort}
+	at := render.Endpoint{Host: name + "-controller." + s.nodeSet.Namespace, Port: slurmctldPort}
 	if c.Spec.External && c.Spec.ExternalConfig != nil {
 		at = render.Endpoint{Host: c.Spec.ExternalConfig.Host, Port: cmp.Or(int32(c.Spec.ExternalConfig.Port), slurmctldPort)}
 	}
@@ -83,9 +83,9 @@ func (r *Reconciler) ofController(ctx context.Context, namespace, name string) (
 	return at, *c.Spec.SlurmKeyRef, nil
 }
 
-func (r *Reconciler) ofCluster(ctx context.Context, namespace, name string) (render.Endpoint, corev1.SecretKeySelector, error) {
+func (r *Reconciler) ofCluster(ctx context.Context, s *seen, name string) (render.Endpoint, corev1.SecretKeySelector, error) {
 	c := &v1beta1.Cluster{}
-	if err := r.get(ctx, namespace, name, v1beta1.KindCluster, c); err != nil {
+	if err := r.get(ctx, s, name, v1beta1.KindCluster, c); err != nil {
 		return render.Endpoint{}, corev1.SecretKeySelector{}, err
 	}
 	switch {
@@ -97,11 +97,12 @@ func (r *Reconciler) ofCluster(ctx context.Context, namespace, name string) (ren
 	return render.Endpoint{Host: c.Spec.Slurmctld.Host, Port: cmp.Or(int32(c.Spec.Slurmctld.Port), slurmctldPort)}, *c.Spec.SlurmKeyRef, nil
 }
 
-func (r *Reconciler) get(ctx context.Context, namespace, name, kind string, into client.Object) error {
-	err := r.client.Get(ctx, types.NamespacedName{Namespace: namespace, Name: name}, into)
+func (r *Reconciler) get(ctx context.Context, s *seen, name, kind string, into client.Object) error {
+	err := r.client.Get(ctx, types.NamespacedName{Namespace: s.nodeSet.Namespace, Name: name}, into)
 	if apierrors.IsNotFound(err) {
-		return missing("there is no %s %s in namespace %s", kind, name, namespace)
+		return missing("there is no %s %s in namespace %s", kind, name, s.nodeSet.Namespace)
 	}
+	s.found = err == nil
 	return err
 }
 

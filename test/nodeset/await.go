@@ -1,0 +1,49 @@
+package nodeset
+
+import (
+	"context"
+	"fmt"
+	"strings"
+	"time"
+)
+
+// look is the pause between two looks.
+const look = 200 * time.Millisecond
+
+// Await waits until true is told, and returns how long that took. The error holds what
+// was told last.
+func (s *Scene) Await(ctx context.Context, what string, limit time.Duration, true_ func(context.Context) (bool, string)) (time.Duration, error) {
+	begin, last := time.Now(), ""
+	for {
+		ok, told := true_(ctx)
+		last = told
+		took := time.Since(begin)
+		switch {
+		case ok:
+			s.Say("%-40s %6.1f s", what, took.Seconds())
+			return took, nil
+		case took > limit || ctx.Err() != nil:
+			return took, fmt.Errorf("waiting for %s: not after %v: %s", what, limit, last)
+		}
+		time.Sleep(look)
+	}
+}
+
+// Pods are the workers of a NodeSet that are there, also those on their way out.
+func (s *Scene) Pods(ctx context.Context, nodeSet string) ([]string, error) {
+	out, err := s.kubectl(ctx, "get", "pods", "--selector", "app.kubernetes.io/name=slurmd,app.kubernetes.io/instance="+nodeSet,
+		"--output", "jsonpath={range .items[*]}{.metadata.name}{\"\\n\"}{end}")
+	return strings.Fields(out), err
+}
+
+// Jobs tells the state of each job that is known, and how often it was requeued.
+func (s *Scene) Jobs(ctx context.Context) (map[string]string, error) {
+	out, err := s.Slurm(ctx, "squeue", "--all", "--array", "--noheader", "--states=all", "--format=%i %T %j")
+	jobs := map[string]string{}
+	for line := range strings.Lines(out) {
+		if f := strings.Fields(line); len(f) >= 2 {
+			jobs[f[0]] = f[1]
+		}
+	}
+	return jobs, err
+}

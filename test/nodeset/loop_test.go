@@ -1,0 +1,165 @@
+//go:build e2e
+
+package nodeset_test
+
+import (
+	"context"
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/slurmtide/slurmtide/test/nodeset"
+)
+
+// start starts a scene, or skips the test where it cannot run.
+func start(t *testing.T, version string, controller bool) *nodeset.Scene {
+	t.Helper()
+	if why := nodeset.Missing(); why != "" {
+		t.Skip(why)
+	}
+	s, err := nodeset.Start(t.Context(), version, controller, t.Logf)
+	must(t, err)
+	t.Cleanup(func() {
+		if t.Failed() {
+			t.Log(s.Logs())
+		}
+		must(t, s.Close())
+	})
+	return s
+}
+
+func must(t *testing.T, err error) {
+	t.Helper()
+	if err != nil {
+		t.Fatal(err)
+	}
+}
+
+// sbatch submits a job and returns its id.
+func sbatch(t *testing.T, s *nodeset.Scene, args ...string) string {
+	t.Helper()
+	out, err := s.Slurm(t.Context(), append([]string{"sbatch", "--parsable", "-o", "/dev/null"}, args...)...)
+	must(t, err)
+	return out
+}
+
+func await(t *testing.T, s *nodeset.Scene, what string, limit time.Duration, true_ func(context.Context) (bool, string)) {
+	t.Helper()
+	_, err := s.Await(t.Context(), what, limit, true_)
+	must(t, err)
+}
+
+// TestRealWorkersFromZeroAndBack is the loop as a whole: jobs wait, a stock HPA scales
+// NodeSets from zero, slurmds in pods run the jobs, and all is at zero again with
+// nothing lost.
+func TestRealWorkersFromZeroAndBack(t *testing.T) {
+	for version, controller := range map[string]bool{"26.05": false, "24.11": true} {
+		t.Run(version, func(t *testing.T) {
+			s := start(t, version, controller)
+			must(t, s.Apply(t.Context(), nodeset.NodeSet{Name: "cpu", ExtraConf: "CPUs=2 RealMemory=500", Max: 6}))
+			must(t, s.Apply(t.Context(), nodeset.NodeSet{Name: "gpu", ExtraConf: "CPUs=2 RealMemory=500 Gres=gpu:h100:2", Max: 2}))
+			submittable(t, s, "cpu", "gpu")
+			jobsRun(t, s)
+			atZero(t, s, "cpu", "gpu")
+		})
+	}
+}
+
+// submittable waits until Slurm takes jobs for workers that are not there.
+func submittable(t *testing.T, s *nodeset.Scene, nodeSets ...string) {
+	t.Helper()
+	for _, name := range nodeSets {
+		await(t, s, name+" is submittable", time.Minute, func(ctx context.Context) (bool, string) {
+			return condition(ctx, s, name, "Submittable", "True")
+		})
+	}
+}
+
+// condition reports whether a condition of a NodeSet has a status, and what it says.
+func condition(ctx context.Context, s *nodeset.Scene, name, kind, status string) (bool, string) {
+	var n struct {
+		Status struct {
+			Conditions []struct{ Type, Status, Reason, Message string }
+		}
+	}
+	if err := s.Get(ctx, &n, "nodeset", name); err != nil {
+		return false, err.Error()
+	}
+	for _, c := range n.Status.Conditions {
+		if c.Type == kind {
+			return c.Status == status, fmt.Sprintf("%s is %s: %s: %s", c.Type, c.Status, c.Reason, c.Message)
+		}
+	}
+	return false, "no condition " + kind
+}
+
+// jobsRun submits jobs of several shapes and waits for all of them.
+func jobsRun(t *testing.T, s *nodeset.Scene) {
+	t.Helper()
+	sbatch(t, s, "--array=1-6", "--exclusive", "--wrap", "sleep 5")
+	sbatch(t, s, "-N2", "-C", "cpu", "--exclusive", "--wrap", "srun hostname; sleep 3")
+	sbatch(t, s, "-p", "gpu", "--gres=gpu:h100:1", "--wrap", `test -n "$CUDA_VISIBLE_DEVICES"; sleep 3`)
+	tooLarge(t, s)
+	begin := time.Now()
+	await(t, s, "the first job runs", time.Minute, func(ctx context.Context) (bool, string) {
+		jobs, err := s.Jobs(ctx)
+		return slices.Contains(slices.Collect(maps.Values(jobs)), "RUNNING"), fmt.Sprint(jobs, err)
+	})
+	await(t, s, "all jobs are done", 3*time.Minute, func(ctx context.Context) (bool, string) {
+		jobs, err := s.Jobs(ctx)
+		done := err == nil && len(jobs) == 8
+		for _, state := range jobs {
+			done = done && state == "COMPLETED"
+		}
+		return done, fmt.Sprint(jobs, err)
+	})
+	t.Logf("8 jobs in %.1f s", time.Since(begin).Seconds())
+	notRequeued(t, s)
+}
+
+// tooLarge submits a job that can never fit: it is refused, or waits without being
+// counted.
+func tooLarge(t *testing.T, s *nodeset.Scene) {
+	t.Helper()
+	out, err := s.Slurm(t.Context(), "sbatch", "--parsable", "-o", "/dev/null", "-p", "cpu", "-N7", "--wrap", "true")
+	if err != nil {
+		t.Logf("a job of 7 nodes is refused: %v", err)
+		return
+	}
+	await(t, s, "the job of 7 nodes is reported", time.Minute, func(ctx context.Context) (bool, string) {
+		reported, err := s.Kube.Kubectl(ctx, "get", "--raw",
+			"/apis/custom.metrics.k8s.io/v1beta2/namespaces/"+s.Site.Namespace+"/nodesets.slinky.slurm.net/cpu/slurm_nodeset_unsatisfiable_jobs")
+		return err == nil && strings.Contains(reported, `"value":"1"`), fmt.Sprint(reported, err)
+	})
+	_, err = s.Slurm(t.Context(), "scancel", out)
+	must(t, err)
+}
+
+func notRequeued(t *testing.T, s *nodeset.Scene) {
+	t.Helper()
+	out, err := s.Slurm(t.Context(), "scontrol", "show", "job")
+	must(t, err)
+	for _, job := range strings.Split(out, "\n\n") {
+		if strings.Contains(job, "JobState=COMPLETED") && (!strings.Contains(job, "ExitCode=0:0") || !strings.Contains(job, "Restarts=0")) {
+			t.Errorf("a job failed or was requeued:\n%s", job)
+		}
+	}
+}
+
+// atZero waits until no worker is left, and nothing of them in Slurm.
+func atZero(t *testing.T, s *nodeset.Scene, nodeSets ...string) {
+	t.Helper()
+	for _, name := range nodeSets {
+		await(t, s, name+" is at zero", 2*time.Minute, func(ctx context.Context) (bool, string) {
+			pods, err := s.Pods(ctx, name)
+			return err == nil && len(pods) == 0, fmt.Sprint(pods, err)
+		})
+	}
+	await(t, s, "sinfo has no node", time.Minute, func(ctx context.Context) (bool, string) {
+		out, err := s.Slurm(ctx, "sinfo", "--noheader", "-N", "-o", "%N %T %E")
+		return err == nil && out == "", fmt.Sprint(out, err)
+	})
+}

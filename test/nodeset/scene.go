@@ -1,0 +1,194 @@
+package nodeset
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"time"
+
+	"github.com/slurmtide/slurmtide/test/realkube"
+)
+
+// Scene is a Kubernetes with a node, a Slurm in it, and the operator and the adapter
+// as pods that Helm installed.
+type Scene struct {
+	Kube *realkube.Cluster
+	Site Site
+	// Say is told what is done, with how long it took.
+	Say func(format string, args ...any)
+}
+
+// Start starts everything and returns when Slurm answers and the operator is Ready.
+// What it started ends at Close, or with this process.
+func Start(ctx context.Context, version string, controller bool, say func(format string, args ...any)) (*Scene, error) {
+	site, err := newSite(version, controller)
+	if err != nil {
+		return nil, err
+	}
+	s := &Scene{Site: site, Say: say}
+	err = s.timed("Kubernetes with a node", func() error {
+		s.Kube, err = realkube.Start(ctx, realkube.Config{
+			Kubelet: true, Name: "nodeset",
+			ControllerManagerArgs: []string{"--horizontal-pod-autoscaler-sync-period=1s"},
+		})
+		return err
+	})
+	if err != nil {
+		return nil, err
+	}
+	steps := []struct {
+		name string
+		do   func(context.Context) error
+	}{
+		{"images", s.images}, {"CRDs", s.crds}, {"slurmctld and slurmrestd", s.slurm},
+		{"operator and adapter", s.charts}, {"the Slurm cluster's object", s.cluster},
+	}
+	for _, step := range steps {
+		if err := s.timed(step.name, func() error { return step.do(ctx) }); err != nil {
+			return nil, errors.Join(err, errors.New(s.Logs()), s.Kube.Close())
+		}
+	}
+	return s, nil
+}
+
+func (s *Scene) timed(name string, do func() error) error {
+	begin := time.Now()
+	if err := do(); err != nil {
+		return fmt.Errorf("%s: %w", name, err)
+	}
+	s.Say("%-28s %6.1f s", name, time.Since(begin).Seconds())
+	return nil
+}
+
+// Close ends everything.
+func (s *Scene) Close() error { return s.Kube.Close() }
+
+// root is the module's folder.
+func root() (string, error) {
+	out, err := exec.Command("go", "list", "-m", "-f", "{{.Dir}}").Output()
+	return strings.TrimSpace(string(out)), err
+}
+
+func (s *Scene) images(ctx context.Context) error {
+	dir, err := root()
+	if err != nil {
+		return err
+	}
+	load := exec.CommandContext(ctx, filepath.Join(dir, "hack/images/load"), "--dir", s.Kube.Dir,
+		"slurm-operator", "slurm-metrics-adapter", "slurmd:"+s.Site.Version)
+	load.WaitDelay = time.Second
+	if out, err := load.CombinedOutput(); err != nil {
+		return fmt.Errorf("%w: %s", err, out)
+	}
+	return nil
+}
+
+func (s *Scene) crds(ctx context.Context) error {
+	dir, err := root()
+	if err != nil {
+		return err
+	}
+	if _, err := s.Kube.Kubectl(ctx, "create", "namespace", s.Site.Namespace); err != nil {
+		return err
+	}
+	if _, err := s.Kube.Helm(ctx, "install", "crds", filepath.Join(dir, "charts/slurm-operator-crds"), "--namespace", s.Site.Namespace); err != nil {
+		return err
+	}
+	_, err = s.Kube.Kubectl(ctx, "wait", "--for=condition=Established", "--timeout=60s", "crd/nodesets.slinky.slurm.net", "crd/tokens.slinky.slurm.net")
+	return err
+}
+
+func (s *Scene) slurm(ctx context.Context) error {
+	if err := s.apply(ctx, "slurm.yaml", nil); err != nil {
+		return err
+	}
+	for _, what := range []string{"statefulset/slurmctld", "deployment/slurmrestd"} {
+		if _, err := s.kubectl(ctx, "rollout", "status", what, "--timeout=120s"); err != nil {
+			return err
+		}
+	}
+	_, err := s.Slurm(ctx, "scontrol", "ping")
+	return err
+}
+
+// charts installs the operator and the adapter, that look at Slurm every second.
+func (s *Scene) charts(ctx context.Context) error {
+	dir, err := root()
+	if err != nil {
+		return err
+	}
+	image := func(name string) string {
+		return "image.repository=localhost/" + name + ",image.tag=dev,image.pullPolicy=Never"
+	}
+	for _, chart := range []struct{ name, set string }{
+		{"slurm-operator", image("slurm-operator") + ",slurm.pollInterval=1s,slurm.jwtUser=root,nodeSet.registerWithin=1m"},
+		{"slurm-metrics", image("slurm-metrics-adapter") + ",slurm.pollInterval=1s,slurm.jwtUser=root,replicaCount=1"},
+	} {
+		if _, err := s.Kube.Helm(ctx, "install", chart.name, filepath.Join(dir, "charts", chart.name),
+			"--namespace", s.Site.Namespace, "--set", chart.set, "--wait", "--timeout", "3m"); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func (s *Scene) cluster(ctx context.Context) error { return s.apply(ctx, "cluster.yaml", nil) }
+
+// Apply makes or changes a NodeSet, with its HPA if it is to have one.
+func (s *Scene) Apply(ctx context.Context, n NodeSet) error { return s.apply(ctx, "nodeset.yaml", n) }
+
+func (s *Scene) apply(ctx context.Context, manifest string, more any) error {
+	text, err := s.Site.render(manifest, more)
+	if err != nil {
+		return err
+	}
+	return s.Kube.Apply(ctx, text)
+}
+
+func (s *Scene) kubectl(ctx context.Context, args ...string) (string, error) {
+	return s.Kube.Kubectl(ctx, append([]string{"--namespace", s.Site.Namespace}, args...)...)
+}
+
+// Slurm runs a command of Slurm where slurmctld runs, as root.
+func (s *Scene) Slurm(ctx context.Context, args ...string) (string, error) {
+	out, err := s.kubectl(ctx, append([]string{"exec", "slurmctld-0", "--"}, args...)...)
+	return strings.TrimSpace(out), err
+}
+
+// Get reads an object, or a list, into a value.
+func (s *Scene) Get(ctx context.Context, into any, args ...string) error {
+	out, err := s.kubectl(ctx, append([]string{"get", "--output", "json"}, args...)...)
+	if err != nil {
+		return err
+	}
+	return json.Unmarshal([]byte(out), into)
+}
+
+// Logs tells what there is and what was said, for a test that failed.
+func (s *Scene) Logs() string {
+	ctx, cancel := context.WithTimeout(context.Background(), time.Minute)
+	defer cancel()
+	var out strings.Builder
+	for _, args := range [][]string{
+		{"get", "pods,nodesets,hpa,pdb,clusters,controllers,tokens", "--output", "wide"}, {"describe", "nodesets"},
+		{"get", "events", "--sort-by=.lastTimestamp"},
+		{"logs", "deployment/slurm-operator", "--tail=200"}, {"logs", "deployment/slurm-metrics", "--tail=50"},
+		{"logs", "slurmctld-0", "--tail=100"}, {"exec", "slurmctld-0", "--", "sinfo", "-N", "-l"}, {"exec", "slurmctld-0", "--", "squeue", "-l"},
+		{"exec", "slurmctld-0", "--", "scontrol", "show", "nodes", "--future"},
+	} {
+		text, err := s.kubectl(ctx, args...)
+		fmt.Fprintf(&out, "==> kubectl %s <==\n%s\n", strings.Join(args, " "), text)
+		if err != nil {
+			fmt.Fprintln(&out, err)
+		}
+	}
+	if os.Getenv("SLURMTIDE_KUBE_LOGS") != "" {
+		out.WriteString(s.Kube.Logs())
+	}
+	return out.String()
+}
