@@ -19,29 +19,37 @@ func statusOf(now time.Time, s *seen, todo *plan.Todo) v1beta1.NodeSetStatus {
 	out := *s.nodeSet.Status.DeepCopy()
 	out.ObservedGeneration = s.nodeSet.Generation
 	out.Selector = labels.Set(render.Selector(s.nodeSet.Name, s.cluster)).String()
-	out.NodeSetHash = s.revision.Hash
+	if s.problem.reason == "" {
+		out.NodeSetHash = s.revision.Hash
+	}
 	out.Desired = int32(s.wish.Desired())
 	count(&out, now, s, todo)
+	if s.wish.PerKubeNode || s.wish.Deleting {
+		meta.RemoveStatusCondition(&out.Conditions, v1beta1.ConditionSubmittable)
+	}
 	for _, c := range []metav1.Condition{ready(&out, s, todo), draining(todo), updated(s, todo), submittable(s)} {
 		if c.Type != "" {
-			c.ObservedGeneration = s.nodeSet.Generation
+			c.ObservedGeneration, c.LastTransitionTime = s.nodeSet.Generation, metav1.NewTime(now)
 			meta.SetStatusCondition(&out.Conditions, c)
 		}
 	}
 	return out
 }
 
-// count counts the workers.
+// count counts the workers. What Slurm has of them stays as it was told while nothing
+// was read of it.
 func count(out *v1beta1.NodeSetStatus, now time.Time, s *seen, todo *plan.Todo) {
 	out.Replicas, out.UpdatedReplicas, out.ReadyReplicas, out.AvailableReplicas = 0, 0, 0, 0
-	out.SlurmIdle, out.SlurmAllocated, out.SlurmDown, out.SlurmDrain = 0, 0, 0, 0
+	if s.slurm.Known {
+		out.SlurmIdle, out.SlurmAllocated, out.SlurmDown, out.SlurmDrain = 0, 0, 0, 0
+	}
 	for i := range s.workers {
 		w := &s.workers[i]
 		if !w.Going.IsZero() || w.Finished {
 			continue
 		}
 		out.Replicas++
-		add(&out.UpdatedReplicas, w.Revision == s.revision.Hash)
+		add(&out.UpdatedReplicas, w.Revision == out.NodeSetHash)
 		add(&out.ReadyReplicas, w.Ready)
 		add(&out.AvailableReplicas, w.Ready && !now.Before(w.ReadySince.Add(s.wish.MinReady)))
 		record, known := s.slurm.Records[w.SlurmName]
@@ -122,9 +130,12 @@ func told(w plan.Wait) string {
 	return text
 }
 
+// updated is empty while it is not known what the newest revision is.
 func updated(s *seen, todo *plan.Todo) metav1.Condition {
 	reason := v1beta1.ReasonUpdating
 	switch strategy := s.nodeSet.Spec.UpdateStrategy; {
+	case s.problem.reason != "":
+		return metav1.Condition{}
 	case todo.Outdated == 0:
 		return condition(v1beta1.ConditionUpdated, metav1.ConditionTrue, v1beta1.ReasonUpToDate, "every worker is of revision %s", s.revision.Hash)
 	case strategy.Type == v1beta1.UpdateOnDelete:
@@ -151,8 +162,6 @@ func submittable(s *seen) metav1.Condition {
 		return say(metav1.ConditionFalse, v1beta1.ReasonNamesUnknown, "with hostNetwork the workers have the names of Kubernetes nodes")
 	case !s.wish.Records:
 		return say(metav1.ConditionFalse, v1beta1.ReasonShapeUnknown, "neither limits of spec.slurmd nor CPUs in spec.extraConf say what a worker has")
-	case s.recordsProblem != "":
-		return say(metav1.ConditionFalse, v1beta1.ReasonRecordsMissing, "%s", s.recordsProblem)
 	case !s.slurm.Fresh:
 		return say(metav1.ConditionUnknown, v1beta1.ReasonNotObserved, "%s", s.slurm.Problem)
 	}
@@ -162,7 +171,10 @@ func submittable(s *seen) metav1.Condition {
 			missing++
 		}
 	}
-	if missing > 0 {
+	switch {
+	case missing > 0 && s.recordsProblem != "":
+		return say(metav1.ConditionFalse, v1beta1.ReasonRecordsMissing, "%s", s.recordsProblem)
+	case missing > 0:
 		return say(metav1.ConditionFalse, v1beta1.ReasonRecordsMissing, "%d of %d records are still to be made", missing, *s.wish.Max)
 	}
 	return say(metav1.ConditionTrue, v1beta1.ReasonRecordsReady, "Slurm takes jobs for %d workers", *s.wish.Max)
