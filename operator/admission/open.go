@@ -1,6 +1,7 @@
 package admission
 
 import (
+	"errors"
 	"regexp"
 	"strconv"
 
@@ -39,9 +40,9 @@ func (f *findings) result() ([]string, field.ErrorList) { return f.warnings, f.e
 func open[T any](f *findings, at *field.Path, r v1beta1.Raw, read func(v1beta1.Raw) (T, error)) (T, bool) {
 	value, err := read(r)
 	if err != nil {
-		bad := &v1beta1.MalformedError{Problem: err.Error()}
-		if inside, ok := err.(*v1beta1.MalformedError); ok { // readers return no other
-			bad = inside
+		bad := &v1beta1.MalformedError{}
+		if !errors.As(err, &bad) {
+			bad.Problem = err.Error()
 		}
 		if bad.Path != "" {
 			at = at.Child(bad.Path)
@@ -63,11 +64,12 @@ func open[T any](f *findings, at *field.Path, r v1beta1.Raw, read func(v1beta1.R
 	return value, true
 }
 
-func (f *findings) container(at *field.Path, r v1beta1.Raw) (corev1.Container, bool) {
-	return open(f, at, r, v1beta1.Raw.Container)
+// container checks what is laid over a container.
+func (f *findings) container(at *field.Path, r v1beta1.Raw) {
+	open(f, at, r, v1beta1.Raw.Container)
 }
 
-// template checks what is laid over pods.
+// template checks what is laid over pods, and returns it if it can be read.
 func (f *findings) template(at *field.Path, t v1beta1.PodTemplate) (corev1.PodSpec, bool) {
 	return open(f, at.Child("spec"), t.Spec, v1beta1.Raw.PodSpec)
 }

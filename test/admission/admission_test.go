@@ -4,10 +4,8 @@ package admission
 
 import (
 	"context"
-	"encoding/base64"
 	"errors"
 	"fmt"
-	"os"
 	"path/filepath"
 	"strings"
 	"testing"
@@ -16,11 +14,8 @@ import (
 	"github.com/google/go-cmp/cmp"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
-	"k8s.io/apimachinery/pkg/runtime"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 	"sigs.k8s.io/yaml"
-
-	"github.com/slurmtide/slurmtide/operator/api/v1beta1"
 )
 
 func TestAdmission(t *testing.T) {
@@ -181,136 +176,6 @@ func (s *scene) immutable(t *testing.T) {
 			t.Errorf("%s (-want +got):\n%s\nin full: %v", c.patch, diff, err)
 		}
 	}
-}
-
-func (s *scene) versions(t *testing.T) {
-	ctx := t.Context()
-	err := s.create(ctx, t, "apiVersion: slinky.slurm.net/v1alpha1\nmetadata: {name: old}\nspec: {clusterName: lab, replicas: 0, slurmd: {new: [false, 0, '']}}")
-	if err != nil {
-		t.Fatal(err)
-	}
-	beta, err := s.read(ctx, "v1beta1", "NodeSet", "old")
-	if err != nil {
-		t.Fatal(err)
-	}
-	for _, c := range []struct {
-		path []string
-		want any
-	}{
-		{[]string{"spec", "clusterRef"}, map[string]any{"name": "lab"}},
-		{[]string{"spec", "replicas"}, int64(0)},
-		{[]string{"spec", "slurmd"}, map[string]any{"new": []any{false, int64(0), ""}}},
-		{[]string{"spec", "clusterName"}, nil},
-	} {
-		got, _, err := unstructured.NestedFieldNoCopy(beta.Object, c.path...)
-		if diff := cmp.Diff(c.want, got); diff != "" || err != nil {
-			t.Errorf("%v: %v (-want +got):\n%s", c.path, err, diff)
-		}
-	}
-	s.throughAlpha(t)
-	err = s.create(ctx, t, "apiVersion: slinky.slurm.net/v1alpha1\nkind: Cluster\nmetadata: {name: lab}\nspec: {server: 'https://slurm.example.com', token: {secretRef: {name: t, key: token}}}")
-	if err != nil {
-		t.Fatal(err)
-	}
-	if _, err := s.read(ctx, "v1beta1", "Cluster", "lab"); err != nil {
-		t.Error(err)
-	}
-	err = s.create(ctx, t, "apiVersion: slinky.slurm.net/v1alpha1\nmetadata: {name: bad}\nspec: {clusterName: lab, slurmd: {image: 5}}")
-	if err == nil || !strings.Contains(err.Error(), "spec.slurmd.image: Invalid value: must be a string, not number") {
-		t.Errorf("a bad NodeSet of v1alpha1: %v", err)
-	}
-}
-
-// throughAlpha changes a label of a NodeSet of v1beta1 in v1alpha1: nothing else changes.
-func (s *scene) throughAlpha(t *testing.T) {
-	t.Helper()
-	before, err := s.read(t.Context(), "v1beta1", "NodeSet", "gpu")
-	if err != nil {
-		t.Fatal(err)
-	}
-	alpha, err := s.read(t.Context(), "v1alpha1", "NodeSet", "gpu")
-	if err != nil {
-		t.Fatal(err)
-	}
-	if name, _, err := unstructured.NestedString(alpha.Object, "spec", "clusterName"); name != "slurm" || err != nil {
-		t.Errorf("clusterName is %q, %v", name, err)
-	}
-	alpha.SetLabels(map[string]string{"seen": "alpha"})
-	if err := s.client.Update(t.Context(), alpha); err != nil {
-		t.Fatal(err)
-	}
-	after, err := s.read(t.Context(), "v1beta1", "NodeSet", "gpu")
-	if err != nil {
-		t.Fatal(err)
-	}
-	if diff := cmp.Diff(typed(t, before).Spec, typed(t, after).Spec); diff != "" {
-		t.Errorf("spec (-before +after):\n%s", diff)
-	}
-	if diff := cmp.Diff(before.GetAnnotations(), after.GetAnnotations()); diff != "" {
-		t.Errorf("annotations (-before +after):\n%s", diff)
-	}
-}
-
-func (s *scene) losesCertificate(t *testing.T) {
-	before, err := s.trusted(t.Context())
-	if err != nil {
-		t.Fatal(err)
-	}
-	if err := s.client.Delete(t.Context(), s.secret(t)); err != nil {
-		t.Fatal(err)
-	}
-	until(t, time.Minute, func(ctx context.Context) error {
-		now, err := s.trusted(ctx)
-		if err == nil && now == before {
-			err = errors.New("the definition trusts the old CA")
-		}
-		return err
-	})
-	s.becomesKnown(t)
-}
-
-// certificateFiles writes the self-made certificate to files, as if it were another's.
-func (s *scene) certificateFiles(t *testing.T) string {
-	t.Helper()
-	dir, secret := t.TempDir(), s.secret(t)
-	for _, name := range []string{"tls.crt", "tls.key"} {
-		coded, _, err := unstructured.NestedString(secret.Object, "data", name)
-		if err != nil {
-			t.Fatal(err)
-		}
-		text, err := base64.StdEncoding.DecodeString(coded)
-		if err != nil {
-			t.Fatal(err)
-		}
-		if err := os.WriteFile(filepath.Join(dir, name), text, 0o600); err != nil {
-			t.Fatal(err)
-		}
-	}
-	return dir
-}
-
-func (s *scene) hasCertificate(t *testing.T) {
-	before, err := s.trusted(t.Context())
-	if err != nil {
-		t.Fatal(err)
-	}
-	if err := s.client.Delete(t.Context(), s.secret(t)); err != nil { // it is not needed
-		t.Fatal(err)
-	}
-	s.becomesKnown(t)
-	if now, err := s.trusted(t.Context()); now != before || err != nil {
-		t.Errorf("the definition trusts another CA, %v", err)
-	}
-}
-
-// typed is what the operator reads: in it 30m is 30m0s.
-func typed(t *testing.T, u *unstructured.Unstructured) *v1beta1.NodeSet {
-	t.Helper()
-	n := &v1beta1.NodeSet{}
-	if err := runtime.DefaultUnstructuredConverter.FromUnstructured(u.Object, n); err != nil {
-		t.Fatal(err)
-	}
-	return n
 }
 
 func (s *scene) afterOperator(t *testing.T) {

@@ -1,0 +1,92 @@
+//go:build e2e
+
+package admission
+
+import (
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/runtime"
+
+	"github.com/slurmtide/slurmtide/operator/api/v1beta1"
+)
+
+func (s *scene) versions(t *testing.T) {
+	ctx := t.Context()
+	err := s.create(ctx, t, "apiVersion: slinky.slurm.net/v1alpha1\nmetadata: {name: old}\nspec: {clusterName: lab, replicas: 0, slurmd: {new: [false, 0, '']}}")
+	if err != nil {
+		t.Fatal(err)
+	}
+	beta, err := s.read(ctx, "v1beta1", "NodeSet", "old")
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, c := range []struct {
+		path []string
+		want any
+	}{
+		{[]string{"spec", "clusterRef"}, map[string]any{"name": "lab"}},
+		{[]string{"spec", "replicas"}, int64(0)},
+		{[]string{"spec", "slurmd"}, map[string]any{"new": []any{false, int64(0), ""}}},
+		{[]string{"spec", "clusterName"}, nil},
+	} {
+		got, _, err := unstructured.NestedFieldNoCopy(beta.Object, c.path...)
+		if diff := cmp.Diff(c.want, got); diff != "" || err != nil {
+			t.Errorf("%v: %v (-want +got):\n%s", c.path, err, diff)
+		}
+	}
+	s.throughAlpha(t)
+	err = s.create(ctx, t, "apiVersion: slinky.slurm.net/v1alpha1\nkind: Cluster\nmetadata: {name: lab}\nspec: {server: 'https://slurm.example.com', token: {secretRef: {name: t, key: token}}}")
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := s.read(ctx, "v1beta1", "Cluster", "lab"); err != nil {
+		t.Error(err)
+	}
+	err = s.create(ctx, t, "apiVersion: slinky.slurm.net/v1alpha1\nmetadata: {name: bad}\nspec: {clusterName: lab, slurmd: {image: 5}}")
+	if err == nil || !strings.Contains(err.Error(), "spec.slurmd.image: Invalid value: must be a string, not number") {
+		t.Errorf("a bad NodeSet of v1alpha1: %v", err)
+	}
+}
+
+// throughAlpha changes a label of a NodeSet of v1beta1 in v1alpha1: nothing else changes.
+func (s *scene) throughAlpha(t *testing.T) {
+	t.Helper()
+	before, err := s.read(t.Context(), "v1beta1", "NodeSet", "gpu")
+	if err != nil {
+		t.Fatal(err)
+	}
+	alpha, err := s.read(t.Context(), "v1alpha1", "NodeSet", "gpu")
+	if err != nil {
+		t.Fatal(err)
+	}
+	if name, _, err := unstructured.NestedString(alpha.Object, "spec", "clusterName"); name != "slurm" || err != nil {
+		t.Errorf("clusterName is %q, %v", name, err)
+	}
+	alpha.SetLabels(map[string]string{"seen": "alpha"})
+	if err := s.client.Update(t.Context(), alpha); err != nil {
+		t.Fatal(err)
+	}
+	after, err := s.read(t.Context(), "v1beta1", "NodeSet", "gpu")
+	if err != nil {
+		t.Fatal(err)
+	}
+	if diff := cmp.Diff(typed(t, before).Spec, typed(t, after).Spec); diff != "" {
+		t.Errorf("spec (-before +after):\n%s", diff)
+	}
+	if diff := cmp.Diff(before.GetAnnotations(), after.GetAnnotations()); diff != "" {
+		t.Errorf("annotations (-before +after):\n%s", diff)
+	}
+}
+
+// typed is what the operator reads: in it 30m is 30m0s.
+func typed(t *testing.T, u *unstructured.Unstructured) *v1beta1.NodeSet {
+	t.Helper()
+	n := &v1beta1.NodeSet{}
+	if err := runtime.DefaultUnstructuredConverter.FromUnstructured(u.Object, n); err != nil {
+		t.Fatal(err)
+	}
+	return n
+}
