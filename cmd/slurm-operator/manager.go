@@ -19,6 +19,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/cache"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 	"sigs.k8s.io/controller-runtime/pkg/healthz"
+	"sigs.k8s.io/controller-runtime/pkg/metrics"
 	"sigs.k8s.io/controller-runtime/pkg/metrics/filters"
 	metricsserver "sigs.k8s.io/controller-runtime/pkg/metrics/server"
 
@@ -70,11 +71,11 @@ func addReconcilers(ctx context.Context, mgr ctrl.Manager, o *options) error {
 	if err := waker.SetupWithManager(ctx, mgr); err != nil {
 		return err
 	}
-	slurms, err := o.slurm.clients(mgr)
+	slurms, err := o.slurm.clients(mgr, metrics.Registry)
 	if err != nil {
 		return err
 	}
-	workers := nodeset.New(mgr.GetClient(), mgr.GetAPIReader(), slurmsOf(slurms), recorder, time.Now, o.nodeSet)
+	workers := nodeset.New(mgr.GetClient(), mgr.GetAPIReader(), slurmsOf(slurms), recorder, nodeset.NewMetrics(metrics.Registry), time.Now, o.nodeSet)
 	return workers.SetupWithManager(ctx, mgr, slurms.Changed(workers.Requests))
 }
 

@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"github.com/alecthomas/kingpin/v2"
+	"github.com/prometheus/client_golang/prometheus"
 	"k8s.io/client-go/kubernetes"
 	ctrl "sigs.k8s.io/controller-runtime"
 
@@ -39,8 +40,8 @@ func (s *slurmOptions) check() error {
 	return nil
 }
 
-// clients are the live Slurm clusters, which the manager keeps.
-func (s *slurmOptions) clients(mgr ctrl.Manager) (*live.Clients, error) {
+// clients are the live Slurm clusters, which the manager keeps, with their metrics.
+func (s *slurmOptions) clients(mgr ctrl.Manager, registry prometheus.Registerer) (*live.Clients, error) {
 	kube, err := kubernetes.NewForConfigAndClient(mgr.GetConfig(), mgr.GetHTTPClient())
 	if err != nil {
 		return nil, fmt.Errorf("making a client of Kubernetes: %w", err)
@@ -55,7 +56,9 @@ func (s *slurmOptions) clients(mgr ctrl.Manager) (*live.Clients, error) {
 		},
 		Cache:    slurmclient.CacheConfig{Period: s.period, JobsReader: slurmclient.JobsReader(s.jobsReader)},
 		Scontrol: scontrol,
+		Observer: live.NewRequests(registry).Of,
 	})
+	registry.MustRegister(slurms.Ages(time.Now))
 	return slurms, slurms.SetupWithManager(mgr)
 }
 

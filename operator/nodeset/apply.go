@@ -1,6 +1,7 @@
 package nodeset
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
@@ -65,7 +66,7 @@ func chainsOf(steps []plan.Step) [][]plan.Step {
 	var out [][]plan.Step
 	index := map[string]int{}
 	for _, s := range steps {
-		key := fmt.Sprintf("%s/%s/%v", s.SlurmName, s.Slot.KubeNode, s.Names)
+		key := cmp.Or(s.SlurmName, s.Pod, fmt.Sprintf("%v/%v", s.Slot, s.Names))
 		i, known := index[key]
 		if !known {
 			i = len(out)
@@ -77,10 +78,8 @@ func chainsOf(steps []plan.Step) [][]plan.Step {
 	return out
 }
 
-// notAsSeen ends a chain: the Slurm node is not as it was read any more.
-func notAsSeen(slurmNode string) error {
-	return apierrors.NewConflict(v1beta1.Resource("slurmnodes"), slurmNode, errors.New("it is no longer as it was read"))
-}
+// errNotAsSeen ends a chain: the Slurm node is not as it was read any more.
+var errNotAsSeen = errors.New("the slurm node is no longer as it was read")
 
 // take takes one step and tells of it.
 func (r *Reconciler) take(ctx context.Context, s *seen, step plan.Step) error {
@@ -89,7 +88,7 @@ func (r *Reconciler) take(ctx context.Context, s *seen, step plan.Step) error {
 		return err
 	}
 	if !ok {
-		return notAsSeen(step.SlurmName)
+		return errNotAsSeen
 	}
 	switch step.Verb {
 	case plan.Create:
@@ -104,6 +103,7 @@ func (r *Reconciler) take(ctx context.Context, s *seen, step plan.Step) error {
 		err = r.write(ctx, s, step)
 	}
 	if err == nil {
+		r.metrics.took(s, step, r.now())
 		r.announce(ctx, s, step)
 	}
 	return err
@@ -166,7 +166,6 @@ func (r *Reconciler) write(ctx context.Context, s *seen, step plan.Step) error {
 	if s.live == nil {
 		return errors.New("there is no Slurm cluster to write to")
 	}
-	at := r.now()
 	var err error
 	switch step.Verb {
 	case plan.Drain:
@@ -185,7 +184,8 @@ func (r *Reconciler) write(ctx context.Context, s *seen, step plan.Step) error {
 	if err != nil {
 		return fmt.Errorf("%s of slurm node %s: %w", step.Verb, step.SlurmName, err)
 	}
-	r.memory.wrote(s.memory, []string{step.SlurmName}, step.Verb, at)
+	// A reading that began before it was done may not have it.
+	r.memory.wrote(s.memory, []string{step.SlurmName}, step.Verb, r.now())
 	return nil
 }
 

@@ -107,6 +107,7 @@ func (r *Reconciler) create(ctx context.Context, s *seen, step plan.Step) error 
 		r.events.Eventf(s.nodeSet, nil, corev1.EventTypeWarning, "FailedCreate", "Create", "creating pod %s: %v", pod.Name, err)
 		return fmt.Errorf("creating pod %s: %w", pod.Name, err)
 	}
+	r.metrics.took(s, step, r.now())
 	r.events.Eventf(s.nodeSet, pod, corev1.EventTypeNormal, "SuccessfulCreate", "Create", "created worker %s", pod.Name)
 	return nil
 }

@@ -3,6 +3,7 @@ package nodeset
 import (
 	"context"
 	"fmt"
+	"maps"
 	"sync"
 	"time"
 
@@ -14,6 +15,7 @@ import (
 
 	"github.com/slurmtide/slurmtide/operator/api/access"
 	"github.com/slurmtide/slurmtide/operator/api/v1beta1"
+	"github.com/slurmtide/slurmtide/operator/live"
 	"github.com/slurmtide/slurmtide/operator/nodeset/plan"
 	"github.com/slurmtide/slurmtide/operator/nodeset/render"
 	"github.com/slurmtide/slurmtide/operator/wakeup"
@@ -70,7 +72,7 @@ func (r *Reconciler) observe(ctx context.Context, nodeSet *v1beta1.NodeSet) (*se
 	if err := r.client.List(ctx, hpas, client.InNamespace(nodeSet.Namespace), client.MatchingFields{wakeup.TargetField: nodeSet.Name}); err != nil {
 		return nil, fmt.Errorf("listing horizontal pod autoscalers: %w", err)
 	}
-	s.wish = r.wishOf(now, s, hpas.Items)
+	s.wish = wishOf(now, s, hpas.Items)
 	r.observeSlurm(now, s)
 	return s, nil
 }
@@ -106,6 +108,10 @@ func (r *Reconciler) observeSlurm(now time.Time, s *seen) {
 	if key, ok := access.KeyOf(s.nodeSet); ok {
 		s.live = r.slurms(key)
 	}
+	var reading *live.Reading // one for all: the next may come at any moment
+	if s.live != nil {
+		reading = s.live.Reading()
+	}
 	mine := map[string]bool{}
 	for i := range s.workers {
 		mine[s.workers[i].SlurmName] = true
@@ -117,13 +123,15 @@ func (r *Reconciler) observeSlurm(now time.Time, s *seen) {
 	}
 	ours := func(name string) bool { return name != "" && mine[name] }
 	there := func(name string) bool { return s.kubeNodes[name] != nil }
-	s.slurm = r.freshness.slurmOf(now, s.live, string(s.nodeSet.UID), ours, there)
+	s.slurm = r.freshness.slurmOf(now, s.live, reading, string(s.nodeSet.UID), ours, there)
 	s.slurm.Connected = s.slurm.Connected || s.found // the client may be on its way
 	if s.live == nil || !s.slurm.Known {
 		return
 	}
-	reading := s.live.Reading()
 	s.records = reading.Nodes
 	s.memory.overlay(&s.slurm, reading.Snapshot.Nodes.ReadAt, r.cfg.Plan.BrakeInterval, now)
 	s.recordsProblem = s.memory.recordsProblem
+	if s.problem.reason != "" && !s.wish.Deleting { // which records there should be is not known
+		maps.DeleteFunc(s.slurm.Records, func(name string, _ plan.Record) bool { return !mine[name] })
+	}
 }

@@ -22,6 +22,10 @@ const FieldManager = "slurm-operator-nodeset"
 // afterConflict is time for the caches to learn what a write met.
 const afterConflict = 100 * time.Millisecond
 
+// afterLook is time for a reading to show what a last look at Slurm found. Each look
+// is a request.
+const afterLook = 5 * time.Second
+
 // Config is what may differ from one operator to the next. Every field but Image and
 // ClusterDomain is needed; DefaultConfig has all.
 type Config struct {
@@ -57,16 +61,17 @@ type Reconciler struct {
 	planner   *plan.Planner
 	freshness freshness
 	memory    *memory
+	metrics   *Metrics
 	keys      sync.Map
 }
 
 // New returns a reconciler. It reads objects through c, which needs the indexes that
 // SetupWithManager makes, single Secrets through direct, Slurm through slurms and the
 // time from now.
-func New(c client.Client, direct client.Reader, slurms func(access.Key) Slurm, recorder events.EventRecorder, now func() time.Time, cfg Config) *Reconciler {
+func New(c client.Client, direct client.Reader, slurms func(access.Key) Slurm, recorder events.EventRecorder, metrics *Metrics, now func() time.Time, cfg Config) *Reconciler {
 	return &Reconciler{
 		client: c, direct: direct, slurms: slurms, events: recorder, now: now, cfg: cfg,
-		planner: plan.New(cfg.Plan), freshness: freshness{cfg.StaleAfter}, memory: newMemory(),
+		planner: plan.New(cfg.Plan), freshness: freshness{cfg.StaleAfter}, memory: newMemory(), metrics: metrics,
 	}
 }
 
@@ -77,6 +82,7 @@ func (r *Reconciler) Reconcile(ctx context.Context, req ctrl.Request) (ctrl.Resu
 	if err := r.client.Get(ctx, req.NamespacedName, nodeSet); err != nil {
 		if apierrors.IsNotFound(err) {
 			r.memory.forget(req.NamespacedName)
+			r.metrics.forget(req.NamespacedName)
 			err = nil
 		}
 		return ctrl.Result{}, err
@@ -89,6 +95,7 @@ func (r *Reconciler) Reconcile(ctx context.Context, req ctrl.Request) (ctrl.Resu
 		return ctrl.Result{}, err
 	}
 	todo := r.planner.Plan(r.now(), seen.wish, plan.Seen{Workers: seen.workers, Slurm: seen.slurm, Unregistered: seen.memory.unregistered})
+	r.metrics.waits(seen, &todo)
 	err = errors.Join(r.apply(ctx, seen, &todo), r.reserve(ctx, seen, &todo), r.mirror(ctx, seen), r.tell(ctx, seen, &todo))
 	if err == nil && todo.Finished {
 		err = r.release(ctx, nodeSet)
@@ -112,27 +119,30 @@ func sooner(a, b time.Duration) time.Duration {
 	return a
 }
 
-// result leaves conflicts out of the errors: what was decided on has changed, and is
-// looked at anew.
+// result leaves out of the errors that what was decided on has changed: it is looked at
+// anew.
 func result(again time.Duration, err error) (ctrl.Result, error) {
 	if err == nil {
 		return ctrl.Result{RequeueAfter: again}, nil
 	}
-	if onlyConflicts(err) {
+	switch {
+	case !onlyChanges(err):
+		return ctrl.Result{}, err
+	case apierrors.IsConflict(err):
 		return ctrl.Result{RequeueAfter: afterConflict}, nil
 	}
-	return ctrl.Result{}, err
+	return ctrl.Result{RequeueAfter: afterLook}, nil
 }
 
-// onlyConflicts reports that each of the joined errors is a conflict.
-func onlyConflicts(err error) bool {
+// onlyChanges reports that each of the joined errors says that something has changed.
+func onlyChanges(err error) bool {
 	if joined, ok := err.(interface{ Unwrap() []error }); ok {
 		for _, e := range joined.Unwrap() {
-			if !onlyConflicts(e) {
+			if !onlyChanges(e) {
 				return false
 			}
 		}
 		return true
 	}
-	return apierrors.IsConflict(err)
+	return apierrors.IsConflict(err) || errors.Is(err, errNotAsSeen)
 }

@@ -1,6 +1,7 @@
 package nodeset
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"time"
@@ -38,17 +39,13 @@ type freshness struct {
 // slurmOf is a reading as the plan sees it: the records whose name ours reports to be
 // that of a worker, present or possible, or whose comment names the NodeSet. slurm is
 // nil when there is no such cluster.
-func (f freshness) slurmOf(now time.Time, s Slurm, uid string, ours func(name string) bool, kubeNodes func(string) bool) plan.Slurm {
+func (f freshness) slurmOf(now time.Time, s Slurm, r *live.Reading, uid string, ours func(name string) bool, kubeNodes func(string) bool) plan.Slurm {
 	if s == nil {
 		return plan.Slurm{Problem: "there is no Controller or Cluster of that name"}
 	}
-	r := s.Reading()
 	out := plan.Slurm{Connected: true, Known: r.Complete(), Records: map[string]plan.Record{}, Work: map[string]plan.Work{}, DrainedSince: r.DrainedSince}
 	if !out.Known {
-		out.Problem = "Slurm has not been read yet"
-		if why := s.Problem(); why != "" {
-			out.Problem = why
-		}
+		out.Problem = cmp.Or(s.Problem(), r.Problem, "Slurm has not been read yet")
 		return out
 	}
 	out.JobsReadAt = r.Snapshot.Jobs.ReadAt

@@ -28,18 +28,38 @@ func (r *Reconciler) tell(ctx context.Context, s *seen, todo *plan.Todo) error {
 	if apiequality.Semantic.DeepEqual(status, s.nodeSet.Status) {
 		return nil
 	}
-	// Only what differs is written, and only to the version that was seen: others
-	// keep conditions in the same list.
-	data, err := json.Marshal(map[string]any{"metadata": map[string]any{"resourceVersion": s.nodeSet.ResourceVersion}, "status": status})
+	written := s.nodeSet.DeepCopy()
+	written.Status = status
+	data, err := statusPatch(s.nodeSet, written)
 	if err != nil {
 		return err
 	}
-	written := s.nodeSet.DeepCopy()
 	if err := r.client.Status().Patch(ctx, written, client.RawPatch(types.MergePatchType, data), client.FieldOwner(FieldManager)); err != nil {
 		return ignoreGone(fmt.Errorf("writing the status of nodeset %s: %w", s.nodeSet.Name, err))
 	}
 	s.nodeSet.ResourceVersion = written.ResourceVersion
 	return nil
+}
+
+// statusPatch is the merge patch from one status to another. Only what differs is in
+// it, what became empty as null, with what no status is valid without. It fits the
+// version that was seen alone: others keep conditions in the same list.
+func statusPatch(from, to *v1beta1.NodeSet) ([]byte, error) {
+	data, err := client.MergeFromWithOptions(from, client.MergeFromWithOptimisticLock{}).Data(to)
+	if err != nil {
+		return nil, fmt.Errorf("comparing statuses: %w", err)
+	}
+	patch := map[string]any{}
+	if err := json.Unmarshal(data, &patch); err != nil {
+		return nil, fmt.Errorf("comparing statuses: %w", err)
+	}
+	status, _ := patch["status"].(map[string]any)
+	if status == nil {
+		status = map[string]any{}
+	}
+	status["selector"], status["nodeSetHash"] = to.Status.Selector, to.Status.NodeSetHash
+	patch["status"] = status
+	return json.Marshal(patch)
 }
 
 // tellWaits tells of each worker once when it begins to wait for a job.
@@ -131,7 +151,12 @@ func (r *Reconciler) tellSlurm(ctx context.Context, s *seen, w *plan.Worker) err
 	if !differs {
 		return nil
 	}
-	if err := s.live.UpdateNode(ctx, w.SlurmName, update); err != nil {
+	err := s.live.UpdateNode(ctx, w.SlurmName, update)
+	if update.Topology != nil && slurmclient.CodeOf(err) == slurmclient.CodeUnsupported {
+		update.Topology = nil // the rest can be told
+		err = s.live.UpdateNode(ctx, w.SlurmName, update)
+	}
+	if err != nil {
 		return fmt.Errorf("telling slurm of worker %s: %w", w.Pod, err)
 	}
 	return nil
@@ -164,7 +189,7 @@ func updateFor(s *seen, w *plan.Worker) (slurmclient.NodeUpdate, bool) {
 func featuresWith(have []string, annotation string) []string {
 	out := slices.DeleteFunc(slices.Clone(have), func(f string) bool { return strings.HasPrefix(f, v1beta1.FeaturePrefix) })
 	for f := range strings.SplitSeq(annotation, ",") {
-		if f = strings.TrimSpace(f); f != "" {
+		if f = strings.TrimSpace(f); f != "" && !slices.Contains(out, v1beta1.FeaturePrefix+f) {
 			out = append(out, v1beta1.FeaturePrefix+f)
 		}
 	}

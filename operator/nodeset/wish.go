@@ -16,12 +16,9 @@ import (
 	"github.com/slurmtide/slurmtide/operator/nodeset/plan"
 )
 
-// recordsRetry is how long making FUTURE records is left alone after it failed.
-const recordsRetry = time.Minute
-
 // wishOf is what the NodeSet asks for. A NodeSet with a problem asks for as many
 // workers as it has, so that none is made and none goes but by deletion.
-func (r *Reconciler) wishOf(now time.Time, s *seen, hpas []autoscalingv2.HorizontalPodAutoscaler) plan.Wish {
+func wishOf(now time.Time, s *seen, hpas []autoscalingv2.HorizontalPodAutoscaler) plan.Wish {
 	spec := &s.nodeSet.Spec
 	w := plan.Wish{
 		UID: string(s.nodeSet.UID), Deleting: s.nodeSet.DeletionTimestamp != nil,
@@ -37,18 +34,18 @@ func (r *Reconciler) wishOf(now time.Time, s *seen, hpas []autoscalingv2.Horizon
 		w.KubeNodes = matching(s)
 	}
 	_, known := shape.Of(s.nodeSet)
-	retry := s.memory.recordsProblem != "" && now.Before(s.memory.recordsTried.Add(recordsRetry))
-	w.Records = known && w.SlurmName(0) != "" && !retry
+	w.Records = known && w.SlurmName(0) != ""
 	w.Update = updateOf(now, spec.UpdateStrategy, w.Desired())
 	return w
 }
 
-// frozen keeps what there is: there is no telling what new workers would be.
+// frozen keeps what there is, as there is no telling what new workers would be. Those
+// that were chosen before still go.
 func frozen(w plan.Wish, s *seen) plan.Wish {
 	w.Max, w.Records, w.Update = nil, false, plan.Update{}
 	w.Replicas = 0
 	for i := range s.workers {
-		if x := &s.workers[i]; x.Going.IsZero() {
+		if x := &s.workers[i]; x.Going.IsZero() && x.Note.Cause != v1beta1.CauseScaleIn {
 			w.Replicas++
 			w.KubeNodes = append(w.KubeNodes, x.Slot.KubeNode)
 		}

@@ -1,0 +1,96 @@
+package nodeset
+
+import (
+	"time"
+
+	"github.com/prometheus/client_golang/prometheus"
+	"k8s.io/apimachinery/pkg/types"
+
+	"github.com/slurmtide/slurmtide/operator/api/v1beta1"
+	"github.com/slurmtide/slurmtide/operator/nodeset/plan"
+)
+
+// Metrics are the reconciler's own: how many workers come and go, and what those that
+// are to go wait for.
+type Metrics struct {
+	created *prometheus.CounterVec
+	deleted *prometheus.CounterVec
+	drain   *prometheus.HistogramVec
+	waiting *prometheus.GaugeVec
+}
+
+// NewMetrics returns Metrics that registry serves.
+func NewMetrics(registry prometheus.Registerer) *Metrics {
+	set := []string{"namespace", "nodeset"}
+	m := &Metrics{
+		created: prometheus.NewCounterVec(prometheus.CounterOpts{
+			Name: "slurm_operator_workers_created_total", Help: "Workers' pods that were created."}, set),
+		deleted: prometheus.NewCounterVec(prometheus.CounterOpts{
+			Name: "slurm_operator_workers_deleted_total", Help: "Workers' pods that were deleted, by why they had to go; empty for pods whose containers had ended."},
+			[]string{"namespace", "nodeset", "cause"}),
+		drain: prometheus.NewHistogramVec(prometheus.HistogramOpts{
+			Name: "slurm_operator_worker_drain_duration_seconds", Help: "Time from the choice of a worker that is to go until it was deleted.",
+			Buckets: []float64{1, 5, 15, 60, 300, 1800, 7200, 43200, 172800}}, []string{"cause"}),
+		waiting: prometheus.NewGaugeVec(prometheus.GaugeOpts{
+			Name: "slurm_operator_workers_waiting", Help: "Workers that are to go, by why, and for what they wait: jobs, or a reading of Slurm."},
+			[]string{"namespace", "nodeset", "cause", "for"}),
+	}
+	registry.MustRegister(m.created, m.deleted, m.drain, m.waiting)
+	for _, cause := range causes() {
+		m.drain.WithLabelValues(cause)
+	}
+	return m
+}
+
+func causes() []string {
+	return []string{v1beta1.CauseScaleIn, v1beta1.CauseUpdate, v1beta1.CauseDeletion}
+}
+
+// What workers wait for.
+const (
+	forJobs  = "jobs"
+	forSlurm = "slurm"
+)
+
+// took counts a step that was taken.
+func (m *Metrics) took(s *seen, step plan.Step, now time.Time) {
+	namespace, name := s.nodeSet.Namespace, s.nodeSet.Name
+	switch step.Verb {
+	case plan.Create:
+		m.created.WithLabelValues(namespace, name).Inc()
+	case plan.Delete:
+		note := plan.Note{}
+		if pod := s.pod(step.Pod); pod != nil {
+			note = noteOf(pod)
+		}
+		m.deleted.WithLabelValues(namespace, name, note.Cause).Inc()
+		if note.Cause != "" {
+			m.drain.WithLabelValues(note.Cause).Observe(now.Sub(note.Since).Seconds())
+		}
+	}
+}
+
+// waits shows what the workers of a NodeSet wait for.
+func (m *Metrics) waits(s *seen, todo *plan.Todo) {
+	counts := map[[2]string]int{}
+	for _, w := range todo.Waits {
+		reason := forSlurm
+		if w.Jobs > 0 {
+			reason = forJobs
+		}
+		counts[[2]string{w.Cause, reason}]++
+	}
+	for _, cause := range causes() {
+		for _, reason := range []string{forJobs, forSlurm} {
+			m.waiting.WithLabelValues(s.nodeSet.Namespace, s.nodeSet.Name, cause, reason).Set(float64(counts[[2]string{cause, reason}]))
+		}
+	}
+}
+
+// forget drops the series of a NodeSet that is gone.
+func (m *Metrics) forget(name types.NamespacedName) {
+	labels := prometheus.Labels{"namespace": name.Namespace, "nodeset": name.Name}
+	m.created.DeletePartialMatch(labels)
+	m.deleted.DeletePartialMatch(labels)
+	m.waiting.DeletePartialMatch(labels)
+}
