@@ -1,0 +1,187 @@
+package token
+
+import (
+	"errors"
+	"net/http/httptest"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/golang-jwt/jwt/v5"
+	corev1 "k8s.io/api/core/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/apimachinery/pkg/types"
+	kubefake "k8s.io/client-go/kubernetes/fake"
+	"k8s.io/client-go/tools/events"
+	ctrl "sigs.k8s.io/controller-runtime"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+	"sigs.k8s.io/controller-runtime/pkg/client/fake"
+
+	"github.com/slurmtide/slurmtide/operator/api/access"
+	"github.com/slurmtide/slurmtide/operator/api/v1beta1"
+	"github.com/slurmtide/slurmtide/slurmclient"
+	"github.com/slurmtide/slurmtide/slurmclient/slurmtest"
+)
+
+func claimsOf(t *testing.T, text string) jwt.MapClaims {
+	t.Helper()
+	claims := jwt.MapClaims{}
+	_, err := jwt.NewParser(jwt.WithoutClaimsValidation()).ParseWithClaims(text, claims, func(*jwt.Token) (any, error) { return []byte(theKey), nil })
+	if err != nil {
+		t.Fatal(err)
+	}
+	return claims
+}
+
+// rig is a reconciler at a clock of its own.
+type rig struct {
+	*Reconciler
+	kube   client.Client
+	events *events.FakeRecorder
+	at     time.Time
+}
+
+func newRig(t *testing.T, objects ...client.Object) *rig {
+	t.Helper()
+	scheme := runtime.NewScheme()
+	if err := errors.Join(v1beta1.AddToScheme(scheme), corev1.AddToScheme(scheme)); err != nil {
+		t.Fatal(err)
+	}
+	keys := kubefake.NewClientset(&corev1.Secret{ObjectMeta: metav1.ObjectMeta{Namespace: "team", Name: "key"}, Data: map[string][]byte{"jwt": []byte(theKey)}})
+	r := &rig{at: noon, events: events.NewFakeRecorder(100)}
+	r.kube = fake.NewClientBuilder().WithScheme(scheme).WithObjects(objects...).WithStatusSubresource(&v1beta1.Token{}).Build()
+	r.Reconciler = New(r.kube, r.kube, access.FromClientset(keys), r.events, func() time.Time { return r.at })
+	return r
+}
+
+// run reconciles team/t.
+func (r *rig) run(t *testing.T) ctrl.Result {
+	t.Helper()
+	out, err := r.Reconcile(t.Context(), ctrl.Request{NamespacedName: types.NamespacedName{Namespace: "team", Name: "t"}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return out
+}
+
+// token returns what the Secret holds.
+func (r *rig) token(t *testing.T, name, key string) string {
+	t.Helper()
+	var s corev1.Secret
+	if err := r.kube.Get(t.Context(), types.NamespacedName{Namespace: "team", Name: name}, &s); err != nil {
+		t.Fatal(err)
+	}
+	return string(s.Data[key])
+}
+
+func (r *rig) change(t *testing.T, change func(*v1beta1.TokenSpec)) {
+	t.Helper()
+	var token v1beta1.Token
+	if err := r.kube.Get(t.Context(), types.NamespacedName{Namespace: "team", Name: "t"}, &token); err != nil {
+		t.Fatal(err)
+	}
+	change(&token.Spec)
+	if err := r.kube.Update(t.Context(), &token); err != nil {
+		t.Fatal(err)
+	}
+}
+
+func TestATokensLife(t *testing.T) {
+	r := newRig(t, aToken())
+	if out := r.run(t); out.RequeueAfter != 80*time.Second {
+		t.Errorf("it looks again after %v", out.RequeueAfter)
+	}
+	first := r.token(t, "t-jwt-alice", "SLURM_JWT")
+	r.run(t)
+	if r.token(t, "t-jwt-alice", "SLURM_JWT") != first {
+		t.Error("it is issued twice")
+	}
+	r.at = r.at.Add(80 * time.Second)
+	r.run(t)
+	second := r.token(t, "t-jwt-alice", "SLURM_JWT")
+	if second == first || claimsOf(t, second)["jti"] == claimsOf(t, first)["jti"] {
+		t.Error("it is not renewed")
+	}
+	r.change(t, once)
+	r.run(t)
+	if r.token(t, "t-jwt-alice", "SLURM_JWT") != second {
+		t.Error("that it is not renewed any more issues another")
+	}
+	r.change(t, of("bob"))
+	r.run(t)
+	if claimsOf(t, r.token(t, "t-jwt-bob", "SLURM_JWT"))["sun"] != "bob" {
+		t.Error("bob has no token")
+	}
+	err := r.kube.Get(t.Context(), types.NamespacedName{Namespace: "team", Name: "t-jwt-alice"}, &corev1.Secret{})
+	if !apierrors.IsNotFound(err) {
+		t.Errorf("alice's token is still there: %v", err)
+	}
+	var token v1beta1.Token
+	if err := r.kube.Get(t.Context(), types.NamespacedName{Namespace: "team", Name: "t"}, &token); err != nil {
+		t.Fatal(err)
+	}
+	if token.Status.IssuedAt == nil || !token.Status.IssuedAt.Time.Equal(r.at) || token.Status.Conditions[0].Status != metav1.ConditionTrue {
+		t.Errorf("the status is %+v", token.Status)
+	}
+	for range len(r.events.Events) {
+		if e := <-r.events.Events; strings.Contains(e, "eyJ") {
+			t.Errorf("an event tells the token: %s", e)
+		}
+	}
+}
+
+func TestSomebodyElsesSecretIsLeftAlone(t *testing.T) {
+	foreign := &corev1.Secret{ObjectMeta: metav1.ObjectMeta{Namespace: "team", Name: "t-jwt-alice"}, Data: map[string][]byte{"SLURM_JWT": []byte("mine")}}
+	r := newRig(t, aToken(), foreign)
+	r.run(t)
+	if got := r.token(t, "t-jwt-alice", "SLURM_JWT"); got != "mine" {
+		t.Errorf("it holds %q", got)
+	}
+	if err := r.kube.Delete(t.Context(), foreign); err != nil {
+		t.Fatal(err)
+	}
+	r.run(t)
+	if claimsOf(t, r.token(t, "t-jwt-alice", "SLURM_JWT"))["sun"] != "alice" {
+		t.Error("when it is gone there is no token")
+	}
+}
+
+func TestASecretWakesTheTokensThatItConcerns(t *testing.T) {
+	other := aToken(func(s *v1beta1.TokenSpec) { s.JWTKeyRef.Name = "else" })
+	other.Name, other.UID = "u", "uid-of-u"
+	r := newRig(t, aToken(), other)
+	for name, want := range map[string]int{"key": 1, "t-jwt-alice": 1, "u-jwt-alice": 1, "unrelated": 0} {
+		secret := &corev1.Secret{ObjectMeta: metav1.ObjectMeta{Namespace: "team", Name: name}}
+		if got := r.tokensOf(t.Context(), secret); len(got) != want {
+			t.Errorf("%s wakes %v", name, got)
+		}
+	}
+}
+
+func TestSlurmTakesTheTokens(t *testing.T) {
+	cluster := slurmtest.New(slurmtest.Config{Key: []byte(theKey), Now: func() time.Time { return noon }, Nodes: []slurmtest.NodeConf{{Names: "n1", CPUs: 1}}})
+	server := httptest.NewServer(cluster.Handler())
+	defer server.Close()
+	r := newRig(t, aToken(of("slurm")))
+	ask := func() error {
+		t.Setenv("TOKEN_OF_TEST", r.token(t, "t-jwt-slurm", "SLURM_JWT"))
+		c, err := slurmclient.New(slurmclient.Config{URL: server.URL, Token: slurmclient.TokenFromEnv("TOKEN_OF_TEST")})
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer c.Close()
+		return c.Drain(t.Context(), "n1", "a test")
+	}
+	r.run(t)
+	if err := ask(); err != nil {
+		t.Error(err)
+	}
+	r.at = noon.Add(-time.Hour)
+	r.change(t, lasting(time.Minute))
+	r.run(t)
+	if err := ask(); slurmclient.CodeOf(err) != slurmclient.CodeUnauthorized {
+		t.Errorf("one that has ended: %v", err)
+	}
+}
