@@ -1,0 +1,123 @@
+package nodeset
+
+import (
+	"errors"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/slurmtide/slurmtide/operator/live"
+	"github.com/slurmtide/slurmtide/operator/nodeset/plan"
+	"github.com/slurmtide/slurmtide/slurmclient"
+	"github.com/slurmtide/slurmtide/slurmclient/slurm"
+)
+
+// reading is one of nodes and jobs at noon.
+func reading(change ...func(*live.Reading)) *live.Reading {
+	r := &live.Reading{Snapshot: &slurmclient.Snapshot{}, Nodes: map[string]*slurm.Node{}, Work: map[string]live.Work{}, DrainedSince: map[string]time.Time{}}
+	r.Snapshot.Nodes.Poll = slurmclient.Poll{Resource: slurmclient.Nodes, Known: true, ReadAt: noon}
+	r.Snapshot.Jobs.Poll = slurmclient.Poll{Resource: slurmclient.Jobs, Known: true, ReadAt: noon.Add(time.Second)}
+	for _, c := range change {
+		c(r)
+	}
+	return r
+}
+
+func TestFreshness(t *testing.T) {
+	unread := func(r *live.Reading) { r.Snapshot.Jobs.Poll = slurmclient.Poll{} }
+	for _, tc := range []struct {
+		name         string
+		change       func(*live.Reading)
+		after        time.Duration
+		problem      string
+		known, fresh bool
+		want         string
+	}{
+		{"a young reading is fresh", func(*live.Reading) {}, time.Minute, "", true, true, ""},
+		{"before nodes were read nothing is known", func(r *live.Reading) { r.Snapshot.Nodes.Poll = slurmclient.Poll{} }, 0, "", false, false, "Slurm has not been read yet"},
+		{"before jobs were read nothing is known", unread, 0, "", false, false, "Slurm has not been read yet"},
+		{"and why is told", unread, 0, "no token", false, false, "no token"},
+		{"jobs that cannot be placed leave all unknown", func(r *live.Reading) { r.Work, r.Problem = nil, "the nodes of job 7 cannot be read" }, 0, "", false, false, "the nodes of job 7 cannot be read"},
+		{"nodes grow old", func(*live.Reading) {}, time.Minute + 1, "", true, false, "the reading of nodes is 1m0s old"},
+		{"jobs grow old", func(r *live.Reading) { r.Snapshot.Jobs.ReadAt = noon.Add(-time.Hour) }, 0, "", true, false, "the reading of jobs is 1h0m0s old"},
+		{"a poll of nodes that failed", func(r *live.Reading) { r.Snapshot.Nodes.Err = errors.New("no route") }, 0, "no route", true, false, "reading nodes: no route"},
+		{"a poll of jobs that failed", func(r *live.Reading) { r.Snapshot.Jobs.Err = errors.New("no route") }, 0, "", true, false, "reading jobs: no route"},
+	} {
+		t.Run(tc.name, func(t *testing.T) {
+			got := freshness{time.Minute}.slurmOf(noon.Add(tc.after), &fakeSlurm{problem: tc.problem}, reading(tc.change), nodeSetUID, here, here)
+			if !got.Connected || got.Known != tc.known || got.Fresh != tc.fresh || got.Problem != tc.want {
+				t.Errorf("it is %+v", got)
+			}
+		})
+	}
+	if got := (freshness{time.Minute}).slurmOf(noon, nil, nil, nodeSetUID, here, here); got.Connected || got.Known || got.Fresh || got.Problem == "" {
+		t.Errorf("of no cluster it is %+v", got)
+	}
+}
+
+func TestWhatOfAReadingConcernsANodeSet(t *testing.T) {
+	owned := slurmNode("old-7", "IDLE")
+	owned.Comment = `{"nodeSetName":"gpu","nodeSetUID":"uid-gpu","node":"kube-0"}`
+	r := reading(func(r *live.Reading) {
+		for _, n := range []*slurm.Node{slurmNode("gpu-0", "ALLOCATED"), slurmNode("gpu-1", "FUTURE"), slurmNode("cpu-0", "ALLOCATED"), owned} {
+			r.Nodes[n.Name] = n
+		}
+		end := noon.Add(time.Hour)
+		r.Work["gpu-0"], r.Work["cpu-0"] = live.Work{Jobs: 2, LastJob: 7, End: end}, live.Work{Jobs: 1}
+		r.DrainedSince["gpu-0"] = noon
+	})
+	gpus := func(name string) bool { return name == "gpu-0" || name == "gpu-1" || name == "gpu-2" }
+	got := freshness{time.Minute}.slurmOf(noon, &fakeSlurm{}, r, nodeSetUID, gpus, func(string) bool { return false })
+	want := plan.Slurm{
+		Connected: true, Known: true, Fresh: true, Total: 3,
+		Records: map[string]plan.Record{
+			"gpu-0": {Name: "gpu-0", Dynamic: true, Busy: true},
+			"gpu-1": {Name: "gpu-1", Dynamic: true, Future: true},
+			"old-7": {Name: "old-7", Dynamic: true, Owner: nodeSetUID, KubeNodeGone: true},
+		},
+		Work:         map[string]plan.Work{"gpu-0": {Jobs: 2, LastJob: 7, End: noon.Add(time.Hour)}},
+		DrainedSince: r.DrainedSince, JobsReadAt: noon.Add(time.Second),
+	}
+	if diff := cmp.Diff(want, got); diff != "" {
+		t.Error(diff)
+	}
+}
+
+func TestTheLastLook(t *testing.T) {
+	none, failing := &fakeSlurm{}, &fakeSlurm{fail: map[string]error{"look": errors.New("no answer")}}
+	with := func(state ...string) *fakeSlurm {
+		n := slurmNode("gpu-0", state...)
+		n.Reason = "slurm-operator: scale-in"
+		return &fakeSlurm{nodes: map[string]*slurm.Node{"gpu-0": n}}
+	}
+	for _, tc := range []struct {
+		name  string
+		slurm Slurm
+		look  plan.Look
+		want  bool
+		fails bool
+	}{
+		{"at nothing asks nobody", nil, plan.LookAtNothing, true, false},
+		{"without a cluster fails", nil, plan.LookDrained, false, true},
+		{"that is not answered fails", failing, plan.LookUnregistered, false, true},
+		{"finds it drained", with("IDLE", "DRAIN"), plan.LookDrained, true, false},
+		{"finds it undrained meanwhile", with("IDLE"), plan.LookDrained, false, false},
+		{"finds that it got a job", with("MIXED", "DRAIN"), plan.LookDrained, false, false},
+		{"finds that it completes one", with("IDLE", "DRAIN", "COMPLETING"), plan.LookDrained, false, false},
+		{"finds a state that it does not know", with("HIBERNATING", "DRAIN"), plan.LookDrained, false, false},
+		{"finds none where one is to be drained", none, plan.LookDrained, false, false},
+		{"finds none where none should be", none, plan.LookUnregistered, true, false},
+		{"finds the record of one to come", with("FUTURE"), plan.LookUnregistered, true, false},
+		{"finds one that registered meanwhile", with("IDLE"), plan.LookUnregistered, false, false},
+		{"finds our own drain", with("IDLE", "DRAIN"), plan.LookUndrainable, true, false},
+		{"finds it down", with("DOWN", "DRAIN"), plan.LookUndrainable, false, false},
+	} {
+		t.Run("the look "+tc.name, func(t *testing.T) {
+			got, err := look(t.Context(), tc.slurm, plan.Step{SlurmName: "gpu-0", Look: tc.look})
+			if got != tc.want || (err != nil) != tc.fails {
+				t.Errorf("it is %t, %v", got, err)
+			}
+		})
+	}
+}

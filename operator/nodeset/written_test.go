@@ -1,0 +1,97 @@
+package nodeset
+
+import (
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+	"k8s.io/apimachinery/pkg/types"
+
+	"github.com/slurmtide/slurmtide/operator/nodeset/plan"
+)
+
+func TestWritesThatNoReadingShowsYet(t *testing.T) {
+	idle := plan.Record{Name: "gpu-0", Dynamic: true, Owner: nodeSetUID}
+	drained, down := idle, idle
+	drained.Drain, drained.Ours = true, true
+	down.Down, down.Ours = true, true
+	for _, tc := range []struct {
+		name string
+		verb plan.Verb
+		read *plan.Record
+		want *plan.Record
+	}{
+		{"a drain is not repeated", plan.Drain, &idle, &drained},
+		{"an undrain is not repeated", plan.Undrain, &drained, &idle},
+		{"a resume is not repeated", plan.Resume, &down, &idle},
+		{"a record that was made FUTURE is", plan.Retire, &drained, &plan.Record{Name: "gpu-0", Future: true, Dynamic: true, Owner: nodeSetUID}},
+		{"a record that was made is there", plan.Records, nil, &plan.Record{Name: "gpu-0", Future: true, Dynamic: true}},
+		{"a record that was made and has registered is what was read", plan.Records, &idle, &idle},
+		{"a record that was deleted is gone", plan.Forget, &drained, nil},
+	} {
+		t.Run(tc.name, func(t *testing.T) {
+			proof := map[string]time.Time{"gpu-0": noon.Add(-time.Hour), "gpu-1": noon}
+			read := func() *plan.Slurm {
+				out := &plan.Slurm{Records: map[string]plan.Record{}, DrainedSince: proof}
+				if tc.read != nil {
+					out.Records["gpu-0"] = *tc.read
+				}
+				return out
+			}
+			records := func(r *plan.Record) map[string]plan.Record {
+				if r == nil {
+					return map[string]plan.Record{}
+				}
+				return map[string]plan.Record{"gpu-0": *r}
+			}
+			m := newMemory()
+			s := m.of(types.NamespacedName{}, noon)
+			m.wrote(s, []string{"gpu-0"}, tc.verb, noon)
+
+			for _, began := range []time.Time{noon.Add(-time.Minute), noon} {
+				got := read()
+				s.overlay(got, began, time.Minute, noon)
+				if diff := cmp.Diff(records(tc.want), got.Records); diff != "" {
+					t.Errorf("in a reading that began at %s: %s", began, diff)
+				}
+				if diff := cmp.Diff(map[string]time.Time{"gpu-1": noon}, got.DrainedSince); diff != "" {
+					t.Errorf("what was proof before is none after the write: %s", diff)
+				}
+			}
+			if len(proof) != 2 {
+				t.Error("the reading was written to")
+			}
+			for range 2 { // also not in an older one once more
+				got := read()
+				s.overlay(got, noon.Add(time.Nanosecond), time.Minute, noon)
+				if diff := cmp.Diff(records(tc.read), got.Records); diff != "" || len(got.DrainedSince) != 2 {
+					t.Errorf("in a later reading: %s", diff)
+				}
+			}
+			if len(s.writes) != 0 {
+				t.Error("the write is remembered though a reading has it")
+			}
+		})
+	}
+}
+
+func TestTheBrakeBeginsClosed(t *testing.T) {
+	m := newMemory()
+	name := types.NamespacedName{Name: "gpu"}
+	s := m.of(name, noon)
+	if got := len(s.unregistered); got < 1000 {
+		t.Errorf("as if %d workers had been deleted", got)
+	}
+	m.deletedUnregistered(s, noon.Add(time.Second))
+	s.overlay(&plan.Slurm{}, noon, time.Minute, noon.Add(time.Minute))
+	if diff := cmp.Diff([]time.Time{noon.Add(time.Second)}, s.unregistered); diff != "" {
+		t.Error(diff)
+	}
+	if m.of(name, noon) != s {
+		t.Error("what is remembered was forgotten")
+	}
+	m.forget(name)
+	if m.of(name, noon) == s {
+		t.Error("what is to be forgotten was remembered")
+	}
+}
