@@ -141,7 +141,7 @@ func awaitPods(t *testing.T, k *realkube.Cluster, name string) {
 func labelled(t *testing.T, k *realkube.Cluster) string {
 	t.Helper()
 	return must(t)(k.Kubectl(t.Context(), "get", "deployments,services,serviceaccounts,secrets,networkpolicies,poddisruptionbudgets,"+
-		"roles,rolebindings,clusterroles,clusterrolebindings,apiservices",
+		"roles,rolebindings,clusterroles,clusterrolebindings,apiservices,validatingwebhookconfigurations",
 		"--all-namespaces", "--selector", "app.kubernetes.io/instance=test", "--output", "name"))
 }
 

@@ -18,7 +18,7 @@ import (
 var update = flag.Bool("update", false, "rewrite the golden files and the tables of the READMEs")
 
 // names are the charts that this package tests.
-func names() []string { return []string{"slurm-exporter", "slurm-metrics"} }
+func names() []string { return []string{"slurm-exporter", "slurm-metrics", "slurm-operator"} }
 
 // chart is the folder of a chart.
 func chart(name string) string { return filepath.Join("..", "..", "charts", name) }

@@ -69,6 +69,7 @@ func TestEveryFlagIsOneOfTheProgram(t *testing.T) {
 	programs := map[string]map[string]bool{
 		"exporter": flagsOf(t, "slurm-exporter"),
 		"adapter":  flagsOf(t, "slurm-metrics-adapter"),
+		"operator": flagsOf(t, "slurm-operator"),
 	}
 	eachCase(t, func(t *testing.T, c rendered) {
 		for _, d := range deployments(c.objects) {

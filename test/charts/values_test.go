@@ -15,7 +15,7 @@ type refusal struct {
 }
 
 func TestBadValuesAreRefused(t *testing.T) {
-	for chart, refusals := range map[string][]refusal{"slurm-exporter": ofExporter(), "slurm-metrics": ofMetrics()} {
+	for chart, refusals := range map[string][]refusal{"slurm-exporter": ofExporter(), "slurm-metrics": ofMetrics(), "slurm-operator": ofOperator()} {
 		for _, tc := range refusals {
 			t.Run(chart+"/"+tc.name, func(t *testing.T) {
 				_, err := render(t, chart, append([]string{"--values", cases(t, chart)["minimal"]}, tc.args...)...)

@@ -1,0 +1,92 @@
+{{/* The chart's name in labels. */}}
+{{- define "slurm-operator.name" -}}
+{{- default .Chart.Name .Values.nameOverride | trunc 63 | trimSuffix "-" -}}
+{{- end -}}
+
+{{/* The name of the objects: the release's, and the chart's unless the release has it. */}}
+{{- define "slurm-operator.fullname" -}}
+{{- if .Values.fullnameOverride -}}
+{{- .Values.fullnameOverride | trunc 63 | trimSuffix "-" -}}
+{{- else -}}
+{{- $name := include "slurm-operator.name" . -}}
+{{- if contains $name .Release.Name -}}
+{{- .Release.Name | trunc 63 | trimSuffix "-" -}}
+{{- else -}}
+{{- printf "%s-%s" .Release.Name $name | trunc 63 | trimSuffix "-" -}}
+{{- end -}}
+{{- end -}}
+{{- end -}}
+
+{{/* The name of what has no namespace; two releases in two namespaces may have one name. */}}
+{{- define "slurm-operator.clusterName" -}}
+{{- printf "%s:%s" .Release.Namespace (include "slurm-operator.fullname" .) -}}
+{{- end -}}
+
+{{- define "slurm-operator.selectorLabels" -}}
+app.kubernetes.io/name: {{ include "slurm-operator.name" . }}
+app.kubernetes.io/instance: {{ .Release.Name }}
+{{- end -}}
+
+{{- define "slurm-operator.labels" -}}
+helm.sh/chart: {{ printf "%s-%s" .Chart.Name .Chart.Version | replace "+" "_" | trunc 63 | trimSuffix "-" }}
+app.kubernetes.io/version: {{ .Chart.AppVersion | quote }}
+app.kubernetes.io/managed-by: {{ .Release.Service }}
+{{ include "slurm-operator.selectorLabels" . }}
+app.kubernetes.io/component: operator
+app.kubernetes.io/part-of: slurmtide
+{{- with .Values.commonLabels }}
+{{ toYaml . }}
+{{- end }}
+{{- end -}}
+
+{{/* Labels of pods: without versions, so that a new chart alone restarts nothing. */}}
+{{- define "slurm-operator.podLabels" -}}
+{{ include "slurm-operator.selectorLabels" . }}
+app.kubernetes.io/component: operator
+app.kubernetes.io/part-of: slurmtide
+{{- with merge (dict) .Values.podLabels .Values.commonLabels }}
+{{ toYaml . }}
+{{- end }}
+{{- end -}}
+
+{{- define "slurm-operator.serviceAccountName" -}}
+{{- if .Values.serviceAccount.create -}}
+{{- default (include "slurm-operator.fullname" .) .Values.serviceAccount.name -}}
+{{- else -}}
+{{- default "default" .Values.serviceAccount.name -}}
+{{- end -}}
+{{- end -}}
+
+{{/* The subject of role bindings. */}}
+{{- define "slurm-operator.subject" -}}
+- kind: ServiceAccount
+  name: {{ include "slurm-operator.serviceAccountName" . }}
+  namespace: {{ .Release.Namespace }}
+{{- end -}}
+
+{{/* The image, by digest or by tag. */}}
+{{- define "slurm-operator.image" -}}
+{{- with .Values.image -}}
+{{- if .digest -}}
+{{- printf "%s@%s" .repository .digest -}}
+{{- else -}}
+{{- printf "%s:%s" .repository (default $.Chart.AppVersion .tag) -}}
+{{- end -}}
+{{- end -}}
+{{- end -}}
+
+{{/* The Secret that holds the serving certificate. Each way has its own, so that an
+     upgrade can turn to another one. */}}
+{{- define "slurm-operator.certificateSecret" -}}
+{{- if eq .Values.certificates.from "existingSecret" -}}
+{{- .Values.certificates.existingSecret -}}
+{{- else -}}
+{{- $suffix := ternary "certificate" "tls" (eq .Values.certificates.from "selfMade") -}}
+{{- printf "%s-%s" (include "slurm-operator.fullname" . | trunc 51 | trimSuffix "-") $suffix -}}
+{{- end -}}
+{{- end -}}
+
+{{/* The name of the ValidatingWebhookConfiguration: a DNS name, and one per release. */}}
+{{- define "slurm-operator.webhooks" -}}
+{{- printf "%s.%s" (include "slurm-operator.fullname" .) .Release.Namespace -}}
+{{- end -}}
