@@ -24,6 +24,10 @@ func TestFlagsThatMakeNoSense(t *testing.T) {
 		{"no time to read", []string{"--wakeup.timeout=0s"}, "above 0"},
 		{"no requests", []string{"--kube.qps=0"}, "above 0"},
 		{"a certificate for nothing", []string{"--no-metrics.secure", "--metrics.cert-dir=/tls"}, "of no use"},
+		{"an unknown reconciler", []string{"--reconcilers=nodeset,login"}, `there is no "login"`},
+		{"no time to register", []string{"--nodeset.register-within=0s"}, "above 0"},
+		{"a share of more than all", []string{"--nodeset.brake-share=2"}, "from 0 to 1"},
+		{"no pause between polls", []string{"--slurm.poll-interval=0s"}, "at least 100ms"},
 		{"an unknown format", []string{"--log.format=xml"}, "must be one of"},
 	} {
 		t.Run(tc.name, func(t *testing.T) {

@@ -15,6 +15,7 @@ import (
 	"k8s.io/apimachinery/pkg/labels"
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/client-go/rest"
+	"k8s.io/client-go/tools/events"
 	ctrl "sigs.k8s.io/controller-runtime"
 	"sigs.k8s.io/controller-runtime/pkg/cache"
 	"sigs.k8s.io/controller-runtime/pkg/client"
@@ -25,6 +26,7 @@ import (
 
 	"github.com/slurmtide/slurmtide/operator/api/access"
 	"github.com/slurmtide/slurmtide/operator/api/v1beta1"
+	"github.com/slurmtide/slurmtide/operator/cluster"
 	"github.com/slurmtide/slurmtide/operator/live"
 	"github.com/slurmtide/slurmtide/operator/nodeset"
 	"github.com/slurmtide/slurmtide/operator/wakeup"
@@ -59,25 +61,53 @@ func newManager(cfg *rest.Config, o *options, log logr.Logger) (ctrl.Manager, er
 	return mgr, mgr.AddReadyzCheck("caches", cachesFilled(mgr.GetCache(), &v1beta1.NodeSet{}, &autoscalingv2.HorizontalPodAutoscaler{}))
 }
 
-// addReconcilers adds every reconciler of the operator, and the Slurm clients that
-// they share.
+// addReconcilers adds the reconcilers that are to run, what they share, and the
+// webhooks.
 func addReconcilers(ctx context.Context, mgr ctrl.Manager, o *options) error {
+	if err := o.webhook.setup(mgr); err != nil {
+		return err
+	}
+	if err := wakeup.Index(ctx, mgr.GetFieldIndexer()); err != nil {
+		return err
+	}
+	if o.does(forWakeUp) {
+		if err := addWakeUp(mgr, o); err != nil {
+			return err
+		}
+	}
+	if !o.does(forNodeSets) && !o.does(forClusters) {
+		return nil
+	}
+	return addSlurm(ctx, mgr, o)
+}
+
+func addWakeUp(mgr ctrl.Manager, o *options) error {
 	demand, err := wakeup.NewCustomMetrics(mgr.GetConfig(), mgr.GetHTTPClient())
 	if err != nil {
 		return err
 	}
-	recorder := mgr.GetEventRecorder("slurm-operator")
-	waker := wakeup.New(mgr.GetClient(), demand, recorder, time.Now, o.wakeup)
-	if err := waker.SetupWithManager(ctx, mgr); err != nil {
-		return err
-	}
+	return wakeup.New(mgr.GetClient(), demand, recorder(mgr), time.Now, o.wakeup).SetupWithManager(mgr)
+}
+
+// addSlurm adds what speaks with Slurm; one client of each cluster serves all of it.
+func addSlurm(ctx context.Context, mgr ctrl.Manager, o *options) error {
 	slurms, err := o.slurm.clients(mgr, metrics.Registry)
 	if err != nil {
 		return err
 	}
-	workers := nodeset.New(mgr.GetClient(), mgr.GetAPIReader(), slurmsOf(slurms), recorder, nodeset.NewMetrics(metrics.Registry), time.Now, o.nodeSet)
+	if o.does(forClusters) {
+		if err := cluster.New(mgr.GetClient(), slurms, time.Now).SetupWithManager(mgr); err != nil {
+			return err
+		}
+	}
+	if !o.does(forNodeSets) {
+		return nil
+	}
+	workers := nodeset.New(mgr.GetClient(), mgr.GetAPIReader(), slurmsOf(slurms), recorder(mgr), nodeset.NewMetrics(metrics.Registry), time.Now, o.nodeSet)
 	return workers.SetupWithManager(ctx, mgr, slurms.Changed(workers.Requests))
 }
+
+func recorder(mgr ctrl.Manager) events.EventRecorder { return mgr.GetEventRecorder("slurm-operator") }
 
 // slurmsOf finds live Slurm clusters for the NodeSet reconciler.
 func slurmsOf(slurms *live.Clients) func(access.Key) nodeset.Slurm {

@@ -22,6 +22,8 @@ type options struct {
 	kubeQPS    float32
 	kubeBurst  int
 	namespaces []string
+	// reconcilers are those that run.
+	reconcilers []string
 
 	leaderElection  bool
 	leaderNamespace string
@@ -33,6 +35,7 @@ type options struct {
 
 	wakeup  wakeup.Config
 	slurm   slurmOptions
+	webhook webhookOptions
 	nodeSet nodeset.Config
 
 	logLevel, logFormat string
@@ -59,6 +62,7 @@ func parse(args []string) (*options, error) {
 	app.HelpFlag.Short('h')
 	o.kubeFlags(app)
 	o.serverFlags(app)
+	o.webhook.flags(app)
 	o.slurm.flags(app)
 	nodeSetFlags(app, &o.nodeSet)
 	o.wakeupFlags(app)
@@ -76,6 +80,8 @@ func (o *options) kubeFlags(app *kingpin.Application) {
 	app.Flag("kube.burst", "Requests to Kubernetes at once.").Default("100").IntVar(&o.kubeBurst)
 	app.Flag("namespaces", "Namespaces to look after, separated by commas; all of them without it.").
 		PlaceHolder("NAMESPACE,…").SetValue((*nameList)(&o.namespaces))
+	app.Flag("reconcilers", "What to do, separated by commas: nodeset keeps workers, wakeup wakes NodeSets from zero, cluster tells of the Slurms of Clusters, token keeps the Secrets of Tokens. All without it.").
+		PlaceHolder("NAME,…").SetValue((*nameList)(&o.reconcilers))
 	app.Flag("leader-election", "Let one of several replicas work at a time.").Default("true").BoolVar(&o.leaderElection)
 	app.Flag("leader-election.namespace", "Namespace of the lease; the pod's own without it.").StringVar(&o.leaderNamespace)
 }
@@ -112,7 +118,27 @@ func (l *nameList) String() string { return strings.Join(*l, ",") }
 
 func (l *nameList) IsCumulative() bool { return true }
 
+// The reconcilers.
+const (
+	forNodeSets = "nodeset"
+	forWakeUp   = "wakeup"
+	forClusters = "cluster"
+	forTokens   = "token"
+)
+
+func reconcilers() []string { return []string{forNodeSets, forWakeUp, forClusters, forTokens} }
+
+// does reports whether a reconciler is to run.
+func (o *options) does(name string) bool {
+	return len(o.reconcilers) == 0 || slices.Contains(o.reconcilers, name)
+}
+
 func (o *options) check() error {
+	for _, name := range o.reconcilers {
+		if !slices.Contains(reconcilers(), name) {
+			return fmt.Errorf("--reconcilers: there is no %q, only %s", name, strings.Join(reconcilers(), ", "))
+		}
+	}
 	switch w := o.wakeup; {
 	case w.LookEvery < time.Second:
 		return errors.New("--wakeup.look-interval must be at least 1s")

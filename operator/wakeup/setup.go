@@ -19,16 +19,22 @@ import (
 	"github.com/slurmtide/slurmtide/operator/api/v1beta1"
 )
 
-// TargetField is the index of HPAs by the name of the NodeSet that they scale; SetupWithManager makes it.
+// TargetField is the index of HPAs by the name of the NodeSet that they scale; Index makes it.
 const TargetField = "scaledNodeSet"
+
+// Index makes the index TargetField, which whoever looks for a NodeSet's HPAs needs. It is
+// made once for a manager.
+func Index(ctx context.Context, indexer client.FieldIndexer) error {
+	if err := indexer.IndexField(ctx, &autoscalingv2.HorizontalPodAutoscaler{}, TargetField, Target); err != nil {
+		return fmt.Errorf("indexing horizontal pod autoscalers: %w", err)
+	}
+	return nil
+}
 
 // SetupWithManager makes the manager run the reconciler for every NodeSet that
 // changes other than in its status, and for the targets of every HPA that changes.
-// Waiting NodeSets are looked at again without a change; others are not.
-func (r *Reconciler) SetupWithManager(ctx context.Context, mgr ctrl.Manager) error {
-	if err := mgr.GetFieldIndexer().IndexField(ctx, &autoscalingv2.HorizontalPodAutoscaler{}, TargetField, Target); err != nil {
-		return fmt.Errorf("indexing horizontal pod autoscalers: %w", err)
-	}
+// Waiting NodeSets are looked at again without a change; others are not. It needs Index.
+func (r *Reconciler) SetupWithManager(mgr ctrl.Manager) error {
 	changed := predicate.Or[client.Object](predicate.GenerationChangedPredicate{}, predicate.AnnotationChangedPredicate{})
 	return ctrl.NewControllerManagedBy(mgr).
 		Named("wakeup").

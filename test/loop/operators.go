@@ -31,7 +31,7 @@ func (c *Control) StartOperator(ctx context.Context) error {
 		return err
 	}
 	c.operator, err = c.launch(ctx, "slurm-operator", "--kube.config="+kubeconfig, "--leader-election.namespace="+operatorNamespace,
-		"--health.listen-address=0", "--metrics.listen-address=0", "--wakeup.look-interval=1s")
+		"--reconcilers=wakeup", "--no-webhook", "--health.listen-address=0", "--metrics.listen-address=0", "--wakeup.look-interval=1s")
 	if err != nil {
 		return fmt.Errorf("starting the operator: %w", err)
 	}

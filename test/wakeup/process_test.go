@@ -55,7 +55,7 @@ func startOperator(t *testing.T, c *realkube.Cluster, flags ...string) *operator
 	t.Helper()
 	o := &operator{t: t, health: freeAddress(t), metrics: freeAddress(t), logs: &lockedBuffer{}, ended: make(chan error, 1)}
 	o.cmd = exec.Command(binary, append([]string{
-		"--kube.config=" + serviceAccount(t, c), "--leader-election.namespace=slurm-system", "--wakeup.look-interval=1s",
+		"--kube.config=" + serviceAccount(t, c), "--reconcilers=wakeup", "--no-webhook", "--leader-election.namespace=slurm-system", "--wakeup.look-interval=1s",
 		"--health.listen-address=" + o.health, "--metrics.listen-address=" + o.metrics, "--log.level=debug",
 	}, flags...)...)
 	o.cmd.Stderr = o.logs
