@@ -7,6 +7,7 @@ import (
 	"net/http"
 	"strings"
 
+	"github.com/slurmtide/slurmtide/slurmclient/hostlist"
 	"github.com/slurmtide/slurmtide/slurmclient/slurm"
 )
 
@@ -94,14 +95,17 @@ func (w *words) UnmarshalJSON(text []byte) error {
 	return json.Unmarshal(text, (*[]string)(w))
 }
 
+// nodeUpdate is what an update of nodes asks for.
+type nodeUpdate struct {
+	State           words   `json:"state"`
+	Reason, Comment *string `json:",omitempty"`
+	Topology        *string `json:"topology_str"`
+	Features        words   `json:"features"`
+	Weight          number  `json:"weight"`
+}
+
 func (k *call) updateNode() {
-	var u struct {
-		State           words   `json:"state"`
-		Reason, Comment *string `json:",omitempty"`
-		Topology        *string `json:"topology_str"`
-		Features        words   `json:"features"`
-		Weight          number  `json:"weight"`
-	}
+	var u nodeUpdate
 	if !k.body(&u) {
 		return
 	}
@@ -111,31 +115,50 @@ func (k *call) updateNode() {
 		return
 	}
 	k.mu.Lock()
-	n := k.nodeByName[k.arg]
-	var r *Refusal
-	if n == nil {
-		r = refuse(2018)
+	nodes, r := k.nodesOf(k.arg)
+	for _, n := range nodes {
+		if r == nil {
+			r = k.changeNode(n, &u)
+		}
 	}
+	k.mu.Unlock()
+	k.settled(r, about)
+}
+
+// nodesOf are the nodes of a hostlist, all of which must be there.
+func (c *Cluster) nodesOf(list string) ([]*node, *Refusal) {
+	names, err := hostlist.Expand(list)
+	if err != nil || len(names) == 0 {
+		return nil, refuse(2018)
+	}
+	nodes := make([]*node, len(names))
+	for i, name := range names {
+		if nodes[i] = c.nodeByName[name]; nodes[i] == nil {
+			return nil, refuse(2018)
+		}
+	}
+	return nodes, nil
+}
+
+// changeNode does to one node what an update asks for.
+func (k *call) changeNode(n *node, u *nodeUpdate) *Refusal {
 	reason := ""
 	if u.Reason != nil {
 		reason = *u.Reason
 	}
 	for _, s := range u.State {
-		if r == nil {
-			r = k.setNodeState(n, s, reason, k.user)
+		if r := k.setNodeState(n, s, reason, k.user); r != nil {
+			return r
 		}
 	}
-	if r == nil {
-		k.editNode(n, u.Comment, u.Features, u.Weight.Number)
-		if u.Topology != nil {
-			n.edit(k.gen).Topology = *u.Topology
-		}
-		if u.Reason != nil && len(u.State) == 0 {
-			k.setNodeReason(n, reason, k.user)
-		}
+	k.editNode(n, u.Comment, u.Features, u.Weight.Number)
+	if u.Topology != nil {
+		n.edit(k.gen).Topology = *u.Topology
 	}
-	k.mu.Unlock()
-	k.settled(r, about)
+	if u.Reason != nil && len(u.State) == 0 {
+		k.setNodeReason(n, reason, k.user)
+	}
+	return nil
 }
 
 // editNode sets what is not its state.

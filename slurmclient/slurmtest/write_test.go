@@ -247,3 +247,20 @@ func TestJobOnACloudNodeConfiguresUntilItComes(t *testing.T) {
 		t.Error(diff)
 	}
 }
+
+func TestClientUpdatesTheNodesOfAHostlist(t *testing.T) {
+	eachVersion(t, func(t *testing.T, release, v string) {
+		c := small(release)
+		cl := client(t, c, v)
+		text := "ours"
+		must(t, cl.UpdateNode(t.Context(), "n[1-2]", slurmclient.NodeUpdate{Comment: &text}))
+		for _, name := range []string{"n1", "n2"} {
+			if n, _ := c.Node(name); n.Comment != text {
+				t.Errorf("the comment of %s is %q", name, n.Comment)
+			}
+		}
+		if err := cl.UpdateNode(t.Context(), "n1,nobody", slurmclient.NodeUpdate{Comment: &text}); err == nil {
+			t.Error("a hostlist with an unknown node was no error")
+		}
+	})
+}
