@@ -59,7 +59,7 @@ func TestNodeSets(t *testing.T) {
 		{name: "of nothing", new: "replicas: 1", errs: one("spec: Invalid value: exactly one of controllerRef and clusterRef must be given")},
 		{name: "of a Controller without a name", new: `controllerRef: {name: ""}`, errs: one("spec.controllerRef.name: Required value: the name of a Controller")},
 		{name: "slurmd with a number for an image", new: c + "slurmd: {image: 5}", errs: one("spec.slurmd.image: Invalid value: must be a string, not number")},
-		{name: "logfile with a limit that is none", new: c + "logfile: {resources: {limits: {cpu: many}}}", errs: one("spec.logfile: Invalid value: quantities must match the regular expression '^([+-]?[0-9.]+)([eEinumkKMGTP]*[-+]?[0-9]*)$'")},
+		{name: "logfile with a limit that is none", new: c + "logfile: {resources: {limits: {cpu: many}}}", errs: one("spec.logfile.resources.limits.cpu: Invalid value: quantities must match the regular expression '^([+-]?[0-9.]+)([eEinumkKMGTP]*[-+]?[0-9]*)$'")},
 		{name: "a misspelt field of slurmd", new: c + "slurmd: {imag: slurmd}", warnings: one(`spec.slurmd: unknown field "imag"`)},
 		{name: "a template of lists for objects", new: c + "template: {spec: {nodeSelector: []}}", errs: one("spec.template.spec.nodeSelector: Invalid value: must be an object, not array")},
 		{name: "a hostname of capitals", new: c + "template: {spec: {hostname: GPU}}", errs: one(`spec.template.spec.hostname: Invalid value: "GPU": makes the name "GPU0", and a lowercase RFC 1123 label must consist of lower case alphanumeric characters or '-', and must start and end with an alphanumeric character (e.g. 'my-name',  or '123-abc', regex used for validation is '[a-z0-9]([-a-z0-9]*[a-z0-9])?')`)},

@@ -3,7 +3,6 @@ package v1beta1
 import (
 	"bytes"
 	stdjson "encoding/json"
-	"errors"
 	"fmt"
 	"reflect"
 
@@ -100,66 +99,7 @@ func read[T any](r Raw) (T, error) {
 		return out, nil
 	}
 	if err := json.Unmarshal(r.Raw, &out); err != nil {
-		return none, malformed(err)
+		return none, malformed(r.Raw, err, func(text []byte) error { return json.Unmarshal(text, new(T)) })
 	}
 	return out, nil
-}
-
-// MalformedError says that an open part can not be read as what it should be.
-type MalformedError struct {
-	// Path is the field that is wrong, as far as it is known: within the part, or
-	// from the object's root once InField has put the part's own before it.
-	Path string
-	// Problem is what is wrong with it.
-	Problem string
-}
-
-func (e *MalformedError) Error() string {
-	if e.Path == "" {
-		return e.Problem
-	}
-	return e.Path + ": " + e.Problem
-}
-
-// InField returns a reader's error with the path of the part put before the path
-// within it ("spec.slurmd" before "ports[0]"). Of any other error it returns one
-// that is wrapped; nil stays nil.
-func InField(path string, err error) error {
-	var bad *MalformedError
-	switch {
-	case err == nil:
-		return nil
-	case !errors.As(err, &bad):
-		return fmt.Errorf("%s: %w", path, err)
-	case bad.Path == "":
-		return &MalformedError{Path: path, Problem: bad.Problem}
-	default:
-		return &MalformedError{Path: path + "." + bad.Path, Problem: bad.Problem}
-	}
-}
-
-func malformed(err error) *MalformedError {
-	var wrong *stdjson.UnmarshalTypeError
-	if errors.As(err, &wrong) {
-		return &MalformedError{Path: wrong.Field, Problem: "must be " + nameOf(wrong.Type) + ", not " + wrong.Value}
-	}
-	return &MalformedError{Problem: err.Error()}
-}
-
-// nameOf is what JSON calls values of a Go type.
-func nameOf(t reflect.Type) string {
-	switch t.Kind() {
-	case reflect.Struct, reflect.Map:
-		return "an object"
-	case reflect.Slice, reflect.Array:
-		return "a list"
-	case reflect.Bool:
-		return "true or false"
-	case reflect.String:
-		return "a string"
-	case reflect.Pointer:
-		return nameOf(t.Elem())
-	default:
-		return "a number"
-	}
 }

@@ -1,9 +1,12 @@
 package v1beta1_test
 
 import (
+	"bytes"
 	"encoding/json"
 	"errors"
+	"strings"
 	"testing"
+	"time"
 
 	"github.com/google/go-cmp/cmp"
 	corev1 "k8s.io/api/core/v1"
@@ -54,9 +57,16 @@ func TestAMalformedPartIsAnErrorThatNamesTheField(t *testing.T) {
 		{"a part that is no object", `"slurmd"`, `spec.slurmd: must be an object, not string`},
 		{"a number for a text", `{"image": 5}`, `spec.slurmd.image: must be a string, not number`},
 		{"an object for a list", `{"args": {"a": "b"}}`, `spec.slurmd.args: must be a list, not object`},
-		{"a text for a number, deep inside", `{"ports": [{"containerPort": "6818"}]}`, `spec.slurmd.ports.containerPort: must be a number, not string`},
+		{"a text for a number, deep inside", `{"ports": [{"containerPort": "6818"}]}`, `spec.slurmd.ports[0].containerPort: must be a number, not string`},
 		{"a text for a truth", `{"securityContext": {"privileged": "no"}}`, `spec.slurmd.securityContext.privileged: must be true or false, not string`},
-		{"a quantity that is none", `{"resources": {"limits": {"cpu": "many"}}}`, `spec.slurmd: quantities must match the regular expression '^([+-]?[0-9.]+)([eEinumkKMGTP]*[-+]?[0-9]*)$'`},
+		{"a number for a text in a list", `{"args": ["a", 1]}`, `spec.slurmd.args[1]: must be a string, not number`},
+		{"a list for an object in a list", `{"env": [{"name": "a"}, []]}`, `spec.slurmd.env[1]: must be an object, not array`},
+		{"an object for a text, deep inside", `{"env": [{"name": "a"}, {"name": {"a": "b"}}]}`, `spec.slurmd.env[1].name: must be a string, not object`},
+		{"an empty object for a text", `{"image": {}}`, `spec.slurmd.image: must be a string, not object`},
+		{"a text for an object", `{"resources": "many"}`, `spec.slurmd.resources: must be an object, not string`},
+		{"what is no JSON", `{"image": `, `spec.slurmd: unexpected end of JSON input`},
+		{"a quantity of a name with dots", `{"resources": {"limits": {"nvidia.com/gpu": "x"}}}`, `spec.slurmd.resources.limits.nvidia.com/gpu: quantities must match the regular expression '^([+-]?[0-9.]+)([eEinumkKMGTP]*[-+]?[0-9]*)$'`},
+		{"a quantity that is none", `{"resources": {"limits": {"cpu": "many"}}}`, `spec.slurmd.resources.limits.cpu: quantities must match the regular expression '^([+-]?[0-9.]+)([eEinumkKMGTP]*[-+]?[0-9]*)$'`},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			err := v1beta1.InField("spec.slurmd", container(raw(c.text)))
@@ -73,6 +83,34 @@ func TestAMalformedPartIsAnErrorThatNamesTheField(t *testing.T) {
 			}
 		})
 	}
+}
+
+func TestAVeryLargeMalformedPartIsRefusedAtOnce(t *testing.T) {
+	deep := raw(strings.Repeat(`{"a":`, 5000) + strings.Repeat("}", 5000))
+	deep.Raw = append([]byte(`{"image":5,"new":`), append(bytes.Replace(deep.Raw, []byte(`:}`), []byte(`:{}}`), 1), '}')...)
+	wide := raw(`{"args":[` + strings.Repeat(`"a",`, 100_000) + `5]}`)
+	for name, r := range map[string]v1beta1.Raw{"deep": deep, "wide": wide} {
+		start := time.Now()
+		if _, err := r.Container(); err == nil {
+			t.Errorf("the %s one was read", name)
+		}
+		if took := time.Since(start); took > 2*time.Second {
+			t.Errorf("the %s one took %s", name, took)
+		}
+	}
+}
+
+func FuzzReadersDoNotPanic(f *testing.F) {
+	f.Add(`{"image":5}`)
+	f.Add(`{"ports":[{"containerPort":"a"}]}`)
+	f.Add(`[[1]]`)
+	f.Fuzz(func(t *testing.T, text string) {
+		_, err := raw(text).Container()
+		var bad *v1beta1.MalformedError
+		if err != nil && (!errors.As(err, &bad) || bad.Problem == "") {
+			t.Errorf("the error is %#v", err)
+		}
+	})
 }
 
 func TestOpenPartsStayAsTheyAreWritten(t *testing.T) {

@@ -1,0 +1,66 @@
+package v1beta1
+
+import (
+	"maps"
+	"slices"
+	"strconv"
+	"strings"
+)
+
+// path leads to a value within JSON: names of fields, and indices as "[0]".
+type path []string
+
+// String writes the path as errors of the API server do ("ports[0].containerPort").
+func (p path) String() string {
+	var out strings.Builder
+	for i, step := range p {
+		if i > 0 && !strings.HasPrefix(step, "[") {
+			out.WriteByte('.')
+		}
+		out.WriteString(step)
+	}
+	return out.String()
+}
+
+// upTo returns the beginning of the path that has as many names as the field, which
+// is told without indices.
+func (p path) upTo(field string) path {
+	names := 0
+	if field != "" {
+		names = strings.Count(field, ".") + 1
+	}
+	for i, step := range p {
+		if strings.HasPrefix(step, "[") {
+			continue
+		}
+		if names--; names < 0 {
+			return p[:i]
+		}
+	}
+	return p
+}
+
+// alone calls try with each single value within a value, and with a document that has
+// nothing else, in order, until try returns true.
+func alone(value any, at path, try func(at path, document any) bool) bool {
+	switch v := value.(type) {
+	case map[string]any:
+		for _, name := range slices.Sorted(maps.Keys(v)) {
+			wrapped := func(at path, inner any) bool { return try(at, map[string]any{name: inner}) }
+			if alone(v[name], append(slices.Clone(at), name), wrapped) {
+				return true
+			}
+		}
+		return len(v) == 0 && try(at, v)
+	case []any:
+		for i, item := range v {
+			wrapped := func(at path, inner any) bool { return try(at, []any{inner}) }
+			if alone(item, append(slices.Clone(at), "["+strconv.Itoa(i)+"]"), wrapped) {
+				return true
+			}
+		}
+		return len(v) == 0 && try(at, v)
+	default:
+		return try(at, value)
+	}
+}
