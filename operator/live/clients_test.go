@@ -259,6 +259,9 @@ func TestOlderServersAreToldByScontrol(t *testing.T) {
 	if got := strings.Join(scontrol.all, "\n"); got != strings.Join(want, "\n") {
 		t.Errorf("it ran\n%s", got)
 	}
+	if err := s.CreateNodes(ctx, "gpu-2,n3", "CPUs=4"); !slurmclient.IsConflict(err) || len(scontrol.all) != 2 {
+		t.Errorf("a record that is there: %v after %q", err, scontrol.all)
+	}
 	if err := s.UpdateNode(ctx, "n1", slurmclient.NodeUpdate{Topology: new("x")}); slurmclient.CodeOf(err) != slurmclient.CodeUnsupported {
 		t.Errorf("a topology: %v", err)
 	}
@@ -283,7 +286,7 @@ func TestWhatIsNoNodeLineIsNotSent(t *testing.T) {
 		{"a substitution", "n1", "Features=$(id)"},
 	} {
 		t.Run(tc.name, func(t *testing.T) {
-			if got, err := nodeLine(tc.names, tc.options); slurmclient.CodeOf(err) != slurmclient.CodeInvalid {
+			if _, got, err := nodeLine(tc.names, tc.options); slurmclient.CodeOf(err) != slurmclient.CodeInvalid {
 				t.Errorf("it is %q, %v", got, err)
 			}
 		})

@@ -25,26 +25,26 @@ func invalid(op, format string, args ...any) error {
 	return &slurmclient.Error{Code: slurmclient.CodeInvalid, Op: op, Message: fmt.Sprintf(format, args...)}
 }
 
-// nodeLine returns the words of a line of slurm.conf for the names.
-func nodeLine(names, options string) ([]string, error) {
+// nodeLine returns the names, and the words of their line of slurm.conf.
+func nodeLine(names, options string) (all, words []string, err error) {
 	const op = "creating nodes"
-	all, err := hostlist.Expand(names)
+	all, err = hostlist.Expand(names)
 	if err != nil || len(all) == 0 {
-		return nil, invalid(op, "%q is no list of names", names)
+		return nil, nil, invalid(op, "%q is no list of names", names)
 	}
 	for _, name := range all {
 		if !matches(nodeName, name) {
-			return nil, invalid(op, "%q is no name of a Slurm node", name)
+			return nil, nil, invalid(op, "%q is no name of a Slurm node", name)
 		}
 	}
-	words := []string{"NodeName=" + hostlist.Compress(all)}
+	words = []string{"NodeName=" + hostlist.Compress(all)}
 	for word := range strings.FieldsSeq(options) {
 		if key, _, _ := strings.Cut(word, "="); !matches(nodeOption, word) || strings.EqualFold(key, "NodeName") {
-			return nil, invalid(op, "%q is no option of a Slurm node", word)
+			return nil, nil, invalid(op, "%q is no option of a Slurm node", word)
 		}
 		words = append(words, word)
 	}
-	return words, nil
+	return all, words, nil
 }
 
 func join(words []string) string { return strings.Join(words, " ") }

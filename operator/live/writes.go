@@ -77,10 +77,14 @@ func (s *Slurm) LookJobs(ctx context.Context) ([]*slurm.Job, error) {
 // CreateNodes makes records of dynamic Slurm nodes. names is a hostlist, options are
 // those of a node's line, such as "CPUs=4 Features=a State=FUTURE". Where the API
 // cannot, before v0.0.44, it is done by Scontrol. An error of CodeInvalid when names or
-// options are not what they should be; nothing was asked of Slurm then.
+// options are not what they should be, and of CodeConflict when one of the names is
+// there; nothing was asked of Slurm then.
 func (s *Slurm) CreateNodes(ctx context.Context, names, options string) error {
-	words, err := nodeLine(names, options)
+	all, words, err := nodeLine(names, options)
 	if err != nil {
+		return err
+	}
+	if err := s.absent(ctx, all); err != nil {
 		return err
 	}
 	err = s.write("creating nodes", func(c *slurmclient.Client) error { return c.CreateNode(ctx, join(words)) })
@@ -88,6 +92,31 @@ func (s *Slurm) CreateNodes(ctx context.Context, names, options string) error {
 		return err
 	}
 	return s.scontrol(ctx, append([]string{"create"}, words...), err)
+}
+
+// absent returns an error if one of the Slurm nodes is there, by a list made now. Slurm
+// 24.11 refuses to make a record that it has, and then deletes the one that it has,
+// worker or not: it must not be asked.
+func (s *Slurm) absent(ctx context.Context, slurmNodes []string) error {
+	const op = "creating nodes"
+	c, err := s.client(op)
+	if err != nil {
+		return err
+	}
+	list, err := c.Nodes(ctx, 0)
+	if err != nil {
+		return err
+	}
+	wanted := map[string]bool{}
+	for _, name := range slurmNodes {
+		wanted[name] = true
+	}
+	for _, n := range list.Items {
+		if wanted[n.Name] {
+			return &slurmclient.Error{Code: slurmclient.CodeConflict, Op: op, Message: n.Name + " is there already"}
+		}
+	}
+	return nil
 }
 
 // SetReservation creates the reservation, or updates the one of that name. Where the API
@@ -110,9 +139,18 @@ func (s *Slurm) SetReservation(ctx context.Context, r slurm.ReservationRequest) 
 	return s.scontrol(ctx, append([]string{verb}, words...), err)
 }
 
-// DeleteReservation removes a reservation. CodeNotFound when there is none.
+// DeleteReservation removes a reservation. CodeNotFound when there is none. Where the API
+// cannot, before v0.0.43, it is done by Scontrol.
 func (s *Slurm) DeleteReservation(ctx context.Context, name string) error {
-	return s.write("deleting a reservation", func(c *slurmclient.Client) error { return c.DeleteReservation(ctx, name) })
+	words, err := reservationLine(slurm.ReservationRequest{Name: name})
+	if err != nil {
+		return err
+	}
+	err = s.write("deleting a reservation", func(c *slurmclient.Client) error { return c.DeleteReservation(ctx, name) })
+	if slurmclient.CodeOf(err) != slurmclient.CodeUnsupported {
+		return err
+	}
+	return s.scontrol(ctx, append([]string{"delete"}, words...), err)
 }
 
 // Refresh waits for polls of nodes and jobs that begin after the call, and returns why

@@ -241,7 +241,10 @@ func (c *Cluster) createNodes(line string) *Refusal {
 	if conf.State != "FUTURE" && conf.State != "CLOUD" {
 		return refuse(2028)
 	}
-	if slices.ContainsFunc(names, func(n string) bool { return c.nodeByName[n] != nil }) {
+	if at := slices.IndexFunc(names, func(n string) bool { return c.nodeByName[n] != nil }); at >= 0 {
+		if c.cfg.Release == Release2411 {
+			_ = c.deleteNodes(names[at]) // it cleans up what it did not make
+		}
 		return refuse(2018)
 	}
 	c.addNodes(conf)

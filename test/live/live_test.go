@@ -1,0 +1,202 @@
+//go:build e2e
+
+package live
+
+import (
+	"context"
+	"errors"
+	"os"
+	"strconv"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/slurmtide/slurmtide/operator/api/access"
+	"github.com/slurmtide/slurmtide/operator/live"
+	"github.com/slurmtide/slurmtide/slurmclient"
+	"github.com/slurmtide/slurmtide/slurmclient/slurm"
+	"github.com/slurmtide/slurmtide/test/realslurm"
+)
+
+var blue = access.Key{Kind: "Controller", Namespace: "team", Name: "blue"}
+
+func must(t *testing.T, err error) {
+	t.Helper()
+	if err != nil {
+		t.Fatal(err)
+	}
+}
+
+// eachRelease runs a test with a cluster of every release.
+func eachRelease(t *testing.T, test func(t *testing.T, cluster *realslurm.Cluster)) {
+	if missing := realslurm.Missing(); missing != "" {
+		t.Fatal(missing)
+	}
+	for _, release := range realslurm.Versions() {
+		t.Run(release, func(t *testing.T) {
+			t.Parallel()
+			cluster, err := realslurm.Start(t.Context(), realslurm.Config{Version: release, WithoutAccounting: true, Conf: []string{"MaxNodeCount=100"}})
+			must(t, err)
+			t.Cleanup(func() { must(t, cluster.Close()) })
+			test(t, cluster)
+		})
+	}
+}
+
+// keyFile answers with the key that tokens are signed with.
+type keyFile string
+
+func (k keyFile) Read(context.Context, access.Ref) (map[string][]byte, error) {
+	raw, err := os.ReadFile(string(k))
+	return map[string][]byte{"jwt": raw}, err
+}
+
+// inside runs scontrol where slurmctld runs.
+type inside struct{ *realslurm.Cluster }
+
+func (i inside) Run(ctx context.Context, _ access.Key, args ...string) error {
+	_, err := i.Cluster.Run(ctx, "", append([]string{"scontrol"}, args...)...)
+	return err
+}
+
+// slurmOf is the live Slurm of a cluster.
+func slurmOf(t *testing.T, cluster *realslurm.Cluster) *live.Slurm {
+	t.Helper()
+	clients := live.New(live.Config{
+		Access:   access.Config{Kube: keyFile(cluster.KeyFile), User: "slurm", Lifetime: time.Hour},
+		Cache:    slurmclient.CacheConfig{Period: 200 * time.Millisecond},
+		Scontrol: inside{cluster},
+	})
+	ctx, cancel := context.WithCancel(context.Background())
+	done := make(chan error)
+	go func() { done <- clients.Start(ctx) }()
+	t.Cleanup(func() { cancel(); must(t, <-done) })
+	clients.Set(blue, access.Target{URL: cluster.URL, Mint: true, Token: access.Ref{Kind: "Secret", Namespace: "team", Name: "key", Key: "jwt"}})
+	return clients.For(blue)
+}
+
+// until waits for a reading that is as it should be.
+func until(t *testing.T, s *live.Slurm, what string, ok func(r *live.Reading) bool) {
+	t.Helper()
+	deadline := time.After(40 * time.Second)
+	tick := time.NewTicker(50 * time.Millisecond)
+	defer tick.Stop()
+	for !ok(s.Reading()) {
+		select {
+		case <-deadline:
+			t.Fatalf("waited in vain until %s: %s %v", what, s.Problem(), s.Reading().Work)
+		case <-tick.C:
+		}
+	}
+}
+
+// command runs a command in the cluster and returns the last word that it prints.
+func command(t *testing.T, cluster *realslurm.Cluster, argv ...string) string {
+	t.Helper()
+	out, err := cluster.Run(t.Context(), "", argv...)
+	must(t, err)
+	words := strings.Fields(out)
+	if len(words) == 0 {
+		return ""
+	}
+	return words[len(words)-1]
+}
+
+func TestWorkOnRealNodes(t *testing.T) {
+	eachRelease(t, func(t *testing.T, cluster *realslurm.Cluster) {
+		s, ctx := slurmOf(t, cluster), t.Context()
+		until(t, s, "it is read", (*live.Reading).Complete)
+		if r := s.Reading(); len(r.Nodes) != 4 || len(r.Work) != 0 || s.Problem() != "" {
+			t.Errorf("%d nodes, work %v, problem %q", len(r.Nodes), r.Work, s.Problem())
+		}
+		id, err := strconv.ParseUint(command(t, cluster, "sbatch", "-w", "n2,n3", "-N", "2", "--time", "10", "--wrap", "sleep 600"), 10, 32)
+		must(t, err)
+		until(t, s, "the job shows", func(r *live.Reading) bool { return r.Work["n2"].Jobs == 1 && r.Work["n3"].Jobs == 1 })
+		if w := s.Reading().Work["n3"]; w.LastJob != uint32(id) || time.Until(w.End) < 9*time.Minute || time.Until(w.End) > 11*time.Minute {
+			t.Errorf("the work is %+v", w)
+		}
+		command(t, cluster, "scontrol", "suspend", strconv.FormatUint(id, 10))
+		until(t, s, "its end is not known", func(r *live.Reading) bool { return r.Work["n2"].Jobs == 1 && r.Work["n2"].End.IsZero() })
+		command(t, cluster, "scontrol", "resume", strconv.FormatUint(id, 10))
+		begun := time.Now()
+		must(t, s.Drain(ctx, "n2", "slurm-operator: test"))
+		until(t, s, "the drain shows", func(r *live.Reading) bool { return !r.DrainedSince["n2"].IsZero() })
+		if r := s.Reading(); r.DrainedSince["n2"].Before(begun) || r.Work["n2"].Jobs != 1 || r.Nodes["n2"].State.Drained() {
+			t.Errorf("n2 is %v since %v with %+v", r.Nodes["n2"].State, r.DrainedSince["n2"], r.Work["n2"])
+		}
+		command(t, cluster, "scancel", strconv.FormatUint(id, 10))
+		until(t, s, "the work is gone", func(r *live.Reading) bool { return r.Complete() && len(r.Work) == 0 && r.Nodes["n2"].State.Drained() })
+		n, err := s.LookNode(ctx, "n2")
+		if err != nil || !n.State.Drained() || n.Reason != "slurm-operator: test" {
+			t.Errorf("n2 alone is %+v, %v", n, err)
+		}
+		must(t, s.Undrain(ctx, "n2"))
+		until(t, s, "it is undrained", func(r *live.Reading) bool { return r.DrainedSince["n2"].IsZero() && r.Complete() })
+		must(t, cluster.Stop(ctx, "slurmctld"))
+		until(t, s, "it cannot be reached", func(*live.Reading) bool { return s.Problem() != "" })
+		if r := s.Reading(); !r.Complete() || len(r.Nodes) != 4 || r.DrainedSince != nil {
+			t.Error("what was read is lost, or drains count as seen")
+		}
+	})
+}
+
+func TestRecordsOfRealNodesToCome(t *testing.T) {
+	eachRelease(t, func(t *testing.T, cluster *realslurm.Cluster) {
+		s, ctx := slurmOf(t, cluster), t.Context()
+		until(t, s, "it is read", (*live.Reading).Complete)
+		if _, err := cluster.Run(ctx, "", "sbatch", "-C", "later", "--wrap", "true"); err == nil {
+			t.Error("a job for nodes that nobody knows is accepted")
+		}
+		must(t, s.CreateNodes(ctx, "later-[0-2]", "CPUs=2 RealMemory=1000 Features=later State=FUTURE"))
+		comment := `{"namespace":"team","nodeSetUID":"u"}`
+		must(t, s.UpdateNode(ctx, "later-[0-2]", slurmclient.NodeUpdate{Comment: &comment}))
+		until(t, s, "the records show", func(r *live.Reading) bool {
+			n := r.Nodes["later-2"]
+			return len(r.Nodes) == 7 && n.State.Base == slurm.NodeFuture && n.Comment == comment && n.CPUs == 2
+		})
+		command(t, cluster, "sbatch", "-C", "later", "-N", "3", "--wrap", "true")
+		if err := s.CreateNodes(ctx, "later-[2-3]", "CPUs=2 State=FUTURE"); !slurmclient.IsConflict(err) {
+			t.Errorf("a record that is made twice: %v", err)
+		}
+		for _, name := range []string{"later-0", "later-1", "later-2"} {
+			must(t, s.DeleteNode(ctx, name))
+		}
+		if _, err := s.LookNode(ctx, "later-0"); !slurmclient.IsNotFound(err) {
+			t.Errorf("a deleted record: %v", err)
+		}
+		until(t, s, "they are gone", func(r *live.Reading) bool { return len(r.Nodes) == 4 })
+	})
+}
+
+func TestRealReservations(t *testing.T) {
+	eachRelease(t, func(t *testing.T, cluster *realslurm.Cluster) {
+		s, ctx := slurmOf(t, cluster), t.Context()
+		until(t, s, "it is read", (*live.Reading).Complete)
+		named := func(r *live.Reading) *slurm.Reservation {
+			for _, v := range r.Snapshot.Reservations.Value {
+				if v.Name == "SlurmOperatorMaint-gpu" {
+					return v
+				}
+			}
+			return nil
+		}
+		start := slurm.At(time.Now().Add(time.Hour))
+		want := slurm.ReservationRequest{Name: "SlurmOperatorMaint-gpu", StartTime: start, Duration: slurm.Num(30), Nodes: []string{"n1", "n2"},
+			Users: []string{"root"}, Flags: []string{"MAINT", "IGNORE_JOBS"}}
+		must(t, s.SetReservation(ctx, want))
+		until(t, s, "it shows", func(r *live.Reading) bool {
+			v := named(r)
+			return v != nil && v.StartTime == start && v.EndTime == start+1800 && v.NodeCount == 2
+		})
+		want.Duration = slurm.Num(60)
+		must(t, s.SetReservation(ctx, want))
+		until(t, s, "it lasts longer", func(r *live.Reading) bool { v := named(r); return v != nil && v.EndTime == start+3600 })
+		must(t, s.DeleteReservation(ctx, want.Name))
+		until(t, s, "it is gone", func(r *live.Reading) bool { return named(r) == nil })
+		err := s.UpdateNode(ctx, "n1", slurmclient.NodeUpdate{Topology: new("nosuch:x")})
+		var e *slurmclient.Error
+		if !errors.As(err, &e) || cluster.Version == "24.11" && e.Code != slurmclient.CodeUnsupported {
+			t.Errorf("a topology that is not there: %v", err)
+		}
+	})
+}
