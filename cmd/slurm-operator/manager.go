@@ -14,6 +14,7 @@ import (
 	policyv1 "k8s.io/api/policy/v1"
 	"k8s.io/apimachinery/pkg/labels"
 	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/client-go/kubernetes"
 	"k8s.io/client-go/rest"
 	"k8s.io/client-go/tools/events"
 	ctrl "sigs.k8s.io/controller-runtime"
@@ -29,6 +30,7 @@ import (
 	"github.com/slurmtide/slurmtide/operator/cluster"
 	"github.com/slurmtide/slurmtide/operator/live"
 	"github.com/slurmtide/slurmtide/operator/nodeset"
+	"github.com/slurmtide/slurmtide/operator/token"
 	"github.com/slurmtide/slurmtide/operator/wakeup"
 )
 
@@ -75,10 +77,23 @@ func addReconcilers(ctx context.Context, mgr ctrl.Manager, o *options) error {
 			return err
 		}
 	}
+	if o.does(forTokens) {
+		if err := addTokens(mgr); err != nil {
+			return err
+		}
+	}
 	if !o.does(forNodeSets) && !o.does(forClusters) {
 		return nil
 	}
 	return addSlurm(ctx, mgr, o)
+}
+
+func addTokens(mgr ctrl.Manager) error {
+	kube, err := kubernetes.NewForConfigAndClient(mgr.GetConfig(), mgr.GetHTTPClient())
+	if err != nil {
+		return fmt.Errorf("making a client of Kubernetes: %w", err)
+	}
+	return token.New(mgr.GetClient(), mgr.GetAPIReader(), access.FromClientset(kube), recorder(mgr), time.Now).SetupWithManager(mgr)
 }
 
 func addWakeUp(mgr ctrl.Manager, o *options) error {

@@ -9,7 +9,8 @@
 //
 //   - A Secret that this Token does not own is neither written nor deleted.
 //   - A token is written only with a key that was read in the same pass.
-//   - Secrets of former names, if the Token owns them, are deleted after the new one is there.
+//   - Secrets are neither listed nor watched. One of a former name stays, with a token that
+//     ends, until the Token is deleted.
 //   - Neither tokens nor keys reach a log, an error, a condition or an event.
 //
 // plan decides and signs, and is pure: the time and the token's id go in.

@@ -38,8 +38,6 @@ type seen struct {
 	// key is what tokens are signed with; missing is why there is none, in words.
 	key     []byte
 	missing string
-	// stale are other Secrets that the Token owns, by name.
-	stale []string
 }
 
 // verb is what is done to the Secret.
@@ -57,8 +55,6 @@ const (
 type todo struct {
 	verb   verb
 	secret *corev1.Secret
-	// drop are Secrets to delete when the rest is done.
-	drop   []string
 	status v1beta1.TokenStatus
 	// again is when to look again without a change, 0 for never.
 	again time.Duration
@@ -183,7 +179,7 @@ func (s seen) write(text string) *corev1.Secret {
 
 // settled is what there is once a token issued at that time is in the Secret.
 func (s seen) settled(now time.Time, g grant, at time.Time) todo {
-	out := todo{drop: s.stale, status: *s.token.Status.DeepCopy()}
+	out := todo{status: *s.token.Status.DeepCopy()}
 	out.status.IssuedAt = &metav1.Time{Time: at}
 	end := at.Add(g.lifetime)
 	switch {

@@ -109,7 +109,7 @@ func TestWhatBecomesOfTheSecret(t *testing.T) {
 		{"no user", aToken(of("")), nil, theKey, nothing, v1beta1.ReasonInvalidSpec, 0},
 	} {
 		t.Run(tc.name, func(t *testing.T) {
-			s := seen{token: tc.token, secret: tc.secret, key: []byte(tc.key), stale: []string{"former"}}
+			s := seen{token: tc.token, secret: tc.secret, key: []byte(tc.key)}
 			if tc.key == "" {
 				s.missing = "Secret team/key has no key"
 			}
@@ -120,9 +120,6 @@ func TestWhatBecomesOfTheSecret(t *testing.T) {
 			}
 			if available := ready.Status == metav1.ConditionTrue; available != (tc.reason == "Available") {
 				t.Errorf("ready is %s with reason %s", ready.Status, ready.Reason)
-			}
-			if settled := len(got.drop) == 1; settled != (tc.reason == "Available" || tc.reason == ReasonExpired) {
-				t.Errorf("it drops %v", got.drop)
 			}
 			check(t, s, got)
 		})

@@ -8,7 +8,6 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	apiequality "k8s.io/apimachinery/pkg/api/equality"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
-	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/apimachinery/pkg/util/uuid"
 	"k8s.io/client-go/tools/events"
@@ -59,7 +58,19 @@ func (r *Reconciler) Reconcile(ctx context.Context, req ctrl.Request) (ctrl.Resu
 	if apierrors.IsConflict(err) || apierrors.IsAlreadyExists(err) {
 		return ctrl.Result{RequeueAfter: afterConflict}, nil
 	}
-	return ctrl.Result{RequeueAfter: todo.again}, err
+	return ctrl.Result{RequeueAfter: soon(todo.again)}, err
+}
+
+// lookEvery is how often a Token is looked at although nothing is due: its Secret may have
+// been changed or deleted, and a key that was missing may be there.
+const lookEvery = time.Minute
+
+// soon is when to look again, given when something is due; 0 for never.
+func soon(due time.Duration) time.Duration {
+	if due == 0 {
+		return lookEvery
+	}
+	return min(due, lookEvery)
 }
 
 // observe reads all that a plan rests on.
@@ -88,28 +99,10 @@ func (r *Reconciler) observe(ctx context.Context, t *v1beta1.Token) (seen, error
 	case !apierrors.IsNotFound(err):
 		return seen{}, fmt.Errorf("reading the Secret of the Token: %w", err)
 	}
-	s.stale, err = r.stale(ctx, t)
-	return s, err
+	return s, nil
 }
 
-// stale lists the Secrets of former names.
-func (r *Reconciler) stale(ctx context.Context, t *v1beta1.Token) ([]string, error) {
-	var list metav1.PartialObjectMetadataList
-	list.SetGroupVersionKind(corev1.SchemeGroupVersion.WithKind("SecretList"))
-	if err := r.client.List(ctx, &list, client.InNamespace(t.Namespace)); err != nil {
-		return nil, fmt.Errorf("listing Secrets: %w", err)
-	}
-	var out []string
-	for i := range list.Items {
-		if o := &list.Items[i]; metav1.IsControlledBy(o, t) && o.Name != secretName(t) && o.DeletionTimestamp.IsZero() {
-			out = append(out, o.Name)
-		}
-	}
-	return out, nil
-}
-
-// apply writes the Secret, the status, and deletes what is stale, in this order, and stops
-// at the first error.
+// apply writes the Secret and then the status, and stops at the first error.
 func (r *Reconciler) apply(ctx context.Context, s seen, t todo) error {
 	if err := r.write(ctx, s, t); err != nil {
 		return err
@@ -119,12 +112,6 @@ func (r *Reconciler) apply(ctx context.Context, s seen, t todo) error {
 		changed.Status = t.status
 		if err := r.client.Status().Patch(ctx, changed, client.MergeFrom(s.token), client.FieldOwner(FieldManager)); err != nil {
 			return fmt.Errorf("writing the status of the Token: %w", err)
-		}
-	}
-	for _, name := range t.drop {
-		old := &corev1.Secret{ObjectMeta: metav1.ObjectMeta{Namespace: s.token.Namespace, Name: name}}
-		if err := client.IgnoreNotFound(r.client.Delete(ctx, old)); err != nil {
-			return fmt.Errorf("deleting a former Secret of the Token: %w", err)
 		}
 	}
 	return nil
