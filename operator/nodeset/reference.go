@@ -121,8 +121,20 @@ func (s *seen) render() error {
 	if s.template, err = render.Template(s.input); err != nil {
 		return invalid(err)
 	}
+	if _, err = render.Claims(s.input, last(s.nodeSet)); err != nil {
+		return invalid(err)
+	}
 	s.revision, err = render.RevisionOf(s.input)
 	return invalid(err)
+}
+
+// last is the worker with the highest ordinal, or any: if it can have its names and its
+// claims, all can.
+func last(n *v1beta1.NodeSet) render.Identity {
+	if n.Spec.ScalingMode == v1beta1.ScalingModeDaemonSet {
+		return render.Identity{KubeNode: "any"}
+	}
+	return render.Identity{Ordinal: new(max(0, replicas(n)-1))}
 }
 
 // keyEvery is how often the Secret with the Slurm key is read: often enough to roll

@@ -1,0 +1,155 @@
+package nodeset
+
+import (
+	"strings"
+	"testing"
+
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	"github.com/slurmtide/slurmtide/operator/api/v1beta1"
+)
+
+// broken makes an open part of the spec malformed.
+func broken(n *v1beta1.NodeSet) { n.Spec.Slurmd.Raw = []byte(`{"env": 7}`) }
+
+func TestWhatIsMissingIsACondition(t *testing.T) {
+	ofCluster := func(n *v1beta1.NodeSet) {
+		n.Spec.ControllerRef, n.Spec.ClusterRef = nil, &corev1.LocalObjectReference{Name: "far"}
+	}
+	meta := metav1.ObjectMeta{Name: "far", Namespace: "slurm"}
+	key := &corev1.SecretKeySelector{LocalObjectReference: corev1.LocalObjectReference{Name: "auth"}, Key: "slurm.key"}
+	ctld := &v1beta1.SlurmctldAddress{Host: "ctld.example.com"}
+	for _, tc := range []struct {
+		name   string
+		set    *v1beta1.NodeSet
+		others []client.Object
+		before func(*rig)
+		reason string
+		want   string
+	}{
+		{"no Controller", gpu(1), nil, func(r *rig) {
+			r.must(r.Delete(r.t.Context(), &v1beta1.Controller{ObjectMeta: metav1.ObjectMeta{Name: "slurm", Namespace: "slurm"}}))
+		}, "ReferenceNotFound", "there is no Controller slurm in namespace slurm"},
+		{"no Cluster", gpu(1, ofCluster), nil, nil, "ReferenceNotFound", "there is no Cluster far in namespace slurm"},
+		{"no slurmctld", gpu(1, ofCluster), []client.Object{&v1beta1.Cluster{ObjectMeta: meta, Spec: v1beta1.ClusterSpec{SlurmKeyRef: key}}}, nil,
+			"ReferenceNotFound", "Cluster far has no slurmctld, which workers join"},
+		{"no key", gpu(1, ofCluster), []client.Object{&v1beta1.Cluster{ObjectMeta: meta, Spec: v1beta1.ClusterSpec{Slurmctld: ctld}}}, nil,
+			"ReferenceNotFound", "Cluster far has no slurmKeyRef, which workers need"},
+		{"no Secret", gpu(1), nil, func(r *rig) {
+			r.must(r.Delete(r.t.Context(), &corev1.Secret{ObjectMeta: metav1.ObjectMeta{Name: "auth", Namespace: "slurm"}}))
+		}, "ReferenceNotFound", `there is no key "slurm.key" in Secret auth, which workers need`},
+		{"an empty Secret", gpu(1), nil, func(r *rig) {
+			r.must(r.Update(r.t.Context(), &corev1.Secret{ObjectMeta: metav1.ObjectMeta{Name: "auth", Namespace: "slurm"}, Data: map[string][]byte{"slurm.key": {}}}))
+		}, "ReferenceNotFound", `there is no key "slurm.key" in Secret auth, which workers need`},
+		{"no reference", gpu(1, func(n *v1beta1.NodeSet) { n.Spec.ControllerRef = nil }), nil, nil, "InvalidSpec", "neither spec.controllerRef nor spec.clusterRef is given"},
+		{"a malformed slurmd", gpu(1, broken), nil, nil, "InvalidSpec", "spec.slurmd"},
+		{"a malformed pod", gpu(1, func(n *v1beta1.NodeSet) { n.Spec.Template.Spec.Raw = []byte(`{"hostname": {}}`) }), nil, nil, "InvalidSpec", "spec.template.spec"},
+		{"a malformed logfile", gpu(1, func(n *v1beta1.NodeSet) { n.Spec.Logfile.Raw = []byte(`{"image": []}`) }), nil, nil, "InvalidSpec", "spec.logfile"},
+		{"a malformed claim", gpu(1, claims, func(n *v1beta1.NodeSet) { n.Spec.VolumeClaimTemplates[0].Spec.Raw = []byte(`{"accessModes": 1}`) }), nil, nil, "InvalidSpec", "spec.volumeClaimTemplates[0].spec"},
+		{"a name that is too long for a pod", gpu(1000, func(n *v1beta1.NodeSet) { n.Spec.OrdinalPadding = 70 }), nil, nil, "InvalidSpec", "naming the pod"},
+	} {
+		t.Run(tc.name, func(t *testing.T) {
+			r := newRig(t, tc.set, tc.others...)
+			if tc.before != nil {
+				tc.before(r)
+			}
+			r.forget()
+			r.turn()
+			if c := r.has("Ready", "False", tc.reason); !strings.Contains(c.Message, tc.want) {
+				t.Errorf("it says %q", c.Message)
+			}
+			expect(t, "the writes", r.writes, "patch NodeSet gpu", "patch status NodeSet gpu")
+			expect(t, "the calls", r.slurm.calls)
+		})
+	}
+}
+
+func TestWhatIsMissingTouchesNoWorker(t *testing.T) {
+	auth := &corev1.Secret{ObjectMeta: metav1.ObjectMeta{Name: "auth", Namespace: "slurm"}}
+	ctld := &v1beta1.Controller{ObjectMeta: metav1.ObjectMeta{Name: "slurm", Namespace: "slurm"}}
+	for _, tc := range []struct {
+		name string
+		with func(*rig)
+	}{
+		{"the Secret", func(r *rig) { r.must(r.Delete(r.t.Context(), auth)) }},
+		{"the Controller", func(r *rig) { r.must(r.Delete(r.t.Context(), ctld)); r.noSlurm = true }},
+		{"a spec that can be read", func(r *rig) { r.change(broken) }},
+	} {
+		t.Run(tc.name, func(t *testing.T) {
+			r := newRig(t, gpu(3, most(5)))
+			r.serve()
+			r.slurm.start(7, "gpu-2")
+			r.slurm.start(8, "gpu-1")
+			r.slurm.start(9, "gpu-0")
+			r.scale(2)
+			for range 3 {
+				r.turn()
+			}
+			chosen := map[string]string{}
+			for _, p := range r.pods() {
+				chosen[p.Name] = noteOf(p).Cause
+			}
+			tc.with(r)
+			r.scale(0)
+			r.restart() // so that the key is read anew
+			r.forget()
+			for range 4 {
+				r.turn()
+			}
+			expect(t, "the writes", r.writes, "patch status NodeSet gpu")
+			expect(t, "the calls", r.slurm.calls)
+			for _, p := range r.pods() {
+				if cause, ok := chosen[p.Name]; !ok || cause != noteOf(p).Cause {
+					t.Errorf("%s was noted %q and is %q", p.Name, cause, noteOf(p).Cause)
+				}
+			}
+			if len(r.pods()) != 3 || len(r.slurm.nodes) != 5 {
+				t.Errorf("the pods are %s, there are %d records", r.names(), len(r.slurm.nodes))
+			}
+		})
+	}
+}
+
+func TestWorkersJoinWhereTheirClusterIs(t *testing.T) {
+	for _, tc := range []struct {
+		name   string
+		change func(*v1beta1.Controller)
+		host   string
+		port   int32
+	}{
+		{"at the Controller's Service", func(*v1beta1.Controller) {}, "slurm-controller.slurm", 6817},
+		{"at an external one", func(c *v1beta1.Controller) {
+			c.Spec.External, c.Spec.ExternalConfig = true, &v1beta1.ExternalConfig{Host: "ctld.example.com", Port: 7000}
+		}, "ctld.example.com", 7000},
+		{"at an external one's usual port", func(c *v1beta1.Controller) {
+			c.Spec.External, c.Spec.ExternalConfig = true, &v1beta1.ExternalConfig{Host: "ctld.example.com"}
+		}, "ctld.example.com", 6817},
+	} {
+		t.Run(tc.name, func(t *testing.T) {
+			r := newRig(t, gpu(1))
+			c := &v1beta1.Controller{}
+			r.must(r.Get(t.Context(), client.ObjectKey{Namespace: "slurm", Name: "slurm"}, c))
+			tc.change(c)
+			r.must(r.Update(t.Context(), c))
+			s, err := r.observe(t.Context(), r.nodeSet())
+			r.must(err)
+			if s.problem.reason != "" || s.input.Endpoint.Host != tc.host || s.input.Endpoint.Port != tc.port {
+				t.Errorf("it is %v, %+v", s.input.Endpoint, s.problem)
+			}
+		})
+	}
+}
+
+func TestAnotherKeyIsAnotherRevision(t *testing.T) {
+	r := newRig(t, gpu(0))
+	r.turn()
+	before := r.nodeSet().Status.NodeSetHash
+	r.must(r.Update(t.Context(), &corev1.Secret{ObjectMeta: metav1.ObjectMeta{Name: "auth", Namespace: "slurm"}, Data: map[string][]byte{"slurm.key": []byte("another")}}))
+	r.now = r.now.Add(keyEvery)
+	r.turn()
+	if got := r.nodeSet().Status.NodeSetHash; got == before {
+		t.Error("it is the same")
+	}
+}

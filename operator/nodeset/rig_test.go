@@ -1,0 +1,300 @@
+package nodeset
+
+import (
+	"context"
+	"fmt"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/prometheus/client_golang/prometheus"
+	appsv1 "k8s.io/api/apps/v1"
+	autoscalingv2 "k8s.io/api/autoscaling/v2"
+	corev1 "k8s.io/api/core/v1"
+	policyv1 "k8s.io/api/policy/v1"
+	"k8s.io/apimachinery/pkg/api/meta"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/apimachinery/pkg/types"
+	"k8s.io/client-go/tools/events"
+	ctrl "sigs.k8s.io/controller-runtime"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+	"sigs.k8s.io/controller-runtime/pkg/client/fake"
+	"sigs.k8s.io/controller-runtime/pkg/client/interceptor"
+
+	"github.com/slurmtide/slurmtide/operator/api/access"
+	"github.com/slurmtide/slurmtide/operator/api/v1beta1"
+	"github.com/slurmtide/slurmtide/operator/nodeset/render"
+	"github.com/slurmtide/slurmtide/operator/wakeup"
+	"github.com/slurmtide/slurmtide/slurmclient/slurm"
+)
+
+// rig is a reconciler on a store that behaves as the API server does, and a Slurm.
+type rig struct {
+	*Reconciler
+	client.Client
+	t       *testing.T
+	scheme  *runtime.Scheme
+	slurm   *fakeSlurm
+	noSlurm bool
+	now     time.Time
+	events  *events.FakeRecorder
+
+	mu sync.Mutex
+	// writes are those to the store, in words such as "delete Pod gpu-0"; fail is why
+	// one fails. before may refuse those to the store and to Slurm.
+	writes []string
+	fail   map[string]error
+	before func() error
+	uids   int
+}
+
+// indexes makes the reconciler's indexes in a fake client.
+type indexes struct{ *fake.ClientBuilder }
+
+func (i indexes) IndexField(_ context.Context, of client.Object, field string, value client.IndexerFunc) error {
+	i.WithIndex(of, field, value)
+	return nil
+}
+
+// newRig has the NodeSet, its Controller with the key, ten Kubernetes nodes, and a Slurm
+// that was read at noon.
+func newRig(t *testing.T, nodeSet *v1beta1.NodeSet, others ...client.Object) *rig {
+	t.Helper()
+	r := &rig{t: t, scheme: runtime.NewScheme(), now: noon, fail: map[string]error{}, before: func() error { return nil }, events: events.NewFakeRecorder(10000)}
+	for _, add := range []func(*runtime.Scheme) error{v1beta1.AddToScheme, corev1.AddToScheme, appsv1.AddToScheme, policyv1.AddToScheme, autoscalingv2.AddToScheme} {
+		if err := add(r.scheme); err != nil {
+			t.Fatal(err)
+		}
+	}
+	b := fake.NewClientBuilder().WithScheme(r.scheme).WithStatusSubresource(nodeSet, &corev1.Pod{}).WithObjects(nodeSet).WithObjects(others...).
+		WithIndex(&autoscalingv2.HorizontalPodAutoscaler{}, wakeup.TargetField, wakeup.Target).
+		WithInterceptorFuncs(interceptor.Funcs{Create: r.create, Delete: r.delete, Patch: r.patch, SubResourcePatch: r.patchStatus})
+	if err := index(t.Context(), indexes{b}); err != nil {
+		t.Fatal(err)
+	}
+	for i := range 10 {
+		b.WithObjects(kubeNode(fmt.Sprintf("kube-%d", i)))
+	}
+	r.Client = b.Build()
+	key := &corev1.SecretKeySelector{LocalObjectReference: corev1.LocalObjectReference{Name: "auth"}, Key: "slurm.key"}
+	r.give(&corev1.Secret{ObjectMeta: metav1.ObjectMeta{Name: "auth", Namespace: "slurm"}, Data: map[string][]byte{"slurm.key": []byte("secret")}})
+	r.give(&v1beta1.Controller{ObjectMeta: metav1.ObjectMeta{Name: "slurm", Namespace: "slurm"}, Spec: v1beta1.ControllerSpec{SlurmKeyRef: key}})
+	r.writes = nil
+	r.slurm = newSlurm(func() time.Time { return r.now })
+	r.slurm.before = func() error { return r.before() }
+	r.slurm.poll()
+	r.restart()
+	return r
+}
+
+// restart makes another reconciler, that remembers nothing. Its Config has writes one
+// after the other, for tests to count them.
+func (r *rig) restart() {
+	cfg := DefaultConfig()
+	cfg.Parallel, cfg.Image = 1, "registry.example.com/slurmd:1"
+	r.Reconciler = New(r.Client, r.Client, func(access.Key) Slurm {
+		if r.noSlurm {
+			return nil
+		}
+		return r.slurm
+	}, r.events, NewMetrics(prometheus.NewRegistry()), func() time.Time { return r.now }, cfg)
+}
+
+// write tells of a write to the store, and whether it may be made.
+func (r *rig) write(verb string, obj client.Object) error {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	kinds, _, err := r.scheme.ObjectKinds(obj)
+	if err != nil {
+		return err
+	}
+	words := verb + " " + kinds[0].Kind + " " + obj.GetName()
+	if err := r.before(); err != nil {
+		return err
+	}
+	if err := r.fail[words]; err != nil {
+		return err
+	}
+	r.writes = append(r.writes, words)
+	return nil
+}
+
+func (r *rig) create(ctx context.Context, c client.WithWatch, obj client.Object, opts ...client.CreateOption) error {
+	if err := r.write("create", obj); err != nil {
+		return err
+	}
+	r.uids++
+	obj.SetUID(types.UID(fmt.Sprintf("uid-%d", r.uids)))
+	obj.SetCreationTimestamp(metav1.NewTime(r.now))
+	return c.Create(ctx, obj, opts...)
+}
+
+// delete holds deletions of pods to the safety promise, and to their preconditions.
+func (r *rig) delete(ctx context.Context, c client.WithWatch, obj client.Object, opts ...client.DeleteOption) error {
+	if err := r.write("delete", obj); err != nil {
+		return err
+	}
+	if pod, ok := obj.(*corev1.Pod); ok {
+		options := (&client.DeleteOptions{}).ApplyOptions(opts)
+		if p := options.Preconditions; p == nil || p.UID == nil || *p.UID != pod.UID || p.ResourceVersion == nil || *p.ResourceVersion != pod.ResourceVersion {
+			r.t.Errorf("pod %s is deleted on the conditions %+v", pod.Name, p)
+		}
+		if set := r.nodeSet(); r.slurm.busy(slurmNameOf(pod)) && set.Spec.DrainPolicy == nil {
+			r.t.Errorf("pod %s is deleted with a job on it", pod.Name)
+		}
+	}
+	return c.Delete(ctx, obj, opts...)
+}
+
+func (r *rig) patch(ctx context.Context, c client.WithWatch, obj client.Object, patch client.Patch, opts ...client.PatchOption) error {
+	if err := r.write("patch", obj); err != nil {
+		return err
+	}
+	return c.Patch(ctx, obj, patch, opts...)
+}
+
+func (r *rig) patchStatus(ctx context.Context, c client.Client, name string, obj client.Object, patch client.Patch, opts ...client.SubResourcePatchOption) error {
+	if err := r.write("patch "+name, obj); err != nil {
+		return err
+	}
+	return c.SubResource(name).Patch(ctx, obj, patch, opts...)
+}
+
+var request = ctrl.Request{NamespacedName: client.ObjectKey{Namespace: "slurm", Name: "gpu"}}
+
+func (r *rig) reconcile() ctrl.Result {
+	r.t.Helper()
+	result, err := r.Reconcile(r.t.Context(), request)
+	if err != nil {
+		r.t.Fatal(err)
+	}
+	return result
+}
+
+// turn lets time pass, has Slurm read and the NodeSet reconciled.
+func (r *rig) turn() ctrl.Result {
+	r.t.Helper()
+	r.now = r.now.Add(10 * time.Second)
+	r.slurm.poll()
+	return r.reconcile()
+}
+
+// kubelet schedules pods, runs them, and has them register with Slurm.
+func (r *rig) kubelet() {
+	r.t.Helper()
+	for _, pod := range r.pods() {
+		name := slurmNameOf(pod)
+		if n := r.slurm.nodes[name]; n == nil {
+			r.slurm.nodes[name] = slurmNode(name, "IDLE")
+		} else if n.State.Base == slurm.NodeFuture {
+			n.State.Base = slurm.NodeIdle
+		}
+		if pod.Spec.NodeName != "" {
+			continue
+		}
+		pod.Spec.NodeName = "kube-" + pod.Labels[v1beta1.LabelPodIndex]
+		r.must(r.Update(r.t.Context(), pod))
+		run(pod, r.now)
+		r.must(r.Status().Update(r.t.Context(), pod))
+	}
+}
+
+// serve has the NodeSet's workers made, and told of, until nothing changes any more.
+func (r *rig) serve() {
+	r.t.Helper()
+	for range 4 {
+		r.turn()
+		r.kubelet()
+	}
+	r.forget()
+}
+
+// forget drops what was written and told so far.
+func (r *rig) forget() {
+	r.writes, r.slurm.calls = nil, nil
+	for len(r.events.Events) > 0 {
+		<-r.events.Events
+	}
+}
+
+func (r *rig) told() []string {
+	out := []string{}
+	for len(r.events.Events) > 0 {
+		out = append(out, <-r.events.Events)
+	}
+	return out
+}
+
+func (r *rig) must(err error) {
+	r.t.Helper()
+	if err != nil {
+		r.t.Fatal(err)
+	}
+}
+
+func (r *rig) give(obj client.Object) { r.t.Helper(); r.must(r.Create(r.t.Context(), obj)) }
+
+func (r *rig) nodeSet() *v1beta1.NodeSet {
+	r.t.Helper()
+	out := &v1beta1.NodeSet{}
+	r.must(r.Get(r.t.Context(), request.NamespacedName, out))
+	return out
+}
+
+// change changes the NodeSet.
+func (r *rig) change(f func(*v1beta1.NodeSet)) {
+	r.t.Helper()
+	n := r.nodeSet()
+	f(n)
+	n.Generation++
+	r.must(r.Update(r.t.Context(), n))
+}
+
+func (r *rig) scale(n int32) {
+	r.t.Helper()
+	r.change(func(s *v1beta1.NodeSet) { s.Spec.Replicas = &n })
+}
+
+func (r *rig) pods() []*corev1.Pod {
+	r.t.Helper()
+	list := &corev1.PodList{}
+	r.must(r.List(r.t.Context(), list, client.InNamespace("slurm")))
+	out := []*corev1.Pod{}
+	for i := range list.Items {
+		out = append(out, &list.Items[i])
+	}
+	return out
+}
+
+func (r *rig) pod(name string) *corev1.Pod {
+	r.t.Helper()
+	out := &corev1.Pod{}
+	r.must(r.Get(r.t.Context(), client.ObjectKey{Namespace: "slurm", Name: name}, out))
+	return out
+}
+
+// names are those of the pods.
+func (r *rig) names() string {
+	r.t.Helper()
+	var out []string
+	for _, p := range r.pods() {
+		out = append(out, p.Name)
+	}
+	return strings.Join(out, " ")
+}
+
+// has fails unless a condition has the status and reason.
+func (r *rig) has(kind string, status metav1.ConditionStatus, reason string) *metav1.Condition {
+	r.t.Helper()
+	c := meta.FindStatusCondition(r.nodeSet().Status.Conditions, kind)
+	if c == nil || c.Status != status || c.Reason != reason {
+		r.t.Errorf("the condition %s is %+v, not %s with %s", kind, c, status, reason)
+		return &metav1.Condition{}
+	}
+	return c
+}
+
+// revisionOf is the revision label of a pod.
+func revisionOf(p *corev1.Pod) string { return p.Labels[render.LabelRevision] }
