@@ -32,8 +32,8 @@ const (
 
 // Annotations of workers' pods.
 const (
-	// AnnotationPodCordon "true": the worker is to be drained. The operator or a user
-	// sets it; the operator reads it.
+	// AnnotationPodCordon "true": the worker is to be drained. Users set it; the
+	// operator reads it.
 	AnnotationPodCordon = NodeSetPrefix + "pod-cordon"
 	// AnnotationPodDeletionCost is an int32; among equals the lower is deleted first.
 	// Users set it; the operator reads it.
@@ -80,6 +80,11 @@ const (
 	// FeaturePrefix + name on the workers' Slurm nodes.
 	AnnotationFeatures = FeaturesPrefix + "spec"
 )
+
+// AnnotationCordonedFor is on Kubernetes nodes that the operator cordoned, for a NodeSet
+// with cordonKubeNodes: the Slurm node whose drain that follows. The operator sets and
+// reads it, and undoes no other cordon; it is ours.
+const AnnotationCordonedFor = NodeSetPrefix + "cordoned-for"
 
 // FeaturePrefix begins the Slurm features that come from AnnotationFeatures.
 const FeaturePrefix = "k8s/"
