@@ -115,7 +115,7 @@ func TestOneListPerPeriodHoweverManyAsk(t *testing.T) {
 	c.cfg.Cache.Period = time.Hour
 	c.Set(red, at(url))
 	until(t, "it is read", complete(c, red))
-	for range 100_000 {
+	for range 10_000 {
 		if !c.For(red).Reading().Complete() {
 			t.Fatal("it was complete before")
 		}

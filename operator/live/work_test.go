@@ -88,7 +88,7 @@ func TestWorkAgreesWithTheStatesOfNodes(t *testing.T) {
 		t.Fatal(err)
 	}
 	busy, idle, completing := 0, 0, 0
-	for range 300 {
+	for range 100 {
 		cluster.Step(time.Second)
 		nodes, err := client.Nodes(t.Context(), 0)
 		if err != nil {
