@@ -17,6 +17,7 @@ KUBELET ?=
 IMAGES ?=
 BENCH ?= poll scrape memory restd demand adapter reaction
 FUZZTIME ?= 30s
+HISTORIES ?= 100000
 
 ##@ Look
 .PHONY: help
@@ -73,6 +74,10 @@ e2e-kube: go-present ## Run the suite on real Kubernetes
 .PHONY: e2e-hpa
 e2e-hpa: go-present ## Run the suite on both: jobs move a stock HPA
 	hack/test hpa
+
+.PHONY: sim
+sim: go-present ## Play HISTORIES random histories against the decisions about workers
+	$(GO) test -count 1 -v -run 'History|Broken|Deterministic' ./operator/nodeset/plan -histories $(HISTORIES)
 
 .PHONY: bench
 bench: go-present ## Measure (BENCH="poll scrape memory restd", or some of them)
