@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"context"
 	"fmt"
+	"strings"
 	"time"
 
 	"github.com/slurmtide/slurmtide/operator/live"
@@ -52,10 +53,14 @@ func (f freshness) slurmOf(now time.Time, s Slurm, r *live.Reading, uid string, 
 	out.Problem = f.problem(now, r)
 	out.Fresh = out.Problem == ""
 	for name, n := range r.Nodes {
-		record := recordOf(n, kubeNodes)
-		if !record.Future {
+		if n.State.Base != slurm.NodeFuture {
 			out.Total++
 		}
+		// Most nodes are of others: their comments are not worth reading.
+		if !ours(name) && !strings.Contains(n.Comment, uid) {
+			continue
+		}
+		record := recordOf(n, kubeNodes)
 		if !ours(name) && record.Owner != uid {
 			continue
 		}
