@@ -3,6 +3,7 @@
 package charts
 
 import (
+	"strings"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
@@ -47,4 +48,41 @@ func TestWebhooksAreThoseOfTheOperator(t *testing.T) {
 		}
 	}
 	t.Error("there is no webhook configuration")
+}
+
+// TestWhatTheOperatorMayDo asks the API server, for an operator of one namespace.
+func TestWhatTheOperatorMayDo(t *testing.T) {
+	k := startKube(t)
+	must(t)(k.Helm(t.Context(), "install", "crds", chart("slurm-operator-crds"), "--namespace", "slurm"))
+	must(t)(k.Helm(t.Context(), "install", "test", chart("slurm-operator"), "--namespace", "slurm", "--set", "namespaces={team-a}"))
+	for _, tc := range []struct{ may, want string }{
+		{"patch nodesets.slinky.slurm.net --subresource=status --namespace team-a", "yes"},
+		{"update nodesets.slinky.slurm.net --subresource=scale --namespace team-a", "yes"},
+		{"create nodesets.slinky.slurm.net --namespace team-a", "no"},
+		{"delete nodesets.slinky.slurm.net --namespace team-a", "no"},
+		{"patch controllers.slinky.slurm.net --namespace team-a", "no"},
+		{"list nodesets.slinky.slurm.net --namespace team-b", "no"},
+		{"delete pods --namespace team-a", "yes"},
+		{"create pods --subresource=exec --namespace team-a", "yes"},
+		{"create pods --namespace team-b", "no"},
+		{"create pods --namespace slurm", "no"},
+		{"get secrets/token --namespace team-a", "yes"},
+		{"list secrets --namespace team-a", "no"},
+		{"get secrets/token --namespace team-b", "no"},
+		{"update secrets/test-slurm-operator-certificate --namespace slurm", "yes"},
+		{"get secrets/another --namespace slurm", "no"},
+		{"watch nodes", "yes"},
+		{"patch nodes", "no"},
+		{"update customresourcedefinitions.apiextensions.k8s.io/nodesets.slinky.slurm.net", "yes"},
+		{"update customresourcedefinitions.apiextensions.k8s.io/clusters.example.com", "no"},
+		{"update validatingwebhookconfigurations.admissionregistration.k8s.io/test-slurm-operator.slurm", "yes"},
+		{"create validatingwebhookconfigurations.admissionregistration.k8s.io", "no"},
+		{"create clusterroles.rbac.authorization.k8s.io", "no"},
+	} {
+		// It ends with an error where the answer is no.
+		out, _ := k.Kubectl(t.Context(), append([]string{"auth", "can-i", "--as", "system:serviceaccount:slurm:test-slurm-operator"}, strings.Fields(tc.may)...)...)
+		if got := strings.TrimSpace(out); got != tc.want {
+			t.Errorf("may it %s? %q, want %q", tc.may, got, tc.want)
+		}
+	}
 }

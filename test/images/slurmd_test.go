@@ -16,24 +16,12 @@ import (
 // TestWorkersAsPods runs the pods of images/slurmd/worker.yaml with each Slurm: they
 // register by themselves, and run jobs of a user whom their image does not know.
 func TestWorkersAsPods(t *testing.T) {
-	if missing := realkube.MissingNode(); missing != "" {
-		t.Skip(missing)
-	}
-	k, err := realkube.Start(t.Context(), realkube.Config{Kubelet: true, Name: "images"})
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() {
-		if err := k.Close(); err != nil {
-			t.Error(err)
-		}
-	})
-	if err := k.LoadImages(t.Context(), "slurmd:24.11", "slurmd:26.05"); err != nil {
-		t.Fatal(err)
-	}
+	k := startKube(t, "slurmd:24.11", "slurmd:26.05")
 	for _, version := range []string{"24.11", "26.05"} {
 		t.Run(version, func(t *testing.T) {
 			s := startSlurm(t, k, version)
+			s.apply(t, "images/slurmd/worker.yaml")
+			s.kubectl(t, "wait", "--for=condition=Ready", "--timeout=90s", "pod/privileged-0", "pod/unprivileged-0")
 			s.registered(t)
 			for _, feature := range []string{"privileged", "unprivileged"} {
 				s.runs(t, feature)
@@ -46,28 +34,49 @@ func TestWorkersAsPods(t *testing.T) {
 	}
 }
 
+// startKube starts a Kubernetes whose node has images.
+func startKube(t *testing.T, images ...string) *realkube.Cluster {
+	t.Helper()
+	if missing := realkube.MissingNode(); missing != "" {
+		t.Skip(missing)
+	}
+	k, err := realkube.Start(t.Context(), realkube.Config{Kubelet: true, Name: "images"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() {
+		if err := k.Close(); err != nil {
+			t.Error(err)
+		}
+	})
+	if err := k.LoadImages(t.Context(), images...); err != nil {
+		t.Fatal(err)
+	}
+	return k
+}
+
 // slurm is a slurmctld with workers, all of them pods of one namespace.
 type slurm struct {
-	kube      *realkube.Cluster
-	namespace string
+	kube               *realkube.Cluster
+	namespace, version string
 }
 
 func startSlurm(t *testing.T, k *realkube.Cluster, version string) slurm {
 	t.Helper()
-	s := slurm{kube: k, namespace: "slurm-" + strings.ReplaceAll(version, ".", "-")}
+	s := slurm{kube: k, namespace: "slurm-" + strings.ReplaceAll(version, ".", "-"), version: version}
 	s.kubectl(t, "create", "namespace", s.namespace)
-	s.apply(t, version, "test/images/testdata/slurmctld.yaml")
-	s.kubectl(t, "rollout", "status", "statefulset/slurmctld", "--timeout=60s")
-	s.apply(t, version, "images/slurmd/worker.yaml")
-	s.kubectl(t, "wait", "--for=condition=Ready", "--timeout=90s", "pod/privileged-0", "pod/unprivileged-0")
+	s.apply(t, "test/images/testdata/slurmctld.yaml")
+	for _, name := range []string{"statefulset/slurmctld", "deployment/slurmrestd"} {
+		s.kubectl(t, "rollout", "status", name, "--timeout=60s")
+	}
 	return s
 }
 
-// apply applies a file for a version of Slurm.
-func (s slurm) apply(t *testing.T, version, file string) {
+// apply applies a file of this repository, for this version of Slurm.
+func (s slurm) apply(t *testing.T, file string) {
 	t.Helper()
 	objects := strings.NewReplacer(
-		"localhost/slurmd:26.05", "localhost/slurmd:"+version,
+		"localhost/slurmd:26.05", "localhost/slurmd:"+s.version,
 		"\nmetadata:\n", "\nmetadata:\n  namespace: "+s.namespace+"\n",
 	).Replace(read(t, file))
 	if err := s.kube.Apply(t.Context(), objects); err != nil {
