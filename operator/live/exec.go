@@ -54,7 +54,8 @@ type podExec struct {
 }
 
 // InPods returns a Scontrol that runs in a Ready pod of slurmctld, in the namespace of its
-// Controller, as kubectl exec does. It needs to list pods and to create pods/exec.
+// Controller, as kubectl exec does. It needs to list pods, and to get (which a WebSocket
+// begins with) and create pods/exec.
 func InPods(config *rest.Config) (Scontrol, error) {
 	client, err := kubernetes.NewForConfig(config)
 	if err != nil {
