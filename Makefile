@@ -15,7 +15,7 @@ BINARIES := $(patsubst cmd/%/main.go,%,$(wildcard cmd/*/main.go))
 SLURM ?= 26.05
 KUBELET ?=
 IMAGES ?=
-BENCH ?= poll scrape memory restd demand adapter reaction
+BENCH ?= poll scrape memory restd demand adapter reaction operator
 FUZZTIME ?= 30s
 HISTORIES ?= 100000
 

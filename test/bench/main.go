@@ -28,6 +28,7 @@ var benchmarks = []struct {
 	{"demand", benchDemand},
 	{"adapter", benchAdapter},
 	{"reaction", benchReaction},
+	{"operator", benchOperator},
 }
 
 func main() {

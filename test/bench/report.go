@@ -17,6 +17,7 @@ var titles = map[string]string{
 	"demand":   fmt.Sprintf("Telling what %d jobs need of %d pools", jobs, pools),
 	"adapter":  fmt.Sprintf("Answering %d HPAs at that size", hpas),
 	"reaction": "From sbatch to a changed spec.replicas",
+	"operator": fmt.Sprintf("From zero to %d workers and back", workers),
 }
 
 // keep replaces one benchmark's part of the page.
@@ -45,7 +46,7 @@ func keep(name string, figures []figure) error {
 
 const head = `# Performance
 
-Written by ` + "`make bench`" + `; ` + "`BENCH=poll`" + ` (or scrape, memory, restd, demand, adapter, reaction) measures one part.
+Written by ` + "`make bench`" + `; ` + "`BENCH=poll`" + ` (or scrape, memory, restd, demand, adapter, reaction, operator) measures one part.
 Machines differ, and are noisy: ratios within one run mean more than seconds.
 
 - *ours* reads the lists of nodes and jobs over HTTP into a published snapshot;

@@ -1,0 +1,197 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"slices"
+	"time"
+
+	"github.com/slurmtide/slurmtide/slurmclient"
+	"github.com/slurmtide/slurmtide/test/realkube"
+)
+
+const (
+	// workers is how many are started and ended.
+	workers = 1000
+	// operatorRuns is how often, a Deployment and a NodeSet by turns.
+	operatorRuns = 3
+	// manySets is how many more NodeSets there are when requests are counted again.
+	manySets = 49
+	// listPeriods is for how many periods requests are counted.
+	listPeriods = 3
+)
+
+// settle is time in which what a reading of Slurm brings is written too.
+const settle = 2 * slurmclient.DefaultPeriod
+
+// benchOperator scales a NodeSet and a Deployment from zero to 1,000 pods and back on
+// the same fake kubelets, and counts what the operator asks of Kubernetes and Slurm.
+func benchOperator(ctx context.Context) ([]figure, error) {
+	if missing := realkube.Missing(); missing != "" {
+		return nil, errors.New(missing)
+	}
+	s, err := newStage(ctx)
+	if err != nil {
+		return nil, err
+	}
+	figures, err := s.measure(ctx)
+	if err != nil {
+		err = fmt.Errorf("%w\nslurm-operator: %s", err, s.operatorLog())
+	}
+	return figures, errors.Join(err, s.close())
+}
+
+func (s *stage) measure(ctx context.Context) ([]figure, error) {
+	one, err := s.listsPerPeriod(ctx)
+	if err != nil {
+		return nil, err
+	}
+	var runs []operatorRun
+	for i := range operatorRuns {
+		r, err := s.run(ctx)
+		if err != nil {
+			return nil, fmt.Errorf("run %d: %w", i+1, err)
+		}
+		fmt.Fprintf(os.Stderr, "run %d: %s\n", i+1, r)
+		runs = append(runs, r)
+	}
+	peak, err := statusOf(s.operator.Process.Pid, "VmHWM")
+	if err != nil {
+		return nil, err
+	}
+	times, err := s.reconciles(ctx)
+	if err != nil {
+		return nil, err
+	}
+	if err := s.addSets(ctx, manySets); err != nil {
+		return nil, err
+	}
+	many, err := s.listsPerPeriod(ctx)
+	if err != nil {
+		return nil, err
+	}
+	return slices.Concat(operatorFigures(runs), []figure{
+		{"operator_reconciles", times.count(), "reconciles", ""},
+		{"operator_reconcile_p50", times.quantile(0.5) * 1e3, "ms", ""}, {"operator_reconcile_p99", times.quantile(0.99) * 1e3, "ms", ""},
+		{"operator_rss_peak", peak, "MiB", ""},
+		{"operator_node_lists_per_period_1_nodeset", one.nodes, "requests", "1"},
+		{"operator_node_lists_per_period_50_nodesets", many.nodes, "requests", "1"},
+		{"operator_job_lists_per_period_1_nodeset", one.jobs, "requests", "1"},
+		{"operator_job_lists_per_period_50_nodesets", many.jobs, "requests", "1"},
+	}), nil
+}
+
+// operatorRun is one turn of both.
+type operatorRun struct {
+	// How long it took, in seconds. The NodeSet is up when its workers are Ready and
+	// their Slurm nodes idle; it is down when the pods are gone, and tidy when every record
+	// is FUTURE again.
+	deploymentUp, deploymentDown, up, down, tidy float64
+	// What the operator wrote to Kubernetes and asked of slurmrestd, until all of it had
+	// settled; cpu is its processor time on the way up.
+	writesUp, writesDown writes
+	slurmUp, slurmDown   int
+	cpuUp, cpuDown       float64
+}
+
+func (r operatorRun) String() string {
+	return fmt.Sprintf("deployment up %.1f s, down %.1f s; nodeset up %.1f s (%.1f s of processor), down %.1f s (%.1f s), tidy after %.1f s\n"+
+		"  writes up: %s\n  writes down: %s\n  other requests to slurmrestd: up %d, down %d",
+		r.deploymentUp, r.deploymentDown, r.up, r.cpuUp, r.down, r.cpuDown, r.tidy, r.writesUp, r.writesDown, r.slurmUp, r.slurmDown)
+}
+
+// run scales the Deployment up and down, then the NodeSet.
+func (s *stage) run(ctx context.Context) (r operatorRun, err error) {
+	if r.deploymentUp, err = s.timed(ctx, func() error { return s.scale(ctx, "deployment", workers) }, s.deploymentReady); err != nil {
+		return r, fmt.Errorf("deployment up: %w", err)
+	}
+	if r.deploymentDown, err = s.timed(ctx, func() error { return s.scale(ctx, "deployment", 0) }, s.noPods); err != nil {
+		return r, fmt.Errorf("deployment down: %w", err)
+	}
+	if err := s.runUp(ctx, &r); err != nil {
+		return r, fmt.Errorf("nodeset up: %w", err)
+	}
+	if err := s.runDown(ctx, &r); err != nil {
+		return r, fmt.Errorf("nodeset down: %w", err)
+	}
+	return r, nil
+}
+
+func (s *stage) runUp(ctx context.Context, r *operatorRun) (err error) {
+	s.audit.reset()
+	s.slurm.ResetRequests()
+	cpu := cpuOf(s.operator.Process.Pid)
+	if r.up, err = s.timed(ctx, func() error { return s.scale(ctx, "nodeset", workers) }, s.workersReady); err != nil {
+		return err
+	}
+	r.cpuUp = cpuOf(s.operator.Process.Pid) - cpu
+	if err := sleep(ctx, settle); err != nil {
+		return err
+	}
+	r.slurmUp = otherRequests(s.slurm)
+	r.writesUp, err = s.audit.read()
+	return err
+}
+
+func (s *stage) runDown(ctx context.Context, r *operatorRun) (err error) {
+	s.slurm.ResetRequests()
+	begin, cpu := time.Now(), cpuOf(s.operator.Process.Pid)
+	if r.down, err = s.timed(ctx, func() error { return s.scale(ctx, "nodeset", 0) }, s.noPods); err != nil {
+		return err
+	}
+	r.cpuDown = cpuOf(s.operator.Process.Pid) - cpu
+	if _, err = s.timed(ctx, func() error { return nil }, s.allFuture); err != nil {
+		return err
+	}
+	r.tidy = time.Since(begin).Seconds()
+	if err := sleep(ctx, settle); err != nil {
+		return err
+	}
+	r.slurmDown = otherRequests(s.slurm)
+	r.writesDown, err = s.audit.read()
+	return err
+}
+
+// operatorFigures are the medians, with the spread of what is aimed at.
+func operatorFigures(runs []operatorRun) []figure {
+	all := func(value func(r operatorRun) float64) []float64 {
+		var out []float64
+		for _, r := range runs {
+			out = append(out, value(r))
+		}
+		slices.Sort(out)
+		return out
+	}
+	mid := func(name, unit, aim string, value func(r operatorRun) float64) figure {
+		return figure{name, median(all(value)), unit, aim}
+	}
+	ratios := all(func(r operatorRun) float64 { return r.up / r.deploymentUp })
+	perWorker := func(w writes, match func(what string) bool) float64 { return float64(w.count(match)) / workers }
+	is := func(names ...string) func(string) bool {
+		return func(what string) bool { return slices.Contains(names, what) }
+	}
+	return []figure{
+		{"operator_workers", workers, "workers", ""}, {"operator_runs", float64(len(runs)), "runs", ""},
+		mid("operator_writes_per_worker_up", "writes", "at most 4", func(r operatorRun) float64 { return perWorker(r.writesUp, anything) }),
+		mid("operator_writes_per_worker_up_pods", "writes", "", func(r operatorRun) float64 { return perWorker(r.writesUp, is("pods")) }),
+		mid("operator_writes_per_worker_up_pod_status", "writes", "", func(r operatorRun) float64 { return perWorker(r.writesUp, is("pods/status")) }),
+		mid("operator_writes_per_worker_up_nodeset_status", "writes", "", func(r operatorRun) float64 { return perWorker(r.writesUp, is("nodesets/status")) }),
+		mid("operator_writes_per_worker_up_events", "writes", "", func(r operatorRun) float64 { return perWorker(r.writesUp, is("events")) }),
+		mid("operator_writes_per_worker_down", "writes", "", func(r operatorRun) float64 { return perWorker(r.writesDown, anything) }),
+		mid("operator_slurm_requests_per_worker_up", "requests", "", func(r operatorRun) float64 { return float64(r.slurmUp) / workers }),
+		mid("operator_slurm_requests_per_worker_down", "requests", "", func(r operatorRun) float64 { return float64(r.slurmDown) / workers }),
+		{"operator_time_over_deployment", median(ratios), "ratio", "at most 1.5"},
+		{"operator_time_over_deployment_least", ratios[0], "ratio", ""}, {"operator_time_over_deployment_most", ratios[len(ratios)-1], "ratio", ""},
+		mid("operator_up", "s", "", func(r operatorRun) float64 { return r.up }),
+		mid("operator_deployment_up", "s", "", func(r operatorRun) float64 { return r.deploymentUp }),
+		mid("operator_down", "s", "", func(r operatorRun) float64 { return r.down }),
+		mid("operator_deployment_down", "s", "", func(r operatorRun) float64 { return r.deploymentDown }),
+		mid("operator_records_future", "s", "", func(r operatorRun) float64 { return r.tidy }),
+		mid("operator_cpu_up", "s", "", func(r operatorRun) float64 { return r.cpuUp }),
+		mid("operator_cpu_down", "s", "", func(r operatorRun) float64 { return r.cpuDown }),
+	}
+}
+
+func anything(string) bool { return true }

@@ -1,0 +1,109 @@
+package main
+
+import (
+	"bufio"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"maps"
+	"os"
+	"slices"
+	"strings"
+)
+
+// auditPolicy has the API server log every write, without its contents.
+const auditPolicy = `apiVersion: audit.k8s.io/v1
+kind: Policy
+omitStages: [RequestReceived, ResponseStarted, Panic]
+rules:
+- {level: Metadata, verbs: [create, update, patch, delete, deletecollection]}
+- {level: None}
+`
+
+// auditLog is the API server's own account of who wrote what.
+type auditLog struct {
+	path  string
+	agent string // that is counted
+	at    int64
+}
+
+// writes counts requests that write, refused ones too, by verb and resource.
+type writes map[[2]string]int
+
+// count counts those to the resources that match, such as pods/status.
+func (w writes) count(match func(resource string) bool) (n int) {
+	for what, c := range w {
+		if match(what[1]) {
+			n += c
+		}
+	}
+	return n
+}
+
+func (w writes) String() string {
+	var parts []string
+	byMost := func(a, b [2]string) int { return w[b] - w[a] }
+	for _, what := range slices.SortedFunc(maps.Keys(w), byMost) {
+		parts = append(parts, fmt.Sprintf("%s %s %d", what[0], what[1], w[what]))
+	}
+	return strings.Join(parts, ", ")
+}
+
+// reset forgets what was written so far.
+func (a *auditLog) reset() {
+	if info, err := os.Stat(a.path); err == nil {
+		a.at = info.Size()
+	}
+}
+
+// read counts what was written since it was called, or reset, last.
+func (a *auditLog) read() (writes, error) {
+	file, err := os.Open(a.path)
+	if err != nil {
+		return nil, err
+	}
+	defer file.Close()
+	if _, err := file.Seek(a.at, io.SeekStart); err != nil {
+		return nil, err
+	}
+	out := writes{}
+	lines := bufio.NewReader(file)
+	for {
+		line, err := lines.ReadBytes('\n')
+		if errors.Is(err, io.EOF) {
+			return out, nil // what is there of a line is read the next time
+		}
+		if err != nil {
+			return nil, err
+		}
+		a.at += int64(len(line))
+		if err := out.add(line, a.agent); err != nil {
+			return nil, err
+		}
+	}
+}
+
+func (w writes) add(line []byte, agent string) error {
+	var e struct {
+		Verb, UserAgent string
+		ObjectRef       struct{ Resource, Subresource string }
+		ResponseStatus  struct{ Code int }
+	}
+	if err := json.Unmarshal(line, &e); err != nil {
+		return fmt.Errorf("reading the audit log: %w", err)
+	}
+	if !strings.HasPrefix(e.UserAgent, agent) {
+		return nil
+	}
+	what := e.ObjectRef.Resource
+	if e.ObjectRef.Subresource != "" {
+		what += "/" + e.ObjectRef.Subresource
+	}
+	verb := e.Verb
+	if e.ResponseStatus.Code >= 400 {
+		verb = fmt.Sprintf("%s (%d)", verb, e.ResponseStatus.Code)
+	}
+	w[[2]string{verb, what}]++
+	return nil
+}

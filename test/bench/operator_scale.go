@@ -1,0 +1,224 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"strings"
+	"time"
+
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+	"k8s.io/apimachinery/pkg/types"
+
+	"github.com/slurmtide/slurmtide/slurmclient"
+	"github.com/slurmtide/slurmtide/slurmclient/slurm"
+	"github.com/slurmtide/slurmtide/slurmclient/slurmtest"
+)
+
+// makeObjects makes what is scaled: a Deployment, and a NodeSet on the simulated Slurm.
+func (s *stage) makeObjects(ctx context.Context) error {
+	return s.control.Kube.Apply(ctx, fmt.Sprintf(`apiVersion: v1
+kind: Namespace
+metadata: {name: bench}
+---
+apiVersion: v1
+kind: Secret
+metadata: {name: keys, namespace: bench}
+stringData: {SLURM_JWT: t, slurm.key: k}
+---
+apiVersion: slinky.slurm.net/v1beta1
+kind: Cluster
+metadata: {name: sim, namespace: bench}
+spec:
+  server: %q
+  token: {secretRef: {name: keys, key: SLURM_JWT}}
+  slurmctld: {host: slurmctld.bench, port: 6817}
+  slurmKeyRef: {name: keys, key: slurm.key}
+---
+apiVersion: apps/v1
+kind: Deployment
+metadata: {name: deployment, namespace: bench}
+spec:
+  replicas: 0
+  selector: {matchLabels: {app: deployment}}
+  template:
+    metadata: {labels: {app: deployment}}
+    spec:
+      containers: [{name: slurmd, image: none, resources: {limits: {cpu: "4", memory: 8Gi}}}]
+`, s.slurmed)+nodeSet("nodeset", workers))
+}
+
+func nodeSet(name string, most int) string {
+	return fmt.Sprintf(`---
+apiVersion: slinky.slurm.net/v1beta1
+kind: NodeSet
+metadata: {name: %s, namespace: bench}
+spec:
+  clusterRef: {name: sim}
+  replicas: 0
+  maxReplicas: %d
+  oversubscribeNode: true
+  slurmd: {image: none, resources: {limits: {cpu: "4", memory: 8Gi}}}
+  template: {}
+`, name, most)
+}
+
+// addSets makes so many more NodeSets, and waits until they have been looked at.
+func (s *stage) addSets(ctx context.Context, count int) error {
+	var b strings.Builder
+	for i := range count {
+		b.WriteString(nodeSet(fmt.Sprintf("more%02d", i), 2))
+	}
+	if err := s.control.Kube.Apply(ctx, b.String()); err != nil {
+		return err
+	}
+	_, err := s.timed(ctx, func() error { return nil }, func(context.Context) (string, error) { return s.future(workers + 2*count), nil })
+	return err
+}
+
+// awaitRecords waits until jobs could be submitted for every worker.
+func (s *stage) awaitRecords(ctx context.Context) error {
+	_, err := s.timed(ctx, func() error { return nil }, s.allFuture)
+	return err
+}
+
+const (
+	lookEvery = 100 * time.Millisecond
+	patience  = 5 * time.Minute
+)
+
+// timed begins something and returns how long it took, in seconds, until there is
+// nothing left that is missing.
+func (s *stage) timed(ctx context.Context, begin func() error, missing func(context.Context) (string, error)) (float64, error) {
+	start := time.Now()
+	if err := begin(); err != nil {
+		return 0, err
+	}
+	for {
+		what, err := missing(ctx)
+		if err != nil || what == "" {
+			return time.Since(start).Seconds(), err
+		}
+		if time.Since(start) > patience {
+			return 0, errors.New("waited in vain: " + what)
+		}
+		if err := sleep(ctx, lookEvery); err != nil {
+			return 0, err
+		}
+	}
+}
+
+// resources are what can be scaled, by name.
+func resourceOf(name string) schema.GroupVersionResource {
+	if name == "deployment" {
+		return schema.GroupVersionResource{Group: "apps", Version: "v1", Resource: "deployments"}
+	}
+	return schema.GroupVersionResource{Group: "slinky.slurm.net", Version: "v1beta1", Resource: "nodesets"}
+}
+
+func (s *stage) scale(ctx context.Context, name string, replicas int) error {
+	patch := fmt.Appendf(nil, `{"spec":{"replicas":%d}}`, replicas)
+	_, err := s.objects.Resource(resourceOf(name)).Namespace("bench").Patch(ctx, name, types.MergePatchType, patch, metav1.PatchOptions{})
+	return err
+}
+
+// ready is how many pods of the object are Ready as its status tells.
+func (s *stage) ready(ctx context.Context, name string) (int64, error) {
+	obj, err := s.objects.Resource(resourceOf(name)).Namespace("bench").Get(ctx, name, metav1.GetOptions{})
+	if err != nil {
+		return 0, err
+	}
+	n, _, err := unstructured.NestedInt64(obj.Object, "status", "readyReplicas")
+	return n, err
+}
+
+func (s *stage) deploymentReady(ctx context.Context) (string, error) {
+	n, err := s.ready(ctx, "deployment")
+	return unless(n == workers, "%d of %d pods are ready", n, workers), err
+}
+
+// workersReady looks at the NodeSet's status and at Slurm.
+func (s *stage) workersReady(ctx context.Context) (string, error) {
+	n, err := s.ready(ctx, "nodeset")
+	if err != nil || n != workers {
+		return unless(false, "%d of %d workers are ready", n, workers), err
+	}
+	idle := 0
+	for _, node := range s.slurm.Nodes() {
+		if node.State.Base == slurm.NodeIdle && !node.State.Any(slurm.NodeDrain|slurm.NodeNotResponding) {
+			idle++
+		}
+	}
+	return unless(idle == workers, "%d of %d slurm nodes are idle", idle, workers), nil
+}
+
+func (s *stage) noPods(context.Context) (string, error) {
+	n := s.pods.count()
+	return unless(n == 0, "%d pods are left", n), nil
+}
+
+func (s *stage) allFuture(context.Context) (string, error) { return s.future(workers), nil }
+
+func (s *stage) future(want int) string {
+	n, all := 0, s.slurm.Nodes()
+	for i := range all {
+		if all[i].State.Base == slurm.NodeFuture {
+			n++
+		}
+	}
+	return unless(n == want && len(all) == want, "%d of %d records are FUTURE, of %d", n, want, len(all))
+}
+
+func unless(ok bool, format string, args ...any) string {
+	if ok {
+		return ""
+	}
+	return fmt.Sprintf(format, args...)
+}
+
+// lists are how often nodes and jobs were listed.
+type lists struct{ nodes, jobs float64 }
+
+// listsPerPeriod counts for some periods of the polls while nothing is scaled.
+func (s *stage) listsPerPeriod(ctx context.Context) (lists, error) {
+	if err := sleep(ctx, settle); err != nil {
+		return lists{}, err
+	}
+	s.slurm.ResetRequests()
+	if err := sleep(ctx, listPeriods*slurmclient.DefaultPeriod); err != nil {
+		return lists{}, err
+	}
+	var l lists
+	for what, n := range s.slurm.Requests() {
+		switch list, _ := listed(what); list {
+		case "nodes":
+			l.nodes += float64(n) / listPeriods
+		case "jobs":
+			l.jobs += float64(n) / listPeriods
+		}
+	}
+	return l, nil
+}
+
+// listed tells what a request lists of what is polled: nodes or jobs.
+func listed(what string) (string, bool) {
+	path, ok := strings.CutPrefix(what, "GET ")
+	parts := strings.Split(strings.Trim(path, "/"), "/")
+	if !ok || len(parts) < 3 || parts[2] != "nodes" && parts[2] != "jobs" {
+		return "", false
+	}
+	return parts[2], true
+}
+
+// otherRequests is how many requests there were beside the polls.
+func otherRequests(c *slurmtest.Cluster) int {
+	total := 0
+	for what, n := range c.Requests() {
+		if strings.Contains(what, "/node/") || strings.Contains(what, "/new/") {
+			total += n
+		}
+	}
+	return total
+}

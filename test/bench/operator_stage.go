@@ -1,0 +1,235 @@
+package main
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"net"
+	"net/http"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"sync"
+	"time"
+
+	corev1 "k8s.io/api/core/v1"
+	"k8s.io/client-go/dynamic"
+	"k8s.io/client-go/kubernetes"
+	"k8s.io/client-go/tools/clientcmd"
+	"k8s.io/client-go/tools/clientcmd/api"
+
+	"github.com/slurmtide/slurmtide/slurmclient/slurmtest"
+	"github.com/slurmtide/slurmtide/test/loop"
+	"github.com/slurmtide/slurmtide/test/realkube"
+)
+
+// The rate that the operator, the controller manager and the scheduler may each ask
+// Kubernetes at: more than they manage here.
+const benchQPS, benchBurst = "2000", "4000"
+
+// stage is a Kubernetes with fake kubelets, a simulated Slurm, and the operator.
+type stage struct {
+	control *loop.Control
+	dir     string
+	objects dynamic.Interface
+	slurm   *slurmtest.Cluster
+	slurmed string // where the simulated slurmrestd is
+	pods    *kubelets
+	audit   auditLog
+
+	operator        *exec.Cmd
+	operatorSaid    *said
+	operatorMetrics string
+
+	ended []func() error // how what was started is ended, in order of its start
+}
+
+// said is what a program has printed.
+type said struct {
+	mu  sync.Mutex
+	buf bytes.Buffer
+}
+
+func (s *said) Write(p []byte) (int, error) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.buf.Write(p)
+}
+
+func newStage(ctx context.Context) (*stage, error) {
+	s := &stage{operatorSaid: &said{}}
+	ctx, cancel := context.WithCancel(ctx)
+	for _, step := range []func(context.Context) error{s.startSlurm, s.startKube, s.startPods, s.makeObjects, s.startOperator, s.awaitRecords} {
+		if err := step(ctx); err != nil {
+			cancel()
+			return nil, errors.Join(fmt.Errorf("%w\nslurm-operator: %s", err, s.operatorLog()), s.close())
+		}
+	}
+	s.ended = append(s.ended, func() error { cancel(); return nil })
+	return s, nil
+}
+
+// close ends everything, the last first.
+func (s *stage) close() error {
+	var errs []error
+	for i := len(s.ended) - 1; i >= 0; i-- {
+		errs = append(errs, s.ended[i]())
+	}
+	return errors.Join(errs...)
+}
+
+// operatorLog is the end of what the operator has said.
+func (s *stage) operatorLog() string {
+	s.operatorSaid.mu.Lock()
+	defer s.operatorSaid.mu.Unlock()
+	text := s.operatorSaid.buf.String()
+	return text[max(0, len(text)-4000):]
+}
+
+// startSlurm starts a simulated Slurm without nodes.
+func (s *stage) startSlurm(ctx context.Context) error {
+	s.slurm = slurmtest.New(slurmtest.Config{})
+	listener, err := (&net.ListenConfig{}).Listen(ctx, "tcp", "127.0.0.1:0")
+	if err != nil {
+		return err
+	}
+	s.slurmed = "http://" + listener.Addr().String()
+	server := &http.Server{Handler: s.slurm.Handler(), ReadHeaderTimeout: time.Minute}
+	s.ended = append(s.ended, server.Close)
+	go func() { _ = server.Serve(listener) }()
+	go s.slurm.Run(ctx)
+	return nil
+}
+
+func (s *stage) startKube(ctx context.Context) (err error) {
+	if s.dir, err = os.MkdirTemp("", "bench"); err != nil {
+		return err
+	}
+	s.ended = append(s.ended, func() error { return os.RemoveAll(s.dir) })
+	policy := filepath.Join(s.dir, "audit.yaml")
+	s.audit = auditLog{path: filepath.Join(s.dir, "audit.log"), agent: "slurm-operator/"}
+	if err := os.WriteFile(policy, []byte(auditPolicy), 0o600); err != nil {
+		return err
+	}
+	rate := []string{"--kube-api-qps=" + benchQPS, "--kube-api-burst=" + benchBurst}
+	s.control, err = loop.NewControl(ctx, realkube.Config{
+		Name:                  "bench",
+		APIServerArgs:         []string{"--audit-policy-file=" + policy, "--audit-log-path=" + s.audit.path},
+		ControllerManagerArgs: append([]string{"--controllers=*,-node-lifecycle-controller"}, rate...),
+		SchedulerArgs:         rate,
+	})
+	if err != nil {
+		return err
+	}
+	s.ended = append(s.ended, s.control.Close)
+	return nil
+}
+
+func (s *stage) startPods(ctx context.Context) error {
+	config, err := s.control.Kube.RESTConfig()
+	if err != nil {
+		return err
+	}
+	if s.objects, err = dynamic.NewForConfig(config); err != nil {
+		return err
+	}
+	config.ContentType = "application/vnd.kubernetes.protobuf"
+	client, err := kubernetes.NewForConfig(config)
+	if err != nil {
+		return err
+	}
+	ctx, cancel := context.WithCancel(ctx)
+	pods, wait, err := startKubelets(ctx, client, s.register, s.unregister)
+	if err != nil {
+		cancel()
+		return err
+	}
+	s.pods = pods
+	s.ended = append(s.ended, func() error { cancel(); wait(); return nil })
+	return nil
+}
+
+// register does what a worker's slurmd does when it starts.
+func (s *stage) register(pod *corev1.Pod) {
+	if name := slurmNodeOf(pod); name != "" {
+		s.slurm.Register(slurmtest.NodeConf{Names: name, CPUs: 4, MemoryMiB: 8192})
+	}
+}
+
+// unregister is the end of a worker's slurmd.
+func (s *stage) unregister(pod *corev1.Pod) {
+	if name := slurmNodeOf(pod); name != "" {
+		s.slurm.StopSlurmd(name)
+	}
+}
+
+// slurmNodeOf is the name by which a pod's slurmd registers, empty for other pods.
+func slurmNodeOf(pod *corev1.Pod) string {
+	if pod.Labels["app.kubernetes.io/name"] != "slurmd" {
+		return ""
+	}
+	return pod.Spec.Hostname
+}
+
+// startOperator starts the operator as it is by default, but for its rate.
+func (s *stage) startOperator(ctx context.Context) error {
+	root, err := fromRoot(".")
+	if err != nil {
+		return err
+	}
+	program := filepath.Join(s.dir, "slurm-operator")
+	build := exec.CommandContext(ctx, "go", "build", "-o", program, "./cmd/slurm-operator")
+	build.Dir = root
+	if out, err := build.CombinedOutput(); err != nil {
+		return fmt.Errorf("building the operator: %w\n%s", err, out)
+	}
+	kubeconfig, err := s.operatorKubeconfig(ctx)
+	if err != nil {
+		return err
+	}
+	address, err := freeAddress(ctx)
+	if err != nil {
+		return err
+	}
+	s.operatorMetrics = "http://" + address + "/metrics"
+	s.operator = exec.Command(program, "--kube.config="+kubeconfig, "--kube.qps="+benchQPS, "--kube.burst="+benchBurst, //nolint:noctx,gosec // it ends at close
+		"--no-leader-election", "--health.listen-address=0", "--no-webhook", "--no-metrics.secure", "--metrics.listen-address="+address)
+	s.operator.Stdout, s.operator.Stderr = s.operatorSaid, s.operatorSaid
+	if err := s.operator.Start(); err != nil {
+		return err
+	}
+	s.ended = append(s.ended, func() error {
+		_ = s.operator.Process.Signal(os.Interrupt)
+		return s.operator.Wait()
+	})
+	return nil
+}
+
+// operatorKubeconfig is that of a service account, as in a pod: the API server treats
+// administrators better. What it may do is not measured here.
+func (s *stage) operatorKubeconfig(ctx context.Context) (string, error) {
+	const account = "bench:slurm-operator"
+	for _, args := range [][]string{
+		{"create", "serviceaccount", "slurm-operator", "--namespace", "bench"},
+		{"create", "clusterrolebinding", "slurm-operator", "--clusterrole=cluster-admin", "--serviceaccount=" + account},
+	} {
+		if _, err := s.control.Kube.Kubectl(ctx, args...); err != nil {
+			return "", err
+		}
+	}
+	token, err := s.control.Kube.Kubectl(ctx, "create", "token", "slurm-operator", "--namespace", "bench", "--duration=12h")
+	if err != nil {
+		return "", err
+	}
+	config, err := clientcmd.LoadFromFile(s.control.Kube.Kubeconfig())
+	if err != nil {
+		return "", err
+	}
+	for name := range config.AuthInfos {
+		config.AuthInfos[name] = &api.AuthInfo{Token: strings.TrimSpace(token)}
+	}
+	path := filepath.Join(s.dir, "operator.kubeconfig")
+	return path, clientcmd.WriteToFile(*config, path)
+}
