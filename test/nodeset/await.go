@@ -36,9 +36,9 @@ func (s *Scene) Pods(ctx context.Context, nodeSet string) ([]string, error) {
 	return strings.Fields(out), err
 }
 
-// Jobs tells the state of each job that is known, and how often it was requeued.
-func (s *Scene) Jobs(ctx context.Context) (map[string]string, error) {
-	out, err := s.Slurm(ctx, "squeue", "--all", "--array", "--noheader", "--states=all", "--format=%i %T %j")
+// Jobs tells the state of each job of a name, of arrays that of each task.
+func (s *Scene) Jobs(ctx context.Context, name string) (map[string]string, error) {
+	out, err := s.Slurm(ctx, "squeue", "--all", "--array", "--noheader", "--states=all", "--name="+name, "--format=%i %T")
 	jobs := map[string]string{}
 	for line := range strings.Lines(out) {
 		if f := strings.Fields(line); len(f) >= 2 {

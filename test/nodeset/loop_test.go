@@ -56,9 +56,12 @@ func await(t *testing.T, s *nodeset.Scene, what string, limit time.Duration, tru
 // NodeSets from zero, slurmds in pods run the jobs, and all is at zero again with
 // nothing lost.
 func TestRealWorkersFromZeroAndBack(t *testing.T) {
-	for version, controller := range map[string]bool{"26.05": false, "24.11": true} {
-		t.Run(version, func(t *testing.T) {
-			s := start(t, version, controller)
+	for _, of := range []struct {
+		version    string
+		controller bool
+	}{{"26.05", false}, {"24.11", true}} {
+		t.Run(of.version, func(t *testing.T) {
+			s := start(t, of.version, of.controller)
 			must(t, s.Apply(t.Context(), nodeset.NodeSet{Name: "cpu", ExtraConf: "CPUs=2 RealMemory=500", Max: 6}))
 			must(t, s.Apply(t.Context(), nodeset.NodeSet{Name: "gpu", ExtraConf: "CPUs=2 RealMemory=500 Gres=gpu:h100:2", Max: 2}))
 			submittable(t, s, "cpu", "gpu")
@@ -99,17 +102,17 @@ func condition(ctx context.Context, s *nodeset.Scene, name, kind, status string)
 // jobsRun submits jobs of several shapes and waits for all of them.
 func jobsRun(t *testing.T, s *nodeset.Scene) {
 	t.Helper()
-	sbatch(t, s, "--array=1-6", "--exclusive", "--wrap", "sleep 5")
-	sbatch(t, s, "-N2", "-C", "cpu", "--exclusive", "--wrap", "srun hostname; sleep 3")
-	sbatch(t, s, "-p", "gpu", "--gres=gpu:h100:1", "--wrap", `test -n "$CUDA_VISIBLE_DEVICES"; sleep 3`)
+	sbatch(t, s, "-J", "work", "--array=1-6", "--exclusive", "--wrap", "sleep 5")
+	sbatch(t, s, "-J", "work", "-N2", "-C", "cpu", "--exclusive", "--wrap", "srun hostname; sleep 3")
+	sbatch(t, s, "-J", "work", "-p", "gpu", "--gres=gpu:h100:1", "--wrap", `test -n "$CUDA_VISIBLE_DEVICES"; sleep 3`)
 	tooLarge(t, s)
 	begin := time.Now()
 	await(t, s, "the first job runs", time.Minute, func(ctx context.Context) (bool, string) {
-		jobs, err := s.Jobs(ctx)
+		jobs, err := s.Jobs(ctx, "work")
 		return slices.Contains(slices.Collect(maps.Values(jobs)), "RUNNING"), fmt.Sprint(jobs, err)
 	})
 	await(t, s, "all jobs are done", 3*time.Minute, func(ctx context.Context) (bool, string) {
-		jobs, err := s.Jobs(ctx)
+		jobs, err := s.Jobs(ctx, "work")
 		done := err == nil && len(jobs) == 8
 		for _, state := range jobs {
 			done = done && state == "COMPLETED"
@@ -120,13 +123,13 @@ func jobsRun(t *testing.T, s *nodeset.Scene) {
 	notRequeued(t, s)
 }
 
-// tooLarge submits a job that can never fit: it is refused, or waits without being
-// counted.
+// tooLarge submits a job that can never fit. Slurm refuses it, or takes it; then it is
+// reported, and cancelled.
 func tooLarge(t *testing.T, s *nodeset.Scene) {
 	t.Helper()
 	out, err := s.Slurm(t.Context(), "sbatch", "--parsable", "-o", "/dev/null", "-p", "cpu", "-N7", "--wrap", "true")
 	if err != nil {
-		t.Logf("a job of 7 nodes is refused: %v", err)
+		t.Log("a job of 7 nodes is refused")
 		return
 	}
 	await(t, s, "the job of 7 nodes is reported", time.Minute, func(ctx context.Context) (bool, string) {

@@ -75,17 +75,7 @@ func root() (string, error) {
 }
 
 func (s *Scene) images(ctx context.Context) error {
-	dir, err := root()
-	if err != nil {
-		return err
-	}
-	load := exec.CommandContext(ctx, filepath.Join(dir, "hack/images/load"), "--dir", s.Kube.Dir,
-		"slurm-operator", "slurm-metrics-adapter", "slurmd:"+s.Site.Version)
-	load.WaitDelay = time.Second
-	if out, err := load.CombinedOutput(); err != nil {
-		return fmt.Errorf("%w: %s", err, out)
-	}
-	return nil
+	return s.Kube.LoadImages(ctx, "slurm-operator", "slurm-metrics-adapter", "slurmd:"+s.Site.Version)
 }
 
 func (s *Scene) crds(ctx context.Context) error {
@@ -126,7 +116,7 @@ func (s *Scene) charts(ctx context.Context) error {
 		return "image.repository=localhost/" + name + ",image.tag=dev,image.pullPolicy=Never"
 	}
 	for _, chart := range []struct{ name, set string }{
-		{"slurm-operator", image("slurm-operator") + ",slurm.pollInterval=1s,slurm.jwtUser=root,nodeSet.registerWithin=1m"},
+		{"slurm-operator", image("slurm-operator") + ",slurm.pollInterval=1s,slurm.user=root,nodeSet.registerWithin=1m"},
 		{"slurm-metrics", image("slurm-metrics-adapter") + ",slurm.pollInterval=1s,slurm.jwtUser=root,replicaCount=1"},
 	} {
 		if _, err := s.Kube.Helm(ctx, "install", chart.name, filepath.Join(dir, "charts", chart.name),
