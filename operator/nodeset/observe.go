@@ -129,6 +129,7 @@ func (r *Reconciler) observeSlurm(now time.Time, s *seen) {
 		return
 	}
 	s.records = reading.Nodes
+	s.own()
 	s.memory.overlay(&s.slurm, reading.Snapshot.Nodes.ReadAt, r.cfg.Plan.BrakeInterval, now)
 	s.recordsProblem = s.memory.recordsProblem
 	if s.problem.reason != "" && !s.wish.Deleting { // which records there should be is not known

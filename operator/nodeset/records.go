@@ -3,6 +3,7 @@ package nodeset
 import (
 	"context"
 	"fmt"
+	"slices"
 	"time"
 
 	"sigs.k8s.io/controller-runtime/pkg/log"
@@ -12,6 +13,7 @@ import (
 	"github.com/slurmtide/slurmtide/operator/nodeset/render"
 	"github.com/slurmtide/slurmtide/slurmclient"
 	"github.com/slurmtide/slurmtide/slurmclient/hostlist"
+	"github.com/slurmtide/slurmtide/slurmclient/slurm"
 )
 
 // recordsRetry is how long making FUTURE records is left alone after it failed.
@@ -38,6 +40,45 @@ func (r *Reconciler) makeRecords(ctx context.Context, s *seen, step plan.Step) e
 	}
 	r.memory.wrote(s.memory, step.Names, plan.Records, at)
 	log.FromContext(ctx).Info("made future records", "slurmNode", names)
+	return nil
+}
+
+// unclaimed reports that a FUTURE record is one that we made, though it does not say so:
+// the process may have been killed in between.
+func (s *seen) unclaimed(name string) bool {
+	n := s.records[name]
+	return n != nil && n.State.Base == slurm.NodeFuture && n.Comment == "" && slices.Contains(n.Features, s.nodeSet.Name)
+}
+
+// own takes unclaimed records of workers for the NodeSet's own.
+func (s *seen) own() {
+	for name, record := range s.slurm.Records {
+		if record.Owner == "" && s.unclaimed(name) {
+			record.Owner = string(s.nodeSet.UID)
+			s.slurm.Records[name] = record
+		}
+	}
+}
+
+// claim writes on unclaimed records whose they are.
+func (r *Reconciler) claim(ctx context.Context, s *seen) error {
+	if !s.slurm.Fresh || s.wish.Deleting {
+		return nil
+	}
+	var names []string
+	for name, record := range s.slurm.Records {
+		if _, written := s.memory.writes[name]; record.Future && !written && s.unclaimed(name) {
+			names = append(names, name)
+		}
+	}
+	if len(names) == 0 {
+		return nil
+	}
+	owner := render.FutureComment(s.nodeSet)
+	if err := s.live.UpdateNode(ctx, hostlist.Compress(names), slurmclient.NodeUpdate{Comment: &owner}); err != nil {
+		return fmt.Errorf("claiming records of nodeset %s: %w", s.nodeSet.Name, err)
+	}
+	r.memory.wrote(s.memory, names, plan.Records, r.now())
 	return nil
 }
 

@@ -43,10 +43,11 @@ type rig struct {
 
 	mu sync.Mutex
 	// writes are those to the store, in words such as "delete Pod gpu-0"; fail is why
-	// one fails. before may refuse those to the store and to Slurm.
+	// one fails. before may refuse those to the store and to Slurm, after lose their answer.
 	writes []string
 	fail   map[string]error
 	before func() error
+	after  func(error) error
 	uids   int
 }
 
@@ -62,7 +63,7 @@ func (i indexes) IndexField(_ context.Context, of client.Object, field string, v
 // that was read at noon.
 func newRig(t *testing.T, nodeSet *v1beta1.NodeSet, others ...client.Object) *rig {
 	t.Helper()
-	r := &rig{t: t, scheme: runtime.NewScheme(), now: noon, fail: map[string]error{}, before: func() error { return nil }, events: events.NewFakeRecorder(10000)}
+	r := &rig{t: t, scheme: runtime.NewScheme(), now: noon, fail: map[string]error{}, before: func() error { return nil }, after: func(err error) error { return err }, events: events.NewFakeRecorder(10000)}
 	for _, add := range []func(*runtime.Scheme) error{v1beta1.AddToScheme, corev1.AddToScheme, appsv1.AddToScheme, policyv1.AddToScheme, autoscalingv2.AddToScheme} {
 		if err := add(r.scheme); err != nil {
 			t.Fatal(err)
@@ -84,6 +85,7 @@ func newRig(t *testing.T, nodeSet *v1beta1.NodeSet, others ...client.Object) *ri
 	r.writes = nil
 	r.slurm = newSlurm(func() time.Time { return r.now })
 	r.slurm.before = func() error { return r.before() }
+	r.slurm.after = func(err error) error { return r.after(err) }
 	r.slurm.poll()
 	r.restart()
 	return r
@@ -128,7 +130,7 @@ func (r *rig) create(ctx context.Context, c client.WithWatch, obj client.Object,
 	r.uids++
 	obj.SetUID(types.UID(fmt.Sprintf("uid-%d", r.uids)))
 	obj.SetCreationTimestamp(metav1.NewTime(r.now))
-	return c.Create(ctx, obj, opts...)
+	return r.after(c.Create(ctx, obj, opts...))
 }
 
 // delete holds deletions of pods to the safety promise, and to their preconditions.
@@ -145,21 +147,21 @@ func (r *rig) delete(ctx context.Context, c client.WithWatch, obj client.Object,
 			r.t.Errorf("pod %s is deleted with a job on it", pod.Name)
 		}
 	}
-	return c.Delete(ctx, obj, opts...)
+	return r.after(c.Delete(ctx, obj, opts...))
 }
 
 func (r *rig) patch(ctx context.Context, c client.WithWatch, obj client.Object, patch client.Patch, opts ...client.PatchOption) error {
 	if err := r.write("patch", obj); err != nil {
 		return err
 	}
-	return c.Patch(ctx, obj, patch, opts...)
+	return r.after(c.Patch(ctx, obj, patch, opts...))
 }
 
 func (r *rig) patchStatus(ctx context.Context, c client.Client, name string, obj client.Object, patch client.Patch, opts ...client.SubResourcePatchOption) error {
 	if err := r.write("patch "+name, obj); err != nil {
 		return err
 	}
-	return c.SubResource(name).Patch(ctx, obj, patch, opts...)
+	return r.after(c.SubResource(name).Patch(ctx, obj, patch, opts...))
 }
 
 var request = ctrl.Request{NamespacedName: client.ObjectKey{Namespace: "slurm", Name: "gpu"}}

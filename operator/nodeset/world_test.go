@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"maps"
 	"slices"
+	"strings"
 	"sync"
 	"time"
 
@@ -27,16 +28,17 @@ type fakeSlurm struct {
 	problem      string
 	// fail is why a write fails, by its verb or by verb and name.
 	fail map[string]error
-	// calls are the looks and writes, writes counted by before, which may refuse them.
+	// calls are the writes; before may refuse one, after lose its answer.
 	calls  []string
 	before func() error
+	after  func(error) error
 	now    func() time.Time
 }
 
 func newSlurm(now func() time.Time) *fakeSlurm {
 	return &fakeSlurm{
 		nodes: map[string]*slurm.Node{}, jobs: map[uint32]string{}, reservations: map[string]slurm.ReservationRequest{},
-		latest: &live.Reading{Snapshot: &slurmclient.Snapshot{}}, fail: map[string]error{}, before: func() error { return nil }, now: now,
+		latest: &live.Reading{Snapshot: &slurmclient.Snapshot{}}, fail: map[string]error{}, now: now,
 	}
 }
 
@@ -121,7 +123,7 @@ func (f *fakeSlurm) write(verb, names, text string, change func(name string) err
 			return err
 		}
 	}
-	return nil
+	return f.after(nil)
 }
 
 // on changes one Slurm node that is there.
@@ -162,7 +164,13 @@ func (f *fakeSlurm) DeleteNode(_ context.Context, name string) error {
 
 func (f *fakeSlurm) CreateNodes(_ context.Context, names, options string) error {
 	return f.write("create", names, " "+options, func(name string) error {
-		f.nodes[name] = slurmNode(name, "FUTURE")
+		n := slurmNode(name, "FUTURE")
+		for word := range strings.FieldsSeq(options) {
+			if features, ok := strings.CutPrefix(word, "Feature="); ok {
+				n.Features = strings.Split(features, ",")
+			}
+		}
+		f.nodes[name] = n
 		return nil
 	})
 }
