@@ -16,7 +16,9 @@ import (
 	"k8s.io/apimachinery/pkg/api/meta"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/apimachinery/pkg/runtime/serializer"
 	"k8s.io/apimachinery/pkg/types"
+	clienttesting "k8s.io/client-go/testing"
 	"k8s.io/client-go/tools/events"
 	ctrl "sigs.k8s.io/controller-runtime"
 	"sigs.k8s.io/controller-runtime/pkg/client"
@@ -69,7 +71,8 @@ func newRig(t *testing.T, nodeSet *v1beta1.NodeSet, others ...client.Object) *ri
 			t.Fatal(err)
 		}
 	}
-	b := fake.NewClientBuilder().WithScheme(r.scheme).WithStatusSubresource(nodeSet, &corev1.Pod{}).WithObjects(nodeSet).WithObjects(others...).
+	store := clienttesting.NewObjectTracker(r.scheme, serializer.NewCodecFactory(r.scheme).UniversalDecoder())
+	b := fake.NewClientBuilder().WithScheme(r.scheme).WithObjectTracker(store).WithGlobalResourceVersionCounter().WithStatusSubresource(nodeSet, &corev1.Pod{}).WithObjects(nodeSet).WithObjects(others...).
 		WithIndex(&autoscalingv2.HorizontalPodAutoscaler{}, wakeup.TargetField, wakeup.Target).
 		WithInterceptorFuncs(interceptor.Funcs{Create: r.create, Delete: r.delete, Patch: r.patch, SubResourcePatch: r.patchStatus})
 	if err := index(t.Context(), indexes{b}); err != nil {
