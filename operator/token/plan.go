@@ -161,16 +161,20 @@ func (s seen) verb() verb {
 	return update
 }
 
-// write is the Secret with a token. What others wrote on its labels and annotations stays.
+// write is the Secret with a token. What others wrote into its metadata stays.
 func (s seen) write(text string) *corev1.Secret {
-	out := &corev1.Secret{ObjectMeta: metav1.ObjectMeta{Namespace: s.token.Namespace, Name: secretName(s.token)}}
-	if s.secret != nil {
-		out.Labels, out.Annotations = s.secret.Labels, s.secret.Annotations
-		out.UID, out.ResourceVersion = s.secret.UID, s.secret.ResourceVersion
+	out := &corev1.Secret{
+		ObjectMeta: metav1.ObjectMeta{
+			Namespace: s.token.Namespace, Name: secretName(s.token),
+			OwnerReferences: []metav1.OwnerReference{*metav1.NewControllerRef(s.token, v1beta1.SchemeGroupVersion.WithKind(v1beta1.KindToken))},
+		},
+		Type: corev1.SecretTypeOpaque,
 	}
-	out.OwnerReferences = []metav1.OwnerReference{*metav1.NewControllerRef(s.token, v1beta1.SchemeGroupVersion.WithKind(v1beta1.KindToken))}
-	out.Type = corev1.SecretTypeOpaque
+	if s.secret != nil {
+		out = s.secret.DeepCopy()
+	}
 	out.Data = map[string][]byte{secretKey(s.token): []byte(text)}
+	out.Immutable = nil
 	if !refreshed(s.token) {
 		out.Immutable = new(true)
 	}

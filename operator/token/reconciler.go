@@ -8,6 +8,7 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	apiequality "k8s.io/apimachinery/pkg/api/equality"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/apimachinery/pkg/util/uuid"
 	"k8s.io/client-go/tools/events"
@@ -34,8 +35,8 @@ type Reconciler struct {
 	now     func() time.Time
 }
 
-// New returns a reconciler. c reads Tokens and the metadata of Secrets, and writes;
-// secrets reads Secrets from the API server, kube the keys.
+// New returns a reconciler. c reads Tokens and writes; secrets reads Secrets from the
+// API server, kube the keys.
 func New(c client.Client, secrets client.Reader, kube access.Kube, recorder events.EventRecorder, now func() time.Time) *Reconciler {
 	return &Reconciler{client: c, secrets: secrets, kube: kube, events: recorder, now: now}
 }
@@ -126,7 +127,8 @@ func (r *Reconciler) write(ctx context.Context, s seen, t todo) error {
 	case create:
 		err = r.client.Create(ctx, t.secret, client.FieldOwner(FieldManager))
 	case update:
-		err = r.client.Update(ctx, t.secret, client.FieldOwner(FieldManager))
+		seen := client.MergeFromWithOptions(s.secret, client.MergeFromWithOptimisticLock{})
+		err = r.client.Patch(ctx, t.secret, seen, client.FieldOwner(FieldManager))
 	case replace:
 		err = r.replace(ctx, t.secret)
 	}
@@ -143,6 +145,9 @@ func (r *Reconciler) replace(ctx context.Context, secret *corev1.Secret) error {
 	if client.IgnoreNotFound(err) != nil {
 		return err
 	}
-	secret.UID, secret.ResourceVersion = "", ""
+	secret.ObjectMeta = metav1.ObjectMeta{
+		Namespace: secret.Namespace, Name: secret.Name, Labels: secret.Labels, Annotations: secret.Annotations,
+		OwnerReferences: secret.OwnerReferences,
+	}
 	return r.client.Create(ctx, secret, client.FieldOwner(FieldManager))
 }
