@@ -1,0 +1,276 @@
+package nodeset
+
+import (
+	"encoding/json"
+	"errors"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+	appsv1 "k8s.io/api/apps/v1"
+	autoscalingv2 "k8s.io/api/autoscaling/v2"
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+	"sigs.k8s.io/controller-runtime/pkg/event"
+
+	"github.com/slurmtide/slurmtide/operator/api/access"
+	"github.com/slurmtide/slurmtide/operator/api/v1beta1"
+	"github.com/slurmtide/slurmtide/slurmclient"
+)
+
+func perKubeNode(n *v1beta1.NodeSet) {
+	n.Spec.ScalingMode = v1beta1.ScalingModeDaemonSet
+	n.Spec.Template.Spec.Raw = []byte(`{"nodeSelector": {"gpu": "yes"}}`)
+}
+
+func TestOneWorkerOnEachKubernetesNodeThatFits(t *testing.T) {
+	r := newRig(t, gpu(1, perKubeNode))
+	label := func(name, value string) {
+		n := &corev1.Node{}
+		r.must(r.Get(t.Context(), client.ObjectKey{Name: name}, n))
+		n.Labels["gpu"] = value
+		r.must(r.Update(t.Context(), n))
+	}
+	label("kube-2", "yes")
+	label("kube-5", "yes")
+	r.serve()
+	workers := func() string {
+		var out []string
+		for _, p := range r.pods() {
+			out = append(out, slurmNameOf(p)+" on "+pinnedTo(p))
+		}
+		return strings.Join(out, ", ")
+	}
+	if got := workers(); got != "kube-2 on kube-2, kube-5 on kube-5" {
+		t.Fatalf("the workers are %q", got)
+	}
+	if status := r.nodeSet().Status; status.Desired != 2 || status.Replicas != 2 {
+		t.Errorf("the status is %+v", status)
+	}
+	r.slurm.start(7, "kube-2")
+	label("kube-2", "no")
+	label("kube-5", "no")
+	for range 4 {
+		r.turn()
+	}
+	if got := workers(); got != "kube-2 on kube-2" {
+		t.Errorf("the workers are %q", got)
+	}
+	r.slurm.end(7)
+	for range 3 {
+		r.turn()
+	}
+	if got := workers(); got != "" {
+		t.Errorf("the workers are %q", got)
+	}
+}
+
+func TestPinnedWorkersComeBackWhereTheyWere(t *testing.T) {
+	r := newRig(t, gpu(1, func(n *v1beta1.NodeSet) { n.Spec.PinToNode = true }))
+	r.serve()
+	if diff := cmp.Diff(map[string]string{"0": "kube-0"}, r.nodeSet().Status.OrdinalToNode); diff != "" {
+		t.Fatal(diff)
+	}
+	r.must(r.Client.Delete(t.Context(), r.pod("gpu-0"), client.Preconditions{UID: &r.pod("gpu-0").UID, ResourceVersion: &r.pod("gpu-0").ResourceVersion}))
+	r.turn()
+	if got := pinnedTo(r.pod("gpu-0")); got != "kube-0" {
+		t.Errorf("it is pinned to %q", got)
+	}
+	r.must(r.Delete(t.Context(), kubeNode("kube-0")))
+	r.turn()
+	if got := r.nodeSet().Status.OrdinalToNode; len(got) != 0 {
+		t.Errorf("the pins are %v", got)
+	}
+}
+
+func TestClaimsThatAreThereAreTaken(t *testing.T) {
+	claim := &corev1.PersistentVolumeClaim{ObjectMeta: metav1.ObjectMeta{Name: "data-gpu-0", Namespace: "slurm"}}
+	r := newRig(t, gpu(1, claims), claim)
+	r.reconcile()
+	if r.names() != "gpu-0" {
+		t.Errorf("the pods are %q", r.names())
+	}
+}
+
+func TestAWorkerWhoseSlurmNodeWentDownIsPutBackIntoService(t *testing.T) {
+	r := newRig(t, gpu(1))
+	r.serve()
+	r.slurm.nodes["gpu-0"] = slurmNode("gpu-0", "DOWN")
+	r.slurm.nodes["gpu-0"].Reason = v1beta1.DrainReasonPrefix + "its pod ended"
+	r.turn()
+	expect(t, "the events", r.told(), "Normal Undrained worker gpu-0: its pod is Ready again")
+	if got := r.slurm.nodes["gpu-0"].State.String(); got != "IDLE+DYNAMIC_NORM" {
+		t.Errorf("it is %s", got)
+	}
+}
+
+func TestDrainsOfOthersAreLeft(t *testing.T) {
+	r := newRig(t, gpu(1))
+	r.serve()
+	n := slurmNode("gpu-0", "IDLE", "DRAIN")
+	n.Reason, n.Comment = "bad fan", r.slurm.nodes["gpu-0"].Comment
+	r.slurm.nodes["gpu-0"] = n
+	for range 3 {
+		r.turn()
+	}
+	expect(t, "the calls", r.slurm.calls)
+	r.has("Ready", "False", "Progressing")
+	r.scale(0)
+	for range 3 {
+		r.turn()
+	}
+	expect(t, "the calls", r.slurm.calls)
+	if r.names() != "" || r.slurm.nodes["gpu-0"].Reason != "bad fan" {
+		t.Errorf("the pods are %q, the reason %q", r.names(), r.slurm.nodes["gpu-0"].Reason)
+	}
+}
+
+func TestTheFirstStatusHasWhatNoStatusIsValidWithout(t *testing.T) {
+	from, to := gpu(1), gpu(1)
+	from.ResourceVersion, to.ResourceVersion = "7", "7"
+	from.Status = v1beta1.NodeSetStatus{ReadyReplicas: 2, OrdinalToNode: map[string]string{"0": "a", "1": "b"}}
+	to.Status = v1beta1.NodeSetStatus{Replicas: 1, OrdinalToNode: map[string]string{"1": "b"}}
+	data, err := statusPatch(from, to)
+	if err != nil {
+		t.Fatal(err)
+	}
+	var got map[string]any
+	if err := json.Unmarshal(data, &got); err != nil {
+		t.Fatal(err)
+	}
+	want := map[string]any{
+		"metadata": map[string]any{"resourceVersion": "7"},
+		"status":   map[string]any{"selector": "", "nodeSetHash": "", "replicas": 1., "readyReplicas": nil, "ordinalToNode": map[string]any{"0": nil}},
+	}
+	if diff := cmp.Diff(want, got); diff != "" {
+		t.Error(diff)
+	}
+}
+
+func TestTheFinalizerGoesWithTheLastStatus(t *testing.T) {
+	r := newRig(t, gpu(0))
+	r.turn()
+	r.turn()
+	r.must(r.Delete(t.Context(), r.nodeSet()))
+	r.forget()
+	r.turn()
+	expect(t, "the writes", r.writes, "patch status NodeSet gpu", "patch NodeSet gpu")
+}
+
+func scheduled(start time.Time) func(*v1beta1.NodeSet) {
+	return func(n *v1beta1.NodeSet) {
+		n.Spec.UpdateStrategy = v1beta1.NodeSetUpdateStrategy{Type: v1beta1.UpdateScheduled, ScheduledUpdate: &v1beta1.ScheduledUpdate{
+			StartTime: new(metav1.NewTime(start)), Duration: &metav1.Duration{Duration: time.Hour}, Flags: []string{"MAGNETIC"}}}
+	}
+}
+
+func TestAScheduledUpdateReservesItsTime(t *testing.T) {
+	start := noon.Add(10 * time.Minute)
+	r := newRig(t, gpu(2, scheduled(start)))
+	r.serve()
+	if len(r.slurm.reservations) != 0 {
+		t.Error("there is a reservation without anything to update")
+	}
+	r.change(func(n *v1beta1.NodeSet) { n.Spec.ExtraConf = "Weight=2" })
+	result := r.turn()
+	got := r.slurm.reservations["SlurmOperatorMaint-gpu"]
+	expect(t, "the slurmNodes", got.Nodes, "gpu-0", "gpu-1")
+	expect(t, "the flags", got.Flags, "MAINT", "IGNORE_JOBS", "MAGNETIC")
+	if !got.StartTime.Time().Equal(start) || !got.EndTime.Time().Equal(start.Add(time.Hour)) || result.RequeueAfter > start.Sub(r.now) || result.RequeueAfter == 0 {
+		t.Errorf("it is %+v, looked at again after %s", got, result.RequeueAfter)
+	}
+	r.has("Updated", "False", "Scheduled")
+	before := r.nodeSet().Status.UpdatedReplicas
+	r.now = start
+	for range 6 {
+		r.turn()
+		r.kubelet()
+	}
+	if status := r.nodeSet().Status; before != 0 || status.UpdatedReplicas != 2 || len(r.slurm.reservations) != 0 {
+		t.Errorf("the status is %+v, the reservations %v", status, r.slurm.reservations)
+	}
+}
+
+func TestAReservationThatSlurmCannotMakeKeepsNothing(t *testing.T) {
+	r := newRig(t, gpu(1, scheduled(noon.Add(10*time.Minute))))
+	r.serve()
+	r.slurm.fail["reserve"] = &slurmclient.Error{Code: slurmclient.CodeUnsupported}
+	r.change(func(n *v1beta1.NodeSet) { n.Spec.ExtraConf = "Weight=2" })
+	r.turn()
+	r.slurm.fail["reserve"] = errors.New("no")
+	r.now = r.now.Add(10 * time.Second)
+	r.slurm.poll()
+	if _, err := r.Reconcile(t.Context(), request); err == nil {
+		t.Error("another failure is no error")
+	}
+}
+
+func TestWhoIsLookedAtWhenSomethingChanges(t *testing.T) {
+	other := gpu(0)
+	other.Name, other.UID, other.Spec.ControllerRef = "cpu", "uid-cpu", &corev1.LocalObjectReference{Name: "another"}
+	r := newRig(t, gpu(0), other)
+	if got := r.Requests(t.Context(), access.Key{Kind: v1beta1.KindController, Namespace: "slurm", Name: "slurm"}); len(got) != 1 || got[0] != request {
+		t.Errorf("of a Controller they are %v", got)
+	}
+	if got := r.Requests(t.Context(), access.Key{Kind: v1beta1.KindCluster, Namespace: "slurm", Name: "slurm"}); len(got) != 0 {
+		t.Errorf("of a Cluster of that name they are %v", got)
+	}
+	if got := r.everyNodeSet(t.Context(), kubeNode("kube-0")); len(got) != 2 {
+		t.Errorf("of a Kubernetes node they are %v", got)
+	}
+	hpa := &autoscalingv2.HorizontalPodAutoscaler{ObjectMeta: metav1.ObjectMeta{Namespace: "slurm"}}
+	hpa.Spec.ScaleTargetRef = autoscalingv2.CrossVersionObjectReference{APIVersion: v1beta1.SchemeGroupVersion.String(), Kind: v1beta1.KindNodeSet, Name: "gpu"}
+	if got := scaled(t.Context(), hpa); len(got) != 1 || got[0] != request {
+		t.Errorf("of an HPA they are %v", got)
+	}
+}
+
+func TestWhichChangesAreLookedAt(t *testing.T) {
+	node := func(change ...func(*corev1.Node)) client.Object { return kubeNode("kube-0", change...) }
+	for _, tc := range []struct {
+		name string
+		now  client.Object
+		want bool
+	}{
+		{"a heartbeat is not", node(func(n *corev1.Node) { n.ResourceVersion = "8"; n.Status.Phase = "x" }), false},
+		{"a cordon is", node(cordoned), true},
+		{"a label is", node(func(n *corev1.Node) { n.Labels["gpu"] = "yes" }), true},
+		{"an annotation is", node(func(n *corev1.Node) { n.Annotations["a"] = "b" }), true},
+		{"a taint is", node(func(n *corev1.Node) { n.Spec.Taints = []corev1.Taint{{Key: "a"}} }), true},
+		{"a deletion is", node(func(n *corev1.Node) { n.DeletionTimestamp = new(metav1.NewTime(noon)) }), true},
+	} {
+		t.Run(tc.name, func(t *testing.T) {
+			if got := kubeNodeChanged().Update(event.UpdateEvent{ObjectOld: node(), ObjectNew: tc.now}); got != tc.want {
+				t.Errorf("it is %t", got)
+			}
+		})
+	}
+	deleted, freed := gpu(1), gpu(1)
+	deleted.DeletionTimestamp, freed.Finalizers = new(metav1.NewTime(noon)), []string{"x"}
+	for _, now := range []client.Object{deleted, freed} {
+		if !leaving().Update(event.UpdateEvent{ObjectOld: gpu(1), ObjectNew: now}) {
+			t.Errorf("%v is not looked at", now)
+		}
+	}
+	if leaving().Update(event.UpdateEvent{ObjectOld: gpu(1), ObjectNew: gpu(2)}) {
+		t.Error("another spec is a deletion")
+	}
+}
+
+func TestWhatIsOwnedByOthersIsNoWorker(t *testing.T) {
+	owner := func(kind, uid string) []metav1.OwnerReference {
+		return []metav1.OwnerReference{{APIVersion: "v1", Kind: kind, UID: "uid-gpu", Controller: new(true), Name: uid}}
+	}
+	foreign := worker(0, func(p *corev1.Pod) { p.OwnerReferences = owner("StatefulSet", "x") })
+	revision := &appsv1.ControllerRevision{ObjectMeta: metav1.ObjectMeta{Name: "gpu-x", Namespace: "slurm", OwnerReferences: owner("DaemonSet", "x")}}
+	r := newRig(t, gpu(0), foreign, revision)
+	for range 3 {
+		r.turn()
+	}
+	if r.names() != "gpu-0" || r.nodeSet().Status.Replicas != 0 {
+		t.Errorf("the pods are %q, the status %+v", r.names(), r.nodeSet().Status)
+	}
+	r.must(r.Get(t.Context(), client.ObjectKeyFromObject(revision), revision))
+}
