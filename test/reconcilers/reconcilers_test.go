@@ -91,7 +91,7 @@ func must(t *testing.T, err error) {
 // await looks until kubectl prints what is wanted.
 func await(t *testing.T, c *realkube.Cluster, want string, args ...string) {
 	t.Helper()
-	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
+	ctx, cancel := context.WithTimeout(t.Context(), 2*time.Minute)
 	defer cancel()
 	for {
 		got, err := c.Kubectl(ctx, args...)
