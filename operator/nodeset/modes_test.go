@@ -3,6 +3,7 @@ package nodeset
 import (
 	"encoding/json"
 	"errors"
+	"fmt"
 	"strings"
 	"testing"
 	"time"
@@ -157,6 +158,32 @@ func TestTheFinalizerGoesWithTheLastStatus(t *testing.T) {
 	r.forget()
 	r.turn()
 	expect(t, "the writes", r.writes, "patch status NodeSet gpu", "patch NodeSet gpu")
+}
+
+// TestManyWorkersAtATime is for the race detector.
+func TestManyWorkersAtATime(t *testing.T) {
+	r := newRig(t, gpu(10, most(10)))
+	r.cfg.Parallel = 16
+	r.serve()
+	for i := range 5 {
+		r.slurm.start(uint32(i), fmt.Sprintf("gpu-%d", i))
+	}
+	r.scale(0)
+	for range 3 {
+		r.turn()
+	}
+	if got := r.names(); got != "gpu-0 gpu-1 gpu-2 gpu-3 gpu-4" {
+		t.Errorf("the pods are %q", got)
+	}
+	for i := range 5 {
+		r.slurm.end(uint32(i))
+	}
+	for range 3 {
+		r.turn()
+	}
+	if got := r.names(); got != "" {
+		t.Errorf("the pods are %q", got)
+	}
 }
 
 func scheduled(start time.Time) func(*v1beta1.NodeSet) {

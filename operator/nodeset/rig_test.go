@@ -2,6 +2,7 @@ package nodeset
 
 import (
 	"context"
+	"crypto/rand"
 	"fmt"
 	"strings"
 	"sync"
@@ -50,7 +51,6 @@ type rig struct {
 	fail   map[string]error
 	before func() error
 	after  func(error) error
-	uids   int
 }
 
 // indexes makes the reconciler's indexes in a fake client.
@@ -130,8 +130,7 @@ func (r *rig) create(ctx context.Context, c client.WithWatch, obj client.Object,
 	if err := r.write("create", obj); err != nil {
 		return err
 	}
-	r.uids++
-	obj.SetUID(types.UID(fmt.Sprintf("uid-%d", r.uids)))
+	obj.SetUID(types.UID(rand.Text()))
 	obj.SetCreationTimestamp(metav1.NewTime(r.now))
 	return r.after(c.Create(ctx, obj, opts...))
 }
