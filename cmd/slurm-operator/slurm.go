@@ -3,6 +3,7 @@ package main
 import (
 	"errors"
 	"fmt"
+	"strconv"
 	"time"
 
 	"github.com/alecthomas/kingpin/v2"
@@ -76,7 +77,7 @@ func nodeSetFlags(app *kingpin.Application, c *nodeset.Config) {
 		Default("0.1").FloatVar(&c.Plan.BrakeShare)
 	app.Flag("nodeset.brake-interval", "Brake interval.").Default(c.Plan.BrakeInterval.String()).DurationVar(&c.Plan.BrakeInterval)
 	app.Flag("nodeset.concurrency", "NodeSets that are looked at at a time.").Default("4").IntVar(&c.Concurrent)
-	app.Flag("nodeset.parallel-writes", "Writes of one NodeSet that are under way at a time.").Default("16").IntVar(&c.Parallel)
+	app.Flag("nodeset.parallel-writes", "Writes of one NodeSet that are under way at a time.").Default(strconv.Itoa(c.Parallel)).IntVar(&c.Parallel)
 }
 
 func checkNodeSet(c nodeset.Config) error {

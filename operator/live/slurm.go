@@ -20,6 +20,7 @@ type Slurm struct {
 	tell   func(access.Key)
 
 	cancel context.CancelFunc
+	slots  chan struct{} // taken by requests, see enter
 
 	reading    atomic.Pointer[Reading]
 	connection atomic.Pointer[access.Connection]
@@ -28,7 +29,7 @@ type Slurm struct {
 }
 
 func newSlurm(k access.Key, t access.Target, cfg *Config, tell func(access.Key)) *Slurm {
-	s := &Slurm{key: k, target: t, cfg: cfg, tell: tell, cancel: func() {}}
+	s := &Slurm{key: k, target: t, cfg: cfg, tell: tell, cancel: func() {}, slots: make(chan struct{}, atATime)}
 	s.reading.Store(&Reading{Snapshot: &slurmclient.Snapshot{}})
 	if t.Problem != "" {
 		s.failure.Store(ptr[error](&TargetError{t.Problem}))

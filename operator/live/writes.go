@@ -20,47 +20,53 @@ type Scontrol interface {
 
 // Drain lets the Slurm node take no new jobs, with the reason.
 func (s *Slurm) Drain(ctx context.Context, slurmNode, drainReason string) error {
-	return s.write("draining", func(c *slurmclient.Client) error { return c.Drain(ctx, slurmNode, drainReason) })
+	return s.write(ctx, "draining", func(c *slurmclient.Client) error { return c.Drain(ctx, slurmNode, drainReason) })
 }
 
 // Undrain takes the drain of the Slurm node and its reason away.
 func (s *Slurm) Undrain(ctx context.Context, slurmNode string) error {
-	return s.write("undraining", func(c *slurmclient.Client) error { return c.Undrain(ctx, slurmNode) })
+	return s.write(ctx, "undraining", func(c *slurmclient.Client) error { return c.Undrain(ctx, slurmNode) })
 }
 
 // Resume puts a Slurm node that is down or drained back into service.
 func (s *Slurm) Resume(ctx context.Context, slurmNode string) error {
-	return s.write("resuming", func(c *slurmclient.Client) error { return c.Resume(ctx, slurmNode) })
+	return s.write(ctx, "resuming", func(c *slurmclient.Client) error { return c.Resume(ctx, slurmNode) })
 }
 
 // Down takes the Slurm node out of service at once; its jobs fail.
 func (s *Slurm) Down(ctx context.Context, slurmNode, reason string) error {
-	return s.write("setting a node down", func(c *slurmclient.Client) error { return c.Down(ctx, slurmNode, reason) })
+	return s.write(ctx, "setting a node down", func(c *slurmclient.Client) error { return c.Down(ctx, slurmNode, reason) })
 }
 
 // Future turns the record of a dynamic Slurm node into one of a node to come.
 func (s *Slurm) Future(ctx context.Context, slurmNode string) error {
-	return s.write("setting a node to FUTURE", func(c *slurmclient.Client) error { return c.Future(ctx, slurmNode) })
+	return s.write(ctx, "setting a node to FUTURE", func(c *slurmclient.Client) error { return c.Future(ctx, slurmNode) })
 }
 
 // UpdateNode changes what is set in the update: comment, features, topology … A topology is
 // of CodeUnsupported before v0.0.43, where Slurm has none of that kind.
 func (s *Slurm) UpdateNode(ctx context.Context, slurmNode string, update slurmclient.NodeUpdate) error {
-	return s.write("updating a node", func(c *slurmclient.Client) error { return c.UpdateNode(ctx, slurmNode, update) })
+	return s.write(ctx, "updating a node", func(c *slurmclient.Client) error { return c.UpdateNode(ctx, slurmNode, update) })
 }
 
 // DeleteNode removes the record of a dynamic Slurm node. CodeConflict when it has jobs.
 func (s *Slurm) DeleteNode(ctx context.Context, slurmNode string) error {
-	return s.write("deleting a node", func(c *slurmclient.Client) error { return c.DeleteNode(ctx, slurmNode) })
+	return s.write(ctx, "deleting a node", func(c *slurmclient.Client) error { return c.DeleteNode(ctx, slurmNode) })
 }
 
 // LookNode reads one Slurm node now, FUTURE ones too; see slurmclient.Client.Node for what
 // of it may be older. CodeNotFound when Slurm does not know it.
 func (s *Slurm) LookNode(ctx context.Context, slurmNode string) (*slurm.Node, error) {
-	c, err := s.client("reading a node")
+	const op = "reading a node"
+	c, err := s.client(op)
 	if err != nil {
 		return nil, err
 	}
+	leave, err := s.enter(ctx, op)
+	if err != nil {
+		return nil, err
+	}
+	defer leave()
 	return c.Node(ctx, slurmNode)
 }
 
@@ -87,7 +93,7 @@ func (s *Slurm) CreateNodes(ctx context.Context, names, options string) error {
 	if err := s.absent(ctx, all); err != nil {
 		return err
 	}
-	err = s.write("creating nodes", func(c *slurmclient.Client) error { return c.CreateNode(ctx, join(words)) })
+	err = s.write(ctx, "creating nodes", func(c *slurmclient.Client) error { return c.CreateNode(ctx, join(words)) })
 	if slurmclient.CodeOf(err) != slurmclient.CodeUnsupported {
 		return err
 	}
@@ -126,7 +132,7 @@ func (s *Slurm) SetReservation(ctx context.Context, r slurm.ReservationRequest) 
 	if err != nil {
 		return err
 	}
-	err = s.write("setting a reservation", func(c *slurmclient.Client) error { return c.SetReservation(ctx, r) })
+	err = s.write(ctx, "setting a reservation", func(c *slurmclient.Client) error { return c.SetReservation(ctx, r) })
 	if slurmclient.CodeOf(err) != slurmclient.CodeUnsupported {
 		return err
 	}
@@ -146,7 +152,7 @@ func (s *Slurm) DeleteReservation(ctx context.Context, name string) error {
 	if err != nil {
 		return err
 	}
-	err = s.write("deleting a reservation", func(c *slurmclient.Client) error { return c.DeleteReservation(ctx, name) })
+	err = s.write(ctx, "deleting a reservation", func(c *slurmclient.Client) error { return c.DeleteReservation(ctx, name) })
 	if slurmclient.CodeOf(err) != slurmclient.CodeUnsupported {
 		return err
 	}
@@ -164,12 +170,31 @@ func (s *Slurm) Refresh(ctx context.Context) error {
 	return c.Cache.Refresh(ctx, slurmclient.Nodes, slurmclient.Jobs)
 }
 
-func (s *Slurm) write(op string, send func(*slurmclient.Client) error) error {
+func (s *Slurm) write(ctx context.Context, op string, send func(*slurmclient.Client) error) error {
 	c, err := s.client(op)
 	if err != nil {
 		return err
 	}
+	leave, err := s.enter(ctx, op)
+	if err != nil {
+		return err
+	}
+	defer leave()
 	return send(c)
+}
+
+// atATime is how many requests beside the polls a cluster gets at a time: slurmrestd
+// has 20 threads (slurmrestd(8), -t), and is asked by others too.
+const atATime = 16
+
+// enter waits until there are few enough requests. The caller leaves when its own is done.
+func (s *Slurm) enter(ctx context.Context, op string) (leave func(), err error) {
+	select {
+	case s.slots <- struct{}{}:
+		return func() { <-s.slots }, nil
+	case <-ctx.Done():
+		return nil, &slurmclient.Error{Code: slurmclient.CodeUnavailable, Op: op, Err: context.Cause(ctx)}
+	}
 }
 
 // scontrol runs it, or returns why the API could not where there is nobody to run it.

@@ -3,11 +3,13 @@ package nodeset
 import (
 	"slices"
 	"strings"
+	"time"
 
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"github.com/slurmtide/slurmtide/operator/api/v1beta1"
+	"github.com/slurmtide/slurmtide/operator/nodeset/plan"
 	"github.com/slurmtide/slurmtide/slurmclient/slurm"
 )
 
@@ -90,4 +92,25 @@ func mirrored(have []corev1.PodCondition, node *slurm.Node, now metav1.Time) ([]
 	}
 	slices.SortFunc(added, func(a, b corev1.PodCondition) int { return strings.Compare(string(a.Type), string(b.Type)) })
 	return append(out, added...), changed || len(added) > 0
+}
+
+// older reports that a record FUTURE is of a reading from before the worker was there, or
+// Ready: it tells of what there was until then. Kubernetes' times are whole seconds.
+func older(nodesReadAt time.Time, w *plan.Worker, node *slurm.Node) bool {
+	since := w.Created
+	if w.ReadySince.After(since) {
+		since = w.ReadySince
+	}
+	return node != nil && node.State.Base == slurm.NodeFuture && nodesReadAt.Before(since.Add(time.Second))
+}
+
+// deletedBy are the pods that the steps delete: nothing needs to be shown on them.
+func deletedBy(todo *plan.Todo) map[string]bool {
+	out := map[string]bool{}
+	for _, step := range todo.Steps {
+		if step.Verb == plan.Delete {
+			out[step.Pod] = true
+		}
+	}
+	return out
 }

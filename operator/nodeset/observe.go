@@ -47,7 +47,9 @@ type seen struct {
 	live    Slurm
 	slurm   plan.Slurm
 	records map[string]*slurm.Node // as read, for what pods show
-	memory  *setMemory
+	// nodesReadAt is when the reading of records began.
+	nodesReadAt time.Time
+	memory      *setMemory
 	// recordsProblem is why FUTURE records could not be made, empty for nothing.
 	recordsProblem string
 }
@@ -128,7 +130,7 @@ func (r *Reconciler) observeSlurm(now time.Time, s *seen) {
 	if s.live == nil || !s.slurm.Known {
 		return
 	}
-	s.records = reading.Nodes
+	s.records, s.nodesReadAt = reading.Nodes, reading.Snapshot.Nodes.ReadAt
 	s.own()
 	s.memory.overlay(&s.slurm, reading.Snapshot.Nodes.ReadAt, r.cfg.Plan.BrakeInterval, now)
 	s.recordsProblem = s.memory.recordsProblem

@@ -45,7 +45,7 @@ type Config struct {
 
 // DefaultConfig returns what the program does when it is not told otherwise.
 func DefaultConfig() Config {
-	return Config{Plan: plan.DefaultConfig(), StaleAfter: time.Minute, Parallel: 16, Concurrent: 4}
+	return Config{Plan: plan.DefaultConfig(), StaleAfter: time.Minute, Parallel: 128, Concurrent: 4}
 }
 
 // Reconciler keeps the workers of NodeSets.
@@ -96,7 +96,7 @@ func (r *Reconciler) Reconcile(ctx context.Context, req ctrl.Request) (ctrl.Resu
 	}
 	todo := r.planner.Plan(r.now(), seen.wish, plan.Seen{Workers: seen.workers, Slurm: seen.slurm, Unregistered: seen.memory.unregistered})
 	r.metrics.waits(seen, &todo)
-	err = errors.Join(r.apply(ctx, seen, &todo), r.reserve(ctx, seen, &todo), r.cordon(ctx, seen), r.claim(ctx, seen), r.mirror(ctx, seen), r.tell(ctx, seen, &todo))
+	err = errors.Join(r.apply(ctx, seen, &todo), r.reserve(ctx, seen, &todo), r.cordon(ctx, seen), r.claim(ctx, seen), r.tell(ctx, seen, &todo), r.mirror(ctx, seen, &todo))
 	if err == nil && todo.Finished {
 		err = r.release(ctx, nodeSet)
 	}

@@ -342,7 +342,11 @@ func TestAWorkersFailureKeepsNoOtherFromItsWrites(t *testing.T) {
 		{"when a Slurm node cannot be drained", func(r *rig) { r.slurm.fail["drain gpu-1"] = no; r.scale(0) }, "gpu-1"},
 		{"when a Slurm node cannot be looked at", func(r *rig) { r.slurm.fail["look gpu-1"] = no; r.scale(0) }, "gpu-1"},
 		{"when Slurm cannot be told of it", func(r *rig) { r.slurm.fail["update gpu-1"] = no; r.slurm.nodes["gpu-1"].Comment = ""; r.scale(0) }, ""},
-		{"when its state cannot be shown", func(r *rig) { r.fail["patch status Pod gpu-1"] = no; r.scale(0) }, ""},
+		{"when its state cannot be shown", func(r *rig) {
+			r.fail["patch status Pod gpu-0"] = no
+			r.slurm.nodes["gpu-0"].State.Flags |= slurm.NodePlanned
+			r.scale(1)
+		}, "gpu-0"},
 	} {
 		t.Run(tc.name, func(t *testing.T) {
 			r := newRig(t, gpu(2))

@@ -94,7 +94,7 @@ func (r *Reconciler) ofCluster(ctx context.Context, s *seen, name string) (rende
 	case c.Spec.SlurmKeyRef == nil:
 		return render.Endpoint{}, corev1.SecretKeySelector{}, missing("Cluster %s has no slurmKeyRef, which workers need", name)
 	}
-	return render.Endpoint{Host: c.Spec.Slurmctld.Host, Port: cmp.Or(int32(c.Spec.Slurmctld.Port), slurmctldPort)}, *c.Spec.SlurmKeyRef, nil
+	return render.Endpoint{Host: c.Spec.Slurmctld.Host, Port: cmp.Or(c.Spec.Slurmctld.Port, slurmctldPort)}, *c.Spec.SlurmKeyRef, nil
 }
 
 func (r *Reconciler) get(ctx context.Context, s *seen, name, kind string, into client.Object) error {

@@ -111,24 +111,27 @@ func (r *Reconciler) event(nodeSet *v1beta1.NodeSet, related client.Object, reas
 	r.events.Eventf(nodeSet, related, corev1.EventTypeNormal, reason, action, "worker %s: %s", step.Pod, step.Reason)
 }
 
-// mirror shows on each pod the state of its Slurm node, and tells Slurm which pod
-// stands behind a node. Without a fresh reading nothing is shown or told anew.
-func (r *Reconciler) mirror(ctx context.Context, s *seen) error {
+// mirror shows on each pod that stays the state of its Slurm node, and tells Slurm which
+// pod stands behind a node. Without a fresh reading nothing is shown or told anew.
+func (r *Reconciler) mirror(ctx context.Context, s *seen, todo *plan.Todo) error {
 	if !s.slurm.Fresh {
 		return nil
 	}
+	deleted := deletedBy(todo)
 	var work []func() error
 	for i := range s.workers {
 		w := &s.workers[i]
-		if !w.Going.IsZero() || w.Finished {
+		if !w.Going.IsZero() || w.Finished || deleted[w.Pod] {
 			continue
 		}
 		pod, node := s.pod(w.Pod), s.records[w.SlurmName]
-		if conditions, changed := mirrored(pod.Status.Conditions, node, metav1.NewTime(r.now())); changed {
+		if conditions, changed := mirrored(pod.Status.Conditions, node, metav1.NewTime(r.now())); changed && !older(s.nodesReadAt, w, node) {
 			work = append(work, func() error { return r.showState(ctx, pod, conditions) })
 		}
 		if record, known := s.slurm.Records[w.SlurmName]; known && !record.Future && w.Ready {
-			work = append(work, func() error { return r.tellSlurm(ctx, s, w) })
+			if update, differs := updateFor(s, w); differs && !s.memory.knows(w.SlurmName, update) {
+				work = append(work, func() error { return r.tellSlurm(ctx, s, w, update) })
+			}
 		}
 	}
 	return inParallel(r.cfg.Parallel, work)
@@ -145,12 +148,10 @@ func (r *Reconciler) showState(ctx context.Context, pod *corev1.Pod, conditions 
 }
 
 // tellSlurm writes the comment, the features and the topology of a worker's Slurm
-// node where they differ. It never touches the state.
-func (r *Reconciler) tellSlurm(ctx context.Context, s *seen, w *plan.Worker) error {
-	update, differs := updateFor(s, w)
-	if !differs {
-		return nil
-	}
+// node where they differ, and remembers that until a reading shows it. It never touches
+// the state.
+func (r *Reconciler) tellSlurm(ctx context.Context, s *seen, w *plan.Worker, update slurmclient.NodeUpdate) error {
+	asked := update
 	err := s.live.UpdateNode(ctx, w.SlurmName, update)
 	if update.Topology != nil && slurmclient.CodeOf(err) == slurmclient.CodeUnsupported {
 		update.Topology = nil // the rest can be told
@@ -159,6 +160,7 @@ func (r *Reconciler) tellSlurm(ctx context.Context, s *seen, w *plan.Worker) err
 	if err != nil {
 		return fmt.Errorf("telling slurm of worker %s: %w", w.Pod, err)
 	}
+	r.memory.updated(s.memory, w.SlurmName, asked, r.now())
 	return nil
 }
 

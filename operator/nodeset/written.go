@@ -2,12 +2,14 @@ package nodeset
 
 import (
 	"maps"
+	"reflect"
 	"sync"
 	"time"
 
 	"k8s.io/apimachinery/pkg/types"
 
 	"github.com/slurmtide/slurmtide/operator/nodeset/plan"
+	"github.com/slurmtide/slurmtide/slurmclient"
 )
 
 // memory is what the process knows beside what it reads: its own writes to Slurm that
@@ -26,11 +28,18 @@ type setMemory struct {
 	recordsTried   time.Time
 	// told are the waits that were told of: pod and job.
 	told map[string]bool
+	// updates are what Slurm was told of a Slurm node, by its name.
+	updates map[string]update
 }
 
 type write struct {
 	verb plan.Verb
 	at   time.Time
+}
+
+type update struct {
+	slurmclient.NodeUpdate
+	at time.Time
 }
 
 func newMemory() *memory { return &memory{sets: map[types.NamespacedName]*setMemory{}} }
@@ -42,7 +51,7 @@ func (m *memory) of(name types.NamespacedName, now time.Time) *setMemory {
 	defer m.mu.Unlock()
 	s := m.sets[name]
 	if s == nil {
-		s = &setMemory{writes: map[string]write{}}
+		s = &setMemory{writes: map[string]write{}, updates: map[string]update{}}
 		for range 1000 {
 			s.unregistered = append(s.unregistered, now)
 		}
@@ -73,6 +82,19 @@ func (m *memory) deletedUnregistered(s *setMemory, at time.Time) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	s.unregistered = append(s.unregistered, at)
+}
+
+// updated remembers what Slurm was told of a Slurm node.
+func (m *memory) updated(s *setMemory, name string, u slurmclient.NodeUpdate, at time.Time) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	s.updates[name] = update{u, at}
+}
+
+// knows reports that Slurm was told the same already, which no reading shows yet.
+func (s *setMemory) knows(name string, u slurmclient.NodeUpdate) bool {
+	told, ok := s.updates[name]
+	return ok && reflect.DeepEqual(told.NodeUpdate, u)
 }
 
 // overlay shows in what was read what was written since the reading of the nodes
@@ -107,6 +129,7 @@ func (s *setMemory) overlay(to *plan.Slurm, nodesReadAt time.Time, brake time.Du
 		}
 		to.Records[name] = record
 	}
+	maps.DeleteFunc(s.updates, func(_ string, u update) bool { return u.at.Before(nodesReadAt) })
 	keep := s.unregistered[:0]
 	for _, t := range s.unregistered {
 		if now.Before(t.Add(brake)) {

@@ -68,7 +68,7 @@ func (b *pass) freeOrdinals(count int) []int {
 			good = append(good, i)
 		}
 	}
-	free := append(good, drained...)
+	free := slices.Concat(good, drained)
 	return free[:min(count, len(free))]
 }
 

@@ -6,8 +6,6 @@ import (
 	"math/rand/v2"
 	"slices"
 	"time"
-
-	"github.com/slurmtide/slurmtide/operator/api/v1beta1"
 )
 
 // world is Kubernetes, Slurm and an operator that sees both late and in part.
@@ -184,6 +182,3 @@ func (w *world) seen() Seen {
 	}
 	return s
 }
-
-// ours reports whether a drainReason is of the operator.
-func ours(reason string) bool { return len(reason) > 0 && reason[:1] == v1beta1.DrainReasonPrefix[:1] }
