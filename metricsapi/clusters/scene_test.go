@@ -29,10 +29,6 @@ func aCluster(namespace, name, server string) *v1beta1.Cluster {
 	}}
 }
 
-func keyRef(name, key string) *corev1.SecretKeySelector {
-	return &corev1.SecretKeySelector{LocalObjectReference: corev1.LocalObjectReference{Name: name}, Key: key}
-}
-
 func nodeSet(namespace, name string, change func(*v1beta1.NodeSetSpec)) *v1beta1.NodeSet {
 	n := &v1beta1.NodeSet{ObjectMeta: meta(namespace, name)}
 	change(&n.Spec)
