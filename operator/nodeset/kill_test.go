@@ -42,34 +42,34 @@ func stories() []story {
 	}
 }
 
-// killer ends the process at a write: before it is made, or before its answer comes.
+// killer strikes at a write. Either the process ends before it, or the write is made and
+// its answer is lost.
 type killer struct {
 	at, count int
-	answered  bool // the write is made, its answer is lost
-	dead      bool
+	lose      bool
+	dead, hit bool
 }
 
 var errKilled = errors.New("the process is not there any more")
 
 func (k *killer) before() error {
 	k.count++
-	if k.dead || k.count == k.at && !k.answered {
-		k.dead = true
+	if k.dead = k.dead || k.count == k.at && !k.lose; k.dead {
 		return errKilled
 	}
 	return nil
 }
 
 func (k *killer) after(err error) error {
-	if k.count == k.at {
-		k.dead = true
-		return errKilled
+	if k.lose && k.count == k.at {
+		k.hit = true
+		return errors.New("the answer is lost")
 	}
 	return err
 }
 
-// tell runs a story with a process that is killed, and returns how it ends. Another
-// one, that remembers nothing, goes on.
+// tell runs a story with the killer, and returns how it ends. After a process that ended
+// another one, that remembers nothing, goes on.
 func (s story) tell(t *testing.T, k *killer) string {
 	set := s.set.DeepCopy()
 	r := newRig(t, set)
@@ -90,10 +90,13 @@ func (s story) tell(t *testing.T, k *killer) string {
 		r.slurm.poll()
 		_, err := r.Reconcile(t.Context(), request)
 		r.before, r.after = func() error { return nil }, func(err error) error { return err }
-		if k.dead {
+		switch {
+		case k.dead:
 			k.dead = false
 			r.restart()
-		} else if err != nil {
+		case k.hit:
+			k.hit = false
+		case err != nil:
 			t.Fatal(err)
 		}
 		if len(r.writes)+len(r.slurm.calls) == writes && len(left) == 0 && turn > 4 {
@@ -151,8 +154,8 @@ func (r *rig) outcome() string {
 	return out.String()
 }
 
-// TestTheOperatorMayBeKilledAtEveryWrite holds every write of each story. That no pod is
-// deleted with a job on it is seen by the store.
+// TestTheOperatorMayBeKilledAtEveryWrite holds every write of each story, and that its
+// answer may be lost. That no pod is deleted with a job on it is seen by the store.
 func TestTheOperatorMayBeKilledAtEveryWrite(t *testing.T) {
 	for _, s := range stories() {
 		t.Run(s.name, func(t *testing.T) {
@@ -162,10 +165,10 @@ func TestTheOperatorMayBeKilledAtEveryWrite(t *testing.T) {
 				t.Fatalf("there were %d writes", whole.count)
 			}
 			for at := 1; at <= whole.count; at++ {
-				for _, answered := range []bool{false, true} {
-					got := s.tell(t, &killer{at: at, answered: answered})
+				for _, lose := range []bool{false, true} {
+					got := s.tell(t, &killer{at: at, lose: lose})
 					if diff := cmp.Diff(want, got); diff != "" {
-						t.Fatalf("killed at write %d (made: %t) it ends otherwise: %s", at, answered, diff)
+						t.Fatalf("at write %d (its answer lost: %t) it ends otherwise: %s", at, lose, diff)
 					}
 				}
 			}
