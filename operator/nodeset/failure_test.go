@@ -1,0 +1,174 @@
+package nodeset
+
+import (
+	"errors"
+	"testing"
+	"time"
+
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+
+	"github.com/slurmtide/slurmtide/operator/api/v1beta1"
+	"github.com/slurmtide/slurmtide/slurmclient/slurm"
+)
+
+func TestTheLastLookKeepsAPod(t *testing.T) {
+	for name, meanwhile := range map[string]func(*rig){
+		"when it fails":              func(r *rig) { r.slurm.fail["look gpu-0"] = errors.New("no answer") },
+		"when a job started":         func(r *rig) { r.slurm.start(7, "gpu-0") },
+		"when somebody undrained it": func(r *rig) { r.slurm.nodes["gpu-0"].State.Flags &^= slurm.NodeDrain },
+		"when the record is gone":    func(r *rig) { delete(r.slurm.nodes, "gpu-0") },
+	} {
+		t.Run(name, func(t *testing.T) {
+			r := newRig(t, gpu(1))
+			r.serve()
+			r.scale(0)
+			r.turn()
+			r.now = r.now.Add(10 * time.Second)
+			r.slurm.poll()
+			meanwhile(r)
+			result, err := r.Reconcile(t.Context(), request)
+			if got := r.names(); got != "gpu-0" {
+				t.Errorf("the pods are %q", got)
+			}
+			if failed := name == "when it fails"; (err != nil) != failed || !failed && result.RequeueAfter != afterLook {
+				t.Errorf("it is %+v, %v", result, err)
+			}
+		})
+	}
+}
+
+func TestRecordsThatCannotBeMade(t *testing.T) {
+	r := newRig(t, gpu(1, most(2)))
+	r.serve()
+	r.slurm.fail["create"] = errors.New("no such operation")
+	r.change(most(3))
+	r.turn()
+	if c := r.has("Submittable", "False", "RecordsMissing"); c.Message != "making records of gpu-2: no such operation" {
+		t.Errorf("it says %q", c.Message)
+	}
+	delete(r.slurm.fail, "create")
+	r.forget()
+	r.turn()
+	expect(t, "the calls before a minute has passed", r.slurm.calls)
+	r.has("Submittable", "False", "RecordsMissing")
+	r.now = r.now.Add(recordsRetry)
+	r.turn()
+	expect(t, "the calls", r.slurm.calls, "create gpu-2 Feature=gpu CPUs=4 State=FUTURE", "update gpu-2")
+	r.turn()
+	r.has("Submittable", "True", "RecordsReady")
+}
+
+func TestConflictsAreNoErrors(t *testing.T) {
+	conflict := apierrors.NewConflict(v1beta1.Resource("nodesets"), "gpu", errors.New("it has changed"))
+	for _, words := range []string{"patch NodeSet gpu", "patch status NodeSet gpu", "patch Pod gpu-0", "delete Pod gpu-0"} {
+		t.Run(words, func(t *testing.T) {
+			r := newRig(t, gpu(1))
+			met := false
+			if words != "patch NodeSet gpu" {
+				r.serve()
+				r.scale(0)
+			}
+			r.fail[words] = conflict
+			for range 4 {
+				r.now = r.now.Add(10 * time.Second)
+				r.slurm.poll()
+				if result := r.reconcile(); result.RequeueAfter == afterConflict {
+					met = true
+					delete(r.fail, words)
+				}
+			}
+			if !met {
+				t.Error("there was none")
+			}
+			if want := map[bool]string{true: "gpu-0"}[words == "patch NodeSet gpu"]; r.names() != want {
+				t.Errorf("the pods are %q", r.names())
+			}
+		})
+	}
+}
+
+func TestAWorkersFailureKeepsNoOtherFromItsWrites(t *testing.T) {
+	no := errors.New("quota")
+	for _, tc := range []struct {
+		name string
+		with func(*rig)
+		want string
+	}{
+		{"when a pod cannot be created", func(r *rig) { r.fail["create Pod gpu-2"] = no; r.scale(5) }, "gpu-0 gpu-1 gpu-3 gpu-4"},
+		{"when a pod cannot be deleted", func(r *rig) { r.fail["delete Pod gpu-0"] = no; r.scale(0) }, "gpu-0"},
+		{"when a pod cannot be noted on", func(r *rig) { r.fail["patch Pod gpu-0"] = no; r.scale(0) }, "gpu-0"},
+		{"when a Slurm node cannot be drained", func(r *rig) { r.slurm.fail["drain gpu-1"] = no; r.scale(0) }, "gpu-1"},
+		{"when a Slurm node cannot be looked at", func(r *rig) { r.slurm.fail["look gpu-1"] = no; r.scale(0) }, "gpu-1"},
+		{"when Slurm cannot be told of it", func(r *rig) { r.slurm.fail["update gpu-1"] = no; r.slurm.nodes["gpu-1"].Comment = ""; r.scale(0) }, ""},
+		{"when its state cannot be shown", func(r *rig) {
+			r.fail["patch status Pod gpu-0"] = no
+			r.slurm.nodes["gpu-0"].State.Flags |= slurm.NodePlanned
+			r.scale(1)
+		}, "gpu-0"},
+	} {
+		t.Run(tc.name, func(t *testing.T) {
+			r := newRig(t, gpu(2))
+			r.serve()
+			tc.with(r)
+			failed := false
+			for range 3 {
+				r.now = r.now.Add(10 * time.Second)
+				r.slurm.poll()
+				_, err := r.Reconcile(t.Context(), request)
+				failed = failed || err != nil
+			}
+			if !failed || r.names() != tc.want {
+				t.Errorf("failed is %t, the pods are %q", failed, r.names())
+			}
+			if c := r.nodeSet().Status; c.ObservedGeneration != r.nodeSet().Generation {
+				t.Error("the status is not told")
+			}
+		})
+	}
+}
+
+func TestAFailureToCreateIsAnEvent(t *testing.T) {
+	r := newRig(t, gpu(1))
+	r.fail["create Pod gpu-0"] = errors.New("quota")
+	if _, err := r.Reconcile(t.Context(), request); err == nil {
+		t.Error("it is no error")
+	}
+	expect(t, "the events", r.told(), "Warning FailedCreate creating pod gpu-0: quota")
+}
+
+func TestWorkersWithoutNamesDoNotWaitForEachOther(t *testing.T) {
+	r := newRig(t, gpu(2, func(n *v1beta1.NodeSet) { n.Spec.Template.Spec.Raw = []byte(`{"hostNetwork": true}`) }))
+	r.fail["create Pod gpu-0"] = errors.New("quota")
+	if _, err := r.Reconcile(t.Context(), request); err == nil || r.names() != "gpu-1" {
+		t.Errorf("it is %v, the pods are %q", err, r.names())
+	}
+}
+
+func TestWithoutAFreshReadingNothingIsShown(t *testing.T) {
+	r := newRig(t, gpu(1))
+	r.serve()
+	r.slurm.start(7, "gpu-0")
+	r.slurm.poll()
+	r.now = r.now.Add(time.Hour)
+	r.reconcile()
+	r.has("Ready", "Unknown", "NotObserved")
+	expect(t, "the writes", r.writes, "patch status NodeSet gpu")
+}
+
+func TestWritesAreNotForgottenForAReadingThatCameMeanwhile(t *testing.T) {
+	r := newRig(t, gpu(1))
+	r.serve()
+	r.scale(0)
+	slow := r.now.Add(10 * time.Second)
+	r.slurm.before = func() error { // the write takes a while, in which Slurm is read
+		r.now = slow.Add(5 * time.Second)
+		r.slurm.poll()
+		r.now = slow.Add(9 * time.Second)
+		return nil
+	}
+	r.turn()
+	r.slurm.before = func() error { return nil }
+	r.forget()
+	r.reconcile()
+	expect(t, "the calls", r.slurm.calls)
+}

@@ -1,0 +1,79 @@
+package nodeset
+
+import (
+	"context"
+	"crypto/rand"
+
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/types"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+	"sigs.k8s.io/controller-runtime/pkg/client/fake"
+)
+
+// indexes makes the reconciler's indexes in a fake client.
+type indexes struct{ *fake.ClientBuilder }
+
+func (i indexes) IndexField(_ context.Context, of client.Object, field string, value client.IndexerFunc) error {
+	i.WithIndex(of, field, value)
+	return nil
+}
+
+// write tells of a write to the store, and whether it may be made.
+func (r *rig) write(verb string, obj client.Object) error {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	kinds, _, err := r.scheme.ObjectKinds(obj)
+	if err != nil {
+		return err
+	}
+	words := verb + " " + kinds[0].Kind + " " + obj.GetName()
+	if err := r.before(); err != nil {
+		return err
+	}
+	if err := r.fail[words]; err != nil {
+		return err
+	}
+	r.writes = append(r.writes, words)
+	return nil
+}
+
+func (r *rig) create(ctx context.Context, c client.WithWatch, obj client.Object, opts ...client.CreateOption) error {
+	if err := r.write("create", obj); err != nil {
+		return err
+	}
+	obj.SetUID(types.UID(rand.Text()))
+	obj.SetCreationTimestamp(metav1.NewTime(r.now))
+	return r.after(c.Create(ctx, obj, opts...))
+}
+
+// delete holds deletions of pods to the safety promise, and to their preconditions.
+func (r *rig) delete(ctx context.Context, c client.WithWatch, obj client.Object, opts ...client.DeleteOption) error {
+	if err := r.write("delete", obj); err != nil {
+		return err
+	}
+	if pod, ok := obj.(*corev1.Pod); ok {
+		options := (&client.DeleteOptions{}).ApplyOptions(opts)
+		if p := options.Preconditions; p == nil || p.UID == nil || *p.UID != pod.UID || p.ResourceVersion == nil || *p.ResourceVersion != pod.ResourceVersion {
+			r.t.Errorf("pod %s is deleted on the conditions %+v", pod.Name, p)
+		}
+		if set := r.nodeSet(); r.slurm.busy(slurmNameOf(pod)) && set.Spec.DrainPolicy == nil {
+			r.t.Errorf("pod %s is deleted with a job on it", pod.Name)
+		}
+	}
+	return r.after(c.Delete(ctx, obj, opts...))
+}
+
+func (r *rig) patch(ctx context.Context, c client.WithWatch, obj client.Object, patch client.Patch, opts ...client.PatchOption) error {
+	if err := r.write("patch", obj); err != nil {
+		return err
+	}
+	return r.after(c.Patch(ctx, obj, patch, opts...))
+}
+
+func (r *rig) patchStatus(ctx context.Context, c client.Client, name string, obj client.Object, patch client.Patch, opts ...client.SubResourcePatchOption) error {
+	if err := r.write("patch "+name, obj); err != nil {
+		return err
+	}
+	return r.after(c.SubResource(name).Patch(ctx, obj, patch, opts...))
+}

@@ -1,0 +1,119 @@
+package nodeset
+
+import (
+	"fmt"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+	appsv1 "k8s.io/api/apps/v1"
+	corev1 "k8s.io/api/core/v1"
+	policyv1 "k8s.io/api/policy/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	"github.com/slurmtide/slurmtide/operator/api/v1beta1"
+	"github.com/slurmtide/slurmtide/slurmclient"
+)
+
+func TestRecordsOfWorkersToCome(t *testing.T) {
+	r := newRig(t, gpu(0, most(3)))
+	r.reconcile()
+	expect(t, "the calls", r.slurm.calls, "create gpu-[0-2] Feature=gpu CPUs=4 State=FUTURE", "update gpu-[0-2]")
+	r.turn()
+	r.has("Submittable", "True", "RecordsReady")
+	if got := r.slurm.nodes["gpu-2"].Comment; !strings.Contains(got, nodeSetUID) {
+		t.Errorf("the comment is %q", got)
+	}
+	r.forget()
+	r.change(most(1))
+	r.turn()
+	expect(t, "the calls", r.slurm.calls, "delete gpu-1", "delete gpu-2")
+}
+
+func TestUpdatingWorkers(t *testing.T) {
+	r := newRig(t, gpu(2, func(n *v1beta1.NodeSet) { n.Spec.RevisionHistoryLimit = 1 }))
+	r.serve()
+	first := r.nodeSet().Status.NodeSetHash
+	r.change(func(n *v1beta1.NodeSet) { n.Spec.ExtraConf = "Weight=2" })
+	r.turn()
+	second := r.nodeSet().Status.NodeSetHash
+	r.has("Updated", "False", "Updating")
+	least := 2
+	for range 12 {
+		r.turn()
+		least = min(least, len(r.pods()))
+		r.kubelet()
+	}
+	for _, p := range r.pods() {
+		if revisionOf(p) != second || first == second {
+			t.Errorf("%s is of revision %s", p.Name, revisionOf(p))
+		}
+	}
+	if least != 1 || r.names() != "gpu-0 gpu-1" {
+		t.Errorf("there were %d pods, there are %s", least, r.names())
+	}
+	r.has("Updated", "True", "UpToDate")
+}
+
+func TestOldRevisionsAreKeptUpToTheLimit(t *testing.T) {
+	paused := func(n *v1beta1.NodeSet) { n.Spec.RevisionHistoryLimit, n.Spec.UpdateStrategy.Paused = 2, true }
+	r := newRig(t, gpu(1, paused))
+	r.serve()
+	hashes := []string{r.nodeSet().Status.NodeSetHash}
+	for i := range 5 {
+		r.change(func(n *v1beta1.NodeSet) { n.Spec.ExtraConf = fmt.Sprintf("Weight=%d", i+2) })
+		r.turn()
+		hashes = append(hashes, r.nodeSet().Status.NodeSetHash)
+	}
+	r.turn()
+	list := &appsv1.ControllerRevisionList{}
+	r.must(r.List(t.Context(), list))
+	kept := map[string]int64{}
+	for _, rev := range list.Items {
+		kept[rev.Name] = rev.Revision
+	}
+	// That of the worker, the newest, and two of those between.
+	want := map[string]int64{"gpu-" + hashes[0]: 1, "gpu-" + hashes[3]: 4, "gpu-" + hashes[4]: 5, "gpu-" + hashes[5]: 6}
+	if diff := cmp.Diff(want, kept); diff != "" {
+		t.Error(diff)
+	}
+}
+
+func TestChildrenOfOthersAreLeftAsTheyAre(t *testing.T) {
+	service := &corev1.Service{ObjectMeta: metav1.ObjectMeta{Name: "slurm-workers-slurm", Namespace: "slurm", Labels: map[string]string{"mine": "yes"}}}
+	r := newRig(t, gpu(0, func(n *v1beta1.NodeSet) { n.Spec.WorkloadDisruptionProtection = new(false) }), service)
+	r.reconcile()
+	got := &corev1.Service{}
+	r.must(r.Get(t.Context(), client.ObjectKeyFromObject(service), got))
+	if got.Labels["mine"] != "yes" {
+		t.Error("the Service was changed")
+	}
+	budgets := &policyv1.PodDisruptionBudgetList{}
+	r.must(r.List(t.Context(), budgets))
+	if len(budgets.Items) != 0 {
+		t.Error("there is a budget that nobody asked for")
+	}
+}
+
+func TestFeaturesAndTopologyOfKubernetesNodes(t *testing.T) {
+	r := newRig(t, gpu(1))
+	r.serve()
+	n := kubeNode("kube-0")
+	r.must(r.Get(t.Context(), client.ObjectKeyFromObject(n), n))
+	n.Annotations = map[string]string{v1beta1.AnnotationFeatures: "ssd, rack1,ssd", v1beta1.AnnotationTopology: "topo:b0"}
+	r.must(r.Update(t.Context(), n))
+	r.slurm.nodes["gpu-0"].Features = []string{"gpu", "k8s/old"}
+	r.slurm.fail["topology"] = &slurmclient.Error{Code: slurmclient.CodeUnsupported}
+	r.turn()
+	got := r.slurm.nodes["gpu-0"]
+	expect(t, "the features", got.Features, "gpu", "k8s/rack1", "k8s/ssd")
+	delete(r.slurm.fail, "topology")
+	r.turn()
+	if got.Topology != "topo:b0" {
+		t.Errorf("the topology is %q", got.Topology)
+	}
+	r.forget()
+	r.turn()
+	expect(t, "the calls", r.slurm.calls)
+}
