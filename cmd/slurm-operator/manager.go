@@ -151,8 +151,10 @@ func (o *options) cache() cache.Options {
 		// Only those of NodeSets matter here, and they are large.
 		&autoscalingv2.HorizontalPodAutoscaler{}: {Transform: cache.TransformStripManagedFields()},
 		// Of pods only workers matter.
-		&corev1.Pod{}:  {Label: labels.SelectorFromSet(labels.Set{v1beta1.LabelAppName: v1beta1.AppSlurmd}), Transform: cache.TransformStripManagedFields()},
-		&corev1.Node{}: {Transform: withoutImages},
+		&corev1.Pod{}: {Label: labels.SelectorFromSet(labels.Set{v1beta1.LabelAppName: v1beta1.AppSlurmd}), Transform: cache.TransformStripManagedFields()},
+		// Of claims those of workers.
+		&corev1.PersistentVolumeClaim{}: {Label: labels.SelectorFromSet(labels.Set{v1beta1.LabelAppName: v1beta1.AppSlurmd})},
+		&corev1.Node{}:                  {Transform: withoutImages},
 	}}
 	for _, namespace := range o.namespaces {
 		if out.DefaultNamespaces == nil {

@@ -86,11 +86,16 @@ func (r *Reconciler) create(ctx context.Context, s *seen, step plan.Step) error 
 	if node := s.kubeNodes[id.KubeNode]; node != nil {
 		id.Facts = render.FactsOf(node.Annotations)
 	}
+	if wait := s.memory.pods.awaited(s.names.Pod(id), r.now()); wait > 0 {
+		s.lookAgain(wait)
+		return nil // the cache does not have it yet
+	}
 	claims, err := render.Claims(s.input, id)
 	if err != nil {
 		return fmt.Errorf("rendering claims: %w", err)
 	}
 	for _, claim := range claims {
+		owned(s.nodeSet, claim)
 		if err := r.client.Create(ctx, claim, client.FieldOwner(FieldManager)); err != nil && !apierrors.IsAlreadyExists(err) {
 			return fmt.Errorf("creating claim %s: %w", claim.Name, err)
 		}
@@ -107,8 +112,9 @@ func (r *Reconciler) create(ctx context.Context, s *seen, step plan.Step) error 
 		r.events.Eventf(s.nodeSet, nil, corev1.EventTypeWarning, "FailedCreate", "Create", "creating pod %s: %v", pod.Name, err)
 		return fmt.Errorf("creating pod %s: %w", pod.Name, err)
 	}
+	s.memory.pods.made(pod.Name, r.now())
 	r.metrics.took(s, step, r.now())
-	r.events.Eventf(s.nodeSet, pod, corev1.EventTypeNormal, "SuccessfulCreate", "Create", "created worker %s", pod.Name)
+	s.add(pod)
 	return nil
 }
 

@@ -96,11 +96,11 @@ func (r *Reconciler) Reconcile(ctx context.Context, req ctrl.Request) (ctrl.Resu
 	}
 	todo := r.planner.Plan(r.now(), seen.wish, plan.Seen{Workers: seen.workers, Slurm: seen.slurm, Unregistered: seen.memory.unregistered})
 	r.metrics.waits(seen, &todo)
-	err = errors.Join(r.apply(ctx, seen, &todo), r.reserve(ctx, seen, &todo), r.cordon(ctx, seen), r.claim(ctx, seen), r.tell(ctx, seen, &todo), r.mirror(ctx, seen, &todo))
+	err = errors.Join(r.apply(ctx, seen, &todo), r.reserve(ctx, seen, &todo), r.cordon(ctx, seen), r.claim(ctx, seen), r.retain(ctx, seen, &todo), r.tell(ctx, seen, &todo), r.mirror(ctx, seen, &todo))
 	if err == nil && todo.Finished {
 		err = r.release(ctx, nodeSet)
 	}
-	return result(sooner(todo.Again, untilStart(r.now(), nodeSet)), err)
+	return result(sooner(sooner(todo.Again, seen.again), untilStart(r.now(), nodeSet)), err)
 }
 
 // untilStart is how long it is until a scheduled update begins, 0 for none to come.
