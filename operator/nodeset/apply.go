@@ -7,6 +7,7 @@ import (
 	"errors"
 	"fmt"
 	"sync"
+	"time"
 
 	corev1 "k8s.io/api/core/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
@@ -42,7 +43,9 @@ func (r *Reconciler) apply(ctx context.Context, s *seen, todo *plan.Todo) error 
 			return nil
 		}
 	}
-	return inParallel(r.cfg.Parallel, work)
+	err := inParallel(r.cfg.Parallel, work)
+	r.announceCreated(s)
+	return err
 }
 
 // inParallel runs the functions, so many at a time, and joins their errors.
@@ -127,11 +130,26 @@ func (r *Reconciler) note(ctx context.Context, s *seen, step plan.Step) error {
 	return nil
 }
 
-// keep holds the newer version of a pod, for the steps that follow.
+// keep holds the newer version of a pod, for the steps that follow and the next look.
 func (s *seen) keep(pod *corev1.Pod) {
+	s.memory.pods.wrote(pod)
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.pods[pod.Name] = pod
+}
+
+// add remembers that a pod was created.
+func (s *seen) add(pod *corev1.Pod) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.created = append(s.created, pod)
+}
+
+// lookAgain has the NodeSet looked at again after a while, or sooner.
+func (s *seen) lookAgain(after time.Duration) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.again = sooner(s.again, after)
 }
 
 func (s *seen) pod(name string) *corev1.Pod {
@@ -148,6 +166,7 @@ func (r *Reconciler) deletePod(ctx context.Context, s *seen, step plan.Step) err
 	if err != nil {
 		return ignoreGone(fmt.Errorf("deleting pod %s: %w", step.Pod, err))
 	}
+	s.memory.pods.removed(pod.UID, r.now())
 	if step.Look == plan.LookUnregistered {
 		r.memory.deletedUnregistered(s.memory, r.now())
 	}

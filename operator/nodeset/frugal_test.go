@@ -7,6 +7,8 @@ import (
 	"time"
 
 	"github.com/google/go-cmp/cmp"
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"github.com/slurmtide/slurmtide/operator/nodeset/plan"
 	"github.com/slurmtide/slurmtide/slurmclient/slurm"
@@ -72,4 +74,81 @@ func TestNothingIsShownOnAWorkerThatIsDeleted(t *testing.T) {
 	if diff := cmp.Diff([]string{"delete Pod gpu-0"}, about(r.writes, "delete Pod gpu-0", "patch status Pod gpu-0")); diff != "" {
 		t.Errorf("writes (-want +got):\n%s", diff)
 	}
+}
+
+func TestWhatTheCacheDoesNotShowYet(t *testing.T) {
+	cached := func(version string) []corev1.Pod {
+		p := worker(0)
+		p.ResourceVersion = version
+		return []corev1.Pod{*p}
+	}
+	written := worker(0, func(p *corev1.Pod) { p.ResourceVersion, p.Annotations = "10", map[string]string{"ours": "yes"} })
+	for _, tc := range []struct {
+		name    string
+		version string
+		ours    bool
+	}{
+		{"a pod is as it was written while the cache is older", "9", true},
+		{"a pod is as the cache has it when that is as new", "10", false},
+		{"a pod is as the cache has it when that is newer", "11", false},
+		{"a pod is as the cache has it when that cannot be told", "x", false},
+	} {
+		t.Run(tc.name, func(t *testing.T) {
+			m := newPodMemory()
+			m.wrote(written)
+			for range 2 {
+				pods := cached(tc.version)
+				m.newest(pods)
+				if got := pods[0].Annotations["ours"] == "yes"; got != tc.ours {
+					t.Errorf("it is as written: %t", got)
+				}
+			}
+			if pods := cached("9"); !tc.ours {
+				if m.newest(pods); pods[0].Annotations["ours"] != "" {
+					t.Error("it was not forgotten")
+				}
+			}
+		})
+	}
+	t.Run("a pod that was deleted is going until the cache shows it", func(t *testing.T) {
+		m := newPodMemory()
+		m.removed(written.UID, noon)
+		pods := cached("9")
+		if m.newest(pods); pods[0].DeletionTimestamp == nil || !pods[0].DeletionTimestamp.Equal(&metav1.Time{Time: noon}) {
+			t.Errorf("it goes at %v", pods[0].DeletionTimestamp)
+		}
+		if m.newest(nil); len(m.deleted) > 0 {
+			t.Error("it was not forgotten")
+		}
+	})
+	t.Run("a pod that was created is awaited for a while, or until it is there", func(t *testing.T) {
+		m := newPodMemory()
+		m.made("gpu-0", noon)
+		got := []time.Duration{m.awaited("gpu-0", noon), m.awaited("gpu-0", noon.Add(time.Second)), m.awaited("gpu-0", noon.Add(time.Minute)), m.awaited("gpu-1", noon)}
+		if diff := cmp.Diff([]time.Duration{createdWithin, createdWithin - time.Second, 0, 0}, got); diff != "" {
+			t.Errorf("(-want +got):\n%s", diff)
+		}
+		if m.newest(cached("9")); m.awaited("gpu-0", noon) > 0 {
+			t.Error("it is awaited though it is there")
+		}
+	})
+}
+
+func TestManyCreatedWorkersAreOneEvent(t *testing.T) {
+	r := newRig(t, gpu(30))
+	r.turn()
+	r.turn()
+	expect(t, "the events", r.told(), "Normal SuccessfulCreate created 30 workers: gpu-[0-29]")
+}
+
+func TestAPodThatWasCreatedIsNotCreatedAgainAtOnce(t *testing.T) {
+	r := newRig(t, gpu(1))
+	r.memory.of(request.NamespacedName, r.now).pods.made("gpu-0", r.now) // and is gone before the cache had it
+	if again := r.reconcile().RequeueAfter; again == 0 || again > createdWithin {
+		t.Errorf("it is looked at again after %s", again)
+	}
+	expect(t, "the writes at once", about(r.writes, "create Pod gpu-0"))
+	r.now = r.now.Add(createdWithin)
+	r.reconcile()
+	expect(t, "the writes", about(r.writes, "create Pod gpu-0"), "create Pod gpu-0")
 }

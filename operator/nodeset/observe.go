@@ -38,8 +38,10 @@ type seen struct {
 	revision  render.Revision
 	revisions []appsv1.ControllerRevision
 
-	mu        sync.Mutex // of pods, while steps are taken
+	mu        sync.Mutex // of pods, created and again, while steps are taken
 	pods      map[string]*corev1.Pod
+	created   []*corev1.Pod
+	again     time.Duration // when to look again beside what the plan says, 0 for never
 	kubeNodes map[string]*corev1.Node
 	workers   []plan.Worker
 
@@ -92,6 +94,7 @@ func (r *Reconciler) observePods(ctx context.Context, s *seen) error {
 	if err := r.client.List(ctx, pods, client.InNamespace(s.nodeSet.Namespace), client.MatchingFields{ownerField: string(s.nodeSet.UID)}); err != nil {
 		return fmt.Errorf("listing pods: %w", err)
 	}
+	s.memory.pods.newest(pods.Items)
 	for i := range pods.Items {
 		pod := &pods.Items[i]
 		s.pods[pod.Name] = pod

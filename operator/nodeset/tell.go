@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"slices"
 	"strings"
+	"time"
 
 	corev1 "k8s.io/api/core/v1"
 	apiequality "k8s.io/apimachinery/pkg/api/equality"
@@ -18,6 +19,7 @@ import (
 	"github.com/slurmtide/slurmtide/operator/nodeset/plan"
 	"github.com/slurmtide/slurmtide/operator/nodeset/render"
 	"github.com/slurmtide/slurmtide/slurmclient"
+	"github.com/slurmtide/slurmtide/slurmclient/hostlist"
 )
 
 // tell writes the status if it says something else than before.
@@ -103,6 +105,25 @@ func (r *Reconciler) announce(ctx context.Context, s *seen, step plan.Step) {
 	r.event(s.nodeSet, related, reason, action, step)
 }
 
+// createdEach is up to how many created workers have an event each.
+const createdEach = 10
+
+// announceCreated tells of the workers that were created: of many in one event.
+func (r *Reconciler) announceCreated(s *seen) {
+	slices.SortFunc(s.created, func(a, b *corev1.Pod) int { return strings.Compare(a.Name, b.Name) })
+	if len(s.created) <= createdEach {
+		for _, pod := range s.created {
+			r.events.Eventf(s.nodeSet, pod, corev1.EventTypeNormal, "SuccessfulCreate", "Create", "created worker %s", pod.Name)
+		}
+		return
+	}
+	names := make([]string, len(s.created))
+	for i, pod := range s.created {
+		names[i] = pod.Name
+	}
+	r.events.Eventf(s.nodeSet, nil, corev1.EventTypeNormal, "SuccessfulCreate", "Create", "created %d workers: %s", len(names), clean(hostlist.Compress(names)))
+}
+
 func (r *Reconciler) event(nodeSet *v1beta1.NodeSet, related client.Object, reason, action string, step plan.Step) {
 	if related == nil {
 		r.events.Eventf(nodeSet, nil, corev1.EventTypeNormal, reason, action, "slurm node %s: %s", step.SlurmName, step.Reason)
@@ -126,7 +147,7 @@ func (r *Reconciler) mirror(ctx context.Context, s *seen, todo *plan.Todo) error
 		}
 		pod, node := s.pod(w.Pod), s.records[w.SlurmName]
 		if conditions, changed := mirrored(pod.Status.Conditions, node, metav1.NewTime(r.now())); changed && !older(s.nodesReadAt, w, node) {
-			work = append(work, func() error { return r.showState(ctx, pod, conditions) })
+			work = append(work, func() error { return r.showState(ctx, s, pod, conditions) })
 		}
 		if record, known := s.slurm.Records[w.SlurmName]; known && !record.Future && w.Ready {
 			if update, differs := updateFor(s, w); differs && !s.memory.knows(w.SlurmName, update) {
@@ -134,16 +155,28 @@ func (r *Reconciler) mirror(ctx context.Context, s *seen, todo *plan.Todo) error
 			}
 		}
 	}
-	return inParallel(r.cfg.Parallel, work)
+	if len(work) > shownAtATime { // what is to be done comes first
+		work = work[:shownAtATime]
+		s.lookAgain(time.Millisecond)
+	}
+	return inParallel(min(r.cfg.Parallel, showParallel), work)
 }
 
+// shownAtATime is how many pods and Slurm nodes are told of in one look, showParallel
+// how many at a time: it has time, and kubelets of new workers do not.
+const (
+	shownAtATime = 100
+	showParallel = 8
+)
+
 // showState writes the conditions of a pod.
-func (r *Reconciler) showState(ctx context.Context, pod *corev1.Pod, conditions []corev1.PodCondition) error {
+func (r *Reconciler) showState(ctx context.Context, s *seen, pod *corev1.Pod, conditions []corev1.PodCondition) error {
 	changed := pod.DeepCopy()
 	changed.Status.Conditions = conditions
 	if err := r.client.Status().Patch(ctx, changed, client.StrategicMergeFrom(pod), client.FieldOwner(FieldManager)); err != nil {
 		return ignoreGone(fmt.Errorf("showing the slurm state on pod %s: %w", pod.Name, err))
 	}
+	s.keep(changed)
 	return nil
 }
 

@@ -30,6 +30,7 @@ type setMemory struct {
 	told map[string]bool
 	// updates are what Slurm was told of a Slurm node, by its name.
 	updates map[string]update
+	pods    *podMemory
 }
 
 type write struct {
@@ -51,7 +52,7 @@ func (m *memory) of(name types.NamespacedName, now time.Time) *setMemory {
 	defer m.mu.Unlock()
 	s := m.sets[name]
 	if s == nil {
-		s = &setMemory{writes: map[string]write{}, updates: map[string]update{}}
+		s = &setMemory{writes: map[string]write{}, updates: map[string]update{}, pods: newPodMemory()}
 		for range 1000 {
 			s.unregistered = append(s.unregistered, now)
 		}
