@@ -34,6 +34,7 @@ type kubelets struct {
 	// started and ended are told of pods, before Kubernetes is.
 	started, ended func(*corev1.Pod)
 	address        atomic.Uint32
+	running        sync.Map // by UID, those that the informer may not show as such yet
 }
 
 // startKubelets makes the Kubernetes nodes and sees to their pods until ctx ends. The
@@ -124,8 +125,13 @@ func (k *kubelets) see(ctx context.Context, key string) error {
 		err = k.client.CoreV1().Pods(pod.Namespace).Delete(ctx, pod.Name, metav1.DeleteOptions{
 			GracePeriodSeconds: new(int64), Preconditions: &metav1.Preconditions{UID: &pod.UID}})
 	case pod.Status.Phase == corev1.PodPending:
+		if _, again := k.running.Load(pod.UID); again {
+			return nil
+		}
 		k.started(pod)
-		err = k.run(ctx, pod)
+		if err = k.run(ctx, pod); err == nil {
+			k.running.Store(pod.UID, true)
+		}
 	}
 	if apierrors.IsNotFound(err) || apierrors.IsConflict(err) {
 		return nil
