@@ -111,7 +111,7 @@ func (s story) tell(t *testing.T, k *killer) string {
 	return r.outcome()
 }
 
-// work lets jobs run for two turns each, on whatever Slurm node takes them.
+// work lets jobs run for four turns each, on whatever Slurm node takes them.
 func (r *rig) work(queue []uint32, left map[uint32]int) []uint32 {
 	for _, id := range slices.Sorted(maps.Keys(left)) {
 		if left[id]--; left[id] == 0 {
@@ -123,7 +123,7 @@ func (r *rig) work(queue []uint32, left map[uint32]int) []uint32 {
 		n := r.slurm.nodes[slurmNameOf(pod)]
 		if n != nil && len(queue) > 0 && n.State.Base == slurm.NodeIdle && !n.State.Has(slurm.NodeDrain) {
 			r.slurm.start(queue[0], n.Name)
-			left[queue[0]] = 2
+			left[queue[0]] = 4
 			queue = queue[1:]
 		}
 	}

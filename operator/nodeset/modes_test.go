@@ -10,6 +10,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 	corev1 "k8s.io/api/core/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
@@ -154,6 +155,9 @@ func TestTheFinalizerGoesWithTheLastStatus(t *testing.T) {
 	r.forget()
 	r.turn()
 	expect(t, "the writes", r.writes, "patch status NodeSet gpu", "patch NodeSet gpu")
+	if err := r.Get(t.Context(), request.NamespacedName, &v1beta1.NodeSet{}); !apierrors.IsNotFound(err) {
+		t.Errorf("it is still there: %v", err)
+	}
 }
 
 // TestManyWorkersAtATime is for the race detector.
