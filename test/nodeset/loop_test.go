@@ -41,7 +41,7 @@ func must(t *testing.T, err error) {
 // sbatch submits a job and returns its id.
 func sbatch(t *testing.T, s *nodeset.Scene, args ...string) string {
 	t.Helper()
-	out, err := s.Slurm(t.Context(), append([]string{"sbatch", "--parsable", "-o", "/dev/null"}, args...)...)
+	out, err := s.Slurm(t.Context(), append([]string{"sbatch", "--parsable", "-o", "/out/%x-%A-%a-%N"}, args...)...)
 	must(t, err)
 	return out
 }
@@ -127,7 +127,7 @@ func jobsRun(t *testing.T, s *nodeset.Scene) {
 // reported, and cancelled.
 func tooLarge(t *testing.T, s *nodeset.Scene) {
 	t.Helper()
-	out, err := s.Slurm(t.Context(), "sbatch", "--parsable", "-o", "/dev/null", "-p", "cpu", "-N7", "--wrap", "true")
+	out, err := s.Slurm(t.Context(), "sbatch", "--parsable", "-p", "cpu", "-N7", "--wrap", "true")
 	if err != nil {
 		t.Log("a job of 7 nodes is refused")
 		return

@@ -59,6 +59,8 @@ type NodeSet struct {
 	Replicas  int
 	// Max is the HPA's maxReplicas; 0: there is no HPA, and maxReplicas is 6.
 	Max int
+	// Round is on the pods' template: another one makes another revision.
+	Round int
 	// Spec is further YAML of the spec, indented by two.
 	Spec string
 }

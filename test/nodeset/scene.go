@@ -89,7 +89,11 @@ func (s *Scene) crds(ctx context.Context) error {
 	if _, err := s.Kube.Helm(ctx, "install", "crds", filepath.Join(dir, "charts/slurm-operator-crds"), "--namespace", s.Site.Namespace); err != nil {
 		return err
 	}
-	_, err = s.Kube.Kubectl(ctx, "wait", "--for=condition=Established", "--timeout=60s", "crd/nodesets.slinky.slurm.net", "crd/tokens.slinky.slurm.net")
+	// kubectl wait fails for what has no conditions yet.
+	_, err = s.Await(ctx, "CRDs are established", time.Minute, func(ctx context.Context) (bool, string) {
+		_, err := s.Kube.Kubectl(ctx, "wait", "--for=condition=Established", "--timeout=60s", "crd/nodesets.slinky.slurm.net", "crd/tokens.slinky.slurm.net")
+		return err == nil, fmt.Sprint(err)
+	})
 	return err
 }
 
@@ -102,7 +106,10 @@ func (s *Scene) slurm(ctx context.Context) error {
 			return err
 		}
 	}
-	_, err := s.Slurm(ctx, "scontrol", "ping")
+	_, err := s.Await(ctx, "slurmctld answers", time.Minute, func(ctx context.Context) (bool, string) {
+		out, err := s.Slurm(ctx, "scontrol", "ping")
+		return err == nil, fmt.Sprint(out, err)
+	})
 	return err
 }
 
@@ -127,7 +134,15 @@ func (s *Scene) charts(ctx context.Context) error {
 	return nil
 }
 
-func (s *Scene) cluster(ctx context.Context) error { return s.apply(ctx, "cluster.yaml", nil) }
+// cluster makes the object by which the Slurm cluster is known, and waits for a Cluster
+// to be Ready; a Controller does not tell.
+func (s *Scene) cluster(ctx context.Context) error {
+	if err := s.apply(ctx, "cluster.yaml", nil); err != nil || s.Site.Controller {
+		return err
+	}
+	_, err := s.kubectl(ctx, "wait", "cluster/e2e", "--for=condition=Ready", "--timeout=60s")
+	return err
+}
 
 // Apply makes or changes a NodeSet, with its HPA if it is to have one.
 func (s *Scene) Apply(ctx context.Context, n NodeSet) error { return s.apply(ctx, "nodeset.yaml", n) }
@@ -170,6 +185,7 @@ func (s *Scene) Logs() string {
 		{"logs", "deployment/slurm-operator", "--tail=200"}, {"logs", "deployment/slurm-metrics", "--tail=50"},
 		{"logs", "slurmctld-0", "--tail=100"}, {"exec", "slurmctld-0", "--", "sinfo", "-N", "-l"}, {"exec", "slurmctld-0", "--", "squeue", "-l"},
 		{"exec", "slurmctld-0", "--", "scontrol", "show", "nodes", "--future"},
+		{"exec", "slurmctld-0", "--", "grep", "-r", "", "/out"},
 	} {
 		text, err := s.kubectl(ctx, args...)
 		fmt.Fprintf(&out, "==> kubectl %s <==\n%s\n", strings.Join(args, " "), text)

@@ -1,0 +1,141 @@
+//go:build e2e
+
+package nodeset_test
+
+import (
+	"context"
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/slurmtide/slurmtide/test/nodeset"
+)
+
+// crew are the workers of one NodeSet that has no HPA.
+type crew struct {
+	t *testing.T
+	*nodeset.Scene
+	spec nodeset.NodeSet
+}
+
+// hire makes a NodeSet, and waits until its workers take jobs.
+func hire(t *testing.T, s *nodeset.Scene, spec nodeset.NodeSet) crew {
+	t.Helper()
+	spec.ExtraConf = "CPUs=2 RealMemory=500"
+	c := crew{t, s, spec}
+	must(t, s.Apply(t.Context(), spec))
+	for i := range spec.Replicas {
+		c.awaitState(c.worker(i), "IDLE", "")
+	}
+	return c
+}
+
+func (c crew) worker(i int) string { return fmt.Sprintf("%s-%d", c.spec.Name, i) }
+
+func (c crew) await(what string, true_ func(context.Context) (bool, string)) {
+	c.t.Helper()
+	await(c.t, c.Scene, c.spec.Name+": "+what, time.Minute, true_)
+}
+
+// awaitState waits for the state of a Slurm node, without what comes and goes, and for
+// its reason.
+func (c crew) awaitState(slurmNode, state, reason string) {
+	c.t.Helper()
+	c.await(slurmNode+" is "+state, func(ctx context.Context) (bool, string) {
+		have, why, err := c.SlurmNode(ctx, slurmNode)
+		return err == nil && strings.TrimSuffix(have, "+DYNAMIC_NORM") == state && why == reason, fmt.Sprint(have, " ", why, err)
+	})
+}
+
+// awaitWorkers waits until these are the workers, and no others, nor any that go.
+func (c crew) awaitWorkers(want ...string) map[string]nodeset.Worker {
+	c.t.Helper()
+	var workers map[string]nodeset.Worker
+	c.await(fmt.Sprint("workers are ", want), func(ctx context.Context) (bool, string) {
+		var err error
+		workers, err = c.Workers(ctx, c.spec.Name)
+		for _, w := range workers {
+			if w.Going {
+				return false, fmt.Sprint(workers)
+			}
+		}
+		return err == nil && slices.Equal(slices.Sorted(maps.Keys(workers)), want), fmt.Sprint(workers, err)
+	})
+	return workers
+}
+
+// hold starts a job on a worker and waits until Kubernetes is told of it too, and of
+// when it ends at the latest.
+func (c crew) hold(slurmNode string, limit int) string {
+	c.t.Helper()
+	id, err := c.Hold(c.t.Context(), slurmNode, limit)
+	must(c.t, err)
+	c.await("job "+id+" runs on "+slurmNode, func(ctx context.Context) (bool, string) {
+		job, err := c.Job(ctx, id)
+		return job.State == "RUNNING", fmt.Sprint(job, err)
+	})
+	c.await(slurmNode+" is protected", func(ctx context.Context) (bool, string) {
+		for _, w := range c.mustWorkers() {
+			if w.Protected && w.Deadline != "" && c.slurmName(w) == slurmNode {
+				return true, ""
+			}
+		}
+		return false, fmt.Sprint(c.mustWorkers())
+	})
+	return id
+}
+
+// slurmName is the Slurm node of a worker; in these tests there is one Kubernetes node.
+func (c crew) slurmName(w nodeset.Worker) string {
+	if strings.Contains(c.spec.Spec, "DaemonSet") {
+		return "node"
+	}
+	return w.Name
+}
+
+func (c crew) mustWorkers() map[string]nodeset.Worker {
+	c.t.Helper()
+	workers, err := c.Workers(c.t.Context(), c.spec.Name)
+	must(c.t, err)
+	return workers
+}
+
+// release ends a job, which is to end well: until then it runs.
+func (c crew) release(id string) {
+	c.t.Helper()
+	job, err := c.Job(c.t.Context(), id)
+	must(c.t, err)
+	if job.State != "RUNNING" || job.Restarts != "0" {
+		c.t.Fatalf("job %s is %v", id, job)
+	}
+	must(c.t, c.Release(c.t.Context(), id))
+	c.await("job "+id+" has ended well", func(ctx context.Context) (bool, string) {
+		job, err := c.Job(ctx, id)
+		return job.Good(), fmt.Sprint(job, err)
+	})
+}
+
+// tells waits until a condition is true whose message holds words.
+func (c crew) tells(kind string, words ...string) {
+	c.t.Helper()
+	c.await(fmt.Sprint(kind, " tells of ", words), func(ctx context.Context) (bool, string) {
+		ok, told := condition(ctx, c.Scene, c.spec.Name, kind, "True")
+		for _, word := range words {
+			ok = ok && strings.Contains(told, word)
+		}
+		return ok, told
+	})
+}
+
+// stays has something be so for a while: long enough for the operator to look thrice.
+func (c crew) stays(what string, true_ func() (bool, string)) {
+	c.t.Helper()
+	for end := time.Now().Add(3 * time.Second); time.Now().Before(end); time.Sleep(300 * time.Millisecond) {
+		if ok, told := true_(); !ok {
+			c.t.Fatalf("%s: %s does not stay so: %s", c.spec.Name, what, told)
+		}
+	}
+}

@@ -1,0 +1,114 @@
+//go:build e2e
+
+package nodeset_test
+
+import (
+	"context"
+	"fmt"
+	"testing"
+
+	policyv1 "k8s.io/api/policy/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/client-go/kubernetes"
+
+	"github.com/slurmtide/slurmtide/test/nodeset"
+)
+
+// evict asks for the eviction of a pod, as kubectl drain does.
+func (c crew) evict(pod string) error {
+	c.t.Helper()
+	config, err := c.Kube.RESTConfig()
+	must(c.t, err)
+	clients, err := kubernetes.NewForConfig(config)
+	must(c.t, err)
+	return clients.PolicyV1().Evictions(c.Site.Namespace).Evict(c.t.Context(),
+		&policyv1.Eviction{ObjectMeta: metav1.ObjectMeta{Name: pod, Namespace: c.Site.Namespace}})
+}
+
+// refused has the disruption controller refuse the eviction of workers.
+func (c crew) refused(pods ...string) {
+	c.t.Helper()
+	for _, pod := range pods {
+		if err := c.evict(pod); !apierrors.IsTooManyRequests(err) {
+			c.t.Fatalf("evicting the busy worker %s: %v", pod, err)
+		}
+	}
+}
+
+func (c crew) kubectl(args ...string) {
+	c.t.Helper()
+	_, err := c.Kube.Kubectl(c.t.Context(), args...)
+	must(c.t, err)
+}
+
+const (
+	cordonReason = "slurm-operator: Kubernetes node node is cordoned"
+	adminReason  = "disk check"
+)
+
+// cordon: workers on a cordoned Kubernetes node are drained, jobs run on, an idle one
+// may be evicted; afterwards all are back, but for one that an administrator drained.
+func cordon(t *testing.T, s *nodeset.Scene) {
+	c := hire(t, s, nodeset.NodeSet{Name: "ck", Replicas: 3})
+	job := c.hold("ck-0", 30)
+	before := c.mustWorkers()
+	_, err := s.Slurm(t.Context(), "scontrol", "update", "NodeName=ck-1", "State=DRAIN", "Reason="+adminReason)
+	must(t, err)
+	c.kubectl("cordon", "node")
+	c.awaitState("ck-0", "MIXED+DRAIN", cordonReason)
+	c.awaitState("ck-2", "IDLE+DRAIN", cordonReason)
+	c.awaitState("ck-1", "IDLE+DRAIN", adminReason)
+	c.refused("ck-0")
+	must(t, c.evict("ck-2"))
+	c.await("ck-2 is made anew", func(context.Context) (bool, string) {
+		w := c.mustWorkers()["ck-2"]
+		return w.UID != "" && w.UID != before["ck-2"].UID, fmt.Sprint(w)
+	})
+	c.kubectl("uncordon", "node")
+	c.awaitState("ck-0", "MIXED", "")
+	c.awaitState("ck-2", "IDLE", "")
+	c.stays("the administrator's drain", func() (bool, string) {
+		state, reason, err := c.SlurmNode(t.Context(), "ck-1")
+		return err == nil && reason == adminReason, fmt.Sprint(state, reason, err)
+	})
+	if w := c.mustWorkers(); w["ck-0"].UID != before["ck-0"].UID || w["ck-1"].UID != before["ck-1"].UID {
+		t.Errorf("workers were replaced: %v, before %v", w, before)
+	}
+	drainKubeNode(c, job)
+	_, err = s.Slurm(t.Context(), "scontrol", "update", "NodeName=ck-1", "State=RESUME")
+	must(t, err)
+	c.dismiss()
+}
+
+// drainKubeNode runs kubectl drain, which waits for the job and then succeeds.
+func drainKubeNode(c crew, job string) {
+	c.t.Helper()
+	drain := []string{"drain", "node", "--pod-selector=app.kubernetes.io/name=slurmd", "--delete-emptydir-data"}
+	if _, err := c.Kube.Kubectl(c.t.Context(), append(drain, "--timeout=6s")...); err == nil {
+		c.t.Fatal("kubectl drain evicted a busy worker")
+	}
+	if w := c.mustWorkers()["ck-0"]; !w.Protected || w.Going {
+		c.t.Fatalf("the busy worker is %v", w)
+	}
+	c.release(job)
+	c.kubectl(append(drain, "--timeout=60s")...)
+	c.kubectl("uncordon", "node")
+}
+
+// perKubeNode: the same protection where there is a worker on each Kubernetes node.
+func perKubeNode(t *testing.T, s *nodeset.Scene) {
+	c := hire(t, s, nodeset.NodeSet{Name: "ds", Spec: "  scalingMode: DaemonSet"})
+	c.awaitState("node", "IDLE", "")
+	job := c.hold("node", 30)
+	for pod := range c.mustWorkers() {
+		c.refused(pod)
+	}
+	c.delete()
+	c.awaitState("node", "MIXED+DRAIN", "slurm-operator: deletion of the NodeSet")
+	for pod := range c.mustWorkers() {
+		c.refused(pod)
+	}
+	c.release(job)
+	c.awaitGone()
+}

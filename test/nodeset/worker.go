@@ -1,0 +1,92 @@
+package nodeset
+
+import (
+	"context"
+	"fmt"
+	"regexp"
+	"strconv"
+	"strings"
+)
+
+// Worker is a pod of a NodeSet.
+type Worker struct {
+	Name, UID string
+	// Protected: it is marked as one that has work.
+	Protected bool
+	// Going: it is deleted, and not gone yet.
+	Going bool
+	Round string
+	// Deadline is when the time limit of its last job ends, empty for none or not known.
+	Deadline string
+}
+
+// Workers are the workers of a NodeSet by name.
+func (s *Scene) Workers(ctx context.Context, nodeSet string) (map[string]Worker, error) {
+	var list struct {
+		Items []struct {
+			Metadata struct {
+				Name, UID           string
+				Labels, Annotations map[string]string
+				DeletionTimestamp   string
+			}
+		}
+	}
+	if err := s.Get(ctx, &list, "pods", "--selector", "app.kubernetes.io/name=slurmd,app.kubernetes.io/instance="+nodeSet); err != nil {
+		return nil, err
+	}
+	out := map[string]Worker{}
+	for _, item := range list.Items {
+		m := item.Metadata
+		out[m.Name] = Worker{
+			Name: m.Name, UID: m.UID, Going: m.DeletionTimestamp != "", Round: m.Annotations["round"],
+			Deadline:  m.Annotations["nodeset.slinky.slurm.net/pod-deadline"],
+			Protected: m.Labels["nodeset.slinky.slurm.net/pod-protect"] == "true",
+		}
+	}
+	return out, nil
+}
+
+// SlurmNode is the state of a Slurm node, such as IDLE+DRAIN+DYNAMIC_NORM, and its
+// reason.
+func (s *Scene) SlurmNode(ctx context.Context, name string) (state, reason string, err error) {
+	out, err := s.Slurm(ctx, "scontrol", "show", "node", name, "--future", "--oneliner")
+	return field(out, `State=(\S+)`), field(out, `Reason=(.*?) \[`), err
+}
+
+// Job is what Slurm knows of a job.
+type Job struct{ State, ExitCode, Restarts string }
+
+// Good reports that it ended by itself, at its first start.
+func (j Job) Good() bool { return j == Job{"COMPLETED", "0:0", "0"} }
+
+// Job looks at a job.
+func (s *Scene) Job(ctx context.Context, id string) (Job, error) {
+	out, err := s.Slurm(ctx, "scontrol", "show", "job", id, "--oneliner")
+	return Job{field(out, `JobState=(\S+)`), field(out, `ExitCode=(\S+)`), field(out, `Restarts=(\S+)`)}, err
+}
+
+// Hold submits a job for one worker that lasts until Release, with a time limit in
+// minutes.
+func (s *Scene) Hold(ctx context.Context, slurmNode string, limit int) (id string, err error) {
+	return s.Slurm(ctx, "sbatch", "--parsable", "-J", "held", "-o", "/out/%x-%j-%N", "-p", "all", "-w", slurmNode,
+		"--time", strconv.Itoa(limit), "--wrap", "until test -e /out/over-$SLURM_JOB_ID; do sleep 0.2; done")
+}
+
+// Release has a job end that Hold submitted.
+func (s *Scene) Release(ctx context.Context, id string) error {
+	_, err := s.Slurm(ctx, "touch", "/out/over-"+id)
+	return err
+}
+
+// Scale sets how many workers a NodeSet is to have, by the scale subresource.
+func (s *Scene) Scale(ctx context.Context, nodeSet string, replicas int) error {
+	_, err := s.kubectl(ctx, "scale", "nodeset", nodeSet, fmt.Sprintf("--replicas=%d", replicas))
+	return err
+}
+
+func field(text, pattern string) string {
+	if m := regexp.MustCompile(pattern).FindStringSubmatch(text); m != nil {
+		return strings.TrimSpace(m[1])
+	}
+	return ""
+}
