@@ -75,6 +75,10 @@ e2e-kube: go-present ## Run the suite on real Kubernetes
 e2e-hpa: go-present ## Run the suite on both: jobs move a stock HPA
 	hack/test hpa
 
+.PHONY: e2e-nodeset
+e2e-nodeset: go-present ## Run the suite of the operator: real slurmds in pods (root on Debian)
+	hack/test nodeset
+
 .PHONY: sim
 sim: go-present ## Play HISTORIES random histories against the decisions about workers
 	$(GO) test -count 1 -v -run 'History|Broken|Deterministic' ./operator/nodeset/plan -histories $(HISTORIES)
