@@ -6,6 +6,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"slices"
 	"sync"
 	"time"
 
@@ -26,12 +27,14 @@ func (r *Reconciler) apply(ctx context.Context, s *seen, todo *plan.Todo) error 
 	if err := r.hold(ctx, s.nodeSet); err != nil {
 		return err
 	}
+	steps := todo.Steps
+	var childErr error
 	if s.problem.reason == "" && s.nodeSet.DeletionTimestamp == nil {
-		if err := r.applyChildren(ctx, s); err != nil {
-			return err
+		if childErr = r.applyChildren(ctx, s); childErr != nil {
+			steps = withoutCreations(steps)
 		}
 	}
-	chains := chainsOf(todo.Steps)
+	chains := chainsOf(steps)
 	work := make([]func() error, len(chains))
 	for i, chain := range chains {
 		work[i] = func() error {
@@ -45,7 +48,13 @@ func (r *Reconciler) apply(ctx context.Context, s *seen, todo *plan.Todo) error 
 	}
 	err := inParallel(r.cfg.Parallel, work)
 	r.announceCreated(s)
-	return err
+	return errors.Join(childErr, err)
+}
+
+// withoutCreations leaves out workers that are to be made: those that are there go on
+// being drained and deleted when what new ones need cannot be made.
+func withoutCreations(steps []plan.Step) []plan.Step {
+	return slices.DeleteFunc(slices.Clone(steps), func(s plan.Step) bool { return s.Verb == plan.Create })
 }
 
 // inParallel runs the functions, so many at a time, and joins their errors.

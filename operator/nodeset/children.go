@@ -10,6 +10,7 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	policyv1 "k8s.io/api/policy/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/slurmtide/slurmtide/operator/api/v1beta1"
@@ -107,7 +108,7 @@ func (r *Reconciler) create(ctx context.Context, s *seen, step plan.Step) error 
 	err = r.client.Create(ctx, pod, client.FieldOwner(FieldManager))
 	switch {
 	case apierrors.IsAlreadyExists(err):
-		return nil // the cache does not have it yet
+		return r.nameTaken(ctx, s, pod.Name)
 	case err != nil:
 		r.events.Eventf(s.nodeSet, nil, corev1.EventTypeWarning, "FailedCreate", "Create", "creating pod %s: %v", pod.Name, err)
 		return fmt.Errorf("creating pod %s: %w", pod.Name, err)
@@ -115,6 +116,19 @@ func (r *Reconciler) create(ctx context.Context, s *seen, step plan.Step) error 
 	s.memory.pods.made(pod.Name, r.now())
 	r.metrics.took(s, step, r.now())
 	s.add(pod)
+	return nil
+}
+
+// nameTaken is for a pod that is there already: mostly the cache does not have it yet,
+// but somebody else may have taken its name, and that is told.
+func (r *Reconciler) nameTaken(ctx context.Context, s *seen, name string) error {
+	pod := &corev1.Pod{}
+	if err := r.direct.Get(ctx, client.ObjectKey{Namespace: s.nodeSet.Namespace, Name: name}, pod); err != nil {
+		return ignoreGone(fmt.Errorf("reading pod %s: %w", name, err))
+	}
+	if !metav1.IsControlledBy(pod, s.nodeSet) {
+		r.events.Eventf(s.nodeSet, pod, corev1.EventTypeWarning, "FailedCreate", "Create", "pod %s is there and is not of this NodeSet", name)
+	}
 	return nil
 }
 
