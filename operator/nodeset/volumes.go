@@ -8,7 +8,6 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/labels"
-	"k8s.io/apimachinery/pkg/types"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/slurmtide/slurmtide/operator/api/v1beta1"
@@ -79,7 +78,7 @@ func (r *Reconciler) retain(ctx context.Context, s *seen, todo *plan.Todo) error
 		return fmt.Errorf("listing claims: %w", err)
 	}
 	for _, claim := range surplus(s, todo, list.Items) {
-		uid := types.UID(claim.UID)
+		uid := claim.UID
 		err := r.client.Delete(ctx, claim, &client.DeleteOptions{Preconditions: &metav1.Preconditions{UID: &uid}})
 		if err := ignoreGone(err); err != nil {
 			return fmt.Errorf("deleting claim %s: %w", claim.Name, err)
