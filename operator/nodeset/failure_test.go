@@ -8,6 +8,8 @@ import (
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 
 	"github.com/slurmtide/slurmtide/operator/api/v1beta1"
+	"github.com/slurmtide/slurmtide/operator/live"
+	"github.com/slurmtide/slurmtide/slurmclient"
 	"github.com/slurmtide/slurmtide/slurmclient/slurm"
 )
 
@@ -153,6 +155,30 @@ func TestWithoutAFreshReadingNothingIsShown(t *testing.T) {
 	r.reconcile()
 	r.has("Ready", "Unknown", "NotObserved")
 	expect(t, "the writes", r.writes, "patch status NodeSet gpu")
+}
+
+func TestANewProcessTellsNothingBeforeItHasRead(t *testing.T) {
+	r := newRig(t, gpu(2, most(2)))
+	r.serve()
+	r.slurm.start(7, "gpu-0")
+	r.scale(0)
+	r.turn()
+	r.has("Draining", "True", "WaitingForJobs")
+	r.restart()
+	r.forget()
+	latest := r.slurm.latest
+	r.slurm.latest, r.noSlurm = &live.Reading{Snapshot: &slurmclient.Snapshot{}}, true
+	r.reconcile() // there is no client yet
+	r.noSlurm = false
+	r.reconcile() // nothing is read yet
+	expect(t, "the writes", r.writes)
+	r.has("Draining", "True", "WaitingForJobs")
+	r.slurm.problem = "no route"
+	r.reconcile()
+	r.has("Ready", "Unknown", "NotObserved")
+	r.slurm.latest, r.slurm.problem = latest, ""
+	r.reconcile()
+	r.has("Ready", "False", "Progressing")
 }
 
 func TestWritesAreNotForgottenForAReadingThatCameMeanwhile(t *testing.T) {

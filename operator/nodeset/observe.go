@@ -108,6 +108,12 @@ func (r *Reconciler) observePods(ctx context.Context, s *seen) error {
 	return nil
 }
 
+// expected reports that Slurm has not been read since the process began and that
+// nothing is known to be wrong: the first reading is on its way.
+func (s *seen) expected() bool {
+	return s.found && s.problem.reason == "" && !s.slurm.Known && (s.live == nil || s.live.Problem() == "")
+}
+
 // observeSlurm takes the newest reading of the NodeSet's cluster.
 func (r *Reconciler) observeSlurm(now time.Time, s *seen) {
 	if key, ok := access.KeyOf(s.nodeSet); ok {

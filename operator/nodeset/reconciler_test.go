@@ -117,7 +117,7 @@ func TestScaleIn(t *testing.T) {
 		t.Fatalf("the pods are %s", got)
 	}
 	r.turn()
-	expect(t, "the events", r.told(), "Normal SuccessfulDelete worker gpu-1: it is drained and has no job")
+	expect(t, "the events", r.told(), "Normal Drained worker gpu-1: it is drained and has no job", "Normal SuccessfulDelete worker gpu-1: it is drained and has no job")
 	if got := r.names(); got != "gpu-0" {
 		t.Errorf("the pods are %s", got)
 	}

@@ -22,8 +22,13 @@ import (
 	"github.com/slurmtide/slurmtide/slurmclient/hostlist"
 )
 
-// tell writes the status if it says something else than before.
+// tell writes the status if it says something else than before. A process that has just
+// begun tells nothing before it has read Slurm, or knows why it cannot: the one before
+// it knew more.
 func (r *Reconciler) tell(ctx context.Context, s *seen, todo *plan.Todo) error {
+	if s.expected() && s.nodeSet.Status.Selector != "" {
+		return nil
+	}
 	status := statusOf(r.now(), s, todo)
 	status.OrdinalToNode = pinsOf(s)
 	r.tellWaits(s, todo)
@@ -64,14 +69,24 @@ func statusPatch(from, to *v1beta1.NodeSet) ([]byte, error) {
 	return json.Marshal(patch)
 }
 
-// tellWaits tells of each worker once when it begins to wait for a job.
+// tellWaits tells of each worker once when it begins to wait for a job, and when
+// something else keeps it.
 func (r *Reconciler) tellWaits(s *seen, todo *plan.Todo) {
 	waiting := map[string]bool{}
 	for _, w := range todo.Waits {
-		key := fmt.Sprintf("%s %d", w.Pod, w.Job)
+		kind, reason := corev1.EventTypeNormal, ""
+		switch {
+		case w.Block == plan.Unread:
+			kind, reason = corev1.EventTypeWarning, "DeletionBlocked"
+		case w.Block == plan.Unregistered:
+			kind, reason = corev1.EventTypeWarning, "SlurmNodeNotRegistered"
+		case w.Jobs > 0:
+			reason = "DrainWaiting"
+		}
+		key := fmt.Sprintf("%s %s %d", w.Pod, reason, w.Job)
 		waiting[key] = true
-		if w.Jobs > 0 && !s.memory.told[key] {
-			r.events.Eventf(s.nodeSet, s.pod(w.Pod), corev1.EventTypeNormal, "DrainWaiting", "Drain", "%s", told(w))
+		if reason != "" && !s.memory.told[key] {
+			r.events.Eventf(s.nodeSet, s.pod(w.Pod), kind, reason, "Drain", "%s", told(w))
 		}
 	}
 	s.memory.told = waiting
@@ -92,6 +107,9 @@ func (r *Reconciler) announce(ctx context.Context, s *seen, step plan.Step) {
 	case plan.Undrain, plan.Resume:
 		reason, action = "Undrained", "Undrain"
 	case plan.Delete:
+		if pod := s.pod(step.Pod); pod != nil && step.Look == plan.LookDrained {
+			r.event(s.nodeSet, pod, "Drained", "Drain", step)
+		}
 		reason, action = "SuccessfulDelete", "Delete"
 	case plan.Retire, plan.Forget:
 		log.FromContext(ctx).Info("took a record of slurm back", "slurmNode", step.SlurmName, "verb", string(step.Verb))

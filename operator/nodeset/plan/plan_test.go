@@ -177,3 +177,25 @@ func TestWorkersPerKubernetesNode(t *testing.T) {
 		expect(t, set(0, 1, chosen(0, scaleIn), drained(0), mode("k-n-0")), "note n-0 ", "undrain n-0")
 	})
 }
+
+func TestWhatKeepsAWorkerBesideWorkIsToldApart(t *testing.T) {
+	unknown := func(s *scene) { delete(s.seen.Slurm.Records, "n-0") }
+	for name, tc := range map[string]struct {
+		scene *scene
+		want  Block
+	}{
+		"a drain takes its course":                 {set(0, 1, chosen(0, scaleIn)), NotBlocked},
+		"work is waited for":                       {set(0, 1, chosen(0, scaleIn), drained(0), job(0, 7, 0)), NotBlocked},
+		"there is no fresh reading":                {set(0, 1, chosen(0, scaleIn), stale), Unread},
+		"Slurm does not know it though it runs":    {set(0, 1, chosen(0, scaleIn), unknown), Unregistered},
+		"Slurm lists no nodes":                     {set(0, 1, chosen(0, scaleIn), unstarted(0), func(s *scene) { s.seen.Slurm.Total = 0 }), Unregistered},
+		"the brake holds":                          {set(0, 1, chosen(0, scaleIn), unstarted(0), func(s *scene) { s.seen.Unregistered = []time.Time{noon} }), Unregistered},
+		"it may still register, which is its time": {set(0, 1, chosen(0, scaleIn), unstarted(0), worker(0, func(w *Worker) { w.Created = noon })), NotBlocked},
+	} {
+		t.Run(name, func(t *testing.T) {
+			if waits := tc.scene.plan().Waits; len(waits) != 1 || waits[0].Block != tc.want {
+				t.Errorf("it waits as %+v", waits)
+			}
+		})
+	}
+}

@@ -90,13 +90,27 @@ type Step struct {
 	Names  []string
 }
 
+// Block is what keeps a worker that is to go, though no work on it is known of.
+type Block string
+
+// The blocks.
+const (
+	// NotBlocked: it takes its course.
+	NotBlocked Block = ""
+	// Unread: there is no fresh reading of Slurm.
+	Unread Block = "unread"
+	// Unregistered: Slurm does not know its node.
+	Unregistered Block = "unregistered"
+)
+
 // Wait is a worker that is to go and does not yet.
 type Wait struct {
 	Pod, SlurmName string
 	Cause          string
-	// Why is for people. Job is the one whose end is waited for, with Jobs in all, and
+	// Why is for people, Block what keeps it beside work. Job is the one whose end is waited for, with Jobs in all, and
 	// Until when its time limit ends, zero for not known.
 	Why   string
+	Block Block
 	Job   uint32
 	Jobs  int
 	Until time.Time

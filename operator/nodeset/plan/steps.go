@@ -113,7 +113,8 @@ func (b *pass) remove() {
 		v := b.judge(b.now, b.wish, b.slurm, w, b.since(w))
 		if v.ok && v.unregistered {
 			if left--; left < 0 {
-				v = verdict{why: "too many workers were deleted lately that did not register with Slurm", at: grows}
+				v = blocked(Unregistered, "too many workers were deleted lately that did not register with Slurm")
+				v.at = grows
 			}
 		}
 		if v.ok {
@@ -127,7 +128,7 @@ func (b *pass) remove() {
 func (b *pass) waitFor(w *Worker, v verdict) {
 	work := b.slurm.Work[w.SlurmName]
 	b.todo.Waits = append(b.todo.Waits, Wait{
-		Pod: w.Pod, SlurmName: w.SlurmName, Cause: b.cause[w.Pod], Why: v.why,
+		Pod: w.Pod, SlurmName: w.SlurmName, Cause: b.cause[w.Pod], Why: v.why, Block: v.block,
 		Job: work.LastJob, Jobs: work.Jobs, Until: work.End,
 	})
 	b.lookAt(v.at)

@@ -28,7 +28,9 @@ type verdict struct {
 	ok bool
 	// unregistered counts against the brake.
 	unregistered bool
-	look         Look
+	// block is what keeps it from being deleted though no work is known of.
+	block Block
+	look  Look
 	// why it may, or what is waited for; at, when not zero, is when to look again.
 	why string
 	at  time.Time
@@ -37,6 +39,12 @@ type verdict struct {
 func allowed(look Look, why string) verdict { return verdict{ok: true, look: look, why: why} }
 
 func wait(format string, args ...any) verdict { return verdict{why: fmt.Sprintf(format, args...)} }
+
+func blocked(by Block, format string, args ...any) verdict {
+	v := wait(format, args...)
+	v.block = by
+	return v
+}
 
 // judge is the safety promise: whether the worker, which is to go, may be deleted
 // now.
@@ -47,13 +55,13 @@ func (c Config) judge(now time.Time, wish *Wish, s *Slurm, w *Worker, since time
 	case p.Timeout > 0 && !since.IsZero() && !now.Before(since.Add(p.Timeout)):
 		return allowed(LookAtNothing, "the drain policy's timeout of "+p.Timeout.String()+" has passed")
 	case !s.Known:
-		return wait("Slurm has not been read since the operator started")
+		return blocked(Unread, "Slurm has not been read since the operator started")
 	case w.Finished:
 		return allowed(LookAtNothing, "its containers have ended")
 	case w.KubeNode == "":
 		return allowed(LookAtNothing, "it was never scheduled")
 	case !s.Fresh:
-		return wait("the reading of Slurm is not fresh: %s", s.Problem)
+		return blocked(Unread, "the reading of Slurm is not fresh: %s", s.Problem)
 	}
 	record, known := s.Records[w.SlurmName]
 	if !known || record.Future {
@@ -95,13 +103,13 @@ func (c Config) judgeUnregistered(now time.Time, s *Slurm, w *Worker) verdict {
 	case s.Work[w.SlurmName].Jobs > 0:
 		return wait("job %d is on it, though Slurm does not list the node", s.Work[w.SlurmName].LastJob)
 	case w.Running || w.Ready:
-		return wait("Slurm does not know its node, though slurmd is running")
+		return blocked(Unregistered, "Slurm does not know its node, though slurmd is running")
 	case now.Before(due):
 		v := wait("it may still register with Slurm")
 		v.at = due
 		return v
 	case s.Total == 0:
-		return wait("Slurm lists no nodes at all, which may be a fault of its own")
+		return blocked(Unregistered, "Slurm lists no nodes at all, which may be a fault of its own")
 	}
 	v := allowed(LookUnregistered, "it did not register with Slurm in "+c.RegisterWithin.String())
 	v.unregistered = true
