@@ -88,27 +88,37 @@ type operatorRun struct {
 	// How long it took, in seconds. The NodeSet is up when its workers are Ready and
 	// their Slurm nodes idle; it is down when the pods are gone, and tidy when every record
 	// is FUTURE again.
-	deploymentUp, deploymentDown, up, down, tidy float64
+	// served is a Deployment behind a headless Service, as workers are.
+	deploymentUp, deploymentDown, servedUp, up, down, tidy float64
 	// What the operator wrote to Kubernetes and asked of slurmrestd, until all of it had
 	// settled; cpu is its processor time on the way up.
 	writesUp, writesDown writes
 	slurmUp, slurmDown   int
 	cpuUp, cpuDown       float64
+	// Who took the processors on the way up, for people.
+	deploymentUsed, used usage
 }
 
 func (r operatorRun) String() string {
-	return fmt.Sprintf("deployment up %.1f s, down %.1f s; nodeset up %.1f s (%.1f s of processor), down %.1f s (%.1f s), tidy after %.1f s\n"+
-		"  writes up: %s\n  writes down: %s\n  other requests to slurmrestd: up %d, down %d",
-		r.deploymentUp, r.deploymentDown, r.up, r.cpuUp, r.down, r.cpuDown, r.tidy, r.writesUp, r.writesDown, r.slurmUp, r.slurmDown)
+	return fmt.Sprintf("deployment up %.1f s, down %.1f s, with a service up %.1f s; nodeset up %.1f s (%.1f s of processor), down %.1f s (%.1f s), tidy after %.1f s\n"+
+		"  writes up: %s\n  writes down: %s\n  other requests to slurmrestd: up %d, down %d\n  processor for deployment up: %s\n  processor for nodeset up: %s",
+		r.deploymentUp, r.deploymentDown, r.servedUp, r.up, r.cpuUp, r.down, r.cpuDown, r.tidy, r.writesUp, r.writesDown, r.slurmUp, r.slurmDown, r.deploymentUsed, r.used)
 }
 
-// run scales the Deployment up and down, then the NodeSet.
+// run scales the Deployments up and down, then the NodeSet.
 func (s *stage) run(ctx context.Context) (r operatorRun, err error) {
-	if r.deploymentUp, err = s.timed(ctx, func() error { return s.scale(ctx, "deployment", workers) }, s.deploymentReady); err != nil {
-		return r, fmt.Errorf("deployment up: %w", err)
+	before, err := s.usage(ctx)
+	if err != nil {
+		return r, err
 	}
-	if r.deploymentDown, err = s.timed(ctx, func() error { return s.scale(ctx, "deployment", 0) }, s.noPods); err != nil {
-		return r, fmt.Errorf("deployment down: %w", err)
+	if r.deploymentUp, r.deploymentDown, err = s.runDeployment(ctx, "deployment", func() (err error) {
+		r.deploymentUsed, err = s.usedSince(ctx, before)
+		return err
+	}); err != nil {
+		return r, err
+	}
+	if r.servedUp, _, err = s.runDeployment(ctx, "deployment-served", func() error { return nil }); err != nil {
+		return r, err
 	}
 	if err := s.runUp(ctx, &r); err != nil {
 		return r, fmt.Errorf("nodeset up: %w", err)
@@ -119,14 +129,35 @@ func (s *stage) run(ctx context.Context) (r operatorRun, err error) {
 	return r, nil
 }
 
+// runDeployment scales one up, calls between, and scales it down.
+func (s *stage) runDeployment(ctx context.Context, name string, between func() error) (up, down float64, err error) {
+	ready := func(ctx context.Context) (string, error) { return s.deploymentReady(ctx, name) }
+	if up, err = s.timed(ctx, func() error { return s.scale(ctx, name, workers) }, ready); err != nil {
+		return up, down, fmt.Errorf("%s up: %w", name, err)
+	}
+	if err := between(); err != nil {
+		return up, down, err
+	}
+	if down, err = s.timed(ctx, func() error { return s.scale(ctx, name, 0) }, s.noPods); err != nil {
+		return up, down, fmt.Errorf("%s down: %w", name, err)
+	}
+	return up, down, nil
+}
+
 func (s *stage) runUp(ctx context.Context, r *operatorRun) (err error) {
 	s.audit.reset()
 	s.slurm.ResetRequests()
-	cpu := cpuOf(s.operator.Process.Pid)
+	before, err := s.usage(ctx)
+	if err != nil {
+		return err
+	}
 	if r.up, err = s.timed(ctx, func() error { return s.scale(ctx, "nodeset", workers) }, s.workersReady); err != nil {
 		return err
 	}
-	r.cpuUp = cpuOf(s.operator.Process.Pid) - cpu
+	if r.used, err = s.usedSince(ctx, before); err != nil {
+		return err
+	}
+	r.cpuUp = r.used["slurm-operator"]
 	if err := sleep(ctx, settle); err != nil {
 		return err
 	}
@@ -184,8 +215,10 @@ func operatorFigures(runs []operatorRun) []figure {
 		mid("operator_slurm_requests_per_worker_down", "requests", "", func(r operatorRun) float64 { return float64(r.slurmDown) / workers }),
 		{"operator_time_over_deployment", median(ratios), "ratio", "at most 1.5"},
 		{"operator_time_over_deployment_least", ratios[0], "ratio", ""}, {"operator_time_over_deployment_most", ratios[len(ratios)-1], "ratio", ""},
+		mid("operator_time_over_deployment_with_service", "ratio", "", func(r operatorRun) float64 { return r.up / r.servedUp }),
 		mid("operator_up", "s", "", func(r operatorRun) float64 { return r.up }),
 		mid("operator_deployment_up", "s", "", func(r operatorRun) float64 { return r.deploymentUp }),
+		mid("operator_deployment_with_service_up", "s", "", func(r operatorRun) float64 { return r.servedUp }),
 		mid("operator_down", "s", "", func(r operatorRun) float64 { return r.down }),
 		mid("operator_deployment_down", "s", "", func(r operatorRun) float64 { return r.deploymentDown }),
 		mid("operator_records_future", "s", "", func(r operatorRun) float64 { return r.tidy }),

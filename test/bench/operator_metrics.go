@@ -3,7 +3,10 @@ package main
 import (
 	"context"
 	"fmt"
+	"maps"
 	"math"
+	"os"
+	"slices"
 	"strconv"
 	"strings"
 )
@@ -63,4 +66,37 @@ func histogramOf(text, prefix string) (h histogram, err error) {
 		return h, fmt.Errorf("the operator's metrics have no %s", prefix)
 	}
 	return h, nil
+}
+
+// usage is processor time in seconds by program.
+type usage map[string]float64
+
+// usage is that of everything that takes part, since its start.
+func (s *stage) usage(ctx context.Context) (usage, error) {
+	out := usage{"bench (kubelets, slurmrestd)": cpuOf(os.Getpid()), "slurm-operator": cpuOf(s.operator.Process.Pid)}
+	for _, daemon := range []string{"etcd", "kube-apiserver", "kube-controller-manager", "kube-scheduler"} {
+		pid, err := s.control.Kube.PID(ctx, daemon)
+		if err != nil {
+			return nil, err
+		}
+		out[daemon] = cpuOf(pid)
+	}
+	return out, nil
+}
+
+// usedSince is what was used since then.
+func (s *stage) usedSince(ctx context.Context, then usage) (usage, error) {
+	now, err := s.usage(ctx)
+	for name := range now {
+		now[name] -= then[name]
+	}
+	return now, err
+}
+
+func (u usage) String() string {
+	var parts []string
+	for _, name := range slices.SortedFunc(maps.Keys(u), func(a, b string) int { return int(1e3 * (u[b] - u[a])) }) {
+		parts = append(parts, fmt.Sprintf("%s %.1f s", name, u[name]))
+	}
+	return strings.Join(parts, ", ")
 }

@@ -37,17 +37,26 @@ spec:
   slurmctld: {host: slurmctld.bench, port: 6817}
   slurmKeyRef: {name: keys, key: slurm.key}
 ---
+apiVersion: v1
+kind: Service
+metadata: {name: served, namespace: bench}
+spec: {clusterIP: None, publishNotReadyAddresses: true, selector: {app: deployment-served}, ports: [{port: 6818}]}
+`, s.slurmed)+deployment("deployment")+deployment("deployment-served")+nodeSet("nodeset", workers))
+}
+
+func deployment(name string) string {
+	return fmt.Sprintf(`---
 apiVersion: apps/v1
 kind: Deployment
-metadata: {name: deployment, namespace: bench}
+metadata: {name: %[1]s, namespace: bench}
 spec:
   replicas: 0
-  selector: {matchLabels: {app: deployment}}
+  selector: {matchLabels: {app: %[1]s}}
   template:
-    metadata: {labels: {app: deployment}}
+    metadata: {labels: {app: %[1]s}}
     spec:
       containers: [{name: slurmd, image: none, resources: {limits: {cpu: "4", memory: 8Gi}}}]
-`, s.slurmed)+nodeSet("nodeset", workers))
+`, name)
 }
 
 func nodeSet(name string, most int) string {
@@ -110,9 +119,9 @@ func (s *stage) timed(ctx context.Context, begin func() error, missing func(cont
 	}
 }
 
-// resources are what can be scaled, by name.
+// resourceOf is of what kind an object that is scaled is.
 func resourceOf(name string) schema.GroupVersionResource {
-	if name == "deployment" {
+	if strings.HasPrefix(name, "deployment") {
 		return schema.GroupVersionResource{Group: "apps", Version: "v1", Resource: "deployments"}
 	}
 	return schema.GroupVersionResource{Group: "slinky.slurm.net", Version: "v1beta1", Resource: "nodesets"}
@@ -134,8 +143,8 @@ func (s *stage) ready(ctx context.Context, name string) (int64, error) {
 	return n, err
 }
 
-func (s *stage) deploymentReady(ctx context.Context) (string, error) {
-	n, err := s.ready(ctx, "deployment")
+func (s *stage) deploymentReady(ctx context.Context, name string) (string, error) {
+	n, err := s.ready(ctx, name)
 	return unless(n == workers, "%d of %d pods are ready", n, workers), err
 }
 

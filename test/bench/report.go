@@ -74,6 +74,14 @@ Machines differ, and are noisy: ratios within one run mean more than seconds.
 - Reactions are those of a real Slurm, the stock HPA controller and slurm-metrics-adapter
   with their default intervals: a poll every 10 s, a sync every 15 s; the bound is their
   sum. The other chain is a scrape every 30 s, KEDA's look every 30 s and the same sync.
+- Workers are pods on 25 fake Kubernetes nodes of a real control plane, with a simulated
+  slurmrestd that they register with, polled as by default. Their kubelets need one write
+  for a pod to be Ready and one for it to be gone. The operator, the controller manager and
+  the scheduler may ask as often as they can. Writes are those that the API server's audit
+  log has of the operator, refused ones too, until all has settled. A NodeSet is up when its
+  status counts every worker as Ready and every Slurm node is idle. A Deployment and a NodeSet
+  are scaled by turns, and everything shares the cores; workers have a headless Service,
+  whose endpoints the controller manager writes, so there is a Deployment with one too.
 `
 
 func begin(name string) string { return "<!-- " + name + " -->\n" }
