@@ -19,13 +19,15 @@ type crew struct {
 	t *testing.T
 	*nodeset.Scene
 	spec nodeset.NodeSet
+	// within is how long anything may take.
+	within time.Duration
 }
 
 // hire makes a NodeSet, and waits until its workers take jobs.
 func hire(t *testing.T, s *nodeset.Scene, spec nodeset.NodeSet) crew {
 	t.Helper()
 	spec.ExtraConf = "CPUs=2 RealMemory=500"
-	c := crew{t, s, spec}
+	c := crew{t, s, spec, time.Minute}
 	must(t, s.Apply(t.Context(), spec))
 	for i := range spec.Replicas {
 		c.awaitState(c.worker(i), "IDLE", "")
@@ -37,7 +39,7 @@ func (c crew) worker(i int) string { return fmt.Sprintf("%s-%d", c.spec.Name, i)
 
 func (c crew) await(what string, true_ func(context.Context) (bool, string)) {
 	c.t.Helper()
-	await(c.t, c.Scene, c.spec.Name+": "+what, time.Minute, true_)
+	await(c.t, c.Scene, c.spec.Name+": "+what, c.within, true_)
 }
 
 // awaitState waits for the state of a Slurm node, without what comes and goes, and for

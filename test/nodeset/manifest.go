@@ -56,7 +56,9 @@ func (s Site) render(name string, more any) (string, error) {
 type NodeSet struct {
 	Name      string
 	ExtraConf string
-	Replicas  int
+	// Cluster is another one than the scene's, empty for that.
+	Cluster  string
+	Replicas int
 	// Max is the HPA's maxReplicas; 0: there is no HPA, and maxReplicas is 6.
 	Max int
 	// Round is on the pods' template: another one makes another revision.

@@ -1,0 +1,60 @@
+package nodeset
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"strconv"
+	"strings"
+	"syscall"
+)
+
+// KillOperator ends the operator in its pod by SIGKILL; the kubelet starts it again.
+func (s *Scene) KillOperator(ctx context.Context) error {
+	uid, err := s.kubectl(ctx, "get", "pods", "--selector=app.kubernetes.io/name=slurm-operator", "--output", "jsonpath={.items[0].metadata.uid}")
+	if err != nil {
+		return err
+	}
+	pid, err := processOf(uid, "slurm-operator")
+	if err != nil {
+		return err
+	}
+	return syscall.Kill(pid, syscall.SIGKILL)
+}
+
+// processOf finds the process of a name in the cgroup of a pod: those of the node are
+// processes of this machine.
+func processOf(podUID, name string) (int, error) {
+	files, err := filepath.Glob("/proc/[0-9]*/cgroup")
+	if err != nil {
+		return 0, err
+	}
+	for _, file := range files {
+		groups, err := os.ReadFile(file)
+		if err != nil || !strings.Contains(string(groups), podUID) {
+			continue // it has ended, or is another's
+		}
+		dir := filepath.Dir(file)
+		if comm, err := os.ReadFile(filepath.Join(dir, "comm")); err == nil && strings.TrimSpace(string(comm)) == name {
+			return strconv.Atoi(filepath.Base(dir))
+		}
+	}
+	return 0, errors.New("there is no process " + name + " in the pod")
+}
+
+// SignalSlurmctld sends slurmctld a signal, such as STOP or CONT.
+func (s *Scene) SignalSlurmctld(ctx context.Context, signal string) error {
+	_, err := s.Slurm(ctx, "sh", "-c", "kill -"+signal+" $(grep -lx slurmctld /proc/[0-9]*/comm | cut -d/ -f3)")
+	return err
+}
+
+// ScaleSlurmrestd sets how many slurmrestds there are, and waits until there are.
+func (s *Scene) ScaleSlurmrestd(ctx context.Context, replicas int) error {
+	if _, err := s.kubectl(ctx, "scale", "deployment", "slurmrestd", fmt.Sprintf("--replicas=%d", replicas)); err != nil {
+		return err
+	}
+	_, err := s.kubectl(ctx, "rollout", "status", "deployment/slurmrestd", "--timeout=60s")
+	return err
+}

@@ -1,0 +1,67 @@
+//go:build e2e
+
+package nodeset_test
+
+import (
+	"context"
+	"fmt"
+	"math/rand/v2"
+	"testing"
+	"time"
+
+	"github.com/slurmtide/slurmtide/test/nodeset"
+)
+
+// random scales a NodeSet out and in while jobs come and things fail at moments that
+// nobody chose: the operator is killed in its pod, slurmctld stands still, slurmrestd is
+// gone. In the end every job has run once and well, and nothing is left.
+func random(t *testing.T, s *nodeset.Scene) {
+	seed := rand.Uint64()
+	t.Logf("the seed is %d", seed)
+	dice := rand.New(rand.NewPCG(seed, 0))
+	pause := func(most time.Duration) { time.Sleep(time.Duration(dice.Int64N(int64(most)))) }
+	c := crew{t, s, nodeset.NodeSet{Name: "rough", Replicas: 2, ExtraConf: "CPUs=2 RealMemory=500"}, 2 * time.Minute}
+	must(t, s.Apply(t.Context(), c.spec))
+	var jobs []string
+	for round, fault := range []func(){
+		func() { must(t, s.KillOperator(t.Context())) },
+		func() {
+			must(t, s.SignalSlurmctld(t.Context(), "STOP"))
+			pause(8 * time.Second)
+			must(t, s.SignalSlurmctld(t.Context(), "CONT"))
+		},
+		func() {
+			must(t, s.ScaleSlurmrestd(t.Context(), 0))
+			pause(5 * time.Second)
+			must(t, s.ScaleSlurmrestd(t.Context(), 1))
+		},
+		func() {
+			must(t, s.SignalSlurmctld(t.Context(), "STOP"))
+			pause(time.Second)
+			must(t, s.KillOperator(t.Context()))
+			pause(3 * time.Second)
+			must(t, s.SignalSlurmctld(t.Context(), "CONT"))
+		},
+	} {
+		must(t, s.Scale(t.Context(), c.spec.Name, 1+dice.IntN(4)))
+		for range 3 {
+			jobs = append(jobs, sbatch(t, s, "-J", "rough", "-p", "all", "-C", "rough", "--wrap", fmt.Sprint("sleep ", 1+dice.IntN(6))))
+		}
+		pause(4 * time.Second)
+		must(t, s.Scale(t.Context(), c.spec.Name, dice.IntN(3)))
+		pause(2 * time.Second)
+		fault()
+		t.Logf("round %d is over", round+1)
+	}
+	must(t, s.Scale(t.Context(), c.spec.Name, 3))
+	for _, id := range jobs {
+		c.await("job "+id+" has ended well", func(ctx context.Context) (bool, string) {
+			job, err := c.Job(ctx, id)
+			return job.Good(), fmt.Sprint(job, err)
+		})
+	}
+	must(t, s.Scale(t.Context(), c.spec.Name, 0))
+	c.awaitWorkers()
+	atZero(t, s)
+	c.dismiss()
+}

@@ -1,0 +1,169 @@
+//go:build e2e
+
+package nodeset_test
+
+import (
+	"context"
+	"fmt"
+	"net/http"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/slurmtide/slurmtide/test/nodeset"
+)
+
+// TestNothingIsLostWhenThingsFail takes workers away while parts of the whole fail at
+// random; and by scale-in, update and deletion while the operator dies after each of its
+// writes, and while slurmrestd fails at each.
+func TestNothingIsLostWhenThingsFail(t *testing.T) {
+	s := start(t, "26.05", false)
+	t.Run("at random", func(t *testing.T) { random(t, s) })
+	o, err := s.TakeOut(t.Context())
+	must(t, err)
+	t.Cleanup(func() {
+		must(t, o.Close())
+		if t.Failed() {
+			t.Log(o.Log())
+		}
+	})
+	t.Run("the operator is killed after each write", func(t *testing.T) { killed(t, s, o) })
+	t.Run("slurmrestd fails at each write and at some readings", func(t *testing.T) { failing(t, s, o) })
+}
+
+// killed gives each process of the operator one write, to Kubernetes or to Slurm, by
+// which it is killed: the answer does not reach it.
+func killed(t *testing.T, s *nodeset.Scene, o *nodeset.Outside) {
+	var life sync.Mutex
+	var writes []string // one for each that was killed
+	t.Cleanup(func() {
+		o.Kube.Decide(nil)
+		o.Slurm.Decide(nil)
+		life.Lock()
+		defer life.Unlock()
+		o.Kill()
+		if t.Failed() {
+			t.Log("the last writes: ", writes[max(0, len(writes)-20):])
+		}
+	})
+	dies := func(r *http.Request) nodeset.Fate {
+		if !nodeset.Writes(r) {
+			return nodeset.Fate{}
+		}
+		life.Lock()
+		if r.Context().Err() != nil {
+			life.Unlock()
+			return nodeset.Fate{Refused: true} // it is of one that was killed
+		}
+		return nodeset.Fate{Lost: true, Then: func() {
+			defer life.Unlock()
+			o.Kill()
+			writes = append(writes, r.Method+" "+r.URL.Path)
+			if err := o.Start(); err != nil {
+				t.Error(err)
+			}
+		}}
+	}
+	o.Kube.Decide(dies)
+	o.Slurm.Decide(dies)
+	must(t, o.Start())
+	leaveBusy(t, s, "dies")
+	life.Lock()
+	defer life.Unlock()
+	t.Logf("the operator was killed %d times: %v", len(writes), kinds(writes))
+	if len(writes) < 30 {
+		t.Error("that is too few for this test to mean anything")
+	}
+}
+
+// kinds counts writes by what they do.
+func kinds(writes []string) map[string]int {
+	out := map[string]int{}
+	for _, w := range writes {
+		method, path, _ := strings.Cut(w, " ")
+		words := strings.Split(path, "/")
+		switch {
+		case words[1] == "slurm":
+			out[method+" slurm "+words[3]]++
+		case method == "POST":
+			out[method+" "+words[len(words)-1]]++
+		case words[len(words)-1] == "status":
+			out[method+" status of "+words[len(words)-3]]++
+		default:
+			out[method+" "+words[len(words)-2]]++
+		}
+	}
+	return out
+}
+
+// failing refuses each write to Slurm at first, then does it and loses the answer; and
+// every fifth reading.
+func failing(t *testing.T, s *nodeset.Scene, o *nodeset.Outside) {
+	var mu sync.Mutex
+	tries, reads, refused, lost := map[string]int{}, 0, 0, 0
+	o.Slurm.Decide(func(r *http.Request) nodeset.Fate {
+		mu.Lock()
+		defer mu.Unlock()
+		if !nodeset.Writes(r) {
+			reads++
+			return nodeset.Fate{Refused: reads%5 == 0}
+		}
+		tries[r.URL.Path]++
+		switch tries[r.URL.Path] % 3 {
+		case 1:
+			refused++
+			return nodeset.Fate{Refused: true}
+		case 2:
+			lost++
+			return nodeset.Fate{Lost: true}
+		}
+		return nodeset.Fate{}
+	})
+	must(t, o.Start())
+	t.Cleanup(func() {
+		o.Slurm.Decide(nil)
+		o.Kill()
+	})
+	leaveBusy(t, s, "fails")
+	mu.Lock()
+	defer mu.Unlock()
+	t.Logf("%d writes were refused and %d answers lost, and %d of %d readings failed", refused, lost, reads/5, reads)
+	if refused < 5 || lost < 5 {
+		t.Error("that is too few for this test to mean anything")
+	}
+}
+
+// leaveBusy scales in, updates and deletes a NodeSet; a job is on the worker that each
+// of them wants, and ends well.
+func leaveBusy(t *testing.T, s *nodeset.Scene, name string) {
+	t.Helper()
+	c := crew{t, s, nodeset.NodeSet{Name: name, Cluster: "gate", Replicas: 3, ExtraConf: "CPUs=2 RealMemory=500"}, 3 * time.Minute}
+	must(t, s.Apply(t.Context(), c.spec))
+	for i := range 3 {
+		c.awaitState(c.worker(i), "IDLE", "")
+	}
+	stays := c.hold(c.worker(0), 60)
+	goes := c.hold(c.worker(1), 30)
+	must(t, c.Scale(t.Context(), name, 1))
+	c.awaitWorkers(c.worker(0), c.worker(1))
+	c.awaitState(c.worker(1), "MIXED+DRAIN", "slurm-operator: scale-in")
+	c.release(goes)
+	c.awaitWorkers(c.worker(0))
+
+	c.spec.Replicas, c.spec.Round = 1, 2
+	must(t, s.Apply(t.Context(), c.spec))
+	c.awaitState(c.worker(0), "MIXED+DRAIN", "slurm-operator: update")
+	c.release(stays)
+	c.await("the worker has changed", func(context.Context) (bool, string) {
+		w := c.mustWorkers()
+		return w[c.worker(0)].Round == "2" && !w[c.worker(0)].Going, fmt.Sprint(w)
+	})
+	c.awaitState(c.worker(0), "IDLE", "")
+
+	last := c.hold(c.worker(0), 60)
+	c.delete()
+	c.awaitState(c.worker(0), "MIXED+DRAIN", "slurm-operator: deletion of the NodeSet")
+	c.release(last)
+	c.awaitGone()
+}

@@ -1,0 +1,98 @@
+package nodeset
+
+import (
+	"fmt"
+	"io"
+	"log"
+	"net"
+	"net/http"
+	"net/http/httptest"
+	"net/http/httputil"
+	"net/url"
+	"slices"
+	"strings"
+	"sync/atomic"
+	"time"
+)
+
+// Gate stands before a server, and may break requests.
+type Gate struct {
+	URL string
+
+	fate   atomic.Pointer[func(*http.Request) Fate]
+	pass   http.Handler
+	server *http.Server
+}
+
+// Fate is what becomes of a request. Its zero value is that it passes.
+type Fate struct {
+	// Refused: it is answered with HTTP 500 and not passed on.
+	Refused bool
+	// Lost: it is passed on, but its answer is not; the connection ends.
+	Lost bool
+	// Then is called before it ends, nil for nothing.
+	Then func()
+}
+
+// newGate starts a gate at an address without port, before what transport reaches at
+// a URL.
+func newGate(address, target string, transport http.RoundTripper) (*Gate, error) {
+	to, err := url.Parse(target)
+	if err != nil {
+		return nil, err
+	}
+	listener, err := net.Listen("tcp", net.JoinHostPort(address, "0")) //nolint:noctx // it is closed with the server
+	if err != nil {
+		return nil, err
+	}
+	g := &Gate{URL: fmt.Sprintf("http://%s", listener.Addr())}
+	g.pass = &httputil.ReverseProxy{
+		Rewrite: func(r *httputil.ProxyRequest) { r.SetURL(to) }, Transport: transport,
+		FlushInterval: -1, // watches
+		ErrorLog:      log.New(io.Discard, "", 0),
+	}
+	g.server = &http.Server{Handler: g, ReadHeaderTimeout: time.Minute, ErrorLog: log.New(io.Discard, "", 0)}
+	go func() { _ = g.server.Serve(listener) }()
+	return g, nil
+}
+
+// Decide has requests meet what is decided of each; nil lets all pass. The function is
+// called by several goroutines.
+func (g *Gate) Decide(fate func(*http.Request) Fate) {
+	if fate == nil {
+		fate = func(*http.Request) Fate { return Fate{} }
+	}
+	g.fate.Store(&fate)
+}
+
+// Close ends the gate and its connections.
+func (g *Gate) Close() error { return g.server.Close() }
+
+// ServeHTTP passes a request on, or not.
+func (g *Gate) ServeHTTP(w http.ResponseWriter, r *http.Request) {
+	var fate Fate
+	if decide := g.fate.Load(); decide != nil {
+		fate = (*decide)(r)
+	}
+	switch {
+	case fate.Refused:
+		http.Error(w, "broken", http.StatusInternalServerError)
+	case fate.Lost:
+		g.pass.ServeHTTP(httptest.NewRecorder(), r)
+	default:
+		g.pass.ServeHTTP(w, r)
+	}
+	if fate.Then != nil {
+		fate.Then()
+	}
+	if fate.Lost {
+		panic(http.ErrAbortHandler)
+	}
+}
+
+// Writes reports whether a request changes something that lasts: events and reviews
+// do not.
+func Writes(r *http.Request) bool {
+	passing := []string{"/events", "/leases", "reviews"}
+	return r.Method != http.MethodGet && !slices.ContainsFunc(passing, func(s string) bool { return strings.Contains(r.URL.Path, s) })
+}

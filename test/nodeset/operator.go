@@ -1,0 +1,118 @@
+package nodeset
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"net/http"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"sync"
+	"syscall"
+
+	"k8s.io/client-go/rest"
+)
+
+// Outside is the operator as a process of this machine, instead of the one in a pod.
+// All that it says goes through gates.
+type Outside struct {
+	// Kube is the gate before the API server, Slurm the one before slurmrestd.
+	Kube, Slurm *Gate
+
+	program, kubeconfig string
+	mu                  sync.Mutex
+	process             *exec.Cmd
+	log                 bytes.Buffer
+}
+
+// TakeOut ends the operator's pod and makes the gates, and a Cluster "gate" that goes
+// by one of them; Start starts the operator.
+func (s *Scene) TakeOut(ctx context.Context) (*Outside, error) {
+	if _, err := s.kubectl(ctx, "scale", "deployment", "slurm-operator", "--replicas=0"); err != nil {
+		return nil, err
+	}
+	if _, err := s.kubectl(ctx, "wait", "pods", "--selector=app.kubernetes.io/name=slurm-operator", "--for=delete", "--timeout=60s"); err != nil {
+		return nil, err
+	}
+	o := &Outside{program: filepath.Join(s.Kube.Dir, "slurm-operator"), kubeconfig: filepath.Join(s.Kube.Dir, "gate.kubeconfig")}
+	dir, err := root()
+	if err != nil {
+		return nil, err
+	}
+	build := exec.CommandContext(ctx, "go", "build", "-o", o.program, "./cmd/slurm-operator")
+	build.Dir = dir
+	if out, err := build.CombinedOutput(); err != nil {
+		return nil, fmt.Errorf("building the operator: %w: %s", err, out)
+	}
+	if err := o.gates(ctx, s); err != nil {
+		return nil, errors.Join(err, o.Close())
+	}
+	config := fmt.Sprintf(`{apiVersion: v1, kind: Config, current-context: gate,
+clusters: [{name: gate, cluster: {server: %q}}], users: [{name: gate, user: {}}],
+contexts: [{name: gate, context: {cluster: gate, user: gate}}]}`, o.Kube.URL)
+	if err := os.WriteFile(o.kubeconfig, []byte(config), 0o600); err != nil {
+		return nil, errors.Join(err, o.Close())
+	}
+	return o, s.apply(ctx, "gate.yaml", o.Slurm.URL)
+}
+
+func (o *Outside) gates(ctx context.Context, s *Scene) error {
+	config, err := s.Kube.RESTConfig()
+	if err != nil {
+		return err
+	}
+	transport, err := rest.TransportFor(config)
+	if err != nil {
+		return err
+	}
+	if o.Kube, err = newGate("127.0.0.1", config.Host, transport); err != nil {
+		return err
+	}
+	ip, err := s.kubectl(ctx, "get", "pods", "--selector=app=slurmrestd", "--output", "jsonpath={.items[0].status.podIP}")
+	if err != nil {
+		return err
+	}
+	o.Slurm, err = newGate(s.Kube.HostAddress, "http://"+ip+":6820", &http.Transport{})
+	return err
+}
+
+// Start starts the operator.
+func (o *Outside) Start() error {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	o.process = exec.Command(o.program, "--kube.config="+o.kubeconfig, "--reconcilers=nodeset", "--no-webhook", //nolint:noctx // Kill ends it
+		"--no-leader-election", "--health.listen-address=0", "--metrics.listen-address=0",
+		"--slurm.user=root", "--slurm.poll-interval=300ms", "--slurm.timeout=5s")
+	o.process.Stdout, o.process.Stderr = &o.log, &o.log
+	o.process.SysProcAttr = &syscall.SysProcAttr{Pdeathsig: syscall.SIGKILL}
+	return o.process.Start()
+}
+
+// Kill ends the operator by SIGKILL, and returns when it is gone.
+func (o *Outside) Kill() {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	if o.process == nil {
+		return
+	}
+	_ = o.process.Process.Kill()
+	_ = o.process.Wait()
+	o.process = nil
+}
+
+// Log is what it has said. It may be called when it is killed.
+func (o *Outside) Log() string { return o.log.String() }
+
+// Close ends all of it.
+func (o *Outside) Close() error {
+	o.Kill()
+	var errs []error
+	for _, g := range []*Gate{o.Kube, o.Slurm} {
+		if g != nil {
+			errs = append(errs, g.Close())
+		}
+	}
+	return errors.Join(errs...)
+}
