@@ -82,7 +82,7 @@ func newScene(t *testing.T) *scene {
 	if _, err := c.Kubectl(t.Context(), "apply", "--server-side", "--filename=../../charts/slurm-operator-crds/templates"); err != nil {
 		t.Fatal(err)
 	}
-	if _, err := c.Kubectl(t.Context(), "wait", "--for=condition=Established", "crd", "--all", "--timeout=30s"); err != nil {
+	if err := c.Established(t.Context(), "--all"); err != nil {
 		t.Fatal(err)
 	}
 	if err := c.Apply(t.Context(), namespaces); err != nil {

@@ -67,7 +67,9 @@ func expose(t *testing.T, k *realkube.Cluster, port int) {
 // who may view what is there.
 func applyCluster(t *testing.T, k *realkube.Cluster, url string) {
 	t.Helper()
-	must(t)(k.Kubectl(t.Context(), "wait", "--for=condition=Established", "--timeout=60s", "crd/clusters.slinky.slurm.net", "crd/nodesets.slinky.slurm.net"))
+	if err := k.Established(t.Context(), "clusters.slinky.slurm.net", "nodesets.slinky.slurm.net"); err != nil {
+		t.Fatal(err)
+	}
 	if err := k.Apply(t.Context(), fmt.Sprintf(`
 apiVersion: v1
 kind: Secret

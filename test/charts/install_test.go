@@ -52,7 +52,9 @@ func TestTheCertificateOfCertManager(t *testing.T) {
 	}
 	k := startKube(t)
 	must(t)(k.Kubectl(t.Context(), "create", "--filename", filepath.Join(module.Dir, "deploy/crds/cert-manager.io_certificates.yaml")))
-	must(t)(k.Kubectl(t.Context(), "wait", "--for=condition=Established", "--timeout=60s", "crd/certificates.cert-manager.io"))
+	if err := k.Established(t.Context(), "certificates.cert-manager.io"); err != nil {
+		t.Fatal(err)
+	}
 	values := cases(t, "slurm-metrics")["cert-manager"]
 	must(t)(k.Helm(t.Context(), "install", "test", chart("slurm-metrics"), "--namespace", "slurm"))
 	must(t)(k.Helm(t.Context(), "upgrade", "test", chart("slurm-metrics"), "--namespace", "slurm", "--values", values))

@@ -86,9 +86,7 @@ func (c *Control) installCRDs(ctx context.Context) error {
 	if _, err := c.Kube.Helm(ctx, "install", "slurm-operator-crds", chart); err != nil {
 		return err
 	}
-	_, err = c.Kube.Kubectl(ctx, "wait", "--for=condition=Established", "--timeout=60s", "crd",
-		"nodesets.slinky.slurm.net", "clusters.slinky.slurm.net", "controllers.slinky.slurm.net", "restapis.slinky.slurm.net")
-	return err
+	return c.Kube.Established(ctx, "nodesets.slinky.slurm.net", "clusters.slinky.slurm.net", "controllers.slinky.slurm.net", "restapis.slinky.slurm.net")
 }
 
 // kubeconfigOf writes a kubeconfig with the rights of a service account.

@@ -37,7 +37,7 @@ func (s *Scene) TakeOut(ctx context.Context) (*Outside, error) {
 		return nil, err
 	}
 	o := &Outside{program: filepath.Join(s.Kube.Dir, "slurm-operator"), kubeconfig: filepath.Join(s.Kube.Dir, "gate.kubeconfig")}
-	dir, err := root()
+	dir, err := root(ctx)
 	if err != nil {
 		return nil, err
 	}

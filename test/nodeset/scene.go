@@ -69,8 +69,8 @@ func (s *Scene) timed(name string, do func() error) error {
 func (s *Scene) Close() error { return s.Kube.Close() }
 
 // root is the module's folder.
-func root() (string, error) {
-	out, err := exec.Command("go", "list", "-m", "-f", "{{.Dir}}").Output()
+func root(ctx context.Context) (string, error) {
+	out, err := exec.CommandContext(ctx, "go", "list", "-m", "-f", "{{.Dir}}").Output()
 	return strings.TrimSpace(string(out)), err
 }
 
@@ -79,7 +79,7 @@ func (s *Scene) images(ctx context.Context) error {
 }
 
 func (s *Scene) crds(ctx context.Context) error {
-	dir, err := root()
+	dir, err := root(ctx)
 	if err != nil {
 		return err
 	}
@@ -89,12 +89,7 @@ func (s *Scene) crds(ctx context.Context) error {
 	if _, err := s.Kube.Helm(ctx, "install", "crds", filepath.Join(dir, "charts/slurm-operator-crds"), "--namespace", s.Site.Namespace); err != nil {
 		return err
 	}
-	// kubectl wait fails for what has no conditions yet.
-	_, err = s.Await(ctx, "CRDs are established", time.Minute, func(ctx context.Context) (bool, string) {
-		_, err := s.Kube.Kubectl(ctx, "wait", "--for=condition=Established", "--timeout=60s", "crd/nodesets.slinky.slurm.net", "crd/tokens.slinky.slurm.net")
-		return err == nil, fmt.Sprint(err)
-	})
-	return err
+	return s.Kube.Established(ctx, "nodesets.slinky.slurm.net", "tokens.slinky.slurm.net")
 }
 
 func (s *Scene) slurm(ctx context.Context) error {
@@ -115,7 +110,7 @@ func (s *Scene) slurm(ctx context.Context) error {
 
 // charts installs the operator and the adapter, that look at Slurm every second.
 func (s *Scene) charts(ctx context.Context) error {
-	dir, err := root()
+	dir, err := root(ctx)
 	if err != nil {
 		return err
 	}
