@@ -22,6 +22,7 @@ func random(t *testing.T, s *nodeset.Scene) {
 	pause := func(most time.Duration) { time.Sleep(time.Duration(dice.Int64N(int64(most)))) }
 	c := crew{t, s, nodeset.NodeSet{Name: "rough", Replicas: 2, ExtraConf: "CPUs=2 RealMemory=500"}, 2 * time.Minute}
 	must(t, s.Apply(t.Context(), c.spec))
+	submittable(t, s, c.spec.Name)
 	var jobs []string
 	for round, fault := range []func(){
 		func() { must(t, s.KillOperator(t.Context())) },
