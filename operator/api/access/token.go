@@ -15,9 +15,12 @@ import (
 
 const (
 	// secretEvery is the least time between two readings of a Secret, missingEvery
-	// the same as long as it could never be read, or what it holds has ended or is refused.
+	// the same when what it holds is no token, has ended or is refused.
 	secretEvery  = time.Minute
 	missingEvery = 10 * time.Second
+	// firstEvery is the same as long as it has never held a token: it is often about
+	// to be made.
+	firstEvery = 2 * time.Second
 	// renewBefore is how long before its end a token is looked for anew. Tokens are
 	// commonly renewed when a fifth of their life is left.
 	renewBefore = 5 * time.Minute
@@ -128,6 +131,9 @@ func (s *secretToken) mayRead(every time.Duration) bool {
 	if end := s.end(); s.held == nil || !end.IsZero() && end.Before(now) {
 		every = missingEvery
 	}
+	if s.raw == nil {
+		every = firstEvery
+	}
 	if !s.tried.IsZero() && now.Sub(s.tried) < every {
 		return false
 	}
@@ -156,7 +162,7 @@ func (s *secretToken) end() time.Time {
 
 // keep reads the Secret when that is due, until ctx ends. What fails is told by Token.
 func (s *secretToken) keep(ctx context.Context) {
-	tick := time.NewTicker(missingEvery)
+	tick := time.NewTicker(firstEvery)
 	defer tick.Stop()
 	for {
 		select {
