@@ -140,7 +140,9 @@ func TestTheFirstStatusHasWhatNoStatusIsValidWithout(t *testing.T) {
 	}
 	want := map[string]any{
 		"metadata": map[string]any{"resourceVersion": "7"},
-		"status":   map[string]any{"selector": "", "nodeSetHash": "", "replicas": 1., "readyReplicas": nil, "ordinalToNode": map[string]any{"0": nil}},
+		"status": map[string]any{"selector": "", "nodeSetHash": "", "ordinalToNode": map[string]any{"0": nil},
+			// At zero people are to see 0, not nothing.
+			"desired": 0., "replicas": 1., "updatedReplicas": 0., "readyReplicas": 0.},
 	}
 	if diff := cmp.Diff(want, got); diff != "" {
 		t.Error(diff)

@@ -65,6 +65,9 @@ func statusPatch(from, to *v1beta1.NodeSet) ([]byte, error) {
 		status = map[string]any{}
 	}
 	status["selector"], status["nodeSetHash"] = to.Status.Selector, to.Status.NodeSetHash
+	// What people see of a NodeSet at zero is 0, not nothing.
+	status["desired"], status["replicas"] = to.Status.Desired, to.Status.Replicas
+	status["updatedReplicas"], status["readyReplicas"] = to.Status.UpdatedReplicas, to.Status.ReadyReplicas
 	patch["status"] = status
 	return json.Marshal(patch)
 }
