@@ -19,6 +19,7 @@ import (
 
 	"github.com/slurmtide/slurmtide/operator/api/v1beta1"
 	"github.com/slurmtide/slurmtide/operator/nodeset/plan"
+	"github.com/slurmtide/slurmtide/slurmclient"
 )
 
 // apply takes the steps. Those about one worker are taken in order up to the first
@@ -99,6 +100,9 @@ func (r *Reconciler) take(ctx context.Context, s *seen, step plan.Step) error {
 	if err != nil {
 		return err
 	}
+	if !ok && step.Verb == plan.Forget {
+		return r.forgotten(ctx, s, step)
+	}
 	if !ok {
 		return errNotAsSeen
 	}
@@ -119,6 +123,16 @@ func (r *Reconciler) take(ctx context.Context, s *seen, step plan.Step) error {
 		r.announce(ctx, s, step)
 	}
 	return err
+}
+
+// forgotten is for a record that is not as it was read: one that is gone was deleted
+// before, and its answer lost.
+func (r *Reconciler) forgotten(ctx context.Context, s *seen, step plan.Step) error {
+	if _, err := s.live.LookNode(ctx, step.SlurmName); !slurmclient.IsNotFound(err) {
+		return errNotAsSeen
+	}
+	r.memory.wrote(s.memory, []string{step.SlurmName}, plan.Forget, r.now())
+	return nil
 }
 
 // note writes a note on a pod that is still as it was seen.
@@ -205,7 +219,9 @@ func (r *Reconciler) write(ctx context.Context, s *seen, step plan.Step) error {
 	case plan.Retire:
 		err = s.live.Future(ctx, step.SlurmName)
 	case plan.Forget:
-		err = s.live.DeleteNode(ctx, step.SlurmName)
+		if err = s.live.DeleteNode(ctx, step.SlurmName); slurmclient.IsNotFound(err) {
+			err = nil // it was done before, and the answer lost
+		}
 	default:
 		err = fmt.Errorf("there is no way to %s", step.Verb)
 	}

@@ -141,6 +141,7 @@ func (r *Reconciler) observeSlurm(now time.Time, s *seen) {
 	}
 	s.records, s.nodesReadAt = reading.Nodes, reading.Snapshot.Nodes.ReadAt
 	s.own()
+	s.memory.sequence = reading.Snapshot.Nodes.Sequence
 	s.memory.overlay(&s.slurm, reading.Snapshot.Nodes.ReadAt, r.cfg.Plan.BrakeInterval, now)
 	s.recordsProblem = s.memory.recordsProblem
 	if s.problem.reason != "" && !s.wish.Deleting { // which records there should be is not known

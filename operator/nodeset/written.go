@@ -21,6 +21,8 @@ type memory struct {
 }
 
 type setMemory struct {
+	// sequence is that of the list of nodes that was last looked at.
+	sequence     uint64
 	writes       map[string]write // by Slurm node
 	unregistered []time.Time
 	// recordsProblem is why FUTURE records could not be made, recordsTried when.
@@ -36,6 +38,8 @@ type setMemory struct {
 type write struct {
 	verb plan.Verb
 	at   time.Time
+	// sequence is that of the list of nodes when it was written.
+	sequence uint64
 }
 
 type update struct {
@@ -74,7 +78,7 @@ func (m *memory) wrote(s *setMemory, names []string, verb plan.Verb, at time.Tim
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	for _, name := range names {
-		s.writes[name] = write{verb, at}
+		s.writes[name] = write{verb, at, s.sequence}
 	}
 }
 
@@ -103,7 +107,10 @@ func (s *setMemory) knows(name string, u slurmclient.NodeUpdate) bool {
 // writes that the reading has.
 func (s *setMemory) overlay(to *plan.Slurm, nodesReadAt time.Time, brake time.Duration, now time.Time) {
 	for name, w := range s.writes {
-		if w.at.Before(nodesReadAt) {
+		// slurmctld does not count a deletion as a change of its nodes: a list that is
+		// said to be unchanged is none that was made after it.
+		unchanged := w.verb == plan.Forget && w.sequence == s.sequence
+		if w.at.Before(nodesReadAt) && !unchanged {
 			delete(s.writes, name)
 			continue
 		}

@@ -63,6 +63,7 @@ func TestWritesThatNoReadingShowsYet(t *testing.T) {
 			}
 			for range 2 { // also not in an older one once more
 				got := read()
+				s.sequence++ // a list that differs
 				s.overlay(got, noon.Add(time.Nanosecond), time.Minute, noon)
 				if diff := cmp.Diff(records(tc.read), got.Records); diff != "" || len(got.DrainedSince) != 2 {
 					t.Errorf("in a later reading: %s", diff)
@@ -93,5 +94,21 @@ func TestTheBrakeBeginsClosed(t *testing.T) {
 	m.forget(name)
 	if m.of(name, noon) == s {
 		t.Error("what is to be forgotten was remembered")
+	}
+}
+
+func TestADeletedRecordStaysDeletedWhileTheListIsSaidToBeUnchanged(t *testing.T) {
+	m, s := newMemory(), &setMemory{writes: map[string]write{}, sequence: 3}
+	m.wrote(s, []string{"gpu-0"}, plan.Forget, noon)
+	for _, tc := range []struct {
+		sequence uint64
+		there    bool
+	}{{3, false}, {4, true}} {
+		s.sequence = tc.sequence
+		got := &plan.Slurm{Records: map[string]plan.Record{"gpu-0": {Name: "gpu-0"}}}
+		s.overlay(got, noon.Add(time.Hour), time.Minute, noon.Add(time.Hour))
+		if _, there := got.Records["gpu-0"]; there != tc.there {
+			t.Errorf("in list %d it is there: %v", tc.sequence, there)
+		}
 	}
 }
