@@ -107,8 +107,8 @@ func (s *setMemory) knows(name string, u slurmclient.NodeUpdate) bool {
 // writes that the reading has.
 func (s *setMemory) overlay(to *plan.Slurm, nodesReadAt time.Time, brake time.Duration, now time.Time) {
 	for name, w := range s.writes {
-		// slurmctld does not count a deletion as a change of its nodes: a list that is
-		// said to be unchanged is none that was made after it.
+		// A list that is said to be unchanged need not have been made after a deletion:
+		// lists were seen to go on having the node.
 		unchanged := w.verb == plan.Forget && w.sequence == s.sequence
 		if w.at.Before(nodesReadAt) && !unchanged {
 			delete(s.writes, name)
