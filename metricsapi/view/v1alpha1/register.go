@@ -1,0 +1,44 @@
+package v1alpha1
+
+import (
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+)
+
+// GroupName is the API group of every kind here.
+const GroupName = "view.slinky.slurm.net"
+
+// The kinds.
+const (
+	KindJob       = "SlurmJob"
+	KindNode      = "SlurmNode"
+	KindPartition = "SlurmPartition"
+)
+
+// The resources, as paths of the API and rules of roles have them.
+const (
+	Jobs       = "slurmjobs"
+	Nodes      = "slurmnodes"
+	Partitions = "slurmpartitions"
+)
+
+// SchemeGroupVersion is the group and version of this package. It is never written to.
+var SchemeGroupVersion = schema.GroupVersion{Group: GroupName, Version: "v1alpha1"}
+
+// Resource returns the group resource of a plural name, as errors want it.
+func Resource(plural string) schema.GroupResource {
+	return SchemeGroupVersion.WithResource(plural).GroupResource()
+}
+
+// AddToScheme makes the kinds of this package known to a scheme. It may be called
+// more than once with the same scheme.
+func AddToScheme(scheme *runtime.Scheme) error {
+	scheme.AddKnownTypes(SchemeGroupVersion,
+		&SlurmJob{}, &SlurmJobList{},
+		&SlurmNode{}, &SlurmNodeList{},
+		&SlurmPartition{}, &SlurmPartitionList{},
+	)
+	metav1.AddToGroupVersion(scheme, SchemeGroupVersion)
+	return nil
+}
