@@ -40,24 +40,31 @@ func (c *Client) Drain(ctx context.Context, name, reason string) error {
 	return c.setState(ctx, name, "DRAIN", &reason)
 }
 
-// Undrain takes the DRAIN flag and its reason away.
+// Undrain takes the DRAIN flag and its reason away; 24.11 leaves a space for the reason.
 func (c *Client) Undrain(ctx context.Context, name string) error {
-	return c.setState(ctx, name, "UNDRAIN", nil)
+	return c.setState(ctx, name, "UNDRAIN", blank())
 }
 
-// Resume puts a down or drained node back into service.
+// Resume puts a down or drained node back into service, and takes its reason away as
+// Undrain does.
 func (c *Client) Resume(ctx context.Context, name string) error {
-	return c.setState(ctx, name, "RESUME", nil)
+	return c.setState(ctx, name, "RESUME", blank())
 }
+
+// blank is a reason to put in the place of another: 24.11 keeps the reason of a node
+// that is undrained, resumed or FUTURE, and takes an empty one for none given. 26.05 takes it
+// away in any case.
+func blank() *string { return new(" ") }
 
 // Down takes a node out of service at once. Its jobs end with NODE_FAIL.
 func (c *Client) Down(ctx context.Context, name, reason string) error {
 	return c.setState(ctx, name, "DOWN", &reason)
 }
 
-// Future turns a dynamic node's record back into one of a node to come.
+// Future turns a dynamic node's record back into one of a node to come, and takes its
+// reason away as Undrain does.
 func (c *Client) Future(ctx context.Context, name string) error {
-	return c.setState(ctx, name, "FUTURE", nil)
+	return c.setState(ctx, name, "FUTURE", blank())
 }
 
 func (c *Client) setState(ctx context.Context, name, state string, reason *string) error {
