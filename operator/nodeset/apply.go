@@ -138,7 +138,7 @@ func (r *Reconciler) forgotten(ctx context.Context, s *seen, step plan.Step) err
 // note writes a note on a pod that is still as it was seen.
 func (r *Reconciler) note(ctx context.Context, s *seen, step plan.Step) error {
 	pod := s.pod(step.Pod)
-	patch := notePatch(step.Note)
+	patch := notePatch(step.Note, noteOf(pod), s.nodeSet.Spec.Template.Metadata.Annotations)
 	meta := patch["metadata"].(map[string]any)
 	meta["resourceVersion"], meta["uid"] = pod.ResourceVersion, step.UID
 	data, err := json.Marshal(patch)
@@ -216,6 +216,8 @@ func (r *Reconciler) write(ctx context.Context, s *seen, step plan.Step) error {
 		err = s.live.Undrain(ctx, step.SlurmName)
 	case plan.Resume:
 		err = s.live.Resume(ctx, step.SlurmName)
+	case plan.Unmark:
+		err = s.live.UpdateNode(ctx, step.SlurmName, slurmclient.NodeUpdate{Reason: new(" ")}) // "" is as none given
 	case plan.Retire:
 		err = s.live.Future(ctx, step.SlurmName)
 	case plan.Forget:

@@ -61,7 +61,7 @@ func mirrored(have []corev1.PodCondition, node *slurm.Node, now metav1.Time) ([]
 	want := map[corev1.PodConditionType]bool{}
 	reason := ""
 	if node != nil {
-		reason = node.Reason
+		reason = strings.TrimSpace(node.Reason)
 		if c, ok := baseConditions()[node.State.Base]; ok {
 			want[c] = true
 		}

@@ -19,6 +19,7 @@ func recordOf(n *slurm.Node, kubeNodes func(name string) bool) plan.Record {
 		Dynamic: state.Any(slurm.NodeDynamicNorm | slurm.NodeDynamicFuture),
 		Busy:    busy(state),
 		Down:    state.Base == slurm.NodeDown || state.Has(slurm.NodeNotResponding),
+		Silent:  state.Base != slurm.NodeDown && state.Has(slurm.NodeNotResponding),
 		Drain:   state.Has(slurm.NodeDrain) && !state.Has(slurm.NodeUndrain),
 		Ours:    strings.HasPrefix(n.Reason, v1beta1.DrainReasonPrefix),
 	}

@@ -25,6 +25,7 @@ func TestNothingButIdleDownAndFutureHasNoWork(t *testing.T) {
 				Name: "n", Future: base == slurm.NodeFuture, Busy: !slices.Contains(quiet, base) || flag == slurm.NodeCompleting,
 				Dynamic: flag == slurm.NodeDynamicNorm || flag == slurm.NodeDynamicFuture,
 				Down:    base == slurm.NodeDown || flag == slurm.NodeNotResponding, Drain: flag == slurm.NodeDrain,
+				Silent: base != slurm.NodeDown && flag == slurm.NodeNotResponding,
 			}
 			if diff := cmp.Diff(want, got); diff != "" {
 				t.Errorf("%s: %s", n.State, diff)
@@ -48,7 +49,8 @@ func TestRecords(t *testing.T) {
 		{"an idle slurmNode is nothing special", state("IDLE"), plan.Record{}},
 		{"a drain that is being taken back is none", state("IDLE+DRAIN+UNDRAIN"), plan.Record{}},
 		{"a draining slurmNode has work", state("ALLOCATED+DRAIN"), plan.Record{Busy: true, Drain: true}},
-		{"one that does not respond is down, and its work stays", state("MIXED+NOT_RESPONDING"), plan.Record{Busy: true, Down: true}},
+		{"one that does not respond is down, and its work stays", state("MIXED+NOT_RESPONDING"), plan.Record{Busy: true, Down: true, Silent: true}},
+		{"one that is down as well is not just silent", state("DOWN+NOT_RESPONDING"), plan.Record{Down: true}},
 		{"one that completes has work", state("IDLE+COMPLETING+DYNAMIC_NORM"), plan.Record{Busy: true, Dynamic: true}},
 		{"a state of a later Slurm may have work", state("HIBERNATING"), plan.Record{Busy: true}},
 		{"a reason of ours", reason("slurm-operator: scale-in"), plan.Record{Ours: true}},

@@ -49,7 +49,7 @@ func (f freshness) slurmOf(now time.Time, s Slurm, r *live.Reading, uid string, 
 		out.Problem = cmp.Or(s.Problem(), r.Problem, "Slurm has not been read yet")
 		return out
 	}
-	out.JobsReadAt = r.Snapshot.Jobs.ReadAt
+	out.JobsReadAt, out.NodesReadAt = r.Snapshot.Jobs.ReadAt, r.Snapshot.Nodes.ReadAt
 	out.Problem = f.problem(now, r)
 	out.Fresh = out.Problem == ""
 	for name, n := range r.Nodes {

@@ -77,7 +77,7 @@ func TestWhatOfAReadingConcernsANodeSet(t *testing.T) {
 			"old-7": {Name: "old-7", Dynamic: true, Owner: nodeSetUID, KubeNodeGone: true},
 		},
 		Work:         map[string]plan.Work{"gpu-0": {Jobs: 2, LastJob: 7, End: noon.Add(time.Hour)}},
-		DrainedSince: r.DrainedSince, JobsReadAt: noon.Add(time.Second),
+		DrainedSince: r.DrainedSince, JobsReadAt: noon.Add(time.Second), NodesReadAt: noon,
 	}
 	if diff := cmp.Diff(want, got); diff != "" {
 		t.Error(diff)

@@ -114,6 +114,9 @@ func (r *Reconciler) announce(ctx context.Context, s *seen, step plan.Step) {
 			r.event(s.nodeSet, pod, "Drained", "Drain", step)
 		}
 		reason, action = "SuccessfulDelete", "Delete"
+	case plan.Unmark:
+		log.FromContext(ctx).Info("took a reason of ours away", "slurmNode", step.SlurmName)
+		return
 	case plan.Retire, plan.Forget:
 		log.FromContext(ctx).Info("took a record of slurm back", "slurmNode", step.SlurmName, "verb", string(step.Verb))
 		return

@@ -84,23 +84,32 @@ func noteOf(pod *corev1.Pod) plan.Note {
 	return n
 }
 
-// notePatch is the change of a pod's metadata that brings a note, as a merge patch.
-func notePatch(n plan.Note) map[string]any {
+// notePatch is the change of a pod's metadata from one note to another, as a merge patch.
+// own are the annotations of the template: what protects a worker with work from others
+// goes back to what the user has there.
+func notePatch(n, was plan.Note, own map[string]string) map[string]any {
 	text := func(on bool, value string) any {
 		if !on {
 			return nil
 		}
 		return value
 	}
+	annotations := map[string]any{
+		v1beta1.AnnotationDrainCause:   text(n.Cause != "", n.Cause),
+		v1beta1.AnnotationDrainStarted: text(n.Cause != "", n.Since.UTC().Format(time.RFC3339)),
+		v1beta1.AnnotationPodDeadline:  text(!n.Deadline.IsZero(), n.Deadline.UTC().Format(time.RFC3339)),
+	}
+	for name, value := range map[string]string{v1beta1.AnnotationSafeToEvict: "false", v1beta1.AnnotationDoNotDisrupt: "true"} {
+		users, has := own[name]
+		switch {
+		case n.Protect:
+			annotations[name] = value
+		case was.Protect:
+			annotations[name] = text(has, users)
+		}
+	}
 	return map[string]any{"metadata": map[string]any{
-		"labels": map[string]any{v1beta1.LabelPodProtect: text(n.Protect, "true")},
-		"annotations": map[string]any{
-			v1beta1.AnnotationDrainCause:   text(n.Cause != "", n.Cause),
-			v1beta1.AnnotationDrainStarted: text(n.Cause != "", n.Since.UTC().Format(time.RFC3339)),
-			v1beta1.AnnotationPodDeadline:  text(!n.Deadline.IsZero(), n.Deadline.UTC().Format(time.RFC3339)),
-			v1beta1.AnnotationSafeToEvict:  text(n.Protect, "false"),
-			v1beta1.AnnotationDoNotDisrupt: text(n.Protect, "true"),
-		},
+		"labels": map[string]any{v1beta1.LabelPodProtect: text(n.Protect, "true")}, "annotations": annotations,
 	}}
 }
 

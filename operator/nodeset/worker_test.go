@@ -159,7 +159,7 @@ func TestNotesComeBackAsTheyWereWritten(t *testing.T) {
 			"none": {}, "another": {Cause: v1beta1.CauseUpdate, Since: noon.Add(-time.Hour), Protect: true, Deadline: noon},
 		} {
 			t.Run(name+" over "+before, func(t *testing.T) {
-				pod := patched(t, patched(t, worker(0, annotated("other", "kept")), notePatch(had)), notePatch(note))
+				pod := patched(t, patched(t, worker(0, annotated("other", "kept")), notePatch(had, plan.Note{}, nil)), notePatch(note, had, nil))
 				if diff := cmp.Diff(note, noteOf(pod)); diff != "" {
 					t.Error(diff)
 				}
@@ -170,6 +170,41 @@ func TestNotesComeBackAsTheyWereWritten(t *testing.T) {
 				}
 			})
 		}
+	}
+}
+
+func TestAnnotationsOfTheTemplateComeBackAfterTheWork(t *testing.T) {
+	idle, busy := plan.Note{}, plan.Note{Protect: true}
+	chosen := plan.Note{Cause: v1beta1.CauseScaleIn, Since: noon}
+	for _, tc := range []struct {
+		name  string
+		own   map[string]string
+		notes []plan.Note
+		want  string // of both, "-" for none
+	}{
+		{"a user's stay while there is no work", map[string]string{v1beta1.AnnotationSafeToEvict: "false"}, []plan.Note{chosen, idle}, "false -"},
+		{"work protects whatever the user says", map[string]string{v1beta1.AnnotationSafeToEvict: "true"}, []plan.Note{busy}, "false true"},
+		{"a user's come back after the work", map[string]string{v1beta1.AnnotationSafeToEvict: "true", v1beta1.AnnotationDoNotDisrupt: "true"}, []plan.Note{busy, idle}, "true true"},
+		{"without a user's there are none after the work", nil, []plan.Note{busy, idle}, "- -"},
+	} {
+		t.Run(tc.name, func(t *testing.T) {
+			pod, was := worker(0), plan.Note{}
+			for name, value := range tc.own {
+				annotated(name, value)(pod)
+			}
+			for _, note := range tc.notes {
+				pod, was = patched(t, pod, notePatch(note, was, tc.own)), note
+			}
+			show := func(name string) string {
+				if value, ok := pod.Annotations[name]; ok {
+					return value
+				}
+				return "-"
+			}
+			if got := show(v1beta1.AnnotationSafeToEvict) + " " + show(v1beta1.AnnotationDoNotDisrupt); got != tc.want {
+				t.Errorf("they are %q and not %q", got, tc.want)
+			}
+		})
 	}
 }
 

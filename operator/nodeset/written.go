@@ -125,6 +125,8 @@ func (s *setMemory) overlay(to *plan.Slurm, nodesReadAt time.Time, brake time.Du
 			record.Drain, record.Ours = true, true
 		case plan.Undrain, plan.Resume:
 			record.Drain, record.Down, record.Ours = false, false, false
+		case plan.Unmark:
+			record.Ours = false
 		case plan.Retire:
 			record = plan.Record{Name: name, Future: true, Dynamic: true, Owner: record.Owner}
 		case plan.Records:

@@ -121,6 +121,8 @@ func (w *world) write(s Step) bool {
 		n.Drain, n.Ours, n.reason = true, true, s.Reason
 	case Undrain:
 		n.Drain, n.Ours, n.reason = false, false, ""
+	case Unmark:
+		n.Ours, n.reason = false, ""
 	case Resume:
 		n.Drain, n.Down, n.Ours, n.reason = false, false, false, ""
 	case Retire, Forget:
@@ -145,8 +147,8 @@ func (w *world) join(p *simPod) {
 		w.slurm[p.name] = n
 	}
 	n.up, n.Owner, n.IdleSince = true, w.wish.UID, w.now
-	if !n.Ours && !n.Drain {
-		n.Down = false
+	if !n.Drain && (!n.Ours || w.chance(50)) {
+		n.Down = false // ReturnToService, which leaves the reason
 	}
 	p.joins = true
 }

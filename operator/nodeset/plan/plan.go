@@ -1,6 +1,7 @@
 package plan
 
 import (
+	"slices"
 	"time"
 
 	"github.com/slurmtide/slurmtide/operator/api/v1beta1"
@@ -100,7 +101,8 @@ func (b *pass) chooseExits() {
 
 // chooseExcess keeps those that were chosen as long as there is an excess, and
 // chooses more when it grew. Without a fresh reading only those that were never
-// scheduled are chosen: any other may be busy.
+// scheduled are chosen: any other may be busy. Among those with work none is chosen
+// before it is known what work all of them have.
 func (b *pass) chooseExcess() {
 	var chosen, others []*Worker
 	for _, w := range b.active {
@@ -116,6 +118,10 @@ func (b *pass) chooseExcess() {
 		if len(chosen) >= excess {
 			break
 		}
+		if b.slurm.rank(w) == busy && b.unlisted() {
+			b.lookAt(b.now.Add(unlistedWithin))
+			break
+		}
 		if b.slurm.Fresh || w.KubeNode == "" {
 			chosen = append(chosen, w)
 		}
@@ -123,6 +129,17 @@ func (b *pass) chooseExcess() {
 	for _, w := range chosen[:min(len(chosen), excess)] {
 		b.cause[w.Pod] = v1beta1.CauseScaleIn
 	}
+}
+
+// unlistedWithin is when to look again whether jobs were listed.
+const unlistedWithin = 2 * time.Second
+
+// unlisted reports that a worker has work that began after the jobs were last listed: it
+// may be the one that ends first. The list comes before long.
+func (b *pass) unlisted() bool {
+	return b.slurm.Fresh && b.slurm.JobsReadAt.Before(b.slurm.NodesReadAt) && slices.ContainsFunc(b.active, func(w *Worker) bool {
+		return b.slurm.Records[w.SlurmName].Busy && b.slurm.Work[w.SlurmName].Jobs == 0
+	})
 }
 
 // chooseMisplaced chooses workers on Kubernetes nodes that should have none, and

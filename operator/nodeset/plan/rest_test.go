@@ -87,6 +87,9 @@ func (w *world) check(quiet int) {
 		if w.pods[name] != nil && n.Drain && n.Ours {
 			w.fail("at rest %s is drained by us", name)
 		}
+		if p := w.pods[name]; p != nil && p.ready && n.Ours && !n.Drain {
+			w.fail("at rest %s has a reason of ours: %+v", name, n.Record)
+		}
 		if w.wish.Deleting && !n.Foreign() && w.mineOrNone(n) {
 			w.fail("at rest the record %s of a deleted NodeSet is left: %+v", name, n.Record)
 		}

@@ -118,6 +118,9 @@ type Record struct {
 	Busy bool
 	// Down: DOWN at base, or not responding.
 	Down bool
+	// Silent: it is Down only because it does not respond, as for seconds after a
+	// resume: there is nothing to be resumed.
+	Silent bool
 	// Drain: it takes no new jobs.
 	Drain bool
 	// Ours: the reason of its drain, or of its being down, was set by us.
@@ -129,6 +132,10 @@ type Record struct {
 	// IdleSince is when it last had work, zero for not known.
 	IdleSince time.Time
 }
+
+// leftOver reports that it has a reason of ours though it is in service: Slurm leaves one
+// on a node that registers again, and would keep it for a drain of its own.
+func (r Record) leftOver() bool { return r.Ours && !r.Future && !r.Drain && (!r.Down || r.Silent) }
 
 // Foreign reports that somebody else drained it.
 func (r Record) Foreign() bool { return r.Drain && !r.Ours }
@@ -160,6 +167,8 @@ type Slurm struct {
 	// JobsReadAt is when the last reading of jobs began. By one clock.
 	DrainedSince map[string]time.Time
 	JobsReadAt   time.Time
+	// NodesReadAt is when the last reading of nodes began, zero for not known.
+	NodesReadAt time.Time
 }
 
 // Seen is all that a plan rests on.

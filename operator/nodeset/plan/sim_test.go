@@ -25,13 +25,13 @@ func TestNoHistoryBreaksThePromise(t *testing.T) {
 		}
 	}
 	t.Logf("%d histories: %+v", *histories, total)
-	if total.Deleted == 0 || total.Drained == 0 || total.Undrained == 0 || total.Killed == 0 || total.Unregistered == 0 || total.Retired == 0 {
+	if total.Deleted == 0 || total.Drained == 0 || total.Undrained == 0 || total.Killed == 0 || total.Unregistered == 0 || total.Retired == 0 || total.Unmarked == 0 {
 		t.Errorf("the histories did not have everything in them: %+v", total)
 	}
 }
 
 // tally counts what happened.
-type tally struct{ Steps, Created, Deleted, Drained, Undrained, Resumed, Retired, Unregistered, Killed int }
+type tally struct{ Steps, Created, Deleted, Drained, Undrained, Resumed, Retired, Unmarked, Unregistered, Killed int }
 
 func (t *tally) add(w *world) {
 	for _, line := range w.log {
@@ -39,7 +39,7 @@ func (t *tally) add(w *world) {
 		t.Steps++
 		for word, n := range map[string]*int{
 			"create": &t.Created, "delete": &t.Deleted, "drain": &t.Drained, "undrain": &t.Undrained, "resume": &t.Resumed,
-			"retire": &t.Retired, "operator killed": &t.Killed,
+			"retire": &t.Retired, "unmark": &t.Unmarked, "operator killed": &t.Killed,
 		} {
 			if strings.HasPrefix(line, word) {
 				*n++

@@ -17,6 +17,8 @@ const (
 	Undrain Verb = "undrain"
 	// Resume puts SlurmName, that went down with a pod before, back into service.
 	Resume Verb = "resume"
+	// Unmark takes a reason of ours away from SlurmName, that is in service.
+	Unmark Verb = "unmark"
 	// Delete deletes Pod, which must still be as it was seen.
 	Delete Verb = "delete"
 	// Retire turns the record SlurmName, that has no pod, to FUTURE.
@@ -49,6 +51,8 @@ const (
 	LookUndrainable Look = "undrainable"
 	// LookOurs: it is out of service with a reason of ours.
 	LookOurs Look = "ours"
+	// LookLeftOver: it is in service, with a reason of ours still.
+	LookLeftOver Look = "left over"
 )
 
 // Passes reports whether the record, nil for none, is what the look must find.
@@ -73,6 +77,8 @@ func (l Look) Passes(r *Record) bool {
 		return r.Drain && r.Ours && !r.Down
 	case LookOurs:
 		return r.Ours
+	case LookLeftOver:
+		return r.leftOver()
 	}
 	return false
 }

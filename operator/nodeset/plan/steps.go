@@ -81,6 +81,8 @@ func (b *pass) undrain() {
 		switch {
 		case record.Drain && b.mayUndrain(record) && !record.Down:
 			b.add(Step{Verb: Undrain, Pod: w.Pod, UID: w.UID, SlurmName: w.SlurmName, Look: LookUndrainable, Reason: "nothing asks for its drain any more"})
+		case record.leftOver():
+			b.add(Step{Verb: Unmark, Pod: w.Pod, UID: w.UID, SlurmName: w.SlurmName, Look: LookLeftOver, Reason: "its reason is of a drain that is over"})
 		case record.Down && record.Ours && w.Ready:
 			b.add(Step{Verb: Resume, Pod: w.Pod, UID: w.UID, SlurmName: w.SlurmName, Look: LookOurs, Reason: "its pod is Ready again"})
 		}
@@ -100,7 +102,7 @@ func (b *pass) drain() {
 
 // remove deletes the workers that are to go and may.
 func (b *pass) remove() {
-	if b.slurm.Known {
+	if b.slurm.Known || b.wish.Deleting && !b.slurm.Connected {
 		for _, w := range b.finished {
 			b.add(Step{Verb: Delete, Pod: w.Pod, UID: w.UID, SlurmName: w.SlurmName, Reason: "its containers have ended"})
 		}

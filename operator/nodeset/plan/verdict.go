@@ -54,6 +54,10 @@ func (c Config) judge(now time.Time, wish *Wish, s *Slurm, w *Worker, since time
 		return allowed(LookAtNothing, "the drain policy is Force")
 	case p.Timeout > 0 && !since.IsZero() && !now.Before(since.Add(p.Timeout)):
 		return allowed(LookAtNothing, "the drain policy's timeout of "+p.Timeout.String()+" has passed")
+	case !s.Connected && w.Finished, !s.Connected && w.KubeNode == "":
+		return allowed(LookAtNothing, "nothing of it runs, and its Slurm cluster is not there any more")
+	case !s.Connected:
+		return blocked(Unread, "%s, so that nobody can see whether it has jobs: make it again, or set spec.drainPolicy.type to Force to delete the worker with what runs on it", s.Problem)
 	case !s.Known:
 		return blocked(Unread, "Slurm has not been read since the operator started")
 	case w.Finished:

@@ -163,7 +163,7 @@ func (w *world) readJobs() {
 func (w *world) seen() Seen {
 	s := Seen{Unregistered: w.op.unregistered, Slurm: Slurm{
 		Connected: true, Known: !w.op.nodesAt.IsZero() && !w.op.jobsAt.IsZero(),
-		Records: maps.Clone(w.op.nodes), Total: w.op.total, Work: w.op.work, DrainedSince: w.op.drained, JobsReadAt: w.op.jobsAt,
+		Records: maps.Clone(w.op.nodes), Total: w.op.total, Work: w.op.work, DrainedSince: w.op.drained, JobsReadAt: w.op.jobsAt, NodesReadAt: w.op.nodesAt,
 	}}
 	const stale = 60 * time.Second
 	s.Slurm.Fresh = s.Slurm.Known && !w.op.failed && w.now.Sub(w.op.nodesAt) < stale && w.now.Sub(w.op.jobsAt) < stale

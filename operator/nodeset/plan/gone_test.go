@@ -1,0 +1,120 @@
+package plan
+
+import (
+	"strings"
+	"testing"
+	"time"
+)
+
+// gone takes the Slurm cluster away, as it is seen by a process that never saw it.
+func gone(s *scene) {
+	s.seen.Slurm = Slurm{Problem: "there is no Controller or Cluster of that name"}
+}
+
+func TestDeletionWithoutASlurmCluster(t *testing.T) {
+	for _, tc := range []struct {
+		name   string
+		change []func(*scene)
+		want   []string
+		waits  bool
+	}{
+		{"a worker that runs stays, since it may have a job", nil, nil, true},
+		{"with Force it goes", []func(*scene){func(s *scene) { s.wish.Policy.Force = true }}, []string{"delete n-0"}, false},
+		{"with Timeout it goes when that is over", []func(*scene){func(s *scene) { s.wish.Policy.Timeout = time.Minute }}, []string{"delete n-0"}, false},
+		{"one that was never scheduled goes", []func(*scene){worker(0, func(w *Worker) { w.KubeNode, w.Running, w.Ready = "", false, false })}, []string{"delete n-0"}, false},
+		{"one whose containers have ended goes", []func(*scene){worker(0, func(w *Worker) { w.Finished, w.Running, w.Ready = true, false, false })}, []string{"delete n-0"}, false},
+	} {
+		t.Run(tc.name, func(t *testing.T) {
+			s := set(1, 1, append([]func(*scene){gone, deleting, chosen(0, deletion)}, tc.change...)...)
+			todo := expect(t, s, tc.want...)
+			if tc.waits != (len(todo.Waits) == 1) {
+				t.Fatalf("it waits for %+v", todo.Waits)
+			}
+			if tc.waits && (!strings.Contains(todo.Waits[0].Why, "make it again, or set spec.drainPolicy.type to Force") || todo.Waits[0].Block != Unread) {
+				t.Errorf("it tells %+v", todo.Waits[0])
+			}
+		})
+	}
+	expect(t, set(1, 1, gone, worker(0, func(w *Worker) { w.Finished = true }))) // it is not deleted: nothing goes
+}
+
+func TestReasonsOfOursThatAreLeftOver(t *testing.T) {
+	ours := func(change func(*Record)) func(*scene) {
+		return record(0, func(r *Record) { r.Ours = true; change(r) })
+	}
+	for _, tc := range []struct {
+		name   string
+		change []func(*scene)
+		want   []string
+	}{
+		{"of a node in service it is taken away", []func(*scene){ours(func(*Record) {})}, []string{"unmark n-0"}},
+		{"of a busy one too", []func(*scene){ours(func(*Record) {}), job(0, 7, 0), worker(0, func(w *Worker) { w.Note.Protect = true })}, []string{"unmark n-0"}},
+		{"of one that does not answer yet it is, and there is nothing to be resumed", []func(*scene){ours(func(r *Record) { r.Down, r.Silent = true, true })}, []string{"unmark n-0"}},
+		{"one that is down is resumed", []func(*scene){ours(func(r *Record) { r.Down = true })}, []string{"resume n-0"}},
+		{"one that is drained is undrained", []func(*scene){ours(func(r *Record) { r.Drain = true })}, []string{"undrain n-0"}},
+		{"on a stale reading nothing is done", []func(*scene){ours(func(*Record) {}), stale}, nil},
+	} {
+		t.Run(tc.name, func(t *testing.T) { expect(t, set(1, 1, tc.change...), tc.want...) })
+	}
+}
+
+func TestTheLastLookForAReasonThatIsLeftOver(t *testing.T) {
+	for _, tc := range []struct {
+		name   string
+		record *Record
+		want   bool
+	}{
+		{"in service", &Record{Ours: true}, true},
+		{"silent", &Record{Ours: true, Down: true, Silent: true}, true},
+		{"somebody has drained it", &Record{Ours: true, Drain: true}, false},
+		{"it is down", &Record{Ours: true, Down: true}, false},
+		{"the reason is another's", &Record{}, false},
+		{"it is FUTURE", &Record{Ours: true, Future: true}, false},
+		{"it is not there", nil, false},
+	} {
+		t.Run(tc.name, func(t *testing.T) {
+			if got := LookLeftOver.Passes(tc.record); got != tc.want {
+				t.Errorf("it passes: %v", got)
+			}
+		})
+	}
+}
+
+func TestScaleInWaitsUntilAllWorkIsListed(t *testing.T) {
+	// On n-0 a job ends in an hour; on n-1 one began that the list does not have yet.
+	unlisted := func(s *scene) {
+		job(0, 7, time.Hour)(s)
+		record(1, func(r *Record) { r.Busy = true })(s)
+		for i := range s.seen.Workers {
+			s.seen.Workers[i].Note.Protect = true
+		}
+		s.seen.Workers[0].Note.Deadline = noon.Add(time.Hour)
+		s.seen.Slurm.NodesReadAt = noon.Add(time.Second)
+	}
+	listed := func(end time.Duration) func(*scene) {
+		return func(s *scene) {
+			job(1, 8, end)(s)
+			s.seen.Workers[1].Note.Deadline = noon.Add(end)
+			s.seen.Slurm.JobsReadAt = noon.Add(2 * time.Second)
+		}
+	}
+	for _, tc := range []struct {
+		name   string
+		change []func(*scene)
+		want   []string
+	}{
+		{"none is chosen before it is", nil, nil},
+		{"then the one whose job ends first", []func(*scene){listed(time.Minute)}, []string{"note n-1 ScaleIn", "drain n-1"}},
+		{"or the other", []func(*scene){listed(2 * time.Hour)}, []string{"note n-0 ScaleIn", "drain n-0"}},
+		{"a node that is busy without a job in a list made later ends last", []func(*scene){func(s *scene) { s.seen.Slurm.JobsReadAt = noon.Add(2 * time.Second) }}, []string{"note n-0 ScaleIn", "drain n-0"}},
+	} {
+		t.Run(tc.name, func(t *testing.T) {
+			todo := expect(t, set(1, 2, append([]func(*scene){unlisted}, tc.change...)...), tc.want...)
+			if len(tc.want) == 0 && todo.Again == 0 {
+				t.Error("it does not look again")
+			}
+		})
+	}
+	// An idle one goes at once.
+	expect(t, set(2, 3, unlisted), "note n-2 ScaleIn", "drain n-2")
+}
