@@ -1,0 +1,157 @@
+package local
+
+import (
+	"bytes"
+	"context"
+	"crypto/rand"
+	"embed"
+	"encoding/base64"
+	"errors"
+	"fmt"
+	"text/template"
+	"time"
+
+	"golang.org/x/sync/errgroup"
+
+	"github.com/slurmtide/slurmtide/cmd/slurmtide/internal/steps"
+)
+
+//go:embed manifests/*.yaml
+var manifests embed.FS
+
+// site is what the manifests are filled in with. Keys are base64.
+type site struct {
+	Namespace, Version string
+	SlurmKey, JWTKey   string
+	Sets               []NodeSet
+}
+
+func (s site) render(name string) (string, error) {
+	t, err := template.ParseFS(manifests, "manifests/"+name)
+	if err != nil {
+		return "", fmt.Errorf("reading the manifest: %w", err)
+	}
+	var out bytes.Buffer
+	if err := t.Execute(&out, s); err != nil {
+		return "", fmt.Errorf("filling in the manifest: %w", err)
+	}
+	return out.String(), nil
+}
+
+func (l *Local) applied(ctx context.Context, manifest string, s site) error {
+	s.Namespace, s.Version, s.Sets = namespace, Version, l.sets
+	text, err := s.render(manifest)
+	if err != nil {
+		return err
+	}
+	return l.apply(ctx, text)
+}
+
+func (l *Local) crds(ctx context.Context, _ func(steps.Progress)) error {
+	if err := l.apply(ctx, "{apiVersion: v1, kind: Namespace, metadata: {name: "+namespace+"}}"); err != nil {
+		return err
+	}
+	if err := l.helm(ctx, "slurm-operator-crds"); err != nil {
+		return err
+	}
+	_, err := l.kubectl(ctx, "wait", "--for=condition=Established", "--timeout=60s",
+		"crd/nodesets.slinky.slurm.net", "crd/clusters.slinky.slurm.net", "crd/tokens.slinky.slurm.net")
+	return err
+}
+
+func (l *Local) helm(ctx context.Context, chart string, more ...string) error {
+	args := append([]string{"upgrade", "--install", chart, l.chart(chart), "--namespace", namespace}, more...)
+	_, err := l.run(ctx, l.tool(ctx, "helm", args...), nil)
+	return err
+}
+
+// startSlurm starts Slurm with the keys that the cluster has, or new ones.
+func (l *Local) startSlurm(ctx context.Context, tell func(steps.Progress)) error {
+	keys, err := l.keys(ctx)
+	if err != nil {
+		return err
+	}
+	if err := l.applied(ctx, "slurm.yaml", keys); err != nil {
+		return err
+	}
+	for _, what := range []string{"statefulset/slurmctld", "deployment/slurmrestd"} {
+		tell(steps.Progress{Text: "waiting for " + what})
+		if _, err := l.kubectl(ctx, "rollout", "status", what, "--timeout=120s"); err != nil {
+			return err
+		}
+	}
+	return l.connectSlurm(ctx, keys)
+}
+
+// keys are those in the cluster, or new ones where it has none.
+func (l *Local) keys(ctx context.Context) (site, error) {
+	var secret struct{ Data map[string]string }
+	err := l.kube.get(ctx, "/api/v1/namespaces/"+namespace+"/secrets/slurm-keys", &secret)
+	if err == nil {
+		return site{SlurmKey: secret.Data["slurm.key"], JWTKey: secret.Data["jwt_hs256.key"]}, nil
+	}
+	if !errors.Is(err, errNotFound) {
+		return site{}, err
+	}
+	var s site
+	for _, key := range []*string{&s.SlurmKey, &s.JWTKey} {
+		raw := make([]byte, 64)
+		if _, err := rand.Read(raw); err != nil {
+			return s, fmt.Errorf("making a key: %w", err)
+		}
+		*key = base64.StdEncoding.EncodeToString(raw)
+	}
+	return s, nil
+}
+
+// charts installs the operator and the adapter, side by side, that look at Slurm every
+// second.
+func (l *Local) charts(ctx context.Context, _ func(steps.Progress)) error {
+	install := func(ctx context.Context, chart, program, values string) error {
+		return l.helm(ctx, chart, "--wait", "--timeout", "5m", "--set",
+			"image.repository=localhost/"+program+",image.tag=dev,image.pullPolicy=Never,slurm.pollInterval=1s,"+values)
+	}
+	group, ctx := errgroup.WithContext(ctx)
+	group.Go(func() error {
+		return install(ctx, "slurm-operator", "slurm-operator", "slurm.user=root,nodeSet.registerWithin=1m")
+	})
+	group.Go(func() error {
+		return install(ctx, "slurm-metrics", "slurm-metrics-adapter", "slurm.jwtUser=root,replicaCount=1")
+	})
+	return group.Wait()
+}
+
+// nodeSets makes them and waits until Slurm takes jobs for workers that are not there,
+// and their HPAs are answered.
+func (l *Local) nodeSets(ctx context.Context, tell func(steps.Progress)) error {
+	if err := l.applied(ctx, "cluster.yaml", site{}); err != nil {
+		return err
+	}
+	ctx, cancel := context.WithTimeoutCause(ctx, 2*time.Minute, errors.New("not within two minutes"))
+	defer cancel()
+	for _, set := range l.sets {
+		tell(steps.Progress{Text: "waiting until jobs for " + set.Name + " are taken"})
+		if _, err := l.kubectl(ctx, "wait", "nodeset/"+set.Name, "--for=condition=Submittable", "--timeout=120s"); err != nil {
+			return err
+		}
+	}
+	tell(steps.Progress{Text: "waiting until the metrics are served"})
+	for {
+		var err error
+		for _, set := range l.sets {
+			var n int
+			if n, err = l.metric(ctx, set.Name, "slurm_nodeset_required_nodes"); err != nil {
+				break
+			}
+			_ = n
+		}
+		if err == nil {
+			return nil
+		}
+		select {
+		case <-ctx.Done():
+			return errors.Join(context.Cause(ctx), err)
+		case <-time.After(300 * time.Millisecond):
+		}
+	}
+}

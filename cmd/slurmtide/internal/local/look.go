@@ -1,0 +1,147 @@
+package local
+
+import (
+	"context"
+	"errors"
+	"slices"
+	"sync"
+	"time"
+
+	"github.com/slurmtide/slurmtide/cmd/slurmtide/internal/play"
+	"github.com/slurmtide/slurmtide/cmd/slurmtide/internal/timeline"
+	"github.com/slurmtide/slurmtide/slurmclient"
+	"github.com/slurmtide/slurmtide/slurmclient/slurm"
+)
+
+// lookLimit is how long one look may take.
+const lookLimit = 5 * time.Second
+
+type podList struct {
+	Items []pod
+}
+
+// pod is what is looked at of a pod.
+type pod struct {
+	Metadata struct {
+		Name, DeletionTimestamp string
+		Labels                  map[string]string
+	}
+	Status struct {
+		Conditions []struct{ Type, Status string }
+	}
+}
+
+func (p pod) pod() play.Pod {
+	out := play.Pod{Going: p.Metadata.DeletionTimestamp != ""}
+	for _, c := range p.Status.Conditions {
+		out.Ready = out.Ready || c.Type == "Ready" && c.Status == "True"
+	}
+	return out
+}
+
+type nodeSetList struct {
+	Items []struct {
+		Metadata struct{ Name string }
+		Spec     struct{ Replicas *int }
+	}
+}
+
+// glance is all that one look reads; what could not be read has an error.
+type glance struct {
+	pods                         podList
+	nodeSets                     nodeSetList
+	nodes                        slurmclient.List[*slurm.Node]
+	jobs                         slurmclient.List[*slurm.Job]
+	required, unsatisfiable      []timeline.Reading
+	podsErr, nodesErr, jobsErr   error
+	nodeSetsErr, metricsErr      error
+	requiredErr, unsatisfiedErrs []error
+}
+
+// Look reads pods, NodeSets, metrics, Slurm nodes and jobs, all at once.
+func (l *Local) Look(ctx context.Context) (play.Seen, error) {
+	ctx, cancel := context.WithTimeout(ctx, lookLimit)
+	defer cancel()
+	g := glance{
+		required: make([]timeline.Reading, len(l.sets)), unsatisfiable: make([]timeline.Reading, len(l.sets)),
+		requiredErr: make([]error, len(l.sets)), unsatisfiedErrs: make([]error, len(l.sets)),
+	}
+	var wg sync.WaitGroup
+	wg.Go(func() {
+		g.podsErr = l.kube.get(ctx, "/api/v1/namespaces/"+namespace+"/pods?labelSelector=app.kubernetes.io%2Fname%3Dslurmd", &g.pods)
+	})
+	wg.Go(func() {
+		g.nodeSetsErr = l.kube.get(ctx, "/apis/slinky.slurm.net/v1beta1/namespaces/"+namespace+"/nodesets", &g.nodeSets)
+	})
+	wg.Go(func() { g.nodes, g.nodesErr = l.slurm.Nodes(ctx, 0) })
+	wg.Go(func() { g.jobs, g.jobsErr = l.slurm.Jobs(ctx, 0) })
+	for i, set := range l.sets {
+		wg.Go(func() { g.required[i], g.requiredErr[i] = l.reading(ctx, set.Name, "slurm_nodeset_required_nodes") })
+		wg.Go(func() {
+			g.unsatisfiable[i], g.unsatisfiedErrs[i] = l.reading(ctx, set.Name, "slurm_nodeset_unsatisfiable_jobs")
+		})
+	}
+	wg.Wait()
+	return g.seen(l.sets), errors.Join(slices.Concat(
+		[]error{g.podsErr, g.nodeSetsErr, g.nodesErr, g.jobsErr}, g.requiredErr, g.unsatisfiedErrs)...)
+}
+
+func (l *Local) reading(ctx context.Context, set, metric string) (timeline.Reading, error) {
+	n, err := l.metric(ctx, set, metric)
+	return timeline.Reading{Value: n, Known: err == nil}, err
+}
+
+// seen puts together what was read.
+func (g *glance) seen(sets []NodeSet) play.Seen {
+	seen := play.Seen{Jobs: g.jobs.Items, JobsKnown: g.jobsErr == nil, Unsatisfiable: sum(g.unsatisfiable)}
+	for i, set := range sets {
+		seen.Sample.Sets = append(seen.Sample.Sets, timeline.Set{
+			Name: set.Name, Max: set.Max, Required: g.required[i], Desired: g.desired(set.Name),
+			Known: g.podsErr == nil && g.nodesErr == nil, Workers: g.workers(set.Name),
+		})
+	}
+	return seen
+}
+
+// sum is not known unless all of them are.
+func sum(of []timeline.Reading) timeline.Reading {
+	total := timeline.Known(0)
+	for _, r := range of {
+		total = timeline.Reading{Value: total.Value + r.Value, Known: total.Known && r.Known}
+	}
+	return total
+}
+
+func (g *glance) desired(set string) timeline.Reading {
+	for _, n := range g.nodeSets.Items {
+		if n.Metadata.Name == set && n.Spec.Replicas != nil && g.nodeSetsErr == nil {
+			return timeline.Known(*n.Spec.Replicas)
+		}
+	}
+	return timeline.Reading{}
+}
+
+func (g *glance) workers(set string) []timeline.Worker {
+	if g.podsErr != nil || g.nodesErr != nil {
+		return nil
+	}
+	var workers []timeline.Worker
+	for _, p := range g.pods.Items {
+		if p.Metadata.Labels["app.kubernetes.io/instance"] != set {
+			continue
+		}
+		workers = append(workers, timeline.Worker{Name: p.Metadata.Name, State: play.StateOf(p.pod(), g.node(p.Metadata.Name))})
+	}
+	slices.SortFunc(workers, func(a, b timeline.Worker) int { return timeline.Natural(a.Name, b.Name) })
+	return workers
+}
+
+// node is the Slurm node of a worker, nil when Slurm has none.
+func (g *glance) node(name string) *slurm.Node {
+	for _, n := range g.nodes.Items {
+		if n.Name == name {
+			return n
+		}
+	}
+	return nil
+}

@@ -1,0 +1,194 @@
+package play
+
+import (
+	"context"
+	"slices"
+	"time"
+
+	"github.com/slurmtide/slurmtide/cmd/slurmtide/internal/burst"
+	"github.com/slurmtide/slurmtide/cmd/slurmtide/internal/timeline"
+)
+
+// Config says what is played and how.
+type Config struct {
+	Shapes []burst.Shape
+	// Pause is the time between two looks, Calm how long zero is looked at before the
+	// burst and after it, Limit how long all of it may take.
+	Pause, Calm, Limit time.Duration
+	// Show is called after each look; what it gets is its own.
+	Show func(View)
+}
+
+// View is what there is to be seen at a moment.
+type View struct {
+	Line     timeline.Timeline
+	Outcomes []burst.Outcome
+	// Err is why the last look did not see everything, nil when it did.
+	Err error
+}
+
+// player is one play under way.
+type player struct {
+	Config
+	world     World
+	start     time.Time // when the burst is submitted
+	line      timeline.Timeline
+	outcomes  []burst.Outcome
+	submitted chan submission
+	reported  bool
+	cancelled bool
+	overAt    time.Time
+	zeroAt    time.Time
+}
+
+// submission is the answer to one sbatch.
+type submission struct {
+	shape int
+	id    uint32
+	err   error
+}
+
+// Run plays once, and returns what came of it when all is at zero again or Limit has
+// passed. An error is that the context has ended.
+func Run(ctx context.Context, world World, cfg Config) (Result, error) {
+	p := &player{Config: cfg, world: world, start: time.Now().Add(cfg.Calm), submitted: make(chan submission, len(cfg.Shapes))}
+	for _, s := range cfg.Shapes {
+		p.outcomes = append(p.outcomes, burst.Outcome{Shape: s})
+	}
+	tick := time.NewTicker(cfg.Pause)
+	defer tick.Stop()
+	end := p.start.Add(cfg.Limit)
+	begun := make(chan struct{})
+	for now := time.Now(); now.Before(end); now = time.Now() {
+		if !closed(begun) && !now.Before(p.start) {
+			p.start = now
+			close(begun)
+			p.mark("jobs are submitted")
+			go p.submit(ctx)
+		}
+		if p.look(ctx); p.calm(time.Now()) {
+			return p.result(), nil
+		}
+		select {
+		case <-ctx.Done():
+			return p.result(), context.Cause(ctx)
+		case <-tick.C:
+		}
+	}
+	return p.result(), nil
+}
+
+func closed(c chan struct{}) bool {
+	select {
+	case <-c:
+		return true
+	default:
+		return false
+	}
+}
+
+// submit submits all shapes, one after the other.
+func (p *player) submit(ctx context.Context) {
+	for i, s := range p.Shapes {
+		id, err := p.world.Submit(ctx, s)
+		p.submitted <- submission{i, id, err}
+	}
+}
+
+func (p *player) mark(text string) {
+	p.line.Marks = append(p.line.Marks, timeline.Mark{At: time.Since(p.start), Text: text})
+}
+
+// look takes one sample, and takes back what never fits once that was reported.
+func (p *player) look(ctx context.Context) {
+	p.answered()
+	at := time.Since(p.start)
+	seen, err := p.world.Look(ctx)
+	if ctx.Err() != nil {
+		return
+	}
+	sample := seen.Sample
+	sample.At = at
+	if seen.JobsKnown {
+		for i, o := range p.outcomes {
+			p.outcomes[i] = o.See(seen.Jobs)
+		}
+		pending, running, done := burst.Count(p.outcomes)
+		sample.Pending, sample.Running, sample.Done = timeline.Known(pending), timeline.Known(running), timeline.Known(done)
+	}
+	for _, o := range p.outcomes {
+		if !o.Unfit {
+			sample.Jobs += o.Tasks
+		}
+	}
+	p.line.Samples = append(p.line.Samples, sample)
+	if seen.Unsatisfiable.Value > 0 && !p.reported {
+		p.reported = true
+		p.mark("what never fits is reported")
+	}
+	p.takeBack(ctx)
+	p.Show(View{
+		Line:     timeline.Timeline{Samples: slices.Clone(p.line.Samples), Marks: slices.Clone(p.line.Marks)},
+		Outcomes: slices.Clone(p.outcomes), Err: err,
+	})
+}
+
+// answered takes the answers to sbatch that have come.
+func (p *player) answered() {
+	for {
+		select {
+		case s := <-p.submitted:
+			p.outcomes[s.shape].ID = s.id
+			if s.err != nil {
+				p.outcomes[s.shape].Refused = s.err.Error()
+			}
+		default:
+			return
+		}
+	}
+}
+
+// reportLimit is how long what never fits may stay unreported after all else is done.
+const reportLimit = 20 * time.Second
+
+// takeBack cancels what never fits, after all that fits has run, and it was reported.
+func (p *player) takeBack(ctx context.Context) {
+	if !burst.Over(p.outcomes) || p.cancelled {
+		return
+	}
+	if p.overAt.IsZero() {
+		p.overAt = time.Now()
+	}
+	if !p.reported && time.Since(p.overAt) < reportLimit {
+		return
+	}
+	p.cancelled = true
+	for _, o := range p.outcomes {
+		if o.Unfit && o.ID != 0 {
+			if err := p.world.Cancel(ctx, o.ID); err != nil {
+				p.cancelled = false // the next look tries again
+			}
+		}
+	}
+}
+
+// calm reports that all is over, and was at zero for a while.
+func (p *player) calm(now time.Time) bool {
+	for _, o := range p.outcomes {
+		if !o.Over() {
+			return false
+		}
+	}
+	if !p.line.Last().AtZero() {
+		p.zeroAt = time.Time{}
+		return false
+	}
+	if p.zeroAt.IsZero() {
+		p.zeroAt = now
+	}
+	return now.Sub(p.zeroAt) >= p.Calm
+}
+
+func (p *player) result() Result {
+	return Result{Line: p.line, Summary: burst.Sum(p.outcomes, p.reported), Outcomes: p.outcomes, Zero: p.line.Last().AtZero(), Reported: p.reported}
+}

@@ -1,0 +1,34 @@
+package play
+
+import (
+	"github.com/slurmtide/slurmtide/cmd/slurmtide/internal/timeline"
+	"github.com/slurmtide/slurmtide/slurmclient/slurm"
+)
+
+// Pod is what counts of a worker's pod.
+type Pod struct {
+	// Ready: slurmd runs. Going: it is being deleted.
+	Ready, Going bool
+}
+
+// StateOf tells what a worker is by its pod and its Slurm node; nil is none.
+func StateOf(p Pod, n *slurm.Node) timeline.State {
+	switch {
+	case p.Going:
+		return timeline.Going
+	case n == nil, n.State.Base == slurm.NodeFuture, n.State.Base == slurm.NodeUnknown:
+		return timeline.Starting
+	case n.State.Base == slurm.NodeDown && p.Ready:
+		return timeline.Lost
+	case n.State.Base == slurm.NodeDown:
+		return timeline.Starting
+	case n.State.Has(slurm.NodeDrain):
+		return timeline.Draining
+	case n.State.Base == slurm.NodeAllocated, n.State.Base == slurm.NodeMixed, n.State.Has(slurm.NodeCompleting):
+		return timeline.Busy
+	case n.State.Has(slurm.NodeNotResponding):
+		return timeline.Starting
+	default:
+		return timeline.Idle
+	}
+}

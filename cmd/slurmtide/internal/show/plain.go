@@ -1,0 +1,115 @@
+// Package show shows the demo: as lines with times, or live in a terminal.
+package show
+
+import (
+	"fmt"
+	"io"
+	"strings"
+	"time"
+
+	"github.com/slurmtide/slurmtide/cmd/slurmtide/internal/play"
+	"github.com/slurmtide/slurmtide/cmd/slurmtide/internal/steps"
+	"github.com/slurmtide/slurmtide/cmd/slurmtide/internal/timeline"
+)
+
+// told is how long a step may be silent before it tells how far it is.
+const told = 10 * time.Second
+
+// Plain writes a line for each thing that happens. Its methods are for one goroutine at a
+// time.
+type Plain struct {
+	out   io.Writer
+	now   func() time.Time
+	began time.Time
+	steps []steps.Status
+	last  time.Time // of the last line about a step under way
+	seen  timeline.Sample
+	marks int
+	err   string
+}
+
+// NewPlain returns one whose times are from now on.
+func NewPlain(out io.Writer, now func() time.Time) *Plain {
+	return &Plain{out: out, now: now, began: now()}
+}
+
+// Say writes a line.
+func (p *Plain) Say(format string, args ...any) {
+	fmt.Fprintf(p.out, "[%6.1fs] %s\n", p.now().Sub(p.began).Seconds(), fmt.Sprintf(format, args...))
+}
+
+// Steps tells of steps that have begun and ended, and now and then how far one is.
+func (p *Plain) Steps(board []steps.Status) {
+	for i, s := range board {
+		before := steps.Status{}
+		if i < len(p.steps) {
+			before = p.steps[i]
+		}
+		switch {
+		case s.State == steps.Done && before.State != steps.Done:
+			p.Say("%-36s %6.1f s", s.Name, s.Took.Seconds())
+		case s.State == steps.Failed && before.State != steps.Failed:
+			p.Say("%-36s failed after %.1f s", s.Name, s.Took.Seconds())
+		case s.State == steps.Running && before.State != steps.Running:
+			p.last = p.now()
+		case s.State == steps.Running && p.now().Sub(p.last) >= told:
+			p.last = p.now()
+			p.Say("%s … %s", s.Name, progressText(s.Progress))
+		}
+	}
+	p.steps = board
+}
+
+func progressText(p steps.Progress) string {
+	if p.Total == 0 {
+		return p.Text
+	}
+	return fmt.Sprintf("%d of %d: %s", p.Done, p.Total, p.Text)
+}
+
+// Play tells of what has changed.
+func (p *Plain) Play(v play.View) {
+	for _, m := range v.Line.Marks[p.marks:] {
+		p.Say("%s", m.Text)
+	}
+	p.marks = len(v.Line.Marks)
+	if err := errorText(v.Err); err != p.err {
+		p.err = err
+		if err != "" {
+			p.Say("not everything can be read: %s", err)
+		}
+	}
+	if now := v.Line.Last(); line(now) != line(p.seen) {
+		p.seen = now
+		p.Say("%+6.1f s  %s", now.At.Seconds(), line(now))
+	}
+}
+
+func errorText(err error) string {
+	if err == nil {
+		return ""
+	}
+	return err.Error()
+}
+
+// line tells of a sample in one line, without its time.
+func line(s timeline.Sample) string {
+	parts := []string{fmt.Sprintf("jobs %s pending %s running %s done", s.Pending, s.Running, s.Done)}
+	for _, set := range s.Sets {
+		parts = append(parts, setLine(set))
+	}
+	return strings.Join(parts, " | ")
+}
+
+func setLine(s timeline.Set) string {
+	text := fmt.Sprintf("%s: required %s, replicas %s", s.Name, s.Required, s.Desired)
+	if !s.Known {
+		return text + ", workers ?"
+	}
+	for _, state := range timeline.States() {
+		if n := s.Count(state); n > 0 {
+			text += fmt.Sprintf(", %d %s", n, state)
+		}
+	}
+	return text
+}

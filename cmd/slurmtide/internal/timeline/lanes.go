@@ -1,0 +1,97 @@
+package timeline
+
+import (
+	"slices"
+	"time"
+)
+
+// Stretch is a time in which a worker stayed in one state.
+type Stretch struct {
+	From, To time.Duration
+	State    State
+}
+
+// Lane is what became of one worker.
+type Lane struct {
+	Set, Worker string
+	Stretches   []Stretch
+}
+
+// Lanes tells, for each worker that ever was, in order of sets and names, what it was
+// and when. A moment at which its set was not read belongs to no stretch.
+func (t *Timeline) Lanes() []Lane {
+	var lanes []Lane
+	at := map[string]int{}
+	for i, sample := range t.Samples {
+		end := sample.At
+		if i+1 < len(t.Samples) {
+			end = t.Samples[i+1].At
+		}
+		for _, set := range sample.Sets {
+			for _, w := range set.Workers {
+				key := set.Name + "/" + w.Name
+				n, ok := at[key]
+				if !ok {
+					n = len(lanes)
+					at[key] = n
+					lanes = append(lanes, Lane{Set: set.Name, Worker: w.Name})
+				}
+				lanes[n].add(Stretch{sample.At, end, w.State})
+			}
+		}
+	}
+	order := t.order()
+	slices.SortStableFunc(lanes, func(a, b Lane) int {
+		if a.Set != b.Set {
+			return order[a.Set] - order[b.Set]
+		}
+		return Natural(a.Worker, b.Worker)
+	})
+	return lanes
+}
+
+// add makes the last stretch longer, or begins another one.
+func (l *Lane) add(s Stretch) {
+	if n := len(l.Stretches); n > 0 && l.Stretches[n-1].To == s.From && l.Stretches[n-1].State == s.State {
+		l.Stretches[n-1].To = s.To
+		return
+	}
+	l.Stretches = append(l.Stretches, s)
+}
+
+// At is the state at a moment; ok is false where nothing is known, or nothing was there.
+func (l Lane) At(at time.Duration) (s State, ok bool) {
+	for _, stretch := range l.Stretches {
+		if at >= stretch.From && at < stretch.To {
+			return stretch.State, true
+		}
+	}
+	return Absent, false
+}
+
+// order is the place of each set, as samples list them.
+func (t *Timeline) order() map[string]int {
+	order := map[string]int{}
+	for _, sample := range t.Samples {
+		for _, set := range sample.Sets {
+			if _, ok := order[set.Name]; !ok {
+				order[set.Name] = len(order)
+			}
+		}
+	}
+	return order
+}
+
+// Natural compares names such as cpu-2 and cpu-10 by their number.
+func Natural(a, b string) int {
+	if len(a) != len(b) {
+		return len(a) - len(b)
+	}
+	switch {
+	case a < b:
+		return -1
+	case a > b:
+		return 1
+	}
+	return 0
+}
