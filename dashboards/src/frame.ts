@@ -1,0 +1,61 @@
+// What every dashboard has: variables, links to the others, rows of panels.
+import * as dashboard from '@grafana/grafana-foundation-sdk/dashboard';
+import { source } from './panels.js';
+
+/** The tag by which the dashboards find one another. */
+const tag = 'slurmtide';
+
+type Panel = { build(): dashboard.Panel };
+
+/** A heading and the panels below it, which fill lines of 24 columns. */
+export interface Row { title: string; panels: Panel[] }
+
+interface Frame {
+  uid: string;
+  title: string;
+  description: string;
+  variables?: dashboard.QueryVariableBuilder[];
+  rows: Row[];
+  from?: string;
+}
+
+/** A variable with the values of a label, several of which may be chosen. */
+export function choice(name: string, label: string, query: string, description: string): dashboard.QueryVariableBuilder {
+  return new dashboard.QueryVariableBuilder(name).label(label).description(description)
+    .datasource(source).query({ query, refId: name, qryType: 1 })
+    .refresh(dashboard.VariableRefresh.OnTimeRangeChanged).sort(dashboard.VariableSort.AlphabeticalAsc)
+    .multi(true).includeAll(true).allValue('.*').current({ text: ['All'], value: ['$__all'] });
+}
+
+const datasource = () => new dashboard.DatasourceVariableBuilder('datasource').label('Data source').type('prometheus')
+  .description('The Prometheus that scrapes the exporter');
+
+const cluster = () => choice('cluster', 'Cluster', 'label_values(slurm_up, cluster)', 'Slurm clusters, by the label cluster of their metrics');
+
+/** The partitions of the clusters chosen. */
+export const partition = () => choice('partition', 'Partition', 'label_values(slurm_partition_pending_jobs{cluster=~"$cluster"}, partition)', 'Partitions of the clusters that are chosen');
+
+/** A whole dashboard. */
+export function framed(f: Frame): dashboard.Dashboard {
+  const links = new dashboard.DashboardLinkBuilder('Slurm').type(dashboard.DashboardLinkType.Dashboards)
+    .tags([tag]).asDropdown(false).includeVars(true).keepTime(true).icon('external link').tooltip('').url('');
+  const b = new dashboard.DashboardBuilder(f.title).uid(f.uid).description(f.description).tags([tag])
+    .editable().tooltip(dashboard.DashboardCursorSync.Crosshair).timezone('browser').refresh('30s')
+    .time({ from: f.from ?? 'now-6h', to: 'now' }).link(links)
+    .variables([datasource(), cluster(), ...(f.variables ?? [])]);
+  for (const row of f.rows) {
+    b.withRow(new dashboard.RowBuilder(row.title));
+    row.panels.forEach((p) => b.withPanel(p));
+  }
+  const built = b.build();
+  (built.panels ?? []).forEach((p, i) => { p.id = i + 1; });
+  return tidied(built);
+}
+
+/** Without what the SDK adds and Grafana's schema no longer has. */
+function tidied(d: dashboard.Dashboard): dashboard.Dashboard {
+  const drop = (from: object | undefined, ...names: string[]) => names.forEach((n) => delete (from as Record<string, unknown>)[n]);
+  d.templating?.list?.forEach((v) => drop(v, 'auto', 'auto_min', 'auto_count'));
+  d.panels?.forEach((p) => { if (p.type === 'table') drop(p.options, 'footer'); });
+  return d;
+}

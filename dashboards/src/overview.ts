@@ -1,0 +1,86 @@
+import { framed } from './frame.js';
+import { number, rows, series } from './panels.js';
+import { gauge, growth, ratio, sum } from './queries.js';
+import { badFrom, calm, fullness, goodFromOne, steps } from './style.js';
+
+const share = (metric: string) => ratio(sum(gauge(metric, ['state', 'type'], 'state="allocated"')), sum(gauge(metric, ['state', 'type'])));
+const shareByCluster = (metric: string) =>
+  ratio(sum(gauge(metric, ['state', 'type'], 'state="allocated"'), ['cluster']), sum(gauge(metric, ['state', 'type']), ['cluster']));
+const age = 'max by (cluster) (slurm_exporter_snapshot_age_seconds{cluster=~"$cluster", resource=~"nodes|jobs|partitions"})';
+
+const now = [
+  number({
+    title: 'Clusters up', description: 'Slurm clusters whose slurmctld answers and could be read. When one is missing, see "Scheduler and stack health".',
+    unit: 'short', width: 3, query: { expr: sum(gauge('slurm_up')) }, thresholds: goodFromOne(), past: 'hidden',
+  }),
+  number({
+    title: 'Age of the data', description: 'Time since the oldest of nodes, jobs and partitions was read from Slurm.',
+    unit: 's', width: 3, query: { expr: `max(${age})` }, thresholds: badFrom(120, 300), decimals: 0,
+  }),
+  number({ title: 'Nodes', description: 'Nodes that Slurm knows.', unit: 'short', width: 3, query: { expr: sum(gauge('slurm_nodes', ['state'])) } }),
+  number({
+    title: 'Nodes not to be had', description: 'Nodes that are down, drained, draining or failed.', unit: 'short', width: 3,
+    query: { expr: sum(gauge('slurm_nodes', ['state'], 'state=~"down|drained|draining|error|fail|failing|inval"')) }, thresholds: steps('green', [1, 'orange']),
+  }),
+  number({ title: 'CPUs allocated', description: 'Part of all CPUs that jobs have.', unit: 'percentunit', width: 3, max: 1, decimals: 0, query: { expr: share('slurm_cpus') }, thresholds: fullness() }),
+  number({ title: 'GPUs allocated', description: 'Part of all GPUs that jobs have; nothing where there are none.', unit: 'percentunit', width: 3, max: 1, decimals: 0, query: { expr: share('slurm_gpus') }, thresholds: fullness(), noValue: 'none' }),
+  number({ title: 'Running jobs', description: 'Jobs that run; every array task counts.', unit: 'short', width: 3, query: { expr: sum(gauge('slurm_jobs', ['state'], 'state="running"')) } }),
+  number({ title: 'Pending jobs', description: 'Jobs that wait, for whatever reason; every array task counts.', unit: 'short', width: 3, query: { expr: sum(gauge('slurm_jobs', ['state'], 'state="pending"')) }, thresholds: calm() }),
+];
+
+const clusters = rows({
+  title: 'Clusters', description: 'Each Slurm cluster in a line. A click on its name shows its queue.', width: 24, height: 6,
+  labels: { cluster: 'Cluster', release: 'Slurm' }, sort: { by: 'Cluster', descending: false }, leads: { label: 'cluster', uid: 'slurmtide-queue' },
+  columns: [
+    { name: 'State', expr: 'max by (cluster) (slurm_up{cluster=~"$cluster"})', words: { 0: { text: 'not read', color: 'red' }, 1: { text: 'up', color: 'green' } } },
+    { name: 'Info', expr: 'max by (cluster, release) (slurm_cluster_info{cluster=~"$cluster"})', shown: 'no' },
+    { name: 'Data age', expr: age, unit: 's', decimals: 0, thresholds: badFrom(120, 300) },
+    { name: 'Nodes', expr: sum(gauge('slurm_nodes', ['state']), ['cluster']), decimals: 0 },
+    { name: 'CPUs allocated', expr: shareByCluster('slurm_cpus'), unit: 'percentunit', bar: 1, decimals: 0, thresholds: fullness() },
+    { name: 'Memory allocated', expr: shareByCluster('slurm_memory_bytes'), unit: 'percentunit', bar: 1, decimals: 0, thresholds: fullness() },
+    { name: 'GPUs allocated', expr: shareByCluster('slurm_gpus'), unit: 'percentunit', bar: 1, decimals: 0, thresholds: fullness() },
+    { name: 'Running', expr: gauge('slurm_jobs', [], 'state="running"'), decimals: 0 },
+    { name: 'Pending', expr: gauge('slurm_jobs', [], 'state="pending"'), decimals: 0 },
+  ],
+});
+
+const byState = (title: string, metric: string, what: string, unit = 'short') => series({
+  title, description: `${what} by what becomes of them: allocated to jobs, idle, or other, which is idle on nodes that are down or drained.`,
+  unit, width: 8, stacked: 'areas', named: ['allocated', 'idle', 'other'],
+  queries: [{ expr: sum(gauge(metric, ['state', 'type']), ['state']), legend: '{{state}}' }],
+});
+
+const use = [byState('CPUs', 'slurm_cpus', 'CPUs'), byState('Memory', 'slurm_memory_bytes', 'Memory', 'bytes'), byState('GPUs', 'slurm_gpus', 'GPUs')];
+
+const jobs = [
+  series({
+    title: 'Jobs', description: 'Jobs by state. Jobs that are over stay in Slurm for MinJobAge and are left out here.', unit: 'short', width: 12, named: ['running', 'pending', 'suspended'],
+    queries: [{ expr: sum(gauge('slurm_jobs', ['state'], 'state=~"running|pending|suspended"'), ['state']), legend: '{{state}}' }],
+  }),
+  series({
+    title: 'What pending jobs wait for', description: 'Pending jobs by the class of Slurm\'s reason. Only those of the class capacity would be helped by more nodes.',
+    unit: 'short', width: 12, stacked: 'areas', named: ['capacity', 'held', 'dependency', 'time'],
+    queries: [{ expr: `${sum(gauge('slurm_partition_pending_jobs_by_class', ['partition', 'class']), ['class'])} > 0`, legend: '{{class}}' }],
+  }),
+  series({
+    title: 'Nodes by state', description: 'Nodes by the word that sinfo has for their state; a node is in exactly one.', unit: 'short', width: 12, stacked: 'areas',
+    named: ['allocated', 'mixed', 'idle', 'drained', 'draining', 'down', 'reserved', 'completing', 'planned', 'maint', 'fail', 'error'],
+    queries: [{ expr: `${sum(gauge('slurm_nodes', ['state']), ['state'])} > 0`, legend: '{{state}}' }],
+  }),
+  series({
+    title: 'Jobs that ended', description: 'Jobs that ended within each step, by how they ended.', unit: 'short', width: 12, stacked: 'bars', decimals: 0,
+    named: ['completed', 'cancelled', 'failed', 'timeout', 'node_fail', 'out_of_memory', 'preempted'],
+    queries: [{ expr: `${sum(growth('slurm_jobs_ended_total', ['partition', 'state']), ['state'])} > 0`, legend: '{{state}}' }],
+  }),
+];
+
+/** The first dashboard: is everything well, and how full is it? */
+export const overview = () => framed({
+  uid: 'slurmtide-overview', title: 'Slurm / Cluster overview',
+  description: 'Slurm clusters at a glance: whether they can be read, how full they are, what waits.',
+  rows: [
+    { title: 'Now', panels: [...now, clusters] },
+    { title: 'What jobs have', panels: use },
+    { title: 'Jobs and nodes', panels: jobs },
+  ],
+});

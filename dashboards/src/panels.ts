@@ -1,0 +1,230 @@
+// Panels of one kind each, with what all panels of the kind have in common.
+import * as common from '@grafana/grafana-foundation-sdk/common';
+import * as dashboard from '@grafana/grafana-foundation-sdk/dashboard';
+import * as prometheus from '@grafana/grafana-foundation-sdk/prometheus';
+import * as bargauge from '@grafana/grafana-foundation-sdk/bargauge';
+import * as heatmap from '@grafana/grafana-foundation-sdk/heatmap';
+import * as stat from '@grafana/grafana-foundation-sdk/stat';
+import * as table from '@grafana/grafana-foundation-sdk/table';
+import * as timeseries from '@grafana/grafana-foundation-sdk/timeseries';
+import { calm, colour, colours } from './style.js';
+
+/** Where the queries go: the data source that is chosen above. */
+export const source: common.DataSourceRef = { type: 'prometheus', uid: '${datasource}' };
+
+/** A query with the name of its series. */
+export interface Query { expr: string; legend?: string }
+
+type Panel = { build(): dashboard.Panel };
+
+/** What every panel is told. */
+interface About {
+  title: string;
+  /** What is seen, and what to do about it. */
+  description: string;
+  unit: string;
+  width: number;
+  height?: number;
+}
+
+const letters = 'ABCDEFGHIJKLMNOPQRSTUVWXYZ';
+
+function query(q: Query, i: number): prometheus.DataqueryBuilder {
+  return new prometheus.DataqueryBuilder().datasource(source).refId(letters[i]).expr(q.expr).legendFormat(q.legend ?? '__auto');
+}
+
+interface StatOptions extends About {
+  query: Query;
+  thresholds?: dashboard.ThresholdsConfigBuilder;
+  /** Words instead of values. */
+  words?: Record<string, { text: string; color: string }>;
+  max?: number;
+  decimals?: number;
+  /** A line of the past below the value. */
+  past?: 'shown' | 'hidden';
+  noValue?: string;
+}
+
+/** One number, the last one. */
+export function number(o: StatOptions): Panel {
+  const p = new stat.PanelBuilder()
+    .title(o.title).description(o.description).unit(o.unit).span(o.width).height(o.height ?? 4).datasource(source)
+    .thresholds(o.thresholds ?? calm()).colorMode(common.BigValueColorMode.Value)
+    .graphMode(o.past === 'hidden' ? common.BigValueGraphMode.None : common.BigValueGraphMode.Area)
+    .reduceOptions(new common.ReduceDataOptionsBuilder().calcs(['lastNotNull']).values(false).fields(''))
+    .noValue(o.noValue ?? '–')
+    .withTarget(query(o.query, 0).range());
+  if (o.max !== undefined) p.min(0).max(o.max);
+  if (o.decimals !== undefined) p.decimals(o.decimals);
+  if (o.words) p.mappings([{ type: dashboard.MappingType.ValueToText, options: o.words }]);
+  return p;
+}
+
+interface SeriesOptions extends About {
+  queries: Query[];
+  /** Areas upon one another. */
+  stacked?: 'areas' | 'bars';
+  /** Axis from 0 to here. */
+  max?: number;
+  decimals?: number;
+  /** Columns of a table as the legend; a list without it. */
+  legend?: string[];
+  /** Where the legend is. */
+  legendAt?: 'right' | 'bottom';
+  thresholds?: dashboard.ThresholdsConfigBuilder;
+  /** Series that are dashed lines, by name or regular expression. */
+  dashed?: string;
+  /** Lines that go in steps, for what is counted in whole numbers. */
+  steps?: 'yes';
+  /** Values of labels that are names of series and have colours. */
+  named?: string[];
+}
+
+/** Lines or areas over time. */
+export function series(o: SeriesOptions): Panel {
+  const p = new timeseries.PanelBuilder()
+    .title(o.title).description(o.description).unit(o.unit).span(o.width).height(o.height ?? 8).datasource(source)
+    .min(0).lineWidth(o.stacked ? 1 : 2).fillOpacity(o.stacked === 'bars' ? 80 : o.stacked ? 60 : 8)
+    .showPoints(common.VisibilityMode.Never).spanNulls(false)
+    .drawStyle(o.stacked === 'bars' ? common.GraphDrawStyle.Bars : common.GraphDrawStyle.Line)
+    .lineInterpolation(o.steps ? common.LineInterpolation.StepAfter : common.LineInterpolation.Linear)
+    .stacking(new common.StackingConfigBuilder().mode(o.stacked ? common.StackingMode.Normal : common.StackingMode.None).group('A'))
+    .tooltip(new common.VizTooltipOptionsBuilder().mode(common.TooltipDisplayMode.Multi).sort(common.SortOrder.Descending))
+    .legend(legend(o))
+    .targets(o.queries.map((q, i) => query(q, i).range()));
+  if (o.max !== undefined) p.max(o.max);
+  if (o.decimals !== undefined) p.decimals(o.decimals);
+  if (o.thresholds) {
+    p.thresholds(o.thresholds).thresholdsStyle(new common.GraphThresholdsStyleConfigBuilder().mode(common.GraphThresholdsStyleMode.Dashed));
+  }
+  for (const name of [...(o.named ?? []), ...o.queries.map((q) => q.legend ?? '')]) {
+    if (colours[name]) p.overrideByName(name, colour(colours[name]));
+  }
+  if (o.dashed) {
+    p.overrideByRegexp(o.dashed, [
+      { id: 'custom.lineStyle', value: { fill: 'dash', dash: [8, 6] } },
+      { id: 'custom.fillOpacity', value: 0 },
+      { id: 'custom.stacking', value: { mode: 'none', group: 'A' } },
+    ]);
+  }
+  return p;
+}
+
+function legend(o: SeriesOptions): common.VizLegendOptionsBuilder {
+  const at = o.legendAt === 'right' ? common.LegendPlacement.Right : common.LegendPlacement.Bottom;
+  const mode = o.legend ? common.LegendDisplayMode.Table : common.LegendDisplayMode.List;
+  return new common.VizLegendOptionsBuilder().showLegend(true).placement(at).displayMode(mode).calcs(o.legend ?? []);
+}
+
+interface HeatmapOptions extends Omit<About, 'unit'> {
+  query: string;
+  /** Unit of the axis, which has the buckets. */
+  unit: string;
+}
+
+/** How many fell into each bucket of a histogram over time. */
+export function buckets(o: HeatmapOptions): Panel {
+  return new heatmap.PanelBuilder()
+    .title(o.title).description(o.description).span(o.width).height(o.height ?? 9).datasource(source)
+    .maxDataPoints(80).calculate(false).cellGap(1).showLegend().decimals(0)
+    .color(new heatmap.HeatmapColorOptionsBuilder().mode(heatmap.HeatmapColorMode.Scheme).scheme('Oranges')
+      .scale(heatmap.HeatmapColorScale.Exponential).exponent(0.5).steps(64).reverse(false).fill('dark-orange'))
+    .yAxis(new heatmap.YAxisConfigBuilder().unit(o.unit).decimals(0).axisPlacement(common.AxisPlacement.Left))
+    .cellValues(new heatmap.CellValuesBuilder().unit('short').decimals(1))
+    .filterValues(new heatmap.FilterValueRangeBuilder().le(1e-9))
+    .tooltip(new heatmap.HeatmapTooltipBuilder().mode(common.TooltipDisplayMode.Single).yHistogram(false).showColorScale(false))
+    .withTarget(query({ expr: o.query, legend: '{{le}}' }, 0).range().format(prometheus.PromQueryFormat.Heatmap));
+}
+
+interface BarsOptions extends About {
+  query: Query;
+  max?: number;
+  thresholds?: dashboard.ThresholdsConfigBuilder;
+  decimals?: number;
+}
+
+/** A bar for each series, the last value. */
+export function bars(o: BarsOptions): Panel {
+  const p = new bargauge.PanelBuilder()
+    .title(o.title).description(o.description).unit(o.unit).span(o.width).height(o.height ?? 8).datasource(source)
+    .min(0).thresholds(o.thresholds ?? calm()).displayMode(common.BarGaugeDisplayMode.Basic)
+    .orientation(common.VizOrientation.Horizontal).showUnfilled(true).valueMode(common.BarGaugeValueMode.Color)
+    .reduceOptions(new common.ReduceDataOptionsBuilder().calcs(['lastNotNull']).values(false).fields(''))
+    .withTarget(query(o.query, 0).instant());
+  if (o.max !== undefined) p.max(o.max);
+  if (o.decimals !== undefined) p.decimals(o.decimals);
+  return p;
+}
+
+/** A column that a query fills. */
+export interface Column {
+  name: string;
+  expr: string;
+  unit?: string;
+  decimals?: number;
+  /** A bar in the cell, of a value between 0 and max. */
+  bar?: number;
+  thresholds?: dashboard.ThresholdsConfigBuilder;
+  words?: Record<string, { text: string; color: string }>;
+  width?: number;
+  /** The value only makes the row; it is not shown. */
+  shown?: 'no';
+}
+
+interface RowsOptions extends Omit<About, 'unit'> {
+  /** Labels that make a row, and their headings, in order. */
+  labels: Record<string, string>;
+  columns: Column[];
+  /** Heading of the column that rows are sorted by, and how. */
+  sort: { by: string; descending: boolean };
+  /** Widths of columns of labels. */
+  widths?: Record<string, number>;
+  /** Dashboard that a label leads to, with the label as a variable. */
+  leads?: { label: string; uid: string };
+}
+
+/** A table: a row for each set of labels, a column for each query. */
+export function rows(o: RowsOptions): Panel {
+  const p = new table.PanelBuilder()
+    .title(o.title).description(o.description).span(o.width).height(o.height ?? 8).datasource(source)
+    .cellHeight(common.TableCellHeight.Sm).showHeader(true).cellOptions({ type: common.TableCellDisplayMode.Auto } as common.TableCellOptions)
+    .sortBy([new common.TableSortByFieldStateBuilder().displayName(o.sort.by).desc(o.sort.descending)])
+    .targets(o.columns.map((c, i) => query({ expr: c.expr, legend: c.name }, i).instant().format(prometheus.PromQueryFormat.Table)))
+    .withTransformation({ id: 'merge', options: {} })
+    .withTransformation({ id: 'organize', options: organised(o) });
+  o.columns.forEach((c) => p.overrideByName(c.name, cell(c)));
+  for (const [heading, width] of Object.entries(o.widths ?? {})) p.overrideByName(heading, [{ id: 'custom.width', value: width }]);
+  if (o.leads) p.overrideByName(o.labels[o.leads.label], lead(o.leads, o.labels[o.leads.label]));
+  return p;
+}
+
+function organised(o: RowsOptions): object {
+  const names = Object.keys(o.labels);
+  const value = (i: number) => (o.columns.length === 1 ? 'Value' : `Value #${letters[i]}`);
+  const hidden = o.columns.flatMap((c, i) => (c.shown === 'no' ? [[value(i), true]] : []));
+  return {
+    excludeByName: Object.fromEntries([['Time', true], ...hidden]),
+    indexByName: Object.fromEntries([...names.map((n, i) => [n, i]), ...o.columns.map((_, i) => [value(i), names.length + i])]),
+    renameByName: { ...o.labels, ...Object.fromEntries(o.columns.map((c, i) => [value(i), c.name])) },
+    includeByName: {},
+  };
+}
+
+function cell(c: Column): dashboard.DynamicConfigValue[] {
+  const out: dashboard.DynamicConfigValue[] = [{ id: 'unit', value: c.unit ?? 'short' }];
+  if (c.decimals !== undefined) out.push({ id: 'decimals', value: c.decimals });
+  if (c.width) out.push({ id: 'custom.width', value: c.width });
+  if (c.words) out.push({ id: 'mappings', value: [{ type: 'value', options: c.words }] });
+  if (c.thresholds) out.push({ id: 'thresholds', value: c.thresholds.build() });
+  if (c.bar !== undefined) {
+    out.push({ id: 'min', value: 0 }, { id: 'max', value: c.bar }, { id: 'custom.cellOptions', value: { type: 'gauge', mode: 'basic' } });
+  } else if (c.thresholds || c.words) {
+    out.push({ id: 'custom.cellOptions', value: { type: 'color-text' } });
+  }
+  return out;
+}
+
+function lead(to: { label: string; uid: string }, heading: string): dashboard.DynamicConfigValue[] {
+  const url = `/d/${to.uid}?\${datasource:queryparam}&var-${to.label}=\${__value.raw}&\${__url_time_range}`;
+  return [{ id: 'links', value: [{ title: `Show this ${heading.toLowerCase()}`, url }] }];
+}
