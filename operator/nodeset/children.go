@@ -1,12 +1,9 @@
 package nodeset
 
 import (
-	"cmp"
 	"context"
 	"fmt"
-	"slices"
 
-	appsv1 "k8s.io/api/apps/v1"
 	corev1 "k8s.io/api/core/v1"
 	policyv1 "k8s.io/api/policy/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
@@ -45,41 +42,13 @@ func (r *Reconciler) ensure(ctx context.Context, have, want client.Object) error
 	return nil
 }
 
-// applyRevisions makes the newest revision, and deletes those beyond the history
-// limit that no worker has.
-func (r *Reconciler) applyRevisions(ctx context.Context, s *seen) error {
-	top, there := int64(0), false
-	used := map[string]bool{s.revision.Hash: true}
-	for i := range s.workers {
-		used[s.workers[i].Revision] = true
-	}
-	var old []*appsv1.ControllerRevision
-	for i := range s.revisions {
-		revision := &s.revisions[i]
-		top = max(top, revision.Revision)
-		there = there || revision.Name == s.revision.Name
-		if !used[revision.Labels[render.LabelRevision]] {
-			old = append(old, revision)
-		}
-	}
-	if !there {
-		object := render.RevisionObject(s.input, s.revision, top+1)
-		if err := r.client.Create(ctx, object, client.FieldOwner(FieldManager)); err != nil && !apierrors.IsAlreadyExists(err) {
-			return fmt.Errorf("creating controller revision %s: %w", object.Name, err)
-		}
-	}
-	slices.SortFunc(old, func(a, b *appsv1.ControllerRevision) int { return cmp.Compare(b.Revision, a.Revision) })
-	for _, revision := range old[min(len(old), int(max(0, s.nodeSet.Spec.RevisionHistoryLimit))):] {
-		if err := r.client.Delete(ctx, revision); client.IgnoreNotFound(err) != nil {
-			return fmt.Errorf("deleting controller revision %s: %w", revision.Name, err)
-		}
-	}
-	return nil
-}
-
 // create makes the claims and the pod of a worker.
 func (r *Reconciler) create(ctx context.Context, s *seen, step plan.Step) error {
-	id := render.Identity{Revision: s.revision.Hash, KubeNode: step.Slot.KubeNode}
+	from, err := s.recipeOf(step.Slot.Ordinal)
+	if err != nil {
+		return err
+	}
+	id := render.Identity{Revision: from.hash, KubeNode: step.Slot.KubeNode}
 	if step.Slot.Ordinal != plan.NoOrdinal {
 		id.Ordinal = &step.Slot.Ordinal
 		id.KubeNode = pinOf(s, step.Slot.Ordinal)
@@ -87,11 +56,11 @@ func (r *Reconciler) create(ctx context.Context, s *seen, step plan.Step) error 
 	if node := s.kubeNodes[id.KubeNode]; node != nil {
 		id.Facts = render.FactsOf(node.Annotations)
 	}
-	if wait := s.memory.pods.awaited(s.names.Pod(id), r.now()); wait > 0 {
+	if wait := s.memory.pods.awaited(from.names.Pod(id), r.now()); wait > 0 {
 		s.lookAgain(wait)
 		return nil // the cache does not have it yet
 	}
-	claims, err := render.Claims(s.input, id)
+	claims, err := render.Claims(from.input, id)
 	if err != nil {
 		return fmt.Errorf("rendering claims: %w", err)
 	}
@@ -101,7 +70,7 @@ func (r *Reconciler) create(ctx context.Context, s *seen, step plan.Step) error 
 			return fmt.Errorf("creating claim %s: %w", claim.Name, err)
 		}
 	}
-	pod, err := render.Worker(s.input, s.template, id)
+	pod, err := render.Worker(from.input, from.template, id)
 	if err != nil {
 		return fmt.Errorf("rendering a worker: %w", err)
 	}

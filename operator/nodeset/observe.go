@@ -37,6 +37,8 @@ type seen struct {
 	template  corev1.PodTemplateSpec
 	revision  render.Revision
 	revisions []appsv1.ControllerRevision
+	// kept are the old revisions that ordinals below the partition keep.
+	kept map[int]string
 
 	mu        sync.Mutex // of pods, created and again, while steps are taken
 	pods      map[string]*corev1.Pod
@@ -77,6 +79,7 @@ func (r *Reconciler) observe(ctx context.Context, nodeSet *v1beta1.NodeSet) (*se
 		return nil, fmt.Errorf("listing horizontal pod autoscalers: %w", err)
 	}
 	s.wish = wishOf(now, s, hpas.Items)
+	s.kept = keptOf(s)
 	r.observeSlurm(now, s)
 	return s, nil
 }

@@ -80,6 +80,97 @@ func TestOldRevisionsAreKeptUpToTheLimit(t *testing.T) {
 	}
 }
 
+func TestOrdinalsKeepTheirRevision(t *testing.T) {
+	for text, want := range map[string][]int{
+		"": nil, "0": {0}, "0-2,5": {0, 1, 2, 5}, "3-1": nil, "x,1": {1}, "-1": nil, "0-99999999999": {0, 1, 2, 3, 4, 5},
+	} {
+		if diff := cmp.Diff(want, ordinalsOf(text, 6)); diff != "" {
+			t.Errorf("%q: %s", text, diff)
+		}
+	}
+	for want, ordinals := range map[string][]int{"": nil, "4": {4}, "0-2,5,7-8": {8, 7, 5, 2, 1, 0}} {
+		if got := ordinalsText(ordinals); got != want {
+			t.Errorf("%v are %q and not %q", ordinals, got, want)
+		}
+	}
+}
+
+// TestWorkersBelowThePartitionComeBackAsTheyWere loses all workers below the partition
+// at once, with the process that knew them.
+func TestWorkersBelowThePartitionComeBackAsTheyWere(t *testing.T) {
+	partition := func(n int32) func(*v1beta1.NodeSet) {
+		return func(s *v1beta1.NodeSet) {
+			s.Spec.UpdateStrategy.RollingUpdate = &v1beta1.RollingUpdate{Partition: &n}
+		}
+	}
+	r := newRig(t, gpu(3, partition(2)))
+	r.serve()
+	first := r.nodeSet().Status.NodeSetHash
+	revisions := func() string {
+		var out []string
+		for _, p := range r.pods() {
+			out = append(out, revisionOf(p)+" "+confOf(p))
+		}
+		return strings.Join(out, ", ")
+	}
+	settle := func() {
+		for range 8 {
+			r.turn()
+			r.kubelet()
+		}
+	}
+	lose := func(names ...string) {
+		for _, name := range names {
+			r.must(r.Client.Delete(t.Context(), r.pod(name), client.Preconditions{UID: &r.pod(name).UID, ResourceVersion: &r.pod(name).ResourceVersion}))
+		}
+		r.restart()
+		settle()
+	}
+	r.change(func(n *v1beta1.NodeSet) { n.Spec.ExtraConf = "Weight=2" })
+	settle()
+	second := r.nodeSet().Status.NodeSetHash
+	want := fmt.Sprintf("%[1]s , %[1]s , %[2]s Weight=2", first, second)
+	if got := revisions(); got != want {
+		t.Fatalf("the workers are %s and not %s", got, want)
+	}
+	lose("gpu-0", "gpu-1", "gpu-2")
+	if got := revisions(); got != want {
+		t.Errorf("after a loss they are %s and not %s", got, want)
+	}
+	r.change(func(n *v1beta1.NodeSet) { n.Spec.ExtraConf = "Weight=3" })
+	settle()
+	third := r.nodeSet().Status.NodeSetHash
+	lose("gpu-0")
+	want = fmt.Sprintf("%[1]s , %[1]s , %[2]s Weight=3", first, third)
+	if got := revisions(); got != want {
+		t.Errorf("after the next update they are %s and not %s", got, want)
+	}
+	r.has("Updated", "True", "UpToDate")
+	r.change(partition(0))
+	settle()
+	settle()
+	if got, want := revisions(), strings.Repeat(third+" Weight=3, ", 2)+third+" Weight=3"; got != want {
+		t.Errorf("without a partition they are %s and not %s", got, want)
+	}
+	list := &appsv1.ControllerRevisionList{}
+	r.must(r.List(t.Context(), list))
+	if len(list.Items) != 1 || list.Items[0].Annotations[v1beta1.AnnotationOrdinals] != "" {
+		t.Errorf("the revisions left are %v", list.Items)
+	}
+}
+
+// confOf is what a worker was given of extraConf.
+func confOf(p *corev1.Pod) string {
+	for _, e := range p.Spec.Containers[0].Env {
+		for word := range strings.FieldsSeq(strings.ReplaceAll(e.Value, "'", " ")) {
+			if strings.HasPrefix(word, "CPUs=") || strings.HasPrefix(word, "Weight=") {
+				return word
+			}
+		}
+	}
+	return ""
+}
+
 func TestChildrenOfOthersAreLeftAsTheyAre(t *testing.T) {
 	service := &corev1.Service{ObjectMeta: metav1.ObjectMeta{Name: "slurm-workers-slurm", Namespace: "slurm", Labels: map[string]string{"mine": "yes"}}}
 	r := newRig(t, gpu(0, func(n *v1beta1.NodeSet) { n.Spec.WorkloadDisruptionProtection = new(false) }), service)

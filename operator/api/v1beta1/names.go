@@ -86,6 +86,11 @@ const (
 // reads it, and undoes no other cordon; it is ours.
 const AnnotationCordonedFor = NodeSetPrefix + "cordoned-for"
 
+// AnnotationOrdinals is on ControllerRevisions: the ordinals, such as "0-2,5", whose
+// workers are of that revision as rollingUpdate.partition wants it, and come back in it
+// when they are lost. The operator sets and reads it; it is ours.
+const AnnotationOrdinals = NodeSetPrefix + "ordinals"
+
 // FeaturePrefix begins the Slurm features that come from AnnotationFeatures.
 const FeaturePrefix = "k8s/"
 
