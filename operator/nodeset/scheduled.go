@@ -11,6 +11,7 @@ import (
 	"github.com/slurmtide/slurmtide/operator/api/v1beta1"
 	"github.com/slurmtide/slurmtide/operator/nodeset/plan"
 	"github.com/slurmtide/slurmtide/slurmclient"
+	"github.com/slurmtide/slurmtide/slurmclient/hostlist"
 	"github.com/slurmtide/slurmtide/slurmclient/slurm"
 )
 
@@ -42,27 +43,90 @@ func reservationOf(now time.Time, s *seen, outdated int) *slurm.ReservationReque
 		return nil
 	}
 	slices.Sort(names)
+	start := u.StartTime.Time
+	if start.Before(now) { // Slurm makes none that begins long ago
+		start = now.Truncate(time.Second)
+	}
 	return &slurm.ReservationRequest{
-		Name: reservationName(s.nodeSet.Name), StartTime: slurm.At(u.StartTime.Time), EndTime: slurm.At(end),
+		Name: reservationName(s.nodeSet.Name), StartTime: slurm.At(start), EndTime: slurm.At(end),
 		Nodes: names, Users: []string{"root"}, Flags: append(reservationFlags(), u.Flags...),
 	}
 }
 
-// reserve makes the reservation of a scheduled update, and ends it when nothing is
-// left to update. Where the server cannot, the update goes on without one.
+// reservationStep is what is to be done about the reservation.
+type reservationStep int
+
+const (
+	leaveReservation reservationStep = iota
+	setReservation
+	deleteReservation
+)
+
+// reservationStepOf says how the reservation that is there, nil for none, comes to be the
+// one that is wanted, nil for none. Slurm does not move the start of one that has begun:
+// it is ended, and made anew when it is gone. One whose work is still under way is left
+// as it is.
+func reservationStepOf(now time.Time, have *slurm.Reservation, want *slurm.ReservationRequest, underWay bool) reservationStep {
+	switch {
+	case have == nil && want == nil:
+		return leaveReservation
+	case have == nil:
+		return setReservation
+	case want == nil && underWay:
+		return leaveReservation
+	case want == nil:
+		return deleteReservation
+	}
+	begun := !now.Before(have.StartTime.Time())
+	switch {
+	case begun && now.Before(want.StartTime.Time()):
+		return deleteReservation
+	case !have.EndTime.Time().Equal(want.EndTime.Time()):
+		return setReservation
+	case begun:
+		return leaveReservation
+	case !have.StartTime.Time().Equal(want.StartTime.Time()) || !sameNodes(have.Nodes, want.Nodes):
+		return setReservation
+	}
+	return leaveReservation
+}
+
+// sameNodes reports whether a host list names just these. One that cannot be read does not.
+func sameNodes(list string, names []string) bool {
+	have, err := hostlist.Expand(list)
+	if err != nil {
+		return false
+	}
+	slices.Sort(have)
+	return slices.Equal(have, slices.Sorted(slices.Values(names)))
+}
+
+// reserve makes the reservation of a scheduled update, changes it with the schedule, and
+// ends it when nothing is left to update or another strategy is asked for. Where the
+// server cannot, the update goes on without one. What was written is not written again
+// before a reading can have it.
 func (r *Reconciler) reserve(ctx context.Context, s *seen, todo *plan.Todo) error {
-	if s.live == nil || !s.slurm.Fresh || s.nodeSet.Spec.UpdateStrategy.Type != v1beta1.UpdateScheduled {
+	if s.live == nil || !s.slurm.Fresh {
+		return nil
+	}
+	read := s.live.Reading().Snapshot.Reservations
+	if !s.memory.reservedAt.IsZero() && !s.memory.reservedAt.Before(read.ReadAt) {
 		return nil
 	}
 	name := reservationName(s.nodeSet.Name)
-	there := slices.ContainsFunc(s.live.Reading().Snapshot.Reservations.Value, func(r *slurm.Reservation) bool { return r.Name == name })
+	var have *slurm.Reservation
+	if i := slices.IndexFunc(read.Value, func(r *slurm.Reservation) bool { return r.Name == name }); i >= 0 {
+		have = read.Value[i]
+	}
 	want := reservationOf(r.now(), s, todo.Outdated)
 	var err error
-	switch {
-	case want != nil && !there:
+	switch reservationStepOf(r.now(), have, want, len(todo.Waits) > 0) {
+	case setReservation:
 		err = s.live.SetReservation(ctx, *want)
-	case want == nil && there && len(todo.Waits) == 0:
+	case deleteReservation:
 		err = s.live.DeleteReservation(ctx, name)
+	default:
+		return nil
 	}
 	if slurmclient.CodeOf(err) == slurmclient.CodeUnsupported {
 		log.FromContext(ctx).Info("slurmrestd cannot make reservations; the update goes on without one", "err", err.Error())
@@ -71,5 +135,6 @@ func (r *Reconciler) reserve(ctx context.Context, s *seen, todo *plan.Todo) erro
 	if err != nil {
 		return fmt.Errorf("reserving for the update of nodeset %s: %w", s.nodeSet.Name, err)
 	}
+	s.memory.reservedAt = r.now()
 	return nil
 }

@@ -65,8 +65,10 @@ func (f *fakeSlurm) poll() {
 		w := r.Work[f.jobs[id]]
 		r.Work[f.jobs[id]] = live.Work{Jobs: w.Jobs + 1, LastJob: id, End: noon.Add(24 * time.Hour)}
 	}
-	for name := range f.reservations {
-		r.Snapshot.Reservations.Value = append(r.Snapshot.Reservations.Value, &slurm.Reservation{Name: name})
+	r.Snapshot.Reservations.ReadAt = f.now()
+	for name, have := range f.reservations {
+		r.Snapshot.Reservations.Value = append(r.Snapshot.Reservations.Value, &slurm.Reservation{
+			Name: name, StartTime: have.StartTime, EndTime: have.EndTime, Nodes: hostlist.Compress(have.Nodes)})
 	}
 	f.latest = r
 }

@@ -33,6 +33,8 @@ type setMemory struct {
 	// updates are what Slurm was told of a Slurm node, by its name.
 	updates map[string]update
 	pods    *podMemory
+	// reservedAt is when the reservation of a scheduled update was last written.
+	reservedAt time.Time
 }
 
 type write struct {
