@@ -13,22 +13,46 @@ import (
 func TestKubernetesNodesFollowDrainsOfOthers(t *testing.T) {
 	type drain struct{ drained, ours bool }
 	others, ours, none := drain{true, false}, drain{true, true}, drain{}
+	const mine = "slurm/n/n-0"
 	for _, tc := range []struct {
 		name          string
 		asked         bool
 		unschedulable bool
 		mark          string
 		drain         drain
+		change        func(*seen, *plan.Todo)
 		want          []cordonChange
 	}{
-		{"it is cordoned when somebody drains the worker", true, false, "", others, []cordonChange{{"k", "n-0"}}},
-		{"not where nobody asked for it", false, false, "", others, nil},
-		{"our own drain is no reason", true, false, "", ours, nil},
-		{"it stays cordoned while the drain lasts", true, true, "n-0", others, nil},
-		{"it is uncordoned when the drain is gone", true, true, "n-0", none, []cordonChange{{"k", ""}}},
-		{"it is uncordoned when nobody asks for it any more", false, true, "n-0", others, []cordonChange{{"k", ""}}},
-		{"a cordon of others is left", true, true, "", none, nil},
-		{"a cordon for another NodeSet's worker is left", true, true, "other-1", none, nil},
+		{"it is cordoned when somebody drains the worker", true, false, "", others, nil, []cordonChange{{"k", "n-0"}}},
+		{"not where nobody asked for it", false, false, "", others, nil, nil},
+		{"our own drain is no reason", true, false, "", ours, nil, nil},
+		{"it stays cordoned while the drain lasts", true, true, mine, others, nil, nil},
+		{"it is uncordoned when the drain is gone", true, true, mine, none, nil, []cordonChange{{"k", ""}}},
+		{"it is uncordoned when nobody asks for it any more", false, true, mine, others, nil, []cordonChange{{"k", ""}}},
+		{"a cordon of others is left", true, true, "", none, nil, nil},
+		{"a cordon for another NodeSet's worker is left", true, true, "slurm/other/n-0", none, nil, nil},
+		{"so is one for a NodeSet of that name elsewhere", true, true, "blue/n/n-0", none, nil, nil},
+		{"an uncordoned one with a mark is left", true, false, mine, none, nil, nil},
+		{"it stays cordoned while the NodeSet cannot be followed", true, true, mine, none, func(s *seen, _ *plan.Todo) {
+			s.problem = problem{v1beta1.ReasonInvalidSpec, "no"}
+		}, nil},
+		{"it stays cordoned when the worker is gone and its drain is not", true, true, mine, others, without, nil},
+		{"it is uncordoned when both are gone", true, true, mine, none, without, []cordonChange{{"k", ""}}},
+		{"it is uncordoned when the record is gone too", true, true, mine, others, func(s *seen, todo *plan.Todo) {
+			without(s, todo)
+			delete(s.slurm.Records, "n-0")
+		}, []cordonChange{{"k", ""}}},
+		{"it is uncordoned when the worker is elsewhere, and that is cordoned", true, true, mine, others, func(s *seen, _ *plan.Todo) {
+			s.workers[0].KubeNode = "l"
+			s.kubeNodes["l"] = kubeNode("l")
+		}, []cordonChange{{"k", ""}, {"l", "n-0"}}},
+		{"it stays cordoned while the NodeSet is deleted", true, true, mine, others, deleting, nil},
+		{"none is cordoned any more while it is", true, false, "", others, deleting, nil},
+		{"it is uncordoned with the NodeSet's end, whatever Slurm says", true, true, mine, others, func(s *seen, todo *plan.Todo) {
+			deleting(s, todo)
+			without(s, todo)
+			s.slurm.Fresh, todo.Finished = false, true
+		}, []cordonChange{{"k", ""}}},
 	} {
 		t.Run(tc.name, func(t *testing.T) {
 			node := &corev1.Node{Spec: corev1.NodeSpec{Unschedulable: tc.unschedulable}}
@@ -44,13 +68,22 @@ func TestKubernetesNodesFollowDrainsOfOthers(t *testing.T) {
 					"n-0": {Name: "n-0", Drain: tc.drain.drained, Ours: tc.drain.ours},
 				}},
 			}
-			if diff := cmp.Diff(tc.want, cordonsOf(s), cmp.AllowUnexported(cordonChange{})); diff != "" {
+			s.nodeSet.Namespace, s.nodeSet.Name = "slurm", "n"
+			todo := &plan.Todo{}
+			if tc.change != nil {
+				tc.change(s, todo)
+			}
+			if diff := cmp.Diff(tc.want, cordonsOf(s, todo), cmp.AllowUnexported(cordonChange{})); diff != "" {
 				t.Error(diff)
 			}
 			s.slurm.Fresh = false
-			if got := cordonsOf(s); got != nil {
+			if got := cordonsOf(s, todo); got != nil && !todo.Finished {
 				t.Errorf("on a stale reading: %v", got)
 			}
 		})
 	}
 }
+
+func without(s *seen, _ *plan.Todo) { s.workers = nil }
+
+func deleting(s *seen, _ *plan.Todo) { s.wish.Deleting = true }

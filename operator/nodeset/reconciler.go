@@ -96,7 +96,7 @@ func (r *Reconciler) Reconcile(ctx context.Context, req ctrl.Request) (ctrl.Resu
 	}
 	todo := r.planner.Plan(r.now(), seen.wish, plan.Seen{Workers: seen.workers, Slurm: seen.slurm, Unregistered: seen.memory.unregistered})
 	r.metrics.waits(seen, &todo)
-	err = errors.Join(r.apply(ctx, seen, &todo), r.reserve(ctx, seen, &todo), r.cordon(ctx, seen), r.claim(ctx, seen), r.retain(ctx, seen, &todo), r.tell(ctx, seen, &todo), r.mirror(ctx, seen, &todo))
+	err = errors.Join(r.apply(ctx, seen, &todo), r.reserve(ctx, seen, &todo), r.cordon(ctx, seen, &todo), r.claim(ctx, seen), r.retain(ctx, seen, &todo), r.tell(ctx, seen, &todo), r.mirror(ctx, seen, &todo))
 	if err == nil && todo.Finished {
 		err = r.release(ctx, nodeSet)
 	}

@@ -122,7 +122,7 @@ func cordonOf(pod *corev1.Pod, kubeNode *corev1.Node, propagated []string) strin
 		return "pod " + pod.Name + " is cordoned"
 	}
 	// A cordon of ours follows a drain in Slurm, and must not be one's reason.
-	if kubeNode == nil || !kubeNode.Spec.Unschedulable || cordonedByUs(kubeNode) != "" {
+	if kubeNode == nil || !kubeNode.Spec.Unschedulable || cordonedByUs(kubeNode) {
 		return ""
 	}
 	if text := clean(kubeNode.Annotations[v1beta1.AnnotationNodeCordonReason]); text != "" {

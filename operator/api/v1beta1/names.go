@@ -82,8 +82,8 @@ const (
 )
 
 // AnnotationCordonedFor is on Kubernetes nodes that the operator cordoned, for a NodeSet
-// with cordonKubeNodes: the Slurm node whose drain that follows. The operator sets and
-// reads it, and undoes no other cordon; it is ours.
+// with cordonKubeNodes: "<namespace>/<nodeset>/<slurmNode>", the Slurm node whose drain
+// that follows. The operator sets and reads it, and undoes no other cordon; it is ours.
 const AnnotationCordonedFor = NodeSetPrefix + "cordoned-for"
 
 // AnnotationOrdinals is on ControllerRevisions: the ordinals, such as "0-2,5", whose
