@@ -13,22 +13,27 @@ import (
 	"github.com/slurmtide/slurmtide/test/nodeset"
 )
 
-// TestBusyWorkersStay takes workers away in every way there is, while they have jobs.
-// Each job is to end with exit code 0 at its first start.
-func TestBusyWorkersStay(t *testing.T) {
-	s := start(t, "26.05", false)
+// busyWorkersStay takes workers away in every way there is, while they have jobs. Each
+// job is to end with exit code 0 at its first start.
+func busyWorkersStay(t *testing.T, s *nodeset.Scene) {
+	atOnce(t, s, map[string]scene{"scale-in": scaleIn, "update": update, "deletion": deletion})
+	t.Run("cordoned Kubernetes node", func(t *testing.T) { cordon(t, s) })
+	t.Run("DaemonSet mode", func(t *testing.T) { perKubeNode(t, s) })
+}
+
+// scene is played in a Kubernetes and a Slurm that others may be played in too.
+type scene = func(*testing.T, *nodeset.Scene)
+
+// atOnce plays scenes beside each other.
+func atOnce(t *testing.T, s *nodeset.Scene, scenes map[string]scene) {
 	t.Run("at once", func(t *testing.T) {
-		for name, scenario := range map[string]func(*testing.T, *nodeset.Scene){
-			"scale-in": scaleIn, "update": update, "deletion": deletion,
-		} {
+		for name, play := range scenes {
 			t.Run(name, func(t *testing.T) {
 				t.Parallel()
-				scenario(t, s)
+				play(t, s)
 			})
 		}
 	})
-	t.Run("cordoned Kubernetes node", func(t *testing.T) { cordon(t, s) })
-	t.Run("DaemonSet mode", func(t *testing.T) { perKubeNode(t, s) })
 }
 
 // scaleIn: of four workers two have jobs. The idle ones go first, then one that waits

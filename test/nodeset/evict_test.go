@@ -56,6 +56,7 @@ func cordon(t *testing.T, s *nodeset.Scene) {
 	_, err := s.Slurm(t.Context(), "scontrol", "update", "NodeName=ck-1", "State=DRAIN", "Reason="+adminReason)
 	must(t, err)
 	c.kubectl("cordon", "node")
+	t.Cleanup(func() { _, _ = s.Kube.Kubectl(context.WithoutCancel(t.Context()), "uncordon", "node") })
 	c.awaitState("ck-0", "MIXED+DRAIN", cordonReason)
 	c.awaitState("ck-2", "IDLE+DRAIN", cordonReason)
 	c.awaitState("ck-1", "IDLE+DRAIN", adminReason)

@@ -4,8 +4,10 @@ package nodeset_test
 
 import (
 	"context"
+	"flag"
 	"fmt"
 	"net/http"
+	"slices"
 	"strings"
 	"sync"
 	"testing"
@@ -14,11 +16,20 @@ import (
 	"github.com/slurmtide/slurmtide/test/nodeset"
 )
 
+var faults = flag.String("faults", releases[0].version, "the releases of Slurm on which things fail, separated by commas")
+
 // TestNothingIsLostWhenThingsFail takes workers away while parts of the whole fail at
 // random; and by scale-in, update and deletion while the operator dies after each of its
 // writes, and while slurmrestd fails at each.
 func TestNothingIsLostWhenThingsFail(t *testing.T) {
-	s := start(t, "26.05", false)
+	for _, of := range releases {
+		if slices.Contains(strings.Split(*faults, ","), of.version) {
+			t.Run(of.version, func(t *testing.T) { thingsFail(t, start(t, of)) })
+		}
+	}
+}
+
+func thingsFail(t *testing.T, s *nodeset.Scene) {
 	t.Run("at random", func(t *testing.T) { random(t, s) })
 	o, err := s.TakeOut(t.Context())
 	must(t, err)

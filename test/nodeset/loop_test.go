@@ -15,12 +15,12 @@ import (
 )
 
 // start starts a scene, or skips the test where it cannot run.
-func start(t *testing.T, version string, controller bool) *nodeset.Scene {
+func start(t *testing.T, of release) *nodeset.Scene {
 	t.Helper()
 	if why := nodeset.Missing(); why != "" {
 		t.Skip(why)
 	}
-	s, err := nodeset.Start(t.Context(), version, controller, t.Logf)
+	s, err := nodeset.Start(t.Context(), of.version, of.controller, t.Logf)
 	must(t, err)
 	t.Cleanup(func() {
 		if t.Failed() {
@@ -52,23 +52,34 @@ func await(t *testing.T, s *nodeset.Scene, what string, limit time.Duration, tru
 	must(t, err)
 }
 
-// TestRealWorkersFromZeroAndBack is the loop as a whole: jobs wait, a stock HPA scales
-// NodeSets from zero, slurmds in pods run the jobs, and all is at zero again with
-// nothing lost.
-func TestRealWorkersFromZeroAndBack(t *testing.T) {
-	for _, of := range []struct {
-		version    string
-		controller bool
-	}{{"26.05", false}, {"24.11", true}} {
+// release is a release of Slurm and by what object it is known.
+type release struct {
+	version    string
+	controller bool
+}
+
+// releases are those that the scenes are played on.
+var releases = []release{{"26.05", false}, {"24.11", true}}
+
+// TestRealWorkers plays the scenes on each release, in one Kubernetes and Slurm each.
+func TestRealWorkers(t *testing.T) {
+	for _, of := range releases {
 		t.Run(of.version, func(t *testing.T) {
-			s := start(t, of.version, of.controller)
-			must(t, s.Apply(t.Context(), nodeset.NodeSet{Name: "cpu", ExtraConf: "CPUs=2 RealMemory=500", Max: 6}))
-			must(t, s.Apply(t.Context(), nodeset.NodeSet{Name: "gpu", ExtraConf: "CPUs=2 RealMemory=500 Gres=gpu:h100:2", Max: 2}))
-			submittable(t, s, "cpu", "gpu")
-			jobsRun(t, s)
-			atZero(t, s, "cpu", "gpu")
+			s := start(t, of)
+			t.Run("from zero and back", func(t *testing.T) { fromZeroAndBack(t, s) })
+			t.Run("busy workers stay", func(t *testing.T) { busyWorkersStay(t, s) })
 		})
 	}
+}
+
+// fromZeroAndBack is the loop as a whole: jobs wait, a stock HPA scales NodeSets from
+// zero, slurmds in pods run the jobs, and all is at zero again with nothing lost.
+func fromZeroAndBack(t *testing.T, s *nodeset.Scene) {
+	must(t, s.Apply(t.Context(), nodeset.NodeSet{Name: "cpu", ExtraConf: "CPUs=2 RealMemory=500", Max: 6}))
+	must(t, s.Apply(t.Context(), nodeset.NodeSet{Name: "gpu", ExtraConf: "CPUs=2 RealMemory=500 Gres=gpu:h100:2", Max: 2}))
+	submittable(t, s, "cpu", "gpu")
+	jobsRun(t, s)
+	atZero(t, s, "cpu", "gpu")
 }
 
 // submittable waits until Slurm takes jobs for workers that are not there.

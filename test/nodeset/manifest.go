@@ -56,7 +56,7 @@ func (s Site) render(name string, more any) (string, error) {
 type NodeSet struct {
 	Name      string
 	ExtraConf string
-	// Cluster is another one than the scene's, empty for that.
+	// Cluster is the name of another one than the scene's, empty for that.
 	Cluster  string
 	Replicas int
 	// Max is the HPA's maxReplicas; 0: there is no HPA, and maxReplicas is 6.
