@@ -15,9 +15,9 @@ func unavailable(cluster string, err error) error {
 	return apierrors.NewServiceUnavailable(fmt.Sprintf("Slurm cluster %s: %v", cluster, err))
 }
 
-// stale returns why the polls are of no use at now, nil when they are. Every
+// Stale returns why the polls are of no use at now, nil when they are of use. Every
 // resource must have been read, and none longer ago than maxAge.
-func stale(now time.Time, maxAge time.Duration, polls ...slurmclient.Poll) error {
+func Stale(now time.Time, maxAge time.Duration, polls ...slurmclient.Poll) error {
 	for _, p := range polls {
 		switch age := p.Age(now); {
 		case !p.Known && p.Err == nil:

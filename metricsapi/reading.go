@@ -43,12 +43,15 @@ func (r *Reading) At() time.Time {
 	return at
 }
 
+// Snapshot is what the Reading was computed of, never nil.
+func (r *Reading) Snapshot() *slurmclient.Snapshot { return r.snapshot }
+
 // Took is how long it took to compute what the Reading holds.
 func (r *Reading) Took() time.Duration { return r.took }
 
 // usable returns why no number may be told of the Reading at now, or nil.
 func (r *Reading) usable(now time.Time, maxAge time.Duration) error {
-	if err := stale(now, maxAge, r.polls()...); err != nil {
+	if err := Stale(now, maxAge, r.polls()...); err != nil {
 		return err
 	}
 	if !r.demand.Known {

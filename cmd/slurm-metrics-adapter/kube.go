@@ -16,6 +16,7 @@ import (
 	"k8s.io/client-go/tools/clientcmd"
 	"k8s.io/client-go/util/homedir"
 
+	"github.com/slurmtide/slurmtide/metricsapi/view/v1alpha1"
 	"github.com/slurmtide/slurmtide/operator/api/certs"
 )
 
@@ -121,6 +122,9 @@ func (o *options) apiServices() []string {
 	names := []string{"v1beta1.custom.metrics.k8s.io", "v1beta2.custom.metrics.k8s.io"}
 	if o.external {
 		names = append(names, "v1beta1.external.metrics.k8s.io")
+	}
+	if o.view.enabled {
+		names = append(names, v1alpha1.SchemeGroupVersion.Version+"."+v1alpha1.GroupName)
 	}
 	return names
 }

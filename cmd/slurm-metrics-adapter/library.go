@@ -14,6 +14,7 @@ import (
 	liboptions "sigs.k8s.io/custom-metrics-apiserver/pkg/cmd/options"
 
 	"github.com/slurmtide/slurmtide/metricsapi"
+	"github.com/slurmtide/slurmtide/metricsapi/view"
 	"github.com/slurmtide/slurmtide/operator/api/certs"
 )
 
@@ -61,8 +62,9 @@ func (o *options) libraryFlags(app *kingpin.Application) {
 }
 
 // server returns the API server, which listens and does not serve yet. settled
-// tells why it is not ready. Without a keeper it serves with the files of the flags.
-func (o *options) server(p *metricsapi.Provider, keeper *certs.Keeper, settled func() error) (*genericapiserver.GenericAPIServer, error) {
+// tells why it is not ready. Without a keeper it serves with the files of the flags,
+// without a view the API group of it is not there.
+func (o *options) server(p *metricsapi.Provider, shown *view.View, keeper *certs.Keeper, settled func() error) (*genericapiserver.GenericAPIServer, error) {
 	base := &basecmd.AdapterBase{
 		Name: "slurm-metrics-adapter", CustomMetricsAdapterServerOptions: o.library,
 		FlagSet: pflag.NewFlagSet("", pflag.ContinueOnError),
@@ -80,6 +82,13 @@ func (o *options) server(p *metricsapi.Provider, keeper *certs.Keeper, settled f
 	if o.external {
 		base.WithExternalMetrics(p)
 	}
+	scheme, err := view.NewScheme()
+	if err != nil {
+		return nil, err
+	}
+	if shown != nil {
+		o.describe(base, scheme)
+	}
 	config, err := base.Config()
 	if err != nil {
 		return nil, fmt.Errorf("configuring the server: %w", err)
@@ -91,6 +100,11 @@ func (o *options) server(p *metricsapi.Provider, keeper *certs.Keeper, settled f
 	server, err := base.Server()
 	if err != nil {
 		return nil, fmt.Errorf("making the server: %w", err)
+	}
+	if shown != nil {
+		if err := shown.Install(server.GenericAPIServer, scheme, config.GenericConfig.Authorization.Authorizer); err != nil {
+			return nil, err
+		}
 	}
 	check := healthz.NamedCheck("slurm-clusters", func(*http.Request) error { return settled() })
 	if err := server.GenericAPIServer.AddReadyzChecks(check); err != nil {

@@ -70,7 +70,11 @@ func serve(ctx context.Context, o *options, log logger) error {
 		wg.Go(func() { keeper.Watch(work) })
 	}
 	provider := metricsapi.New(registry, metricsapi.Config{MaxAge: o.maxAge})
-	server, err := o.server(provider, keeper, registry.Settled)
+	shown := o.view.of(registry, o.maxAge)
+	if shown != nil {
+		wg.Go(func() { shown.Run(work) })
+	}
+	server, err := o.server(provider, shown, keeper, registry.Settled)
 	if err != nil {
 		return err
 	}

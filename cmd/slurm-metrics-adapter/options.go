@@ -22,6 +22,7 @@ type options struct {
 	kubeBurst  int
 
 	slurm slurmOptions
+	view  viewOptions
 
 	maxAge        time.Duration
 	external      bool
@@ -61,6 +62,7 @@ func parse(args []string) (*options, error) {
 	app.HelpFlag.Short('h')
 	o.metricsAPIFlags(app)
 	o.slurm.flags(app)
+	o.view.flags(app)
 	o.kubeFlags(app)
 	o.certificateFlags(app)
 	o.libraryFlags(app)
@@ -128,6 +130,9 @@ func (o *options) check() error {
 		return errors.New("--kube.qps and --kube.burst must be above 0")
 	case (cert.CertFile == "") != (cert.KeyFile == ""):
 		return errors.New("a serving certificate needs both --tls-cert-file and --tls-private-key-file")
+	}
+	if err := o.view.check(); err != nil {
+		return err
 	}
 	return o.slurm.check()
 }

@@ -17,6 +17,7 @@ type cluster struct {
 	key    access.Key
 	target access.Target
 	cfg    *Config
+	bell   *bell // rung with every reading
 
 	cancel context.CancelFunc
 	done   chan struct{}
@@ -104,6 +105,7 @@ func (c *cluster) read(ctx context.Context, cache *slurmclient.Cache) {
 		// one has read grows old by itself.
 		if old := c.reading.Load(); old == nil || !old.Known() || r.Known() {
 			c.reading.Store(r)
+			c.bell.ring()
 		}
 		after = s.Sequence
 		_, _ = cache.Next(wait, after)

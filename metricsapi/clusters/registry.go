@@ -2,7 +2,6 @@ package clusters
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"maps"
 	"sync"
@@ -63,6 +62,7 @@ func (cfg *Config) attach(k access.Key) Attachment {
 type Registry struct {
 	cfg   Config
 	state atomic.Pointer[state]
+	bell  *bell
 
 	mu      sync.Mutex // held by Apply
 	running map[access.Key]*cluster
@@ -81,7 +81,7 @@ func New(cfg Config) *Registry {
 	if cfg.Now == nil {
 		cfg.Now = time.Now
 	}
-	r := &Registry{cfg: cfg, running: map[access.Key]*cluster{}}
+	r := &Registry{cfg: cfg, bell: newBell(), running: map[access.Key]*cluster{}}
 	r.state.Store(&state{})
 	return r
 }
@@ -122,11 +122,12 @@ func (r *Registry) Apply(ctx context.Context, seen Objects) {
 		c.setPools(next.pools[k])
 	}
 	r.state.Store(&state{next, maps.Clone(r.running)})
+	r.bell.ring()
 }
 
 func (r *Registry) start(ctx context.Context, k access.Key, t access.Target) *cluster {
 	ctx, cancel := context.WithCancel(ctx)
-	c := &cluster{key: k, target: t, cfg: &r.cfg, cancel: cancel, done: make(chan struct{})}
+	c := &cluster{key: k, target: t, cfg: &r.cfg, bell: r.bell, cancel: cancel, done: make(chan struct{})}
 	go c.run(ctx)
 	return c
 }
@@ -149,7 +150,7 @@ func (r *Registry) stop() {
 func (r *Registry) Settled() error {
 	s := r.state.Load()
 	if s.targets == nil {
-		return errors.New("the objects in Kubernetes have not been listed yet")
+		return errNotListed
 	}
 	for k, c := range s.running {
 		if !c.settled() {

@@ -45,6 +45,7 @@ func (f *Fixed) key() access.Key {
 // scene is what there should be.
 type scene struct {
 	targets map[access.Key]access.Target
+	origins map[access.Key]Origin
 	pools   map[access.Key][]demand.Pool
 	// records are the objects that have metrics, by resource.
 	records map[string]map[types.NamespacedName]record
@@ -60,7 +61,7 @@ type record struct {
 // arrange decides what the objects come to. It is pure; the order of the objects
 // changes nothing.
 func arrange(seen Objects, fixed *Fixed, defaults metricsapi.PoolDefaults) scene {
-	s := scene{targets: map[access.Key]access.Target{}, pools: map[access.Key][]demand.Pool{}, records: map[string]map[types.NamespacedName]record{}}
+	s := scene{targets: map[access.Key]access.Target{}, origins: map[access.Key]Origin{}, pools: map[access.Key][]demand.Pool{}, records: map[string]map[types.NamespacedName]record{}}
 	if fixed != nil {
 		s.addFixed(fixed, seen)
 	} else {
@@ -82,12 +83,14 @@ func (s *scene) addFound(seen Objects) {
 	for _, c := range seen.Clusters {
 		k := access.Key{Kind: v1beta1.KindCluster, Namespace: c.Namespace, Name: c.Name}
 		s.targets[k] = access.TargetOfCluster(c)
+		s.origins[k] = Origin{Annotations: c.Annotations}
 		s.put(metricsapi.Clusters(), c.Namespace, c.Name, record{labels: c.Labels, clusters: []access.Key{k}})
 	}
 	apis := byName(seen.RestApis)
 	for _, c := range seen.Controllers {
 		k := access.Key{Kind: v1beta1.KindController, Namespace: c.Namespace, Name: c.Name}
 		s.targets[k] = access.TargetOfController(c, apis)
+		s.origins[k] = originOfController(c)
 		s.put(metricsapi.Controllers(), c.Namespace, c.Name, record{labels: c.Labels, clusters: []access.Key{k}})
 	}
 }
@@ -104,11 +107,13 @@ func (s *scene) addFixed(f *Fixed, seen Objects) {
 	for _, c := range seen.Clusters {
 		if c.Namespace == f.Namespace && c.Name == f.Name {
 			cluster.labels = c.Labels
+			s.origins[k] = Origin{Annotations: c.Annotations}
 		}
 	}
 	for _, c := range seen.Controllers {
 		if c.Namespace == f.Namespace && c.Name == f.Name {
 			controller.labels = c.Labels
+			s.origins[k] = originOfController(c)
 		}
 	}
 	s.put(metricsapi.Clusters(), f.Namespace, f.Name, cluster)

@@ -1,0 +1,56 @@
+package view
+
+// changesOf compares two lists of parts, in the order of homes and of records.
+func changesOf[T any](n *noun[T], old, now []*part[T]) []change[T] {
+	var out []change[T]
+	i, j := 0, 0
+	for i < len(old) || j < len(now) {
+		switch {
+		case j == len(now) || i < len(old) && old[i].home.Compare(now[j].home) < 0:
+			out = between(n, out, old[i], old[i].items, nil)
+			i++
+		case i == len(old) || old[i].home.Compare(now[j].home) > 0:
+			out = between(n, out, now[j], nil, now[j].items)
+			j++
+		default:
+			if old[i] != now[j] {
+				out = between(n, out, now[j], old[i].items, now[j].items)
+			}
+			i++
+			j++
+		}
+	}
+	return out
+}
+
+// between appends what differs between two sorted lists. A record that is the same
+// pointer has not changed; one that is another pointer may be alike all the same.
+func between[T any](n *noun[T], out []change[T], in *part[T], old, now []*T) []change[T] {
+	i, j := 0, 0
+	for i < len(old) || j < len(now) {
+		order := 0
+		switch {
+		case i == len(old):
+			order = 1
+		case j == len(now):
+			order = -1
+		default:
+			order = n.compare(old[i], now[j])
+		}
+		switch {
+		case order < 0:
+			out = append(out, change[T]{in: in, old: old[i]})
+			i++
+		case order > 0:
+			out = append(out, change[T]{in: in, now: now[j]})
+			j++
+		default:
+			if old[i] != now[j] && !n.same(old[i], now[j]) {
+				out = append(out, change[T]{in: in, old: old[i], now: now[j]})
+			}
+			i++
+			j++
+		}
+	}
+	return out
+}

@@ -1,0 +1,84 @@
+package view
+
+import (
+	"fmt"
+	"slices"
+
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+	"k8s.io/apimachinery/pkg/runtime/serializer"
+	"k8s.io/apiserver/pkg/authorization/authorizer"
+	"k8s.io/apiserver/pkg/registry/rest"
+	genericapiserver "k8s.io/apiserver/pkg/server"
+
+	"github.com/slurmtide/slurmtide/metricsapi/view/v1alpha1"
+)
+
+// NewScheme returns a scheme with the kinds of the view and what an API server needs
+// beside them.
+func NewScheme() (*runtime.Scheme, error) {
+	scheme := runtime.NewScheme()
+	if err := v1alpha1.AddToScheme(scheme); err != nil {
+		return nil, fmt.Errorf("making the scheme of the view: %w", err)
+	}
+	unversioned := schema.GroupVersion{Version: "v1"}
+	metav1.AddToGroupVersion(scheme, unversioned)
+	scheme.AddUnversionedTypes(unversioned, &metav1.Status{}, &metav1.APIVersions{}, &metav1.APIGroupList{}, &metav1.APIGroup{}, &metav1.APIResourceList{})
+	for kind, known := range selectable() {
+		err := scheme.AddFieldLabelConversionFunc(v1alpha1.SchemeGroupVersion.WithKind(kind), func(field, value string) (string, string, error) {
+			if !slices.Contains(known, field) {
+				return "", "", fmt.Errorf("%q is no field that a %s is selected by: there are %q", field, kind, known)
+			}
+			return field, value, nil
+		})
+		if err != nil {
+			return nil, fmt.Errorf("making the scheme of the view: %w", err)
+		}
+	}
+	return scheme, nil
+}
+
+// selectable are the fields that selectors may name, sorted, by kind.
+func selectable() map[string][]string {
+	return map[string][]string{
+		v1alpha1.KindJob: fieldsOf(jobNoun()), v1alpha1.KindNode: fieldsOf(nodeNoun()), v1alpha1.KindPartition: fieldsOf(partitionNoun()),
+	}
+}
+
+func fieldsOf[T any](n *noun[T]) []string {
+	known := []string{"metadata.name", "metadata.namespace"}
+	for f := range n.fields {
+		known = append(known, f)
+	}
+	slices.Sort(known)
+	return known
+}
+
+// Install has the server answer requests for the API group. The scheme is NewScheme's;
+// the authorizer is asked who may see what is private.
+func (v *View) Install(server *genericapiserver.GenericAPIServer, scheme *runtime.Scheme, a authorizer.Authorizer) error {
+	codecs := serializer.NewCodecFactory(scheme)
+	info := genericapiserver.NewDefaultAPIGroupInfo(v1alpha1.GroupName, scheme, runtime.NewParameterCodec(scheme), codecs)
+	info.NegotiatedSerializer = textOnly{info.NegotiatedSerializer}
+	storage := map[string]rest.Storage{}
+	for resource, s := range v.stores(a) {
+		storage[resource] = s
+	}
+	info.VersionedResourcesStorageMap[v1alpha1.SchemeGroupVersion.Version] = storage
+	if err := server.InstallAPIGroup(&info); err != nil {
+		return fmt.Errorf("serving %s: %w", v1alpha1.GroupName, err)
+	}
+	return nil
+}
+
+// textOnly leaves out the serializer for protobuf, which the kinds have no form in:
+// clients that would like protobuf and take JSON too get JSON.
+type textOnly struct{ runtime.NegotiatedSerializer }
+
+// SupportedMediaTypes implements runtime.NegotiatedSerializer.
+func (t textOnly) SupportedMediaTypes() []runtime.SerializerInfo {
+	return slices.DeleteFunc(slices.Clone(t.NegotiatedSerializer.SupportedMediaTypes()), func(s runtime.SerializerInfo) bool {
+		return s.MediaType == runtime.ContentTypeProtobuf
+	})
+}

@@ -1,0 +1,148 @@
+package view
+
+import (
+	"cmp"
+	"strconv"
+	"strings"
+
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime"
+
+	"github.com/slurmtide/slurmtide/metricsapi/view/v1alpha1"
+	"github.com/slurmtide/slurmtide/slurmclient"
+	"github.com/slurmtide/slurmtide/slurmclient/hostlist"
+	"github.com/slurmtide/slurmtide/slurmclient/slurm"
+)
+
+func jobNoun() *noun[slurm.Job] {
+	return &noun[slurm.Job]{
+		kind: v1alpha1.KindJob, resource: v1alpha1.Jobs, singular: "slurmjob", short: "sjob",
+		read:    func(s *slurmclient.Snapshot) ([]*slurm.Job, slurmclient.Poll) { return s.Jobs.Value, s.Jobs.Poll },
+		key:     func(j *slurm.Job) string { return strconv.FormatUint(uint64(j.ID), 10) },
+		blank:   blankJob,
+		compare: func(a, b *slurm.Job) int { return cmp.Compare(a.ID, b.ID) },
+		same:    (*slurm.Job).Same,
+		private: func(p Private) bool { return p.Jobs },
+		owner:   func(j *slurm.Job) string { return j.UserName },
+		attributes: map[attribute]values[slurm.Job]{
+			byCluster:    clusterOf[slurm.Job],
+			byPartition:  func(_ Home, j *slurm.Job, yield func(string) bool) { eachIn(j.Partition, yield) },
+			byState:      jobStates,
+			byUser:       text(func(j *slurm.Job) string { return j.UserName }),
+			byAccount:    text(func(j *slurm.Job) string { return j.Account }),
+			byNode:       jobNodes,
+			byName:       text(func(j *slurm.Job) string { return j.Name }),
+			byJobID:      func(_ Home, j *slurm.Job, yield func(string) bool) { yield(strconv.FormatUint(uint64(j.ID), 10)) },
+			byArrayJobID: jobArray,
+		},
+		fields: map[string]attribute{
+			v1alpha1.FieldCluster: byCluster, v1alpha1.FieldPartition: byPartition, v1alpha1.FieldState: byState,
+			v1alpha1.FieldUser: byUser, v1alpha1.FieldAccount: byAccount, v1alpha1.FieldNode: byNode,
+			v1alpha1.FieldName: byName, v1alpha1.FieldJobID: byJobID, v1alpha1.FieldArrayJobID: byArrayJobID,
+		},
+		object: func(s setting, j *slurm.Job) runtime.Object { return jobObject(s, j) },
+		list: func(hits []hit[slurm.Job], meta metav1.ListMeta, version uint64) runtime.Object {
+			out := &v1alpha1.SlurmJobList{ListMeta: meta, Items: make([]v1alpha1.SlurmJob, len(hits))}
+			for i, h := range hits {
+				out.Items[i] = *jobObject(h.in.setting(version), h.item)
+			}
+			return out
+		},
+		empty: func() runtime.Object { return &v1alpha1.SlurmJob{} },
+		table: jobTable(),
+	}
+}
+
+// blankJob is the job of the id, or one that there is not.
+func blankJob(key string) *slurm.Job {
+	id, err := strconv.ParseUint(key, 10, 32)
+	if err != nil {
+		return &slurm.Job{}
+	}
+	return &slurm.Job{ID: uint32(id)}
+}
+
+// jobStates are the base state and the flags.
+func jobStates(_ Home, j *slurm.Job, yield func(string) bool) {
+	if j.State.Flags == 0 {
+		yield(j.State.Base.String())
+		return
+	}
+	each(j.State.Names(), yield)
+}
+
+// jobNodes are the nodes that a job has. A hostlist that can not be read has none.
+func jobNodes(_ Home, j *slurm.Job, yield func(string) bool) {
+	if j.Nodes == "" {
+		return
+	}
+	names, err := hostlist.All(j.Nodes)
+	if err != nil {
+		return
+	}
+	for name := range names {
+		if !yield(name) {
+			return
+		}
+	}
+}
+
+func jobArray(_ Home, j *slurm.Job, yield func(string) bool) {
+	if j.ArrayJobID != 0 {
+		yield(strconv.FormatUint(uint64(j.ArrayJobID), 10))
+	}
+}
+
+func jobObject(s setting, j *slurm.Job) *v1alpha1.SlurmJob {
+	key := strconv.FormatUint(uint64(j.ID), 10)
+	partitions := j.Partitions()
+	return &v1alpha1.SlurmJob{
+		TypeMeta:   typeOf(v1alpha1.KindJob),
+		ObjectMeta: s.meta(v1alpha1.KindJob, key, j.SubmitTime, jobLabels(s.home, j, partitions)),
+		Spec:       jobSpec(s, j, partitions),
+		Status:     jobStatus(j),
+	}
+}
+
+func jobLabels(h Home, j *slurm.Job, partitions []string) map[string]string {
+	pairs := map[string]string{
+		v1alpha1.LabelCluster: h.Name, v1alpha1.LabelState: j.State.Base.String(),
+		v1alpha1.LabelUser: j.UserName, v1alpha1.LabelAccount: j.Account,
+	}
+	if !strings.ContainsAny(j.Nodes, "[,") {
+		pairs[v1alpha1.LabelNode] = j.Nodes
+	}
+	return labelsOf(pairs, partitions)
+}
+
+func jobSpec(s setting, j *slurm.Job, partitions []string) v1alpha1.SlurmJobSpec {
+	spec := v1alpha1.SlurmJobSpec{
+		Cluster: s.cluster(), JobID: int64(j.ID), Name: j.Name,
+		User: j.UserName, UserID: int64(j.UserID), Group: j.GroupName, Account: j.Account, QOS: j.QOS,
+		Partitions: partitions, TimeLimitMinutes: limit(j.TimeLimit),
+		Hold: j.Hold, Nice: int64(j.Nice), Requeue: j.Requeue,
+		ArrayJobID: int64(j.ArrayJobID), ArrayTaskID: number(j.ArrayTaskID), ArrayTasks: j.ArrayTasks,
+		ArrayMaxRunning: int64(j.ArrayMaxRunning), HetJobID: int64(j.HetJobID),
+		MaxNodes: positive(j.MaxNodes), Tasks: number(j.Tasks), CPUsPerTask: number(j.CPUsPerTask),
+		MemoryPerCPUMiB: number(j.MemoryPerCPU), MemoryPerNodeMiB: number(j.MemoryPerNode),
+		TRES: j.TRESRequested, TRESPerNode: j.TRESPerNode, Features: j.Features,
+		RequiredNodes: j.RequiredNodes, ExcludedNodes: j.ExcludedNodes, Shared: j.Shared,
+		Licenses: j.Licenses, Dependency: j.Dependency, Reservation: j.Reservation, Deadline: moment(j.Deadline),
+	}
+	if j.HetJobID != 0 {
+		offset := int64(j.HetOffset)
+		spec.HetOffset = &offset
+	}
+	return spec
+}
+
+func jobStatus(j *slurm.Job) v1alpha1.SlurmJobStatus {
+	return v1alpha1.SlurmJobStatus{
+		State: j.State.Base.String(), Flags: j.State.Names()[1:],
+		Reason: j.Reason, ReasonText: j.ReasonText, Priority: number(j.Priority), Restarts: int64(j.Restarts),
+		EligibleTime: moment(j.EligibleTime), StartTime: moment(j.StartTime), EndTime: moment(j.EndTime),
+		SuspendTime: moment(j.SuspendTime), LastSchedulerEvaluation: moment(j.LastSchedEval),
+		Nodes: j.Nodes, ScheduledNodes: j.ScheduledNodes, BatchHost: j.BatchHost,
+		NodeCount: number(j.NodeCount), CPUs: number(j.CPUs), TRES: j.TRESAllocated,
+	}
+}

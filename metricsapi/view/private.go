@@ -1,0 +1,82 @@
+package view
+
+import (
+	"fmt"
+	"strings"
+
+	"github.com/slurmtide/slurmtide/metricsapi/view/v1alpha1"
+)
+
+// Private is what slurm.conf's PrivateData keeps from users whom it is not about, as
+// far as it touches what is shown here.
+type Private struct{ Jobs, Nodes, Partitions bool }
+
+// ParsePrivate reads the value of PrivateData, such as "jobs,nodes"; "none" and "all"
+// are understood too. A word that slurm.conf(5) does not have is an error.
+func ParsePrivate(text string) (Private, error) {
+	var p Private
+	for word := range strings.SplitSeq(strings.ToLower(text), ",") {
+		switch strings.TrimSpace(word) {
+		case "jobs":
+			p.Jobs = true
+		case "nodes":
+			p.Nodes = true
+		case "partitions":
+			p.Partitions = true
+		case "all":
+			p = Private{true, true, true}
+		case "", "none", "accounts", "cloud", "events", "reservations", "usage", "users":
+		default:
+			return Private{}, fmt.Errorf("PrivateData has no %q", word)
+		}
+	}
+	return p, nil
+}
+
+// Settings are where a cluster's PrivateData may be known from.
+type Settings struct {
+	// Annotations are those of the cluster's object.
+	Annotations map[string]string
+	// Configured is true where slurm.conf is made of the object, with ExtraConf in it.
+	Configured bool
+	ExtraConf  string
+}
+
+// PrivateOf decides what is private: what the annotation says, else what slurm.conf
+// says where it is known, else unknown. An annotation or a slurm.conf that can not be
+// read makes everything private.
+func PrivateOf(s Settings, unknown Private) Private {
+	const everything = "all"
+	text, ok := s.Annotations[v1alpha1.AnnotationPrivateData]
+	if !ok {
+		if !s.Configured {
+			return unknown
+		}
+		if text, ok = privateDataIn(s.ExtraConf); !ok {
+			return unknown
+		}
+	}
+	p, err := ParsePrivate(text)
+	if err != nil {
+		p, _ = ParsePrivate(everything)
+	}
+	return p
+}
+
+// privateDataIn returns the value of PrivateData in lines of slurm.conf, empty when it
+// is not set. It is false when the lines include other files, which may set it.
+func privateDataIn(conf string) (string, bool) {
+	value := ""
+	for line := range strings.Lines(conf) {
+		line, _, _ = strings.Cut(line, "#")
+		line = strings.TrimSpace(line)
+		if word, _, _ := strings.Cut(line, " "); strings.EqualFold(word, "include") {
+			return "", false
+		}
+		key, rest, ok := strings.Cut(line, "=")
+		if ok && strings.EqualFold(strings.TrimSpace(key), "PrivateData") {
+			value = strings.Trim(strings.TrimSpace(rest), `"`)
+		}
+	}
+	return value, true
+}

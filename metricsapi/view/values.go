@@ -1,0 +1,55 @@
+package view
+
+import (
+	"strings"
+
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	"github.com/slurmtide/slurmtide/metricsapi/view/v1alpha1"
+	"github.com/slurmtide/slurmtide/slurmclient/slurm"
+)
+
+// clusterOf is the name of the cluster's object.
+func clusterOf[T any](h Home, _ *T, yield func(string) bool) { yield(h.Name) }
+
+// text makes an attribute of a field; an empty one is no value.
+func text[T any](field func(*T) string) values[T] {
+	return func(_ Home, t *T, yield func(string) bool) {
+		if v := field(t); v != "" {
+			yield(v)
+		}
+	}
+}
+
+func each(list []string, yield func(string) bool) {
+	for _, v := range list {
+		if !yield(v) {
+			return
+		}
+	}
+}
+
+// eachIn gives what commas separate.
+func eachIn(list string, yield func(string) bool) {
+	for v := range strings.SplitSeq(list, ",") {
+		if v != "" && !yield(v) {
+			return
+		}
+	}
+}
+
+// positive is the number, nil where there is none or 0 stands for none.
+func positive(n slurm.Number) *int64 {
+	out := number(n)
+	if out != nil && *out == 0 {
+		return nil
+	}
+	return out
+}
+
+func typeOf(kind string) metav1.TypeMeta {
+	return metav1.TypeMeta{APIVersion: v1alpha1.SchemeGroupVersion.String(), Kind: kind}
+}
+
+// setting is where the part's objects are shown.
+func (p *part[T]) setting(version uint64) setting { return setting{p.home, p.prefix, version} }
