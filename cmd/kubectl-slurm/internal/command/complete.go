@@ -1,0 +1,58 @@
+package command
+
+import (
+	"context"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"github.com/slurmtide/slurmtide/cmd/kubectl-slurm/internal/observe"
+)
+
+// completeWithin is how long a completion may take.
+const completeWithin = 3 * time.Second
+
+// completeClusters completes the names of Controllers and Clusters.
+func (s *session) completeClusters(cmd *cobra.Command, _ []string, _ string) ([]string, cobra.ShellCompDirective) {
+	return s.complete(cmd, func(ctx context.Context, api *observe.API, namespace string) []string {
+		clusters, _ := clusterObjects(ctx, api, namespace)
+		var out []string
+		for _, c := range clusters {
+			out = append(out, c.name)
+		}
+		return out
+	})
+}
+
+// completeNodeSets completes the name of a NodeSet.
+func (s *session) completeNodeSets(cmd *cobra.Command, args []string, _ string) ([]string, cobra.ShellCompDirective) {
+	if len(args) > 0 {
+		return nil, cobra.ShellCompDirectiveNoFileComp
+	}
+	return s.complete(cmd, func(ctx context.Context, api *observe.API, namespace string) []string {
+		nodeSets, _ := api.NodeSets(ctx, observe.Scope{Namespace: namespace})
+		var out []string
+		for _, n := range nodeSets {
+			out = append(out, n.Name)
+		}
+		return out
+	})
+}
+
+// complete reads words; where that fails there are none.
+func (s *session) complete(cmd *cobra.Command, words func(ctx context.Context, api *observe.API, namespace string) []string) ([]string, cobra.ShellCompDirective) {
+	ctx, cancel := context.WithTimeout(cmd.Context(), completeWithin)
+	defer cancel()
+	api, err := s.api()
+	if err != nil {
+		return nil, cobra.ShellCompDirectiveNoFileComp
+	}
+	namespace, err := s.namespace()
+	if all := cmd.Flags().Lookup("all-namespaces"); all != nil && all.Value.String() == "true" {
+		namespace = ""
+	}
+	if err != nil {
+		return nil, cobra.ShellCompDirectiveNoFileComp
+	}
+	return words(ctx, api, namespace), cobra.ShellCompDirectiveNoFileComp
+}

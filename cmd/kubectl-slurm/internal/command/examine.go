@@ -1,0 +1,179 @@
+package command
+
+import (
+	"context"
+	"strings"
+	"time"
+
+	corev1 "k8s.io/api/core/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+	apiregistrationv1 "k8s.io/kube-aggregator/pkg/apis/apiregistration/v1"
+
+	"github.com/slurmtide/slurmtide/cmd/kubectl-slurm/internal/doctor"
+	"github.com/slurmtide/slurmtide/cmd/kubectl-slurm/internal/observe"
+	"github.com/slurmtide/slurmtide/metricsapi"
+	view "github.com/slurmtide/slurmtide/metricsapi/view/v1alpha1"
+)
+
+// examination is a gathering of what the doctor looks at.
+type examination struct {
+	api       *observe.API
+	namespace string
+	seen      doctor.Observed
+}
+
+// observeAll reads all that the doctor looks at. What may not be read is noted; the
+// error is of an API server that is not reached.
+func observeAll(ctx context.Context, api *observe.API, now time.Time, namespace string) (*doctor.Observed, error) {
+	x := &examination{api: api, namespace: namespace, seen: doctor.Observed{
+		Now: now, APIServices: map[string]*apiregistrationv1.APIService{}, Read: map[doctor.Kind]bool{},
+		Required: map[doctor.Object]doctor.Metric{}, Running: map[doctor.Object]doctor.Metric{},
+	}}
+	var err error
+	if x.seen.User, err = api.User(ctx); err != nil {
+		if observe.Hopeless(err) {
+			return nil, err
+		}
+		x.skip("who you are", err)
+	}
+	x.services(ctx)
+	x.objects(ctx)
+	x.metrics(ctx)
+	x.view(ctx)
+	x.tokens(ctx)
+	x.operator(ctx)
+	return &x.seen, ctx.Err()
+}
+
+func (x *examination) skip(what string, err error) {
+	x.seen.NotRead = append(x.seen.NotRead, what+": "+observe.Said(err))
+}
+
+// need notes an error of something that the plugin needs.
+func (x *examination) need(what, namespace string, err error) {
+	if apierrors.IsForbidden(err) {
+		x.seen.Denied = append(x.seen.Denied, doctor.Denied{What: what, Namespace: namespace, Said: observe.Said(err)})
+		return
+	}
+	x.skip(what, err)
+}
+
+// services looks for the APIServices. Who may not read them can see all the same whether
+// the API is served.
+func (x *examination) services(ctx context.Context) {
+	for _, name := range []string{doctor.MetricsService1, doctor.MetricsService2, doctor.ViewService} {
+		service, err := x.api.APIService(ctx, name)
+		if apierrors.IsForbidden(err) {
+			service, err = x.probe(ctx, name)
+		}
+		switch {
+		case err == nil:
+			x.seen.APIServices[name] = service
+		case apierrors.IsNotFound(err):
+			x.seen.APIServices[name] = nil
+		default:
+			x.skip("APIService "+name, err)
+		}
+	}
+}
+
+// probe is what an APIService would tell, by asking for what it serves.
+func (x *examination) probe(ctx context.Context, name string) (*apiregistrationv1.APIService, error) {
+	version, group, _ := strings.Cut(name, ".")
+	err := x.api.Served(ctx, schema.GroupVersion{Group: group, Version: version})
+	out := &apiregistrationv1.APIService{}
+	if apierrors.IsServiceUnavailable(err) {
+		out.Status.Conditions = []apiregistrationv1.APIServiceCondition{{
+			Type: apiregistrationv1.Available, Status: apiregistrationv1.ConditionFalse, Reason: "ServiceUnavailable", Message: observe.Said(err),
+		}}
+		err = nil
+	}
+	return out, err
+}
+
+func (x *examination) objects(ctx context.Context) {
+	scope := observe.Scope{Namespace: x.namespace}
+	note := func(kind doctor.Kind, group string, err error) {
+		x.seen.Read[kind] = err == nil
+		if err != nil {
+			x.need("list "+string(kind)+"."+group, x.namespace, err)
+		}
+	}
+	var err error
+	x.seen.NodeSets, err = x.api.NodeSets(ctx, scope)
+	note(doctor.NodeSets, "slinky.slurm.net", err)
+	x.seen.Clusters, err = x.api.Clusters(ctx, scope)
+	note(doctor.Clusters, "slinky.slurm.net", err)
+	x.seen.Controllers, err = x.api.Controllers(ctx, scope)
+	note(doctor.Controllers, "slinky.slurm.net", err)
+	x.seen.Autoscalers, err = x.api.Autoscalers(ctx, scope)
+	note(doctor.Autoscalers, "autoscaling", err)
+}
+
+// metrics asks for a metric of each NodeSet, and of each cluster.
+func (x *examination) metrics(ctx context.Context) {
+	denied := map[string]bool{}
+	ask := func(of metricsapi.Resource, namespace, name, metric string, into map[doctor.Object]doctor.Metric) {
+		v, err := x.api.Metric(ctx, of, namespace, name, metric, "")
+		m := doctor.Metric{Number: v.Number}
+		switch {
+		case err == nil:
+		case apierrors.IsNotFound(err):
+			m = doctor.Metric{Fault: doctor.NotServed, Said: observe.Said(err)}
+		case apierrors.IsServiceUnavailable(err):
+			m = doctor.Metric{Fault: doctor.Unavailable, Said: observe.Said(err)}
+		default:
+			m = doctor.Metric{Fault: doctor.OtherFault, Said: observe.Said(err)}
+			if what := "get " + of.GroupResource.String() + "/" + metric + " of custom.metrics.k8s.io"; !denied[what] {
+				denied[what] = true
+				x.need(what, x.namespace, err)
+			}
+		}
+		into[doctor.Object{Kind: of.Kind, Namespace: namespace, Name: name}] = m
+	}
+	for _, n := range x.seen.NodeSets {
+		ask(metricsapi.NodeSets(), n.Namespace, n.Name, "slurm_nodeset_required_nodes", x.seen.Required)
+	}
+	for _, c := range x.seen.Clusters {
+		ask(metricsapi.Clusters(), c.Namespace, c.Name, "slurm_partition_running_jobs", x.seen.Running)
+	}
+	for _, c := range x.seen.Controllers {
+		ask(metricsapi.Controllers(), c.Namespace, c.Name, "slurm_partition_running_jobs", x.seen.Running)
+	}
+}
+
+// view tries to read each of the view's resources.
+func (x *examination) view(ctx context.Context) {
+	if x.seen.APIServices[doctor.ViewService] == nil {
+		return
+	}
+	for _, name := range []string{view.Jobs, view.Nodes, view.Partitions} {
+		err := x.api.Glance(ctx, view.SchemeGroupVersion.WithResource(name), x.namespace)
+		if err != nil && !apierrors.IsServiceUnavailable(err) {
+			x.need("list "+name+"."+view.GroupName, x.namespace, err)
+		}
+	}
+}
+
+// operator looks for slurm-operator.
+func (x *examination) operator(ctx context.Context) {
+	leases, err := x.api.Leases(ctx, observe.Scope{Fields: "metadata.name=slurm-operator"})
+	if err != nil {
+		x.skip("whether slurm-operator runs", err)
+		return
+	}
+	pods, err := x.api.Pods(ctx, observe.Scope{Labels: "app.kubernetes.io/name=slurm-operator"})
+	if err != nil {
+		x.skip("whether slurm-operator runs", err)
+		return
+	}
+	x.seen.Operator = &doctor.Operator{Leases: leases}
+	for i := range pods {
+		for _, c := range pods[i].Status.Conditions {
+			if c.Type == corev1.PodReady && c.Status == corev1.ConditionTrue {
+				x.seen.Operator.ReadyPods++
+			}
+		}
+	}
+}

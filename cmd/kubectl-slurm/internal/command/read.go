@@ -1,0 +1,128 @@
+package command
+
+import (
+	"context"
+	"slices"
+	"sync"
+
+	autoscalingv2 "k8s.io/api/autoscaling/v2"
+	corev1 "k8s.io/api/core/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+
+	"github.com/slurmtide/slurmtide/cmd/kubectl-slurm/internal/observe"
+	"github.com/slurmtide/slurmtide/cmd/kubectl-slurm/internal/top"
+	"github.com/slurmtide/slurmtide/metricsapi"
+	"github.com/slurmtide/slurmtide/operator/api/v1beta1"
+)
+
+// atATime is how many metrics are asked for at a time.
+const atATime = 8
+
+// each runs work for every item, a few at a time, and waits for all.
+func each[T any](items []T, work func(T)) {
+	var all sync.WaitGroup
+	slots := make(chan struct{}, atATime)
+	for _, item := range items {
+		slots <- struct{}{}
+		all.Go(func() {
+			defer func() { <-slots }()
+			work(item)
+		})
+	}
+	all.Wait()
+}
+
+// question is one for a metric.
+type question struct {
+	of                      metricsapi.Resource
+	namespace, name, metric string
+	partition               string
+}
+
+// ask reads metrics. What could not be read is missing from the answer; the first
+// error of each object is among the errors.
+func ask(ctx context.Context, api *observe.API, questions []question) (answers map[question]uint64, errs []error) {
+	answers = map[question]uint64{}
+	var mu sync.Mutex
+	told := map[string]bool{}
+	each(questions, func(q question) {
+		v, err := api.Metric(ctx, q.of, q.namespace, q.name, q.metric, q.partition)
+		mu.Lock()
+		defer mu.Unlock()
+		if err == nil {
+			answers[q] = v.Number
+		} else if key := q.namespace + "/" + q.name; !told[key] {
+			told[key] = true
+			errs = append(errs, err)
+		}
+	})
+	return answers, errs
+}
+
+// nodeSetMetrics are the metrics of the catalogue that are of NodeSets alone.
+func nodeSetMetrics() []string {
+	var out []string
+	for _, e := range metricsapi.Catalogue() {
+		if !e.OfPartitions() {
+			out = append(out, e.Name)
+		}
+	}
+	return out
+}
+
+// numbersOf reads the metrics of NodeSets, by namespace/name, with what to say of
+// those that could not be read.
+func numbersOf(ctx context.Context, api *observe.API, nodeSets []v1beta1.NodeSet) (map[string]top.Numbers, []string) {
+	var questions []question
+	for _, n := range nodeSets {
+		for _, metric := range nodeSetMetrics() {
+			questions = append(questions, question{of: metricsapi.NodeSets(), namespace: n.Namespace, name: n.Name, metric: metric})
+		}
+	}
+	answers, errs := ask(ctx, api, questions)
+	out := map[string]top.Numbers{}
+	for q, v := range answers {
+		name := metricsapi.PoolName(q.namespace, q.name)
+		if out[name] == nil {
+			out[name] = top.Numbers{}
+		}
+		out[name][q.metric] = v
+	}
+	return out, explainAll(observe.Metrics, errs)
+}
+
+func explainAll(p observe.Part, errs []error) []string {
+	var out []string
+	for _, err := range errs {
+		out = append(out, observe.Explain(p, err))
+	}
+	slices.Sort(out)
+	return slices.Compact(out)
+}
+
+// autoscalers reads HPAs, and what to say when they cannot be read.
+func autoscalers(ctx context.Context, api *observe.API, s observe.Scope) ([]autoscalingv2.HorizontalPodAutoscaler, []string) {
+	out, err := api.Autoscalers(ctx, observe.Scope{Namespace: s.Namespace})
+	if err != nil {
+		return nil, []string{observe.Explain(observe.HPAs, err)}
+	}
+	return out, nil
+}
+
+// workers reads the pods of NodeSets, and of one alone if it is named.
+func workers(ctx context.Context, api *observe.API, namespace, nodeSet string) ([]corev1.Pod, error) {
+	selector := v1beta1.LabelAppName + "=" + v1beta1.AppSlurmd
+	if nodeSet != "" {
+		selector += "," + v1beta1.LabelAppInstance + "=" + nodeSet
+	}
+	pods, err := api.Pods(ctx, observe.Scope{Namespace: namespace, Labels: selector})
+	if pods == nil && err == nil {
+		pods = []corev1.Pod{}
+	}
+	return pods, err
+}
+
+// fatal reports that an error ends a command: nothing else can be answered.
+func fatal(err error) bool {
+	return observe.Hopeless(err) || !apierrors.IsNotFound(err) && !apierrors.IsForbidden(err) && !apierrors.IsServiceUnavailable(err)
+}

@@ -1,0 +1,106 @@
+// Package command is the command line of kubectl-slurm: its commands, their flags, and
+// what each reads and prints.
+package command
+
+import (
+	"errors"
+	"fmt"
+	"io"
+	"time"
+
+	"github.com/spf13/cobra"
+	"k8s.io/cli-runtime/pkg/genericclioptions"
+
+	"github.com/slurmtide/slurmtide/cmd/kubectl-slurm/internal/observe"
+)
+
+// Streams are where a command reads and writes.
+type Streams struct {
+	In       io.Reader
+	Out, Err io.Writer
+	// Terminal reports whether Out is a terminal, which --watch may redraw.
+	Terminal bool
+}
+
+// session is what all commands share.
+type session struct {
+	streams Streams
+	kube    *genericclioptions.ConfigFlags
+	now     func() time.Time
+	version string
+}
+
+// New returns the command with all that is below it. now is the clock of ages.
+func New(streams Streams, now func() time.Time, version string) *cobra.Command {
+	s := &session{streams: streams, kube: genericclioptions.NewConfigFlags(true), now: now, version: version}
+	// Ours says which Slurm cluster; kubectl's would say which Kubernetes.
+	s.kube.ClusterName = nil
+	s.kube.CacheDir = nil // nothing is kept
+	root := &cobra.Command{
+		Use:   "kubectl-slurm",
+		Short: "Shows and explains Slurm on Kubernetes",
+		Long: `Shows what the Slurm clusters of a Kubernetes do, why NodeSets have as many
+workers as they have, why jobs wait, and what is wrong.
+
+Everything is read through the Kubernetes API, with the rights that you have there:
+the custom resources of slurm-operator, the metrics and the view of Slurm that
+slurm-metrics-adapter serves. You need no token of Slurm.`,
+		Annotations:   map[string]string{cobra.CommandDisplayNameAnnotation: "kubectl slurm"},
+		SilenceUsage:  true,
+		SilenceErrors: true,
+		Version:       version,
+	}
+	s.kube.AddFlags(root.PersistentFlags())
+	root.SetIn(streams.In)
+	root.SetOut(streams.Out)
+	root.SetErr(streams.Err)
+	root.AddCommand(s.top(), s.explain(), s.doctor())
+	return root
+}
+
+// FoundError tells that a command did its work and found something: the exit status is 1.
+type FoundError struct{ Count int }
+
+func (e *FoundError) Error() string { return fmt.Sprintf("%d found", e.Count) }
+
+// Status is the exit status for what a command returned: 0 for nothing, 1 for
+// findings, 2 for everything else.
+func Status(err error) int {
+	var found *FoundError
+	switch {
+	case err == nil:
+		return 0
+	case errors.As(err, &found):
+		return 1
+	}
+	return 2
+}
+
+// api connects with the user's kubeconfig and flags.
+func (s *session) api() (*observe.API, error) {
+	cfg, err := s.kube.ToRESTConfig()
+	if err != nil {
+		return nil, fmt.Errorf("reading the kubeconfig: %w", err)
+	}
+	return observe.New(cfg)
+}
+
+// namespace is the one that the user is in, or names.
+func (s *session) namespace() (string, error) {
+	name, _, err := s.kube.ToRawKubeConfigLoader().Namespace()
+	if err != nil {
+		return "", fmt.Errorf("reading the kubeconfig: %w", err)
+	}
+	return name, nil
+}
+
+// notes writes each sentence once.
+func (s *session) notes(said []string) {
+	told := map[string]bool{}
+	for _, text := range said {
+		if !told[text] {
+			fmt.Fprintln(s.streams.Err, "note: "+text)
+		}
+		told[text] = true
+	}
+}

@@ -1,0 +1,50 @@
+package command
+
+import (
+	"context"
+	"strings"
+
+	"github.com/golang-jwt/jwt/v5"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+
+	"github.com/slurmtide/slurmtide/cmd/kubectl-slurm/internal/doctor"
+	"github.com/slurmtide/slurmtide/operator/api/v1beta1"
+)
+
+// tokens looks at the Secrets of Clusters. Few users may read these; who may not is
+// told that they were not looked at.
+func (x *examination) tokens(ctx context.Context) {
+	for _, c := range x.seen.Clusters {
+		ref := c.Spec.Token.SecretRef
+		t := doctor.Token{Cluster: doctor.Object{Kind: v1beta1.KindCluster, Namespace: c.Namespace, Name: c.Name}, Secret: ref.Name, Key: ref.Key}
+		secret, err := x.api.Secret(ctx, c.Namespace, ref.Name)
+		switch {
+		case apierrors.IsNotFound(err):
+			t.State = doctor.NoSecret
+		case err != nil:
+			x.skip("the token of Cluster "+c.Namespace+"/"+c.Name, err)
+			continue
+		default:
+			text, there := secret.Data[ref.Key]
+			read(&t, text, there)
+		}
+		x.seen.Tokens = append(x.seen.Tokens, t)
+	}
+}
+
+// read tells what a Secret holds. The token is not verified: that is slurmrestd's part.
+func read(t *doctor.Token, text []byte, there bool) {
+	if !there {
+		t.State = doctor.NoKey
+		return
+	}
+	token, _, err := jwt.NewParser().ParseUnverified(strings.TrimSpace(string(text)), jwt.MapClaims{})
+	if err != nil {
+		t.State = doctor.NoToken
+		return
+	}
+	t.State = doctor.TokenGood
+	if ends, err := token.Claims.GetExpirationTime(); err == nil && ends != nil {
+		t.Ends = ends.Time
+	}
+}

@@ -1,0 +1,164 @@
+package command
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"slices"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"github.com/slurmtide/slurmtide/cmd/kubectl-slurm/internal/observe"
+	"github.com/slurmtide/slurmtide/cmd/kubectl-slurm/internal/table"
+	"github.com/slurmtide/slurmtide/cmd/kubectl-slurm/internal/top"
+)
+
+// topFlags are the flags of top and of what is below it.
+type topFlags struct {
+	output, sortBy, selector, fields, cluster string
+	allNamespaces, noHeaders, watch           bool
+	interval                                  time.Duration
+	all                                       bool
+}
+
+// asked is what a table is asked for.
+type asked struct {
+	scope  observe.Scope
+	placed top.Placed
+	which  top.Which
+	// cluster is the only one to show, names the only rows; empty for all.
+	cluster string
+	names   []string
+	// now is when the table is asked for.
+	now time.Time
+}
+
+func (a asked) at(now time.Time) asked {
+	a.now = now
+	return a
+}
+
+// inCluster reports whether a cluster is to be shown.
+func (a *asked) inCluster(name string) bool { return a.cluster == "" || a.cluster == name }
+
+// named reports whether a row is to be shown.
+func (a *asked) named(name string) bool {
+	return len(a.names) == 0 || slices.Contains(a.names, name)
+}
+
+// printer is a table of any rows.
+type printer interface {
+	Sort(by string) error
+	Print(w io.Writer, f table.Format, h table.Headings) error
+}
+
+// look reads a table, with what to say beside it.
+type look func(ctx context.Context, api *observe.API, a asked) (t printer, notes []string, err error)
+
+// top is the command "top".
+func (s *session) top() *cobra.Command {
+	f := &topFlags{}
+	cmd := &cobra.Command{
+		Use:   "top",
+		Short: "Shows partitions, nodes, jobs, NodeSets or users, with what they use",
+		Args:  cobra.NoArgs,
+		RunE:  func(cmd *cobra.Command, _ []string) error { return cmd.Help() },
+	}
+	flags := cmd.PersistentFlags()
+	flags.StringVarP(&f.output, "output", "o", "", "Output format: json, yaml, wide or name")
+	flags.StringVar(&f.sortBy, "sort-by", "", "Column to sort by; numbers sort from the largest down")
+	flags.StringVarP(&f.selector, "selector", "l", "", "Label selector; on partitions, nodes, jobs and users of the view, such as partition=gpu,state=PENDING,user=alice")
+	flags.StringVar(&f.fields, "field-selector", "", "Field selector, such as spec.account=ml")
+	flags.StringVar(&f.cluster, "cluster", "", "Slurm cluster to show: the name of its Controller or Cluster; all without it")
+	flags.BoolVarP(&f.allNamespaces, "all-namespaces", "A", false, "Show all namespaces")
+	flags.BoolVar(&f.noHeaders, "no-headers", false, "Print no headings")
+	flags.BoolVarP(&f.watch, "watch", "w", false, "Go on and show the table again and again")
+	flags.DurationVar(&f.interval, "interval", 5*time.Second, "Pause between two looks of --watch")
+	complete(cmd, "output", table.Formats()...)
+	_ = cmd.RegisterFlagCompletionFunc("cluster", s.completeClusters)
+	cmd.AddCommand(
+		s.table(f, "partitions", "partition", "Shows partitions: their nodes, and the jobs that run and wait", lookPartitions),
+		s.table(f, "nodes", "node", "Shows Slurm nodes: their state, and what jobs have of them", lookNodes),
+		s.table(f, "jobs", "job", "Shows jobs: what they have or ask for, and where they are or why they wait", lookJobs),
+		s.table(f, "nodesets", "nodeset", "Shows NodeSets: the workers that they have, and those that the queue needs", lookNodeSets),
+		s.table(f, "users", "user", "Shows users: their jobs, and what these have", lookUsers),
+	)
+	return cmd
+}
+
+func complete(cmd *cobra.Command, flag string, words ...string) {
+	_ = cmd.RegisterFlagCompletionFunc(flag, cobra.FixedCompletions(words, cobra.ShellCompDirectiveNoFileComp))
+}
+
+// table is one command below top.
+func (s *session) table(f *topFlags, name, single, short string, read look) *cobra.Command {
+	cmd := &cobra.Command{
+		Use:     name + " [NAME...]",
+		Aliases: []string{single},
+		Short:   short,
+		Example: fmt.Sprintf("  kubectl slurm top %[1]s\n  kubectl slurm top %[1]s --all-namespaces --output=wide", name),
+		RunE: func(cmd *cobra.Command, args []string) error {
+			return s.show(cmd.Context(), f, args, read)
+		},
+	}
+	if name == "nodes" || name == "jobs" {
+		cmd.Flags().BoolVar(&f.all, "all", false, map[string]string{
+			"nodes": "Show records of nodes that may come (FUTURE) too", "jobs": "Show jobs that have ended too",
+		}[name])
+	}
+	return cmd
+}
+
+func (s *session) show(ctx context.Context, f *topFlags, names []string, read look) error {
+	format, err := table.ParseFormat(f.output)
+	if err != nil {
+		return err
+	}
+	if f.watch && (format == table.JSON || format == table.YAML) {
+		return errors.New("--watch is for tables and names")
+	}
+	a, err := s.asked(f, names)
+	if err != nil {
+		return err
+	}
+	api, err := s.api()
+	if err != nil {
+		return err
+	}
+	headings := table.WithHeadings
+	if f.noHeaders {
+		headings = table.WithoutHeadings
+	}
+	once := func(w io.Writer) ([]string, error) {
+		t, notes, err := read(ctx, api, a.at(s.now()))
+		if err != nil {
+			return notes, err
+		}
+		if err := t.Sort(f.sortBy); err != nil {
+			return notes, err
+		}
+		return notes, t.Print(w, format, headings)
+	}
+	if f.watch {
+		return s.repeat(ctx, f.interval, once)
+	}
+	notes, err := once(s.streams.Out)
+	s.notes(notes)
+	return err
+}
+
+func (s *session) asked(f *topFlags, names []string) (asked, error) {
+	a := asked{scope: observe.Scope{Labels: f.selector, Fields: f.fields}, cluster: f.cluster, names: names, placed: top.ManyNamespaces, which: top.Present}
+	if f.all {
+		a.which = top.All
+	}
+	if f.allNamespaces {
+		return a, nil
+	}
+	var err error
+	a.placed = top.OneNamespace
+	a.scope.Namespace, err = s.namespace()
+	return a, err
+}

@@ -1,0 +1,224 @@
+package doctor
+
+import (
+	"strings"
+
+	autoscalingv2 "k8s.io/api/autoscaling/v2"
+	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/api/meta"
+
+	"github.com/slurmtide/slurmtide/metricsapi"
+	"github.com/slurmtide/slurmtide/operator/api/v1beta1"
+)
+
+type hpaT = autoscalingv2.HorizontalPodAutoscaler
+
+// scaling are the HPAs that scale NodeSets and are not being deleted.
+func (seen *Observed) scaling() []*hpaT {
+	var out []*hpaT
+	for i := range seen.Autoscalers {
+		if h := &seen.Autoscalers[i]; metricsapi.TargetsNodeSet(h) && h.DeletionTimestamp.IsZero() {
+			out = append(out, h)
+		}
+	}
+	return out
+}
+
+func autoscaler(h *hpaT) Object {
+	return Object{"HorizontalPodAutoscaler", h.Namespace, h.Name}
+}
+
+// target is the NodeSet that an HPA scales, nil when it is not there.
+func (seen *Observed) target(h *hpaT) *v1beta1.NodeSet {
+	for i := range seen.NodeSets {
+		if n := &seen.NodeSets[i]; n.Namespace == h.Namespace && n.Name == h.Spec.ScaleTargetRef.Name {
+			return n
+		}
+	}
+	return nil
+}
+
+// each makes a finding of each HPA of NodeSets that has the fault.
+func (seen *Observed) each(of func(h *hpaT) (Finding, bool)) []Finding {
+	var out []Finding
+	for _, h := range seen.scaling() {
+		if f, is := of(h); is {
+			out = append(out, f)
+		}
+	}
+	return out
+}
+
+func patch(h *hpaT, kind, text string) string {
+	return "kubectl -n " + h.Namespace + " patch hpa " + h.Name + " --type=" + kind + " -p " + quoted(text)
+}
+
+// quoted is a word for a shell.
+func quoted(s string) string {
+	if s != "" && strings.IndexFunc(s, func(r rune) bool {
+		return !strings.ContainsRune("abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789-_.:/@", r)
+	}) < 0 {
+		return s
+	}
+	return "'" + strings.ReplaceAll(s, "'", `'\''`) + "'"
+}
+
+// hiddenFrom is the number of workers from which on one more is within the default
+// tolerance of a tenth.
+const hiddenFrom = 10
+
+// tolerance tests that HPAs follow small changes.
+func tolerance(seen *Observed) []Finding {
+	return seen.each(func(h *hpaT) (Finding, bool) {
+		b := h.Spec.Behavior
+		if h.Spec.MaxReplicas <= hiddenFrom || b != nil && b.ScaleUp != nil && b.ScaleUp.Tolerance != nil {
+			return Finding{}, false
+		}
+		return found(ToleranceMissing, autoscaler(h), "it has no behavior.scaleUp.tolerance: differences of less than 10 %% are left out, from 50 to 54 workers say").
+			cure("set both tolerances to 0").
+			run("%s", patch(h, "merge", `{"spec":{"behavior":{"scaleUp":{"tolerance":"0"},"scaleDown":{"tolerance":"0"}}}}`)), true
+	})
+}
+
+// leavesZero tests that some policy adds workers to none.
+func leavesZero(seen *Observed) []Finding {
+	return seen.each(func(h *hpaT) (Finding, bool) {
+		if h.Spec.Behavior == nil || h.Spec.Behavior.ScaleUp == nil || !mayBeAtZero(h, seen.target(h)) {
+			return Finding{}, false
+		}
+		why := stuck(h.Spec.Behavior.ScaleUp)
+		if why == "" {
+			return Finding{}, false
+		}
+		return found(CannotLeaveZero, autoscaler(h), "%s", why).
+			cure("give it a scale-up policy of pods").
+			run("%s", patch(h, "merge", `{"spec":{"behavior":{"scaleUp":{"selectPolicy":"Max","policies":[{"type":"Pods","value":100,"periodSeconds":15}]}}}}`)), true
+	})
+}
+
+func mayBeAtZero(h *hpaT, n *v1beta1.NodeSet) bool {
+	if h.Spec.MinReplicas != nil && *h.Spec.MinReplicas == 0 {
+		return true
+	}
+	return n != nil && (replicas(n) == 0 || n.Annotations[v1beta1.AnnotationZeroAfter] != "")
+}
+
+// stuck tells why a rule never leaves zero, empty when it does. The API server fills in
+// policies where there are none.
+func stuck(r *autoscalingv2.HPAScalingRules) string {
+	percents, pods := 0, 0
+	for _, p := range r.Policies {
+		if p.Type == autoscalingv2.PercentScalingPolicy {
+			percents++
+		} else {
+			pods++
+		}
+	}
+	by := autoscalingv2.MaxChangePolicySelect
+	if r.SelectPolicy != nil {
+		by = *r.SelectPolicy
+	}
+	switch {
+	case by == autoscalingv2.DisabledPolicySelect:
+		return "its behavior.scaleUp.selectPolicy is Disabled: it never scales up"
+	case percents > 0 && pods == 0:
+		return "its behavior.scaleUp has policies of percents alone: any share of zero is zero"
+	case percents > 0 && by == autoscalingv2.MinChangePolicySelect:
+		return "its behavior.scaleUp takes the least of its policies, and a share of zero is zero"
+	}
+	return ""
+}
+
+func replicas(n *v1beta1.NodeSet) int32 {
+	if n.Spec.Replicas == nil {
+		return 1
+	}
+	return *n.Spec.Replicas
+}
+
+// targets tests that HPAs scale something.
+func targets(seen *Observed) []Finding {
+	if !seen.Read[NodeSets] {
+		return nil
+	}
+	return seen.each(func(h *hpaT) (Finding, bool) {
+		if seen.target(h) != nil {
+			return Finding{}, false
+		}
+		return found(TargetMissing, autoscaler(h), "it scales NodeSet %s, which is not there", h.Spec.ScaleTargetRef.Name).
+			cure("make the NodeSet, or delete the HPA").
+			run("kubectl -n %s delete hpa %s", h.Namespace, h.Name), true
+	})
+}
+
+// asleepAtZero tests that jobs reach NodeSets at zero.
+func asleepAtZero(seen *Observed) []Finding {
+	return seen.each(func(h *hpaT) (Finding, bool) {
+		n := seen.target(h)
+		if n == nil || replicas(n) != 0 || !Asleep(h) {
+			return Finding{}, false
+		}
+		wake := "kubectl -n " + n.Namespace + " scale nodesets.slinky.slurm.net " + n.Name + " --replicas=1"
+		c := meta.FindStatusCondition(n.Status.Conditions, v1beta1.ConditionWakeUp)
+		required := seen.Required[nodeSet(n)]
+		switch {
+		case c == nil:
+			return found(AsleepAtZero, nodeSet(n), "it is at zero, HPA %s sleeps there (%s), and no operator wakes it: it has no condition WakeUp", h.Name, sleeps(h)).
+				cure("let slurm-operator run, with its reconciler wakeup; or scale it to 1 by hand").run("%s", wake), true
+		case c.Reason == v1beta1.ReasonPaused && required.Fault == NoFault && required.Number > 0:
+			return found(PausedAtZero, nodeSet(n), "jobs need %d of its workers, and it was scaled to zero by hand", required.Number).
+				cure("scale it to 1, and its HPA goes on from there").run("%s", wake), true
+		}
+		return Finding{}, false
+	})
+}
+
+// Asleep reports whether an HPA whose target is at zero leaves it there, by its
+// conditions: since Kubernetes 1.36 one that did not take it there itself.
+func Asleep(h *hpaT) bool {
+	for _, c := range h.Status.Conditions {
+		if c.Type == autoscalingv2.ScaledToZero && c.Status == corev1.ConditionTrue {
+			return false
+		}
+	}
+	c := condition(h, autoscalingv2.ScalingActive)
+	return c != nil && c.Status == corev1.ConditionFalse && c.Reason == "ScalingDisabled"
+}
+
+func sleeps(h *hpaT) string {
+	return "ScalingActive=False, " + condition(h, autoscalingv2.ScalingActive).Reason
+}
+
+func condition(h *hpaT, of autoscalingv2.HorizontalPodAutoscalerConditionType) *autoscalingv2.HorizontalPodAutoscalerCondition {
+	for i := range h.Status.Conditions {
+		if c := &h.Status.Conditions[i]; c.Type == of {
+			return c
+		}
+	}
+	return nil
+}
+
+// failing tells of HPAs that can not scale for a reason that nothing else here tells.
+func failing(seen *Observed) []Finding {
+	return seen.each(func(h *hpaT) (Finding, bool) {
+		n := seen.target(h)
+		if n == nil || seen.explained(n) {
+			return Finding{}, false
+		}
+		for _, of := range []autoscalingv2.HorizontalPodAutoscalerConditionType{autoscalingv2.AbleToScale, autoscalingv2.ScalingActive} {
+			c := condition(h, of)
+			if c == nil || c.Status != corev1.ConditionFalse || c.Reason == "ScalingDisabled" || c.Reason == "AmbiguousSelector" {
+				continue
+			}
+			return found(AutoscalerFails, autoscaler(h), "%s is False, %s: %s", c.Type, c.Reason, c.Message).
+				cure("start from an HPA of docs/examples/hpa").
+				run("kubectl -n %s describe hpa %s", h.Namespace, h.Name), true
+		}
+		return Finding{}, false
+	})
+}
+
+// explained reports that it is known why the NodeSet's metrics are not there.
+func (seen *Observed) explained(n *v1beta1.NodeSet) bool {
+	return !seen.served(MetricsService2) || seen.Required[nodeSet(n)].Fault != NoFault
+}

@@ -1,0 +1,173 @@
+package doctor
+
+import (
+	"fmt"
+	"slices"
+	"time"
+
+	"k8s.io/apimachinery/pkg/api/meta"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	"github.com/slurmtide/slurmtide/operator/api/v1beta1"
+)
+
+// tokens tests what Clusters authenticate with.
+func tokens(seen *Observed) []Finding {
+	var out []Finding
+	for _, t := range seen.Tokens {
+		renew := fmt.Sprintf("put a new token into key %s of Secret %s; who reads it finds it within half a minute", t.Key, t.Secret)
+		command := fmt.Sprintf("kubectl -n %s create secret generic %s --from-literal=%s=TOKEN --dry-run=client -o yaml | kubectl apply -f -", t.Cluster.Namespace, t.Secret, t.Key)
+		var f Finding
+		switch left := t.Ends.Sub(seen.Now); {
+		case t.State == NoSecret:
+			f = found(SecretMissing, t.Cluster, "its Secret %s is not there", t.Secret)
+		case t.State == NoKey:
+			f = found(SecretMissing, t.Cluster, "its Secret %s has no key %s", t.Secret, t.Key)
+		case t.State == NoToken:
+			f = found(TokenUnreadable, t.Cluster, "key %s of Secret %s holds no JSON Web Token", t.Key, t.Secret)
+		case t.Ends.IsZero():
+			continue
+		case left <= 0:
+			f = found(TokenExpired, t.Cluster, "its token in Secret %s ended at %s", t.Secret, t.Ends.UTC().Format(time.RFC3339))
+		case left < seen.Warn:
+			f = found(TokenExpiring, t.Cluster, "its token in Secret %s ends at %s", t.Secret, t.Ends.UTC().Format(time.RFC3339))
+		default:
+			continue
+		}
+		out = append(out, f.cure("%s", renew).run("%s", command))
+	}
+	return out
+}
+
+// clusters tells what the operator says of Clusters and Controllers.
+func clusters(seen *Observed) []Finding {
+	var out []Finding
+	tell := func(kind, namespace, name string, conditions []metav1.Condition) {
+		c := meta.FindStatusCondition(conditions, v1beta1.ConditionReady)
+		if c == nil || c.Status != metav1.ConditionFalse || c.Reason == v1beta1.ReasonProgressing {
+			return
+		}
+		out = append(out, found(ClusterNotReady, Object{kind, namespace, name}, "%s: %s", c.Reason, c.Message).cure("%s", cureOf(c.Reason)))
+	}
+	for _, c := range seen.Clusters {
+		tell(v1beta1.KindCluster, c.Namespace, c.Name, c.Status.Conditions)
+	}
+	for _, c := range seen.Controllers {
+		tell(v1beta1.KindController, c.Namespace, c.Name, c.Status.Conditions)
+	}
+	return out
+}
+
+// cureOf is what to do about a reason of the condition Ready.
+func cureOf(reason string) string {
+	switch reason {
+	case v1beta1.ReasonUnauthorized:
+		return "put a token that slurmrestd takes into the Secret that the object names"
+	case v1beta1.ReasonUnreachable:
+		return "see that slurmrestd runs at the address, and that no NetworkPolicy or certificate stands in between"
+	case v1beta1.ReasonReferenceNotFound:
+		return "make what the message names, or name what is there"
+	case v1beta1.ReasonIncompatible:
+		return "use a Slurm whose slurmrestd speaks one of v0.0.40 to v0.0.45"
+	}
+	return "change the object's spec as the message says"
+}
+
+// references tests that the Slurm of each NodeSet is there.
+func references(seen *Observed) []Finding {
+	var out []Finding
+	for i := range seen.NodeSets {
+		n := &seen.NodeSets[i]
+		on := nodeSet(n)
+		kind, name := clusterOf(n)
+		if !seen.orphan(on) {
+			continue
+		}
+		out = append(out, found(ClusterMissing, on, "there is no %s %s in namespace %s", kind, name, n.Namespace).
+			cure("make the %s, or name one that is there in spec.%s", kind, refOf(n)))
+	}
+	return out
+}
+
+func refOf(n *v1beta1.NodeSet) string {
+	if n.Spec.ClusterRef != nil {
+		return "clusterRef"
+	}
+	return "controllerRef"
+}
+
+// clusterOf is the kind and name of what a NodeSet joins.
+func clusterOf(n *v1beta1.NodeSet) (kind, name string) {
+	switch {
+	case n.Spec.ClusterRef != nil:
+		return v1beta1.KindCluster, n.Spec.ClusterRef.Name
+	case n.Spec.ControllerRef != nil:
+		return v1beta1.KindController, n.Spec.ControllerRef.Name
+	}
+	return "", ""
+}
+
+// orphan reports that the NodeSet's Slurm is known not to be there.
+func (seen *Observed) orphan(on Object) bool {
+	i := slices.IndexFunc(seen.NodeSets, func(n v1beta1.NodeSet) bool { return nodeSet(&n) == on })
+	if i < 0 {
+		return false
+	}
+	kind, name := clusterOf(&seen.NodeSets[i])
+	switch kind {
+	case v1beta1.KindCluster:
+		return seen.Read[Clusters] && !slices.ContainsFunc(seen.Clusters, func(c v1beta1.Cluster) bool { return c.Namespace == on.Namespace && c.Name == name })
+	case v1beta1.KindController:
+		return seen.Read[Controllers] && !slices.ContainsFunc(seen.Controllers, func(c v1beta1.Controller) bool { return c.Namespace == on.Namespace && c.Name == name })
+	}
+	return false
+}
+
+// ready tells what the operator says of NodeSets that can not go on by themselves.
+func ready(seen *Observed) []Finding {
+	var out []Finding
+	for i := range seen.NodeSets {
+		n := &seen.NodeSets[i]
+		c := meta.FindStatusCondition(n.Status.Conditions, v1beta1.ConditionReady)
+		if c == nil || c.Status != metav1.ConditionFalse || c.Reason == v1beta1.ReasonProgressing || seen.orphan(nodeSet(n)) {
+			continue
+		}
+		out = append(out, found(NodeSetNotReady, nodeSet(n), "%s: %s", c.Reason, c.Message).cure("%s", cureOf(c.Reason)))
+	}
+	return out
+}
+
+// operator tests that somebody looks after the NodeSets.
+func operator(seen *Observed) []Finding {
+	if seen.Operator == nil || len(seen.NodeSets) == 0 || seen.Operator.ReadyPods > 0 {
+		return nil
+	}
+	problem := "it holds no lease and has no pod that is ready"
+	for _, l := range seen.Operator.Leases {
+		holder, renewed := l.Spec.HolderIdentity, l.Spec.RenewTime
+		if holder == nil || *holder == "" || renewed == nil || l.Spec.LeaseDurationSeconds == nil {
+			continue
+		}
+		if end := renewed.Add(time.Duration(*l.Spec.LeaseDurationSeconds) * time.Second); seen.Now.Before(end.Add(clockSkew)) {
+			return nil
+		}
+		problem = "it has not renewed its lease since " + renewed.UTC().Format(time.RFC3339)
+	}
+	return []Finding{found(OperatorNotRunning, Object{Kind: "Deployment", Name: "slurm-operator"}, "%s: nobody looks after %s", problem, counted(len(seen.NodeSets), "NodeSet")).
+		cure("install the chart slurm-operator, or see why its pod is not ready").
+		run("kubectl get pods --all-namespaces -l app.kubernetes.io/name=slurm-operator")}
+}
+
+// clockSkew is how far the clocks of machines may be apart.
+const clockSkew = 10 * time.Second
+
+func counted(n int, what string) string {
+	if n == 1 {
+		return "1 " + what
+	}
+	return fmt.Sprintf("%d %ss", n, what)
+}
+
+func nodeSet(n *v1beta1.NodeSet) Object {
+	return Object{v1beta1.KindNodeSet, n.Namespace, n.Name}
+}

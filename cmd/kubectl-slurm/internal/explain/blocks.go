@@ -1,0 +1,87 @@
+package explain
+
+import (
+	"fmt"
+	"strings"
+
+	"k8s.io/apimachinery/pkg/api/meta"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	"github.com/slurmtide/slurmtide/cmd/kubectl-slurm/internal/doctor"
+	"github.com/slurmtide/slurmtide/cmd/kubectl-slurm/internal/top"
+	"github.com/slurmtide/slurmtide/operator/api/v1beta1"
+)
+
+// blocks tells what keeps a NodeSet from having the workers that it should.
+func blocks(seen *Seen, n *v1beta1.NodeSet, e *NodeSet) []string {
+	out := []string{}
+	add := func(format string, args ...any) { out = append(out, fmt.Sprintf(format, args...)) }
+	required := e.Need.Required
+	if required == nil {
+		add("how many workers are required is not known: replicas stay where they are")
+	}
+	if e.Need.Max != nil && required != nil && *required >= uint64(*e.Need.Max) && e.Need.wants() > uint64(*e.Need.Max) {
+		add("jobs ask for %d workers, and the maximum is %d", e.Need.wants(), *e.Need.Max)
+	}
+	scaling := top.Scaling(n, seen.Autoscalers)
+	switch {
+	case len(scaling) > 1:
+		add("%d HPAs scale it, and block each other", len(scaling))
+	case len(scaling) == 0 && required != nil && *required != uint64(max(0, e.Wanted)):
+		add("no HPA scales it: spec.replicas stays %d until somebody changes it", e.Wanted)
+	case len(scaling) == 1 && e.Wanted == 0 && doctor.Asleep(scaling[0]):
+		add("HPA %s sleeps at zero; %s", scaling[0].Name, wakes(n))
+	}
+	if e.Autoscaler != nil {
+		for _, c := range e.Autoscaler.Conditions {
+			limited := c.Type == "ScalingLimited" && c.Status == "True" && c.Reason != "TooFewReplicas"
+			if limited || c.Status == "False" && (c.Type == "AbleToScale" || c.Type == "ScalingActive") && c.Reason != "ScalingDisabled" {
+				add("HPA %s: %s is %s, %s: %s", e.Autoscaler.Name, c.Type, c.Status, c.Reason, c.Message)
+			}
+		}
+	}
+	if e.Present < e.Wanted {
+		add("%d of %d workers are not there yet", e.Wanted-e.Present, e.Wanted)
+	} else if e.Ready < e.Wanted {
+		add("%d of %d workers are not ready", e.Wanted-e.Ready, e.Wanted)
+	}
+	return append(out, said(n)...)
+}
+
+// wants is what jobs ask for, whatever the bounds are.
+func (e *Need) wants() uint64 {
+	var sum uint64
+	for _, part := range []*uint64{e.Busy, e.Kept, e.Pending, e.Replacements} {
+		if part != nil {
+			sum += *part
+		}
+	}
+	return sum
+}
+
+// wakes tells what the operator says of a NodeSet at zero.
+func wakes(n *v1beta1.NodeSet) string {
+	c := meta.FindStatusCondition(n.Status.Conditions, v1beta1.ConditionWakeUp)
+	if c == nil {
+		return "no operator says that it wakes it"
+	}
+	return "the operator says: " + c.Message
+}
+
+// said are the operator's conditions that something is wrong or waits.
+func said(n *v1beta1.NodeSet) []string {
+	var out []string
+	for _, want := range []struct {
+		kind   string
+		status metav1.ConditionStatus
+	}{
+		{v1beta1.ConditionReady, metav1.ConditionFalse}, {v1beta1.ConditionReady, metav1.ConditionUnknown},
+		{v1beta1.ConditionDraining, metav1.ConditionTrue}, {v1beta1.ConditionSubmittable, metav1.ConditionFalse},
+	} {
+		c := meta.FindStatusCondition(n.Status.Conditions, want.kind)
+		if c != nil && c.Status == want.status {
+			out = append(out, fmt.Sprintf("%s is %s, %s: %s", c.Type, c.Status, c.Reason, strings.TrimSpace(c.Message)))
+		}
+	}
+	return out
+}

@@ -1,0 +1,145 @@
+package explain
+
+import (
+	"cmp"
+	"slices"
+
+	"github.com/slurmtide/slurmtide/cmd/kubectl-slurm/internal/records"
+	"github.com/slurmtide/slurmtide/slurmclient/demand"
+	"github.com/slurmtide/slurmtide/slurmclient/slurm"
+)
+
+// Job explains a job.
+type Job struct {
+	Namespace  string   `json:"namespace"`
+	Cluster    string   `json:"cluster"`
+	ID         string   `json:"id"`
+	Name       string   `json:"name"`
+	User       string   `json:"user"`
+	Partitions []string `json:"partitions"`
+	State      string   `json:"state"`
+	// Reason is Slurm's word for why it waits, Text its longer text.
+	Reason string `json:"reason,omitempty"`
+	Text   string `json:"text,omitempty"`
+	// Class is what it waits for by all that its record says, Meaning that in words.
+	Class   demand.Class `json:"class,omitempty"`
+	Meaning string       `json:"meaning,omitempty"`
+	// Asks is what it asks for.
+	Asks string `json:"asks"`
+	// Details are sentences about what it waits for.
+	Details []string `json:"details,omitempty"`
+	// Help tells whether more workers would.
+	Help    Help      `json:"moreWorkersHelp"`
+	Serving []Serving `json:"nodeSets"`
+	Gaps    []string  `json:"gaps,omitempty"`
+}
+
+// Help tells whether more workers would help a job.
+type Help string
+
+// Whether more workers would help.
+const (
+	HelpYes Help = "yes"
+	HelpNo  Help = "no"
+	// HelpLater: not as long as it waits for what it waits for.
+	HelpLater Help = "later"
+	// HelpNotNeeded: it does not wait.
+	HelpNotNeeded Help = "not needed"
+)
+
+// Serving is a NodeSet of the job's cluster.
+type Serving struct {
+	NodeSet string `json:"nodeSet"`
+	// Could tells whether its workers could run the job, and Why why not.
+	Could bool   `json:"could"`
+	Why   string `json:"why,omitempty"`
+	// Wanted is spec.replicas. Without and With are how many workers are required
+	// without the job and with it, were it free to start.
+	Wanted  int32  `json:"wanted"`
+	Without uint64 `json:"requiredWithoutIt"`
+	With    uint64 `json:"requiredWithIt"`
+}
+
+// OfJob explains a job of what the view shows, which must be there. The record is one of
+// its jobs.
+func OfJob(seen *Seen, namespace, cluster string, j *slurm.Job) Job {
+	out := Job{
+		Namespace: namespace, Cluster: cluster, ID: records.JobID(j), Name: j.Name, User: j.UserName, Partitions: j.Partitions(),
+		State: j.State.String(), Asks: asks(j), Help: HelpNotNeeded, Gaps: slices.Clone(seen.Gaps),
+	}
+	if j.State.Base != slurm.JobPending {
+		out.Details = running(j)
+		return out
+	}
+	out.Reason, out.Text = cmp.Or(j.Reason, "None"), j.ReasonText
+	now := slurm.At(seen.Now)
+	out.Class = seen.class(cluster, now, j)
+	out.Meaning = Meaning(out.Class)
+	out.Details = details(out.Class, now, j)
+	out.Serving = seen.serving(cluster, j)
+	out.Help = help(out.Class, out.Serving)
+	return out
+}
+
+// class is what the job waits for, by its record and by what there is for it.
+func (s *Seen) class(cluster string, now slurm.Time, j *slurm.Job) demand.Class {
+	class := demand.Classify(now, j)
+	if class != demand.ClassCapacity {
+		return class
+	}
+	if j.IsArray() && demand.RunnableTasks(j, s.runningTasks(j)) == 0 {
+		return demand.ClassArrayThrottle
+	}
+	d := demand.Compute(s.Now, s.with(j).snapshot(s.Now), s.pools(cluster)...)
+	for _, p := range j.Partitions() {
+		if part, ok := d.Partition(p); ok && part.EligiblePendingJobs > 0 {
+			return demand.ClassCapacity
+		}
+	}
+	for _, p := range d.Pools {
+		for _, class := range []demand.Class{demand.ClassUnsatisfiable, demand.ClassPartitionLimit} {
+			if p.ByClass[class] > 0 {
+				return class
+			}
+		}
+	}
+	if closed(d, j) {
+		return demand.ClassPartitionLimit
+	}
+	return demand.ClassUnsatisfiable
+}
+
+// closed reports that a partition of the job does not take it.
+func closed(d demand.Demand, j *slurm.Job) bool {
+	for _, name := range j.Partitions() {
+		part, ok := d.Partition(name)
+		if ok && slices.ContainsFunc(part.PendingByReason, func(r demand.ReasonCount) bool { return r.Class == demand.ClassPartitionLimit }) {
+			return true
+		}
+	}
+	return false
+}
+
+// runningTasks is how many tasks of the job's array run.
+func (s *Seen) runningTasks(j *slurm.Job) uint64 {
+	var n uint64
+	for _, other := range s.Slurm.Jobs {
+		if other.ArrayJobID == j.ArrayJobID && other.State.Base == slurm.JobRunning {
+			n++
+		}
+	}
+	return n
+}
+
+func help(class demand.Class, serving []Serving) Help {
+	could := slices.ContainsFunc(serving, func(v Serving) bool { return v.Could })
+	switch {
+	case class == demand.ClassCapacity && could:
+		return HelpYes
+	case class == demand.ClassCapacity, class == demand.ClassUnsatisfiable, class == demand.ClassInvalid, class == demand.ClassPartitionLimit:
+		return HelpNo
+	case could:
+		return HelpLater
+	}
+	return HelpNo
+}

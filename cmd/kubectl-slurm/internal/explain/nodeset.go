@@ -1,0 +1,220 @@
+package explain
+
+import (
+	"cmp"
+	"fmt"
+	"slices"
+
+	autoscalingv2 "k8s.io/api/autoscaling/v2"
+
+	"github.com/slurmtide/slurmtide/cmd/kubectl-slurm/internal/top"
+	"github.com/slurmtide/slurmtide/metricsapi"
+	"github.com/slurmtide/slurmtide/operator/api/v1beta1"
+	"github.com/slurmtide/slurmtide/slurmclient/demand"
+)
+
+// NodeSet explains a NodeSet.
+type NodeSet struct {
+	Namespace string `json:"namespace"`
+	Name      string `json:"name"`
+	Cluster   string `json:"cluster"`
+	// Wanted is spec.replicas, Present how many workers there are, Ready how many are.
+	Wanted  int32 `json:"wanted"`
+	Present int32 `json:"present"`
+	Ready   int32 `json:"ready"`
+
+	// Need is what the number of workers is made of.
+	Need Need `json:"need"`
+	// Waiting are the pending jobs of the partitions that the NodeSet serves by what
+	// they wait for; nil when the view does not tell.
+	Waiting []Waiting `json:"waiting,omitempty"`
+	// Unsatisfiable are jobs that the NodeSet could not run with all its workers.
+	Unsatisfiable []demand.Unsatisfiable `json:"unsatisfiable,omitempty"`
+	// Autoscaler is nil for none or several.
+	Autoscaler *Autoscaler `json:"autoscaler,omitempty"`
+	// Blocks are sentences about what keeps the number of workers from being what is
+	// required.
+	Blocks  []string `json:"blocks"`
+	ScaleIn ScaleIn  `json:"scaleIn"`
+	// Gaps are sentences about what is not known.
+	Gaps []string `json:"gaps,omitempty"`
+}
+
+// Need is what the number of required workers is made of. What is nil is not known.
+type Need struct {
+	Busy *uint64 `json:"busy"`
+	// IdleClaimed and BootingClaimed are workers that waiting jobs are about to take,
+	// Grace idle ones that count until they were idle for the grace.
+	IdleClaimed    *uint64 `json:"idleClaimed"`
+	Grace          *uint64 `json:"grace"`
+	BootingClaimed *uint64 `json:"bootingClaimed"`
+	// Kept is what counts of these three: the larger of IdleClaimed and Grace, and
+	// BootingClaimed.
+	Kept         *uint64 `json:"kept"`
+	Pending      *uint64 `json:"pending"`
+	Replacements *uint64 `json:"replacements"`
+	Min          *int32  `json:"min"`
+	Max          *int32  `json:"max"`
+	Required     *uint64 `json:"required"`
+
+	Idle     *uint64 `json:"idle"`
+	Booting  *uint64 `json:"booting"`
+	Unusable *uint64 `json:"unusable"`
+	// UnsatisfiableJobs counts jobs that ask for nothing, since they could never run.
+	UnsatisfiableJobs *uint64 `json:"unsatisfiableJobs"`
+}
+
+// Waiting is a number of pending jobs of one class.
+type Waiting struct {
+	Class   demand.Class `json:"class"`
+	Jobs    uint64       `json:"jobs"`
+	Meaning string       `json:"meaning"`
+}
+
+// Autoscaler is an HPA's view.
+type Autoscaler struct {
+	Name       string      `json:"name"`
+	Min        int32       `json:"min"`
+	Max        int32       `json:"max"`
+	Current    int32       `json:"current"`
+	Desired    int32       `json:"desired"`
+	Conditions []Condition `json:"conditions,omitempty"`
+}
+
+// Condition is a condition of an HPA.
+type Condition struct {
+	Type    string `json:"type"`
+	Status  string `json:"status"`
+	Reason  string `json:"reason"`
+	Message string `json:"message"`
+}
+
+// OfNodeSet explains the NodeSet of the name, which is among those seen. It returns
+// false when it is not.
+func OfNodeSet(seen *Seen, name string) (NodeSet, bool) {
+	n := seen.nodeSet(name)
+	if n == nil {
+		return NodeSet{}, false
+	}
+	table := top.NodeSets(top.OneNamespace, []v1beta1.NodeSet{*n}, seen.Autoscalers, map[string]top.Numbers{
+		metricsapi.PoolName(n.Namespace, n.Name): seen.Numbers[n.Name],
+	})
+	row := table.Rows[0]
+	out := NodeSet{
+		Namespace: n.Namespace, Name: n.Name, Cluster: row.Cluster, Wanted: row.Replicas, Present: n.Status.Replicas, Ready: row.Ready,
+		Need: Need{
+			Busy: row.Busy, Pending: row.Pending, Idle: row.Idle, Booting: row.Booting, Unusable: row.Unusable,
+			Required: row.Required, UnsatisfiableJobs: row.Unsatisfiable, Min: row.Min, Max: row.Max,
+		},
+		Gaps: slices.Clone(seen.Gaps),
+	}
+	out.split(seen, n)
+	out.Autoscaler = autoscalerOf(seen.autoscaler(n))
+	out.ScaleIn = scaleIn(seen, n, &out)
+	out.Blocks = blocks(seen, n, &out)
+	return out, true
+}
+
+// split takes the number apart by what the view shows.
+func (e *NodeSet) split(seen *Seen, n *v1beta1.NodeSet) {
+	if seen.Slurm == nil {
+		return
+	}
+	d := demand.Compute(seen.Now, seen.Slurm.snapshot(seen.Now), seen.pools(e.Cluster)...)
+	p, ok := d.Pool(metricsapi.PoolName(n.Namespace, n.Name))
+	if !ok {
+		return
+	}
+	for _, class := range demand.Classes() {
+		if jobs := p.ByClass[class]; jobs > 0 {
+			e.Waiting = append(e.Waiting, Waiting{class, jobs, Meaning(class)})
+		}
+	}
+	e.Unsatisfiable = p.Unsatisfiable
+	if why := e.Need.differs(&p); why != "" {
+		e.Gaps = append(e.Gaps, fmt.Sprintf("the view shows other numbers than the metrics (%s): it was read at another moment, it does not show you every job, or something else counts, such as a reservation; the parts of the number are left out", why))
+		return
+	}
+	e.Need.fill(&p, seen.pool(n))
+}
+
+// differs tells where the adapter's numbers are others than those of the view, empty
+// where they are the same. What the adapter does not tell differs from nothing.
+func (e *Need) differs(p *demand.PoolDemand) string {
+	for _, pair := range []struct {
+		what string
+		told *uint64
+		here uint64
+	}{
+		{"required", e.Required, p.Required}, {"busy", e.Busy, p.Busy}, {"pending", e.Pending, p.Pending},
+		{"idle", e.Idle, p.Idle}, {"booting", e.Booting, p.Booting}, {"unusable", e.Unusable, p.Unusable},
+	} {
+		if pair.told != nil && *pair.told != pair.here {
+			return fmt.Sprintf("%s %d, not %d", pair.what, pair.here, *pair.told)
+		}
+	}
+	return ""
+}
+
+// fill sets the parts that have no metric. Claimed idle and booting nodes are told apart
+// where only one of the two kinds is there, or all or none of both are claimed.
+func (e *Need) fill(p *demand.PoolDemand, pool demand.Pool) {
+	e.Busy, e.Idle, e.Booting, e.Unusable = &p.Busy, &p.Idle, &p.Booting, &p.Unusable
+	e.Pending, e.Required, e.Grace, e.Replacements = &p.Pending, &p.Required, &p.Grace, &p.Replacements
+	var idle, booting uint64
+	switch {
+	case p.Booting == 0 || p.Claimed == 0:
+		idle = p.Claimed
+	case p.Idle == 0:
+		booting = p.Claimed
+	default: // idle ones are taken before those that boot
+		idle = min(p.Claimed, p.Idle)
+		booting = p.Claimed - idle
+	}
+	if kept := max(idle, p.Grace) + booting; bounded(p.Busy+kept+p.Pending+p.Replacements, p, pool) == p.Required {
+		e.IdleClaimed, e.BootingClaimed, e.Kept = &idle, &booting, &kept
+	}
+}
+
+// bounded is what is required when so many workers are needed.
+func bounded(sum uint64, p *demand.PoolDemand, pool demand.Pool) uint64 {
+	out := max(sum, pool.Min)
+	if pool.Max > 0 {
+		out = max(min(out, pool.Max), p.Busy)
+	}
+	return out
+}
+
+// Meaning says in a few words what jobs of a class wait for.
+func Meaning(c demand.Class) string {
+	return map[demand.Class]string{
+		demand.ClassCapacity:       "more workers would help",
+		demand.ClassHeld:           "somebody holds them back",
+		demand.ClassTime:           "their begin time has not come",
+		demand.ClassDependency:     "other jobs must end first",
+		demand.ClassArrayThrottle:  "so many tasks of their array run already",
+		demand.ClassLicense:        "a licence is not free",
+		demand.ClassLimit:          "a limit of their account or QOS is reached",
+		demand.ClassPartitionLimit: "the partition is not up, or does not allow them",
+		demand.ClassReservation:    "their reservation has not begun",
+		demand.ClassInvalid:        "they may not use their account or QOS",
+		demand.ClassUnevaluated:    "the scheduler has not looked at them yet",
+		demand.ClassUnsatisfiable:  "no worker could ever run them",
+		demand.ClassOther:          "something else",
+	}[c]
+}
+
+func autoscalerOf(h *autoscalingv2.HorizontalPodAutoscaler) *Autoscaler {
+	if h == nil {
+		return nil
+	}
+	out := &Autoscaler{Name: h.Name, Min: 1, Max: h.Spec.MaxReplicas, Current: h.Status.CurrentReplicas, Desired: h.Status.DesiredReplicas}
+	if h.Spec.MinReplicas != nil {
+		out.Min = *h.Spec.MinReplicas
+	}
+	for _, c := range h.Status.Conditions {
+		out.Conditions = append(out.Conditions, Condition{string(c.Type), string(c.Status), c.Reason, c.Message})
+	}
+	slices.SortFunc(out.Conditions, func(a, b Condition) int { return cmp.Compare(a.Type, b.Type) })
+	return out
+}

@@ -1,0 +1,275 @@
+package explain
+
+import (
+	"fmt"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+
+	corev1 "k8s.io/api/core/v1"
+
+	"github.com/slurmtide/slurmtide/operator/api/v1beta1"
+	"github.com/slurmtide/slurmtide/operator/nodeset/plan"
+	"github.com/slurmtide/slurmtide/slurmclient/hostlist"
+	"github.com/slurmtide/slurmtide/slurmclient/slurm"
+)
+
+// ScaleIn is who goes, and who would go next.
+type ScaleIn struct {
+	// Going are the workers that were chosen already, Next those that would be with
+	// fewer workers wanted, the first one first.
+	Going []Candidate `json:"going,omitempty"`
+	Next  []Candidate `json:"next,omitempty"`
+	// Order tells where the order comes from.
+	Order string `json:"order,omitempty"`
+}
+
+// Candidate is a worker that goes or would go.
+type Candidate struct {
+	Pod       string `json:"pod"`
+	SlurmNode string `json:"slurmNode"`
+	// State is idle, busy, down and the like; Jobs how many it has, Job the one that
+	// ends last.
+	State string `json:"state"`
+	Jobs  int    `json:"jobs,omitempty"`
+	Job   uint32 `json:"job,omitempty"`
+	// Cause is why it goes and Since when it was chosen, for one that was.
+	Cause string     `json:"cause,omitempty"`
+	Since *time.Time `json:"since,omitempty"`
+	// Until is when the time limit of its last job ends: it goes then at the latest,
+	// and before where its jobs end before. nil: at once, or nobody knows.
+	Until *time.Time `json:"until,omitempty"`
+	// Why is the policy or the thing that it would wait for.
+	Why string `json:"why"`
+}
+
+// shown is how many of the next ones are told.
+const shown = 5
+
+// scaleIn asks the operator's rules who would go.
+func scaleIn(seen *Seen, n *v1beta1.NodeSet, e *NodeSet) ScaleIn {
+	if seen.Pods == nil || n.Spec.ScalingMode == v1beta1.ScalingModeDaemonSet {
+		return ScaleIn{}
+	}
+	look := lookOf(seen)
+	out := ScaleIn{Order: look.order}
+	byPod := map[string]*plan.Worker{}
+	active := 0
+	for i := range look.seen.Workers {
+		w := &look.seen.Workers[i]
+		byPod[w.Pod] = w
+		if w.Going.IsZero() && !w.Finished {
+			active++
+		}
+		if w.Note.Cause != "" || !w.Going.IsZero() {
+			out.Going = append(out.Going, look.candidate(seen.Now, n, w))
+		}
+	}
+	slices.SortFunc(out.Going, func(a, b Candidate) int { return strings.Compare(a.Pod, b.Pod) })
+	told := map[string]bool{}
+	for replicas := min(active, int(max(0, e.Wanted))) - 1; replicas >= 0 && len(out.Next) < shown; replicas-- {
+		for _, pod := range chosen(seen.Now, n, look.seen, replicas) {
+			if w := byPod[pod]; !told[pod] && w.Note.Cause == "" && len(out.Next) < shown {
+				out.Next = append(out.Next, look.candidate(seen.Now, n, w))
+			}
+			told[pod] = true
+		}
+	}
+	return out
+}
+
+// chosen are the pods that the operator would choose to go with so many replicas.
+func chosen(now time.Time, n *v1beta1.NodeSet, seen plan.Seen, replicas int) []string {
+	wish := plan.Wish{
+		UID: string(n.UID), Replicas: replicas, Revision: n.Status.NodeSetHash, SlurmName: func(int) string { return "" },
+	}
+	todo := plan.New(plan.DefaultConfig()).Plan(now, wish, seen)
+	var out []string
+	for _, w := range todo.Waits {
+		if w.Cause == v1beta1.CauseScaleIn {
+			out = append(out, w.Pod)
+		}
+	}
+	for _, s := range todo.Steps {
+		if s.Verb == plan.Delete || s.Verb == plan.Notes && s.Note.Cause == v1beta1.CauseScaleIn {
+			out = append(out, s.Pod)
+		}
+	}
+	slices.Sort(out)
+	return slices.Compact(out)
+}
+
+// look is what the plan looks at.
+type look struct {
+	seen  plan.Seen
+	order string
+	words map[string]string
+}
+
+// lookOf makes of pods and Slurm nodes what the operator would see. Without the view,
+// the pods' conditions tell of their Slurm nodes.
+func lookOf(seen *Seen) look {
+	l := look{words: map[string]string{}}
+	l.seen.Slurm = plan.Slurm{
+		Connected: true, Known: true, Fresh: true, Records: map[string]plan.Record{}, Work: map[string]plan.Work{}, JobsReadAt: seen.Now,
+	}
+	for i := range seen.Pods {
+		l.seen.Workers = append(l.seen.Workers, workerOf(&seen.Pods[i]))
+	}
+	if seen.Slurm == nil {
+		l.order = "by the pods' conditions, which do not tell since when a worker is idle"
+		for i := range seen.Pods {
+			l.addPod(&seen.Pods[i])
+		}
+		return l
+	}
+	l.order = "by what the view shows"
+	for _, n := range seen.Slurm.Nodes {
+		l.seen.Slurm.Records[n.Name] = recordOf(n)
+		l.words[n.Name] = n.State.Word()
+		if n.State.Base != slurm.NodeFuture {
+			l.seen.Slurm.Total++
+		}
+	}
+	for _, j := range seen.Slurm.Jobs {
+		if j.State.Base == slurm.JobPending || j.State.Base.Finished() && !j.State.Has(slurm.JobCompleting) {
+			continue
+		}
+		l.addWork(j)
+	}
+	return l
+}
+
+func (l *look) addWork(j *slurm.Job) {
+	names, err := hostlist.Expand(j.Nodes)
+	if err != nil {
+		return // its nodes are busy by their own state
+	}
+	for _, name := range names {
+		w := l.seen.Slurm.Work[name]
+		end := j.EndTime.Time()
+		if w.Jobs == 0 || !w.End.IsZero() && (end.IsZero() || end.After(w.End)) {
+			w.LastJob, w.End = j.ID, end
+		}
+		w.Jobs++
+		l.seen.Slurm.Work[name] = w
+	}
+}
+
+func (l *look) addPod(pod *corev1.Pod) {
+	has := map[corev1.PodConditionType]bool{}
+	for _, c := range pod.Status.Conditions {
+		has[c.Type] = c.Status == corev1.ConditionTrue
+	}
+	name := workerOf(pod).SlurmName
+	r := plan.Record{
+		Name: name, Drain: has[v1beta1.PodConditionDrain], Down: has[v1beta1.PodConditionDown] || has[v1beta1.PodConditionNotResponding],
+		Busy: !has[v1beta1.PodConditionIdle] && !has[v1beta1.PodConditionDown] || has[v1beta1.PodConditionCompleting],
+	}
+	l.words[name] = "busy"
+	switch {
+	case r.Down:
+		l.words[name] = "down"
+	case !r.Busy:
+		l.words[name] = "idle"
+	}
+	l.seen.Slurm.Records[name] = r
+	l.seen.Slurm.Total++
+	if deadline, err := time.Parse(time.RFC3339, pod.Annotations[v1beta1.AnnotationPodDeadline]); err == nil && r.Busy {
+		l.seen.Slurm.Work[name] = plan.Work{Jobs: 1, End: deadline}
+	}
+}
+
+// candidate tells of a worker that goes or would.
+func (l *look) candidate(now time.Time, n *v1beta1.NodeSet, w *plan.Worker) Candidate {
+	work := l.seen.Slurm.Work[w.SlurmName]
+	c := Candidate{Pod: w.Pod, SlurmNode: w.SlurmName, State: l.words[w.SlurmName], Jobs: work.Jobs, Job: work.LastJob, Cause: w.Note.Cause}
+	if c.State == "" {
+		c.State = "not registered"
+	}
+	if !w.Note.Since.IsZero() {
+		c.Since = &w.Note.Since
+	}
+	record := l.seen.Slurm.Records[w.SlurmName]
+	policy := n.Spec.DrainPolicy
+	switch {
+	case !w.Going.IsZero():
+		c.Why = "it is being deleted"
+	case w.KubeNode == "":
+		c.Why = "at once: it was never scheduled"
+	case policy != nil && policy.Type == v1beta1.DrainForce:
+		c.Why = "at once: the drain policy is Force"
+	case work.Jobs == 0 && !record.Busy:
+		c.Why = "at once: it has no work"
+	default:
+		c.wait(now, policy, work, w)
+	}
+	return c
+}
+
+// wait tells how long a worker with work would be waited for.
+func (c *Candidate) wait(now time.Time, policy *v1beta1.DrainPolicy, work plan.Work, w *plan.Worker) {
+	c.Why = "when its work ends, which has no time limit"
+	if !work.End.IsZero() {
+		end := work.End.UTC().Truncate(time.Second)
+		c.Until, c.Why = &end, "when its work ends, at its time limit at the latest"
+	}
+	if policy == nil || policy.Type != v1beta1.DrainTimeout || policy.Timeout == nil {
+		return
+	}
+	since := w.Note.Since
+	if since.IsZero() {
+		since = now
+	}
+	if end := since.Add(policy.Timeout.Duration).UTC().Truncate(time.Second); c.Until == nil || end.Before(*c.Until) {
+		c.Until, c.Why = &end, fmt.Sprintf("when its work ends, after the drain policy's timeout of %s at the latest", policy.Timeout.Duration)
+	}
+}
+
+// workerOf is a pod as the plan sees it, as far as the order goes.
+func workerOf(pod *corev1.Pod) plan.Worker {
+	w := plan.Worker{
+		Pod: pod.Name, UID: string(pod.UID), SlurmName: pod.Labels[v1beta1.LabelPodHostname], Created: pod.CreationTimestamp.Time,
+		KubeNode: pod.Spec.NodeName, Slot: plan.Slot{Ordinal: plan.NoOrdinal},
+		Finished: pod.Status.Phase == corev1.PodSucceeded || pod.Status.Phase == corev1.PodFailed,
+		Running:  pod.Status.Phase == corev1.PodRunning,
+		Note:     plan.Note{Cause: pod.Annotations[v1beta1.AnnotationDrainCause]},
+	}
+	if w.SlurmName == "" {
+		w.SlurmName = pod.Spec.NodeName
+	}
+	if ordinal, err := strconv.Atoi(pod.Labels[v1beta1.LabelPodIndex]); err == nil {
+		w.Slot.Ordinal = ordinal
+	}
+	if pod.DeletionTimestamp != nil {
+		w.Going = pod.DeletionTimestamp.Time
+	}
+	if pod.Annotations[v1beta1.AnnotationPodCordon] == "true" {
+		w.Cordon = "cordoned"
+	}
+	for _, c := range pod.Status.Conditions {
+		w.Ready = w.Ready || c.Type == corev1.PodReady && c.Status == corev1.ConditionTrue
+	}
+	w.Note.Since, _ = time.Parse(time.RFC3339, pod.Annotations[v1beta1.AnnotationDrainStarted])
+	w.Cost, _ = strconv.Atoi(pod.Annotations[v1beta1.AnnotationPodDeletionCost])
+	return w
+}
+
+// recordOf is a Slurm node as the plan sees it, as far as the order goes.
+func recordOf(n *slurm.Node) plan.Record {
+	s := n.State
+	r := plan.Record{
+		Name: n.Name, Future: s.Base == slurm.NodeFuture, Down: s.Base == slurm.NodeDown || s.Has(slurm.NodeNotResponding),
+		Drain: s.Has(slurm.NodeDrain) && !s.Has(slurm.NodeUndrain), Busy: s.Has(slurm.NodeCompleting),
+	}
+	switch s.Base {
+	case slurm.NodeIdle, slurm.NodeDown, slurm.NodeFuture:
+	default:
+		r.Busy = true
+	}
+	if n.LastBusy.IsSet() {
+		r.IdleSince = n.LastBusy.Time()
+	}
+	return r
+}

@@ -1,0 +1,106 @@
+package explain
+
+import (
+	"slices"
+	"strings"
+
+	"github.com/slurmtide/slurmtide/cmd/kubectl-slurm/internal/top"
+	"github.com/slurmtide/slurmtide/metricsapi"
+	"github.com/slurmtide/slurmtide/operator/api/v1beta1"
+	"github.com/slurmtide/slurmtide/slurmclient/demand"
+	"github.com/slurmtide/slurmtide/slurmclient/slurm"
+)
+
+// with is what the view shows with one pending job alone.
+func (s *Seen) with(j *slurm.Job) *Slurm {
+	out := *s.Slurm
+	out.Jobs = []*slurm.Job{j}
+	for _, other := range s.Slurm.Jobs {
+		if other.State.Base != slurm.JobPending {
+			out.Jobs = append(out.Jobs, other)
+		}
+	}
+	return &out
+}
+
+// without is what the view shows without a job, and with another in its place if that
+// is not nil.
+func (s *Seen) without(j, instead *slurm.Job) *Slurm {
+	out := *s.Slurm
+	out.Jobs = nil
+	for _, other := range s.Slurm.Jobs {
+		if other != j {
+			out.Jobs = append(out.Jobs, other)
+		}
+	}
+	if instead != nil {
+		out.Jobs = append(out.Jobs, instead)
+	}
+	return &out
+}
+
+// free is the job as if nothing but capacity kept it from running.
+func free(now slurm.Time, j *slurm.Job) *slurm.Job {
+	out := *j
+	out.Hold, out.Dependency, out.Reservation, out.Reason, out.ReasonText = false, "", "", "Resources", ""
+	out.EligibleTime = min(j.EligibleTime, now)
+	out.State.Flags = 0
+	if n, known := j.Priority.Value(); known && n == 0 {
+		out.Priority = slurm.Num(1)
+	}
+	return &out
+}
+
+// serving tells of each NodeSet of the cluster whether it could run the job, and what it
+// would need then.
+func (s *Seen) serving(cluster string, j *slurm.Job) []Serving {
+	pools := s.pools(cluster)
+	asking := free(slurm.At(s.Now), j)
+	without := demand.Compute(s.Now, s.without(j, nil).snapshot(s.Now), pools...)
+	with := demand.Compute(s.Now, s.without(j, asking).snapshot(s.Now), pools...)
+	var out []Serving
+	for i := range s.NodeSets {
+		n := &s.NodeSets[i]
+		if top.ClusterOf(n) != cluster {
+			continue
+		}
+		name := metricsapi.PoolName(n.Namespace, n.Name)
+		before, _ := without.Pool(name)
+		after, _ := with.Pool(name)
+		v := Serving{NodeSet: n.Name, Wanted: wanted(n), Without: before.Required, With: after.Required}
+		v.Could, v.Why = s.could(n, asking)
+		out = append(out, v)
+	}
+	slices.SortStableFunc(out, func(a, b Serving) int { return strings.Compare(a.NodeSet, b.NodeSet) })
+	return out
+}
+
+// could tells whether the workers of a NodeSet could run a job, were there enough of
+// them and nothing else.
+func (s *Seen) could(n *v1beta1.NodeSet, j *slurm.Job) (bool, string) {
+	pool := s.pool(n)
+	alone := Slurm{Jobs: []*slurm.Job{j}, Partitions: s.Slurm.Partitions}
+	for _, node := range s.Slurm.Nodes {
+		if slices.Contains(node.Features, pool.Feature) || slices.Contains(node.ActiveFeatures, pool.Feature) {
+			alone.Nodes = append(alone.Nodes, node)
+		}
+	}
+	d := demand.Compute(s.Now, alone.snapshot(s.Now), pool)
+	p, _ := d.Pool(pool.Name)
+	switch {
+	case p.PendingJobs == 0:
+		return false, "it is in none of the job's partitions"
+	case len(p.Unsatisfiable) > 0:
+		return false, p.Unsatisfiable[0].Reason
+	case p.ByClass[demand.ClassPartitionLimit] > 0:
+		return false, "the partition does not take the job"
+	}
+	return p.EligiblePendingJobs > 0, ""
+}
+
+func wanted(n *v1beta1.NodeSet) int32 {
+	if n.Spec.Replicas == nil {
+		return 1
+	}
+	return *n.Spec.Replicas
+}

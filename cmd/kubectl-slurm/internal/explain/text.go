@@ -1,0 +1,202 @@
+package explain
+
+import (
+	"fmt"
+	"io"
+	"strings"
+	"text/tabwriter"
+	"time"
+
+	"github.com/slurmtide/slurmtide/cmd/kubectl-slurm/internal/table"
+	"github.com/slurmtide/slurmtide/slurmclient/demand"
+)
+
+// page collects text; what is said is cleaned of control characters.
+type page struct{ strings.Builder }
+
+func (p *page) line(format string, args ...any) {
+	p.WriteString(table.Clean(fmt.Sprintf(format, args...)) + "\n")
+}
+
+// list writes a heading with an item on each line, nothing when there are none.
+func (p *page) list(heading string, items []string) {
+	if len(items) == 0 {
+		return
+	}
+	p.line("")
+	p.line("%s", heading)
+	for _, item := range items {
+		p.line("  - %s", item)
+	}
+}
+
+// rows writes a heading with lines in columns.
+func (p *page) rows(heading string, rows [][]string) {
+	p.line("")
+	p.line("%s", heading)
+	tabs := tabwriter.NewWriter(&p.Builder, 2, 4, 3, ' ', 0)
+	for _, row := range rows {
+		for i := range row {
+			row[i] = table.Clean(row[i])
+		}
+		fmt.Fprintln(tabs, "  "+strings.Join(row, "\t"))
+	}
+	_ = tabs.Flush() // a builder takes everything
+}
+
+func (p *page) to(w io.Writer) error {
+	var out strings.Builder
+	for line := range strings.Lines(p.String()) {
+		out.WriteString(strings.TrimRight(line, " \n") + "\n")
+	}
+	_, err := io.WriteString(w, out.String())
+	return err
+}
+
+// number writes what may not be known.
+func number[N uint64 | int32](n *N) string {
+	if n == nil {
+		return table.Unknown
+	}
+	return fmt.Sprint(*n)
+}
+
+// Write writes the explanation for people.
+func (e *NodeSet) Write(w io.Writer) error {
+	var p page
+	p.line("NodeSet %s/%s of Slurm cluster %s: %s workers required, %d wanted, %d there, %d ready",
+		e.Namespace, e.Name, e.Cluster, number(e.Need.Required), e.Wanted, e.Present, e.Ready)
+	p.rows("Why so many", e.Need.rows())
+	if len(e.Waiting) > 0 {
+		p.rows("Jobs that wait in its partitions", waitingRows(e.Waiting))
+	}
+	if len(e.Unsatisfiable) > 0 {
+		p.rows("Jobs that no worker could run", unsatisfiableRows(e.Unsatisfiable))
+	}
+	if a := e.Autoscaler; a != nil {
+		p.rows(fmt.Sprintf("HPA %s: between %d and %d; it has %d and wants %d", a.Name, a.Min, a.Max, a.Current, a.Desired), a.rows())
+	}
+	p.list("What blocks", e.Blocks)
+	if len(e.ScaleIn.Going) > 0 {
+		p.rows("Workers that go", candidateRows(e.ScaleIn.Going))
+	}
+	if len(e.ScaleIn.Next) > 0 {
+		p.rows("A scale-in would take next, "+e.ScaleIn.Order, candidateRows(e.ScaleIn.Next))
+	}
+	p.list("Not known", e.Gaps)
+	return p.to(w)
+}
+
+func (e *Need) rows() [][]string {
+	out := [][]string{
+		{"busy", number(e.Busy), "workers with work"},
+		{"+ idle, claimed", number(e.IdleClaimed), "idle workers that waiting jobs are about to take, of " + number(e.Idle)},
+		{"  or idle, in grace", number(e.Grace), "idle workers that have not been idle for long; the larger of the two counts"},
+		{"+ booting, claimed", number(e.BootingClaimed), "starting workers that waiting jobs are about to take, of " + number(e.Booting)},
+		{"+ pending", number(e.Pending), "new workers that waiting jobs need"},
+		{"+ replacements", number(e.Replacements), "workers in the place of unusable ones, of " + number(e.Unusable)},
+		{"minimum", bound(e.Min), "of its HPA"},
+		{"maximum", bound(e.Max), "of the NodeSet and its HPA"},
+		{"= required", number(e.Required), "workers to run now"},
+	}
+	if n := e.UnsatisfiableJobs; n != nil && *n > 0 {
+		out = append(out, []string{"unsatisfiable", number(n), "jobs that ask for nothing, since no worker could run them"})
+	}
+	return out
+}
+
+func bound(n *int32) string {
+	if n == nil {
+		return "<none>"
+	}
+	return fmt.Sprint(*n)
+}
+
+func waitingRows(waiting []Waiting) [][]string {
+	out := [][]string{{"CLASS", "JOBS", "THEY WAIT BECAUSE"}}
+	for _, v := range waiting {
+		out = append(out, []string{string(v.Class), fmt.Sprint(v.Jobs), v.Meaning})
+	}
+	return out
+}
+
+func unsatisfiableRows(list []demand.Unsatisfiable) [][]string {
+	out := [][]string{{"JOBS", "SUCH AS", "BECAUSE"}}
+	for _, u := range list {
+		out = append(out, []string{fmt.Sprint(u.Jobs), fmt.Sprint(u.JobID), u.Reason})
+	}
+	return out
+}
+
+func (a *Autoscaler) rows() [][]string {
+	out := [][]string{{"CONDITION", "STATUS", "REASON", "MESSAGE"}}
+	for _, c := range a.Conditions {
+		out = append(out, []string{c.Type, c.Status, c.Reason, c.Message})
+	}
+	return out
+}
+
+func candidateRows(list []Candidate) [][]string {
+	out := [][]string{{"WORKER", "SLURM NODE", "STATE", "JOBS", "LAST JOB", "UNTIL", "IT GOES"}}
+	for _, c := range list {
+		job, until, why := "", "", c.Why
+		if c.Job != 0 {
+			job = fmt.Sprint(c.Job)
+		}
+		if c.Until != nil {
+			until = c.Until.UTC().Format(time.RFC3339)
+		}
+		if c.Cause != "" {
+			why = fmt.Sprintf("(%s) %s", c.Cause, c.Why)
+		}
+		out = append(out, []string{c.Pod, c.SlurmNode, c.State, fmt.Sprint(c.Jobs), job, until, why})
+	}
+	return out
+}
+
+// Write writes the explanation for people.
+func (e *Job) Write(w io.Writer) error {
+	var p page
+	p.line("Job %s (%s) of user %s in %s/%s: %s, in %s", e.ID, e.Name, e.User, e.Namespace, e.Cluster, e.State, strings.Join(e.Partitions, ","))
+	p.line("  asks for %s", e.Asks)
+	if e.Reason != "" {
+		p.line("  Slurm says %s", strings.TrimSpace(e.Reason+" "+e.Text))
+	}
+	if e.Class != "" {
+		p.line("  it waits because (%s) %s", e.Class, e.Meaning)
+	}
+	for _, d := range e.Details {
+		p.line("  %s", d)
+	}
+	if e.Help != HelpNotNeeded {
+		p.line("")
+		p.line("Would more workers help? %s", e.Help.sentence())
+	}
+	if len(e.Serving) > 0 {
+		p.rows("NodeSets of the cluster", servingRows(e.Serving))
+	}
+	p.list("Not known", e.Gaps)
+	return p.to(w)
+}
+
+func (h Help) sentence() string {
+	switch h {
+	case HelpYes:
+		return "Yes: it only waits for them."
+	case HelpLater:
+		return "Not now: only once nothing else keeps it."
+	}
+	return "No."
+}
+
+func servingRows(list []Serving) [][]string {
+	out := [][]string{{"NODESET", "COULD RUN IT", "WANTED", "REQUIRED WITHOUT IT", "REQUIRED WITH IT"}}
+	for _, v := range list {
+		could := "yes"
+		if !v.Could {
+			could = strings.TrimSuffix("no: "+v.Why, ": ")
+		}
+		out = append(out, []string{v.NodeSet, could, fmt.Sprint(v.Wanted), fmt.Sprint(v.Without), fmt.Sprint(v.With)})
+	}
+	return out
+}

@@ -1,0 +1,103 @@
+package explain
+
+import (
+	"fmt"
+	"strings"
+	"time"
+
+	"github.com/slurmtide/slurmtide/slurmclient/demand"
+	"github.com/slurmtide/slurmtide/slurmclient/slurm"
+)
+
+// asks is what a job asks for, in a line.
+func asks(j *slurm.Job) string {
+	var out []string
+	add := func(format string, args ...any) { out = append(out, fmt.Sprintf(format, args...)) }
+	number := func(n slurm.Number, one, many string) {
+		switch v, ok := n.Value(); {
+		case ok && v == 1:
+			add("1 %s", one)
+		case ok && v > 1:
+			add("%d %s", v, many)
+		}
+	}
+	if tasks, exact := demand.PendingTasks(j); j.IsArrayBase() && tasks > 0 {
+		if exact {
+			add("%d tasks, each of", tasks)
+		} else {
+			add("at least %d tasks, each of", tasks)
+		}
+	}
+	number(j.NodeCount, "node", "nodes")
+	number(j.CPUs, "CPU", "CPUs")
+	if v, ok := j.MemoryPerNode.Value(); ok {
+		add("%d MiB on each node", v)
+	}
+	if v, ok := j.MemoryPerCPU.Value(); ok {
+		add("%d MiB for each CPU", v)
+	}
+	for _, text := range []struct{ format, value string }{
+		{"%s on each node", j.TRESPerNode}, {"features %s", j.Features}, {"licences %s", j.Licenses},
+		{"nodes %s", j.RequiredNodes}, {"no nodes of %s", j.ExcludedNodes}, {"reservation %s", j.Reservation},
+	} {
+		if text.value != "" {
+			add(text.format, text.value)
+		}
+	}
+	if strings.Contains(j.Shared, "none") {
+		add("nodes of its own")
+	}
+	return strings.Replace(strings.Join(out, ", "), "each of, ", "each of ", 1)
+}
+
+// details tells what a job of a class waits for.
+func details(class demand.Class, now slurm.Time, j *slurm.Job) []string {
+	var out []string
+	add := func(format string, args ...any) { out = append(out, fmt.Sprintf(format, args...)) }
+	if class == demand.ClassDependency {
+		add("it waits for %s", j.Dependency)
+	}
+	if class == demand.ClassTime {
+		add("it may start from %s on", stamp(j.EligibleTime))
+	}
+	if class == demand.ClassLicense && j.Licenses != "" {
+		add("it needs licences %s", j.Licenses)
+	}
+	if class == demand.ClassArrayThrottle {
+		add("at most %d tasks of its array run at once", j.ArrayMaxRunning)
+	}
+	if class == demand.ClassHeld {
+		add("scontrol release %d lets it go", j.ID)
+	}
+	if j.StartTime.IsSet() && j.StartTime > now {
+		add("slurmctld expects it to start at %s", stamp(j.StartTime))
+	}
+	if j.ScheduledNodes != "" {
+		add("slurmctld plans it for %s", j.ScheduledNodes)
+	}
+	if j.LastSchedEval.IsSet() && class == demand.ClassCapacity {
+		add("the scheduler last looked at it at %s", stamp(j.LastSchedEval))
+	}
+	return out
+}
+
+// running tells where a job that does not wait is.
+func running(j *slurm.Job) []string {
+	var out []string
+	if j.Nodes != "" {
+		out = append(out, "it is on "+j.Nodes)
+	}
+	if j.StartTime.IsSet() {
+		out = append(out, "it started at "+stamp(j.StartTime))
+	}
+	if j.EndTime.IsSet() && j.EndTime != slurm.Never {
+		verb := "its time limit ends at "
+		if j.State.Base.Finished() {
+			verb = "it ended at "
+		}
+		out = append(out, verb+stamp(j.EndTime))
+	}
+	return out
+}
+
+func stamp(t slurm.Time) string { return t.Time().UTC().Format(time.RFC3339) }

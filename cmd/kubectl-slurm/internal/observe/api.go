@@ -1,0 +1,126 @@
+package observe
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"strconv"
+
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+	"k8s.io/client-go/kubernetes/scheme"
+	"k8s.io/client-go/rest"
+)
+
+// API reads from one Kubernetes API server. It may be used by several goroutines.
+type API struct{ client rest.Interface }
+
+// New returns an API with the rights and the address of cfg. It asks for nothing.
+func New(cfg *rest.Config) (*API, error) {
+	cfg = rest.CopyConfig(cfg)
+	cfg.NegotiatedSerializer = scheme.Codecs.WithoutConversion()
+	cfg.AcceptContentTypes = "application/json"
+	cfg.ContentType = "application/json"
+	if cfg.QPS == 0 {
+		cfg.QPS, cfg.Burst = 50, 100
+	}
+	client, err := rest.UnversionedRESTClientFor(cfg)
+	if err != nil {
+		return nil, fmt.Errorf("making a client: %w", err)
+	}
+	return &API{client: client}, nil
+}
+
+// Scope is which objects are asked for.
+type Scope struct {
+	// Namespace is empty for all.
+	Namespace string
+	// Labels and Fields are selectors, empty for none.
+	Labels, Fields string
+}
+
+// pageSize is how many objects are asked for at a time.
+const pageSize = 500
+
+// page is a list as every resource has it.
+type page[T any] struct {
+	metav1.ListMeta `json:"metadata"`
+	Items           []T `json:"items"`
+}
+
+// list reads all objects of a resource, page by page. It blocks until ctx ends at
+// the latest. A list that grew old while it was read is read anew, once in whole.
+func list[T any](ctx context.Context, a *API, r schema.GroupVersionResource, s Scope) ([]T, error) {
+	out, err := listIn[T](ctx, a, r, s, pageSize)
+	if apierrors.IsResourceExpired(err) {
+		out, err = listIn[T](ctx, a, r, s, 0)
+	}
+	if err != nil {
+		return nil, fmt.Errorf("listing %s: %w", r.GroupResource(), err)
+	}
+	return out, nil
+}
+
+func listIn[T any](ctx context.Context, a *API, r schema.GroupVersionResource, s Scope, limit int) ([]T, error) {
+	var out []T
+	for next := ""; ; {
+		var p page[T]
+		if err := a.get(ctx, pathOf(r, s.Namespace, ""), params(s, limit, next), &p); err != nil {
+			return nil, err
+		}
+		out = append(out, p.Items...)
+		if next = p.Continue; next == "" {
+			return out, nil
+		}
+	}
+}
+
+func params(s Scope, limit int, next string) map[string]string {
+	out := map[string]string{"labelSelector": s.Labels, "fieldSelector": s.Fields, "continue": next}
+	if limit > 0 {
+		out["limit"] = strconv.Itoa(limit)
+	}
+	return out
+}
+
+// one reads one object.
+func one[T any](ctx context.Context, a *API, r schema.GroupVersionResource, namespace, name string) (*T, error) {
+	out := new(T)
+	if err := a.get(ctx, pathOf(r, namespace, name), nil, out); err != nil {
+		return nil, fmt.Errorf("reading %s %s: %w", r.GroupResource(), name, err)
+	}
+	return out, nil
+}
+
+func (a *API) get(ctx context.Context, path []string, args map[string]string, into any) error {
+	req := a.client.Get().AbsPath(path...)
+	for name, value := range args {
+		if value != "" {
+			req = req.Param(name, value)
+		}
+	}
+	body, err := req.DoRaw(ctx)
+	if err != nil {
+		return err
+	}
+	if err := json.Unmarshal(body, into); err != nil {
+		return fmt.Errorf("decoding: %w", err)
+	}
+	return nil
+}
+
+func pathOf(r schema.GroupVersionResource, namespace, name string) []string {
+	out := []string{"apis", r.Group, r.Version}
+	if r.Group == "" {
+		out = []string{"api", r.Version}
+	}
+	if namespace != "" {
+		out = append(out, "namespaces", namespace)
+	}
+	out = append(out, r.Resource)
+	if name != "" {
+		out = append(out, name)
+	}
+	return out
+}

@@ -1,0 +1,127 @@
+package table
+
+import (
+	"encoding/json"
+	"fmt"
+	"io"
+	"strings"
+	"text/tabwriter"
+
+	"sigs.k8s.io/yaml"
+)
+
+// Format is how a table is printed.
+type Format string
+
+// The formats.
+const (
+	Plain Format = ""
+	Wide  Format = "wide"
+	JSON  Format = "json"
+	YAML  Format = "yaml"
+	Names Format = "name"
+)
+
+// Formats are the formats that -o takes.
+func Formats() []string { return []string{string(JSON), string(YAML), string(Wide), string(Names)} }
+
+// ParseFormat reads the argument of -o.
+func ParseFormat(s string) (Format, error) {
+	for _, f := range []Format{Plain, Wide, JSON, YAML, Names} {
+		if s == string(f) {
+			return f, nil
+		}
+	}
+	return "", fmt.Errorf("-o takes %s, not %q", strings.Join(Formats(), ", "), s)
+}
+
+// Headings says whether columns have headings.
+type Headings string
+
+// Whether columns have headings.
+const (
+	WithHeadings    Headings = "with"
+	WithoutHeadings Headings = "without"
+)
+
+// Print writes the table in the format.
+func (t *Table[R]) Print(w io.Writer, f Format, h Headings) error {
+	switch f {
+	case JSON, YAML:
+		rows := t.Rows
+		if rows == nil {
+			rows = []R{}
+		}
+		return PrintObject(w, f, struct {
+			Kind  string `json:"kind"`
+			Items []R    `json:"items"`
+		}{"List", rows})
+	case Names:
+		for i := range t.Rows {
+			if _, err := fmt.Fprintln(w, t.Name(&t.Rows[i])); err != nil {
+				return err
+			}
+		}
+		return nil
+	}
+	return t.printColumns(w, f, h)
+}
+
+func (t *Table[R]) printColumns(w io.Writer, f Format, h Headings) error {
+	var columns []Column[R]
+	for _, c := range t.Columns {
+		if !c.Wide || f == Wide {
+			columns = append(columns, c)
+		}
+	}
+	tabs := tabwriter.NewWriter(w, 6, 4, 3, ' ', 0)
+	line := func(word func(c Column[R]) string) {
+		words := make([]string, len(columns))
+		for i, c := range columns {
+			words[i] = Clean(word(c))
+		}
+		fmt.Fprintln(tabs, strings.Join(words, "\t"))
+	}
+	if h == WithHeadings {
+		line(func(c Column[R]) string { return c.Name })
+	}
+	for i := range t.Rows {
+		line(func(c Column[R]) string { return c.Of(&t.Rows[i]).String() })
+	}
+	return tabs.Flush()
+}
+
+// Clean keeps what users and servers wrote from moving the cursor or the columns.
+func Clean(s string) string {
+	return strings.Map(func(r rune) rune {
+		if r < ' ' || r >= 0x7f && r < 0xa0 {
+			return ' '
+		}
+		return r
+	}, s)
+}
+
+const errFormat = constError("it can be printed as text, json or yaml")
+
+type constError string
+
+func (e constError) Error() string { return string(e) }
+
+// PrintObject writes one object as JSON or YAML.
+func PrintObject(w io.Writer, f Format, object any) error {
+	text, err := json.MarshalIndent(object, "", "    ")
+	if err != nil {
+		return fmt.Errorf("writing json: %w", err)
+	}
+	switch f {
+	case JSON:
+		_, err = fmt.Fprintf(w, "%s\n", text)
+	case YAML:
+		if text, err = yaml.JSONToYAML(text); err == nil {
+			_, err = w.Write(text)
+		}
+	default:
+		err = errFormat
+	}
+	return err
+}

@@ -1,0 +1,130 @@
+package top
+
+import (
+	"cmp"
+	"slices"
+	"time"
+
+	"k8s.io/apimachinery/pkg/util/duration"
+
+	"github.com/slurmtide/slurmtide/cmd/kubectl-slurm/internal/records"
+	"github.com/slurmtide/slurmtide/cmd/kubectl-slurm/internal/table"
+	view "github.com/slurmtide/slurmtide/metricsapi/view/v1alpha1"
+	"github.com/slurmtide/slurmtide/slurmclient/demand"
+	"github.com/slurmtide/slurmtide/slurmclient/slurm"
+)
+
+// Job is a row of the table of jobs.
+type Job struct {
+	ClusterName
+	// Object is the name of the view's object.
+	Object     string   `json:"object"`
+	ID         string   `json:"id"`
+	Name       string   `json:"name"`
+	User       string   `json:"user,omitempty"`
+	Account    string   `json:"account,omitempty"`
+	QOS        string   `json:"qos,omitempty"`
+	Partitions []string `json:"partitions,omitempty"`
+	State      string   `json:"state"`
+	// Time is how many seconds the job has run, or waited.
+	Time  uint64  `json:"seconds"`
+	Nodes *uint64 `json:"nodes"`
+	CPUs  *uint64 `json:"cpus"`
+	GPUs  uint64  `json:"gpus"`
+	// Memory is in MiB.
+	Memory   uint64  `json:"memoryMiB"`
+	Tasks    uint64  `json:"tasks"`
+	Priority *uint64 `json:"priority,omitempty"`
+	NodeList string  `json:"nodeList,omitempty"`
+	Reason   string  `json:"reason,omitempty"`
+}
+
+// Jobs is the table of jobs: those that are finished are left out unless all is
+// Finished.
+func Jobs(now time.Time, placed Placed, which Which, jobs []view.SlurmJob) *table.Table[Job] {
+	t := &table.Table[Job]{Name: func(r *Job) string { return "slurmjob.view.slinky.slurm.net/" + r.Object }}
+	for i := range jobs {
+		j := records.Job(&jobs[i])
+		if which == All || !j.State.Base.Finished() || j.State.Has(slurm.JobCompleting) {
+			t.Rows = append(t.Rows, jobRow(now, &jobs[i], j))
+		}
+	}
+	slices.SortStableFunc(t.Rows, func(a, b Job) int {
+		return cmp.Or(cmp.Compare(a.Namespace, b.Namespace), cmp.Compare(a.Cluster, b.Cluster))
+	})
+	t.Columns = columns(placed, func(r *Job) ClusterName { return r.ClusterName },
+		words("JOBID", func(r *Job) string { return r.ID }),
+		words("NAME", func(r *Job) string { return r.Name }),
+		words("USER", func(r *Job) string { return r.User }),
+		words("PARTITION", func(r *Job) string { return joined(r.Partitions) }),
+		words("STATE", func(r *Job) string { return r.State }),
+		table.Column[Job]{Name: "TIME", Of: func(r *Job) table.Cell {
+			return table.Number(duration.HumanDuration(time.Duration(r.Time)*time.Second), float64(r.Time))
+		}},
+		table.Column[Job]{Name: "NODES", Of: func(r *Job) table.Cell { return table.CountOf(r.Nodes) }},
+		table.Column[Job]{Name: "CPUS", Of: func(r *Job) table.Cell { return table.CountOf(r.CPUs) }},
+		table.Column[Job]{Name: "MEMORY", Of: func(r *Job) table.Cell { return table.Number(memory(r.Memory), float64(r.Memory)) }},
+		table.Column[Job]{Name: "GPUS", Of: func(r *Job) table.Cell { return table.Count(r.GPUs) }},
+		words("WHERE/WHY", func(r *Job) string { return cmp.Or(r.NodeList, r.Reason) }),
+		wide(words("ACCOUNT", func(r *Job) string { return r.Account })),
+		wide(words("QOS", func(r *Job) string { return r.QOS })),
+		wide(table.Column[Job]{Name: "PRIORITY", Of: func(r *Job) table.Cell { return table.CountOf(r.Priority) }}),
+		wide(table.Column[Job]{Name: "TASKS", Of: func(r *Job) table.Cell { return table.Count(r.Tasks) }}),
+	)
+	return t
+}
+
+// Which says whether what is no longer, or not yet, there is shown.
+type Which string
+
+// Which rows are shown.
+const (
+	// Present are unfinished jobs, and nodes that are there.
+	Present Which = "present"
+	// All are finished jobs too, and records of nodes that may come.
+	All Which = "all"
+)
+
+func jobRow(now time.Time, v *view.SlurmJob, j *slurm.Job) Job {
+	tasks := uint64(1)
+	if n, _ := demand.PendingTasks(j); j.IsArrayBase() && n > 0 {
+		tasks = n
+	}
+	has := resources(j)
+	r := Job{
+		ClusterName: ClusterName{v.Namespace, v.Spec.Cluster.Name}, Object: v.Name,
+		ID: records.JobID(j), Name: j.Name, User: j.UserName, Account: j.Account, QOS: j.QOS, Partitions: v.Spec.Partitions,
+		State: j.State.String(), Nodes: value(j.NodeCount), CPUs: value(j.CPUs), GPUs: has.GPUs(), Memory: has.MemoryMiB,
+		Tasks: tasks, Priority: value(j.Priority), NodeList: j.Nodes,
+	}
+	from, to := j.SubmitTime, slurm.At(now)
+	if j.State.Base != slurm.JobPending && j.StartTime.IsSet() {
+		from = j.StartTime
+	}
+	if j.State.Base.Finished() && j.EndTime.IsSet() && j.EndTime != slurm.Never {
+		to = j.EndTime
+	}
+	if from.IsSet() && to > from {
+		r.Time = uint64(to - from)
+	}
+	if j.State.Base == slurm.JobPending || j.State.Base.Finished() {
+		r.Reason = cmp.Or(j.Reason, "None")
+		if j.ReasonText != "" {
+			r.Reason = j.ReasonText
+		}
+	}
+	return r
+}
+
+// resources are those that a job has, or asks for. What can not be read is left out.
+func resources(j *slurm.Job) slurm.TRES {
+	t, _ := slurm.ParseTRES(cmp.Or(j.TRESAllocated, j.TRESRequested))
+	return t
+}
+
+func value(n slurm.Number) *uint64 {
+	if v, ok := n.Value(); ok {
+		return &v
+	}
+	return nil
+}

@@ -1,0 +1,140 @@
+package top
+
+import (
+	"cmp"
+	"fmt"
+	"slices"
+	"strings"
+
+	autoscalingv2 "k8s.io/api/autoscaling/v2"
+
+	"github.com/slurmtide/slurmtide/cmd/kubectl-slurm/internal/table"
+	"github.com/slurmtide/slurmtide/metricsapi"
+	"github.com/slurmtide/slurmtide/operator/api/v1beta1"
+)
+
+// NodeSet is a row of the table of NodeSets. What comes of metrics is nil where these
+// could not be read.
+type NodeSet struct {
+	ClusterName
+	Name string `json:"name"`
+	// Replicas is what is wanted, Ready how many workers are.
+	Replicas int32 `json:"replicas"`
+	Ready    int32 `json:"ready"`
+	Draining int32 `json:"draining"`
+
+	Required      *uint64 `json:"required"`
+	Busy          *uint64 `json:"busy"`
+	Idle          *uint64 `json:"idle"`
+	Pending       *uint64 `json:"pending"`
+	Booting       *uint64 `json:"booting"`
+	Unusable      *uint64 `json:"unusable"`
+	Unsatisfiable *uint64 `json:"unsatisfiableJobs"`
+
+	Min        *int32 `json:"min"`
+	Max        *int32 `json:"max"`
+	Autoscaler string `json:"autoscaler,omitempty"`
+}
+
+// Numbers are the metrics of a NodeSet by name, those that could be read.
+type Numbers map[string]uint64
+
+// Of is the number of a metric, nil when it is not known.
+func (n Numbers) Of(metric string) *uint64 {
+	if v, ok := n[metric]; ok {
+		return &v
+	}
+	return nil
+}
+
+// NodeSets is the table of NodeSets. hpas are those of the same namespaces; numbers are
+// by namespace/name.
+func NodeSets(placed Placed, nodeSets []v1beta1.NodeSet, hpas []autoscalingv2.HorizontalPodAutoscaler, numbers map[string]Numbers) *table.Table[NodeSet] {
+	t := &table.Table[NodeSet]{Name: func(r *NodeSet) string { return "nodeset.slinky.slurm.net/" + r.Name }}
+	for i := range nodeSets {
+		t.Rows = append(t.Rows, nodeSetRow(&nodeSets[i], hpas, numbers[metricsapi.PoolName(nodeSets[i].Namespace, nodeSets[i].Name)]))
+	}
+	slices.SortStableFunc(t.Rows, func(a, b NodeSet) int {
+		return cmp.Or(cmp.Compare(a.Namespace, b.Namespace), cmp.Compare(a.Name, b.Name))
+	})
+	t.Columns = columns(placed, func(r *NodeSet) ClusterName { return r.ClusterName },
+		words("NODESET", func(r *NodeSet) string { return r.Name }),
+		table.Column[NodeSet]{Name: "REPLICAS", Of: func(r *NodeSet) table.Cell { return table.Count(r.Replicas) }},
+		table.Column[NodeSet]{Name: "READY", Of: func(r *NodeSet) table.Cell { return table.Count(r.Ready) }},
+		counts("REQUIRED", func(r *NodeSet) *uint64 { return r.Required }),
+		counts("BUSY", func(r *NodeSet) *uint64 { return r.Busy }),
+		counts("IDLE", func(r *NodeSet) *uint64 { return r.Idle }),
+		counts("PENDING", func(r *NodeSet) *uint64 { return r.Pending }),
+		table.Column[NodeSet]{Name: "MIN", Of: func(r *NodeSet) table.Cell { return bound(r.Min) }},
+		table.Column[NodeSet]{Name: "MAX", Of: func(r *NodeSet) table.Cell { return bound(r.Max) }},
+		wide(counts("BOOTING", func(r *NodeSet) *uint64 { return r.Booting })),
+		wide(counts("UNUSABLE", func(r *NodeSet) *uint64 { return r.Unusable })),
+		wide(table.Column[NodeSet]{Name: "DRAINING", Of: func(r *NodeSet) table.Cell { return table.Count(r.Draining) }}),
+		wide(counts("UNSATISFIABLE", func(r *NodeSet) *uint64 { return r.Unsatisfiable })),
+		wide(words("HPA", func(r *NodeSet) string { return r.Autoscaler })),
+	)
+	return t
+}
+
+// bound is a limit, none where there is none.
+func bound(n *int32) table.Cell {
+	if n == nil {
+		return table.Text("")
+	}
+	return table.Number(fmt.Sprint(*n), float64(*n))
+}
+
+func nodeSetRow(n *v1beta1.NodeSet, hpas []autoscalingv2.HorizontalPodAutoscaler, numbers Numbers) NodeSet {
+	r := NodeSet{
+		ClusterName: ClusterName{n.Namespace, ClusterOf(n)}, Name: n.Name,
+		Replicas: 1, Ready: n.Status.ReadyReplicas, Draining: n.Status.DrainingReplicas,
+		Required: numbers.Of("slurm_nodeset_required_nodes"), Busy: numbers.Of("slurm_nodeset_busy_nodes"),
+		Idle: numbers.Of("slurm_nodeset_idle_nodes"), Pending: numbers.Of("slurm_nodeset_pending_nodes"),
+		Booting: numbers.Of("slurm_nodeset_booting_nodes"), Unusable: numbers.Of("slurm_nodeset_unusable_nodes"),
+		Unsatisfiable: numbers.Of("slurm_nodeset_unsatisfiable_jobs"), Max: n.Spec.MaxReplicas,
+	}
+	switch {
+	case n.Spec.ScalingMode == v1beta1.ScalingModeDaemonSet:
+		r.Replicas = n.Status.Desired
+	case n.Spec.Replicas != nil:
+		r.Replicas = *n.Spec.Replicas
+	}
+	var names []string
+	for _, h := range Scaling(n, hpas) {
+		names = append(names, h.Name)
+		low, high := int32(1), h.Spec.MaxReplicas
+		if h.Spec.MinReplicas != nil {
+			low = *h.Spec.MinReplicas
+		}
+		if r.Max == nil || *r.Max > high {
+			r.Max = &high
+		}
+		r.Min = &low
+	}
+	slices.Sort(names)
+	r.Autoscaler = strings.Join(names, ",")
+	return r
+}
+
+// ClusterOf is the name of the Controller or Cluster that a NodeSet joins.
+func ClusterOf(n *v1beta1.NodeSet) string {
+	switch {
+	case n.Spec.ClusterRef != nil:
+		return n.Spec.ClusterRef.Name
+	case n.Spec.ControllerRef != nil:
+		return n.Spec.ControllerRef.Name
+	}
+	return ""
+}
+
+// Scaling are the HPAs that scale a NodeSet.
+func Scaling(n *v1beta1.NodeSet, hpas []autoscalingv2.HorizontalPodAutoscaler) []*autoscalingv2.HorizontalPodAutoscaler {
+	var out []*autoscalingv2.HorizontalPodAutoscaler
+	for i := range hpas {
+		h := &hpas[i]
+		if metricsapi.TargetsNodeSet(h) && h.Namespace == n.Namespace && h.Spec.ScaleTargetRef.Name == n.Name {
+			out = append(out, h)
+		}
+	}
+	return out
+}

@@ -1,0 +1,84 @@
+package top
+
+import (
+	"time"
+
+	"github.com/slurmtide/slurmtide/cmd/kubectl-slurm/internal/table"
+)
+
+// Partition is a row of the table of partitions. What the view tells is empty without
+// it; what comes of metrics is nil where these could not be read.
+type Partition struct {
+	ClusterName
+	// Name is empty in a row for all partitions of the cluster.
+	Name    string  `json:"name,omitempty"`
+	State   string  `json:"state,omitempty"`
+	Default bool    `json:"default,omitempty"`
+	Nodes   *uint64 `json:"nodes"`
+	CPUs    *uint64 `json:"cpus"`
+
+	Busy     *uint64 `json:"busy"`
+	Idle     *uint64 `json:"idle"`
+	Required *uint64 `json:"required"`
+	Running  *uint64 `json:"running"`
+	Pending  *uint64 `json:"pending"`
+	Eligible *uint64 `json:"eligible"`
+	// Oldest is how many seconds the longest waiting job has waited.
+	Oldest *uint64 `json:"oldestPendingSeconds"`
+}
+
+// PartitionMetrics are the metrics that a row of the table has.
+func PartitionMetrics() []string {
+	return []string{
+		"slurm_partition_busy_nodes", "slurm_partition_idle_nodes", "slurm_partition_required_nodes", "slurm_partition_running_jobs",
+		"slurm_partition_pending_jobs", "slurm_partition_eligible_pending_jobs", "slurm_partition_oldest_pending_seconds",
+	}
+}
+
+// Fill sets what comes of metrics.
+func (p *Partition) Fill(n Numbers) {
+	p.Busy, p.Idle = n.Of("slurm_partition_busy_nodes"), n.Of("slurm_partition_idle_nodes")
+	p.Required, p.Running = n.Of("slurm_partition_required_nodes"), n.Of("slurm_partition_running_jobs")
+	p.Pending, p.Eligible = n.Of("slurm_partition_pending_jobs"), n.Of("slurm_partition_eligible_pending_jobs")
+	p.Oldest = n.Of("slurm_partition_oldest_pending_seconds")
+}
+
+// Partitions is the table of partitions.
+func Partitions(placed Placed, rows []Partition) *table.Table[Partition] {
+	t := &table.Table[Partition]{Rows: rows, Name: func(r *Partition) string {
+		if r.Name == "" {
+			return "cluster/" + r.Cluster
+		}
+		return "slurmpartition.view.slinky.slurm.net/" + r.Cluster + "." + r.Name
+	}}
+	t.Columns = columns(placed, func(r *Partition) ClusterName { return r.ClusterName },
+		words("PARTITION", partitionName),
+		words("STATE", func(r *Partition) string { return r.State }),
+		counts("NODES", func(r *Partition) *uint64 { return r.Nodes }),
+		counts("BUSY", func(r *Partition) *uint64 { return r.Busy }),
+		counts("IDLE", func(r *Partition) *uint64 { return r.Idle }),
+		counts("REQUIRED", func(r *Partition) *uint64 { return r.Required }),
+		counts("RUNNING", func(r *Partition) *uint64 { return r.Running }),
+		counts("PENDING", func(r *Partition) *uint64 { return r.Pending }),
+		counts("ELIGIBLE", func(r *Partition) *uint64 { return r.Eligible }),
+		table.Column[Partition]{Name: "OLDEST", Of: func(r *Partition) table.Cell {
+			if r.Oldest == nil {
+				return table.None()
+			}
+			return span(time.Duration(*r.Oldest) * time.Second)
+		}},
+		wide(counts("CPUS", func(r *Partition) *uint64 { return r.CPUs })),
+	)
+	return t
+}
+
+// partitionName marks the default partition, as sinfo does.
+func partitionName(p *Partition) string {
+	switch {
+	case p.Name == "":
+		return "(all)"
+	case p.Default:
+		return p.Name + "*"
+	}
+	return p.Name
+}

@@ -1,0 +1,91 @@
+package top
+
+import (
+	"cmp"
+	"maps"
+	"slices"
+
+	"github.com/slurmtide/slurmtide/cmd/kubectl-slurm/internal/records"
+	"github.com/slurmtide/slurmtide/cmd/kubectl-slurm/internal/table"
+	view "github.com/slurmtide/slurmtide/metricsapi/view/v1alpha1"
+	"github.com/slurmtide/slurmtide/slurmclient/demand"
+	"github.com/slurmtide/slurmtide/slurmclient/slurm"
+)
+
+// User is a row of the table of users.
+type User struct {
+	ClusterName
+	Name     string   `json:"name"`
+	Accounts []string `json:"accounts,omitempty"`
+	// Running and Pending count jobs, an array task as one.
+	Running uint64 `json:"running"`
+	Pending uint64 `json:"pending"`
+	// Nodes, CPUs, MemoryMiB and GPUs are those that running jobs have. A node with two
+	// jobs counts twice.
+	Nodes  uint64 `json:"nodes"`
+	CPUs   uint64 `json:"cpus"`
+	Memory uint64 `json:"memoryMiB"`
+	GPUs   uint64 `json:"gpus"`
+}
+
+// Users is the table of users, by the jobs that the view shows, with those that have
+// the most CPUs first.
+func Users(placed Placed, jobs []view.SlurmJob) *table.Table[User] {
+	type key struct {
+		ClusterName
+		user string
+	}
+	rows := map[key]*User{}
+	for i := range jobs {
+		v := &jobs[i]
+		j := records.Job(v)
+		if j.State.Base.Finished() {
+			continue
+		}
+		k := key{ClusterName{v.Namespace, v.Spec.Cluster.Name}, cmp.Or(j.UserName, slurm.Num(uint64(j.UserID)).String())}
+		if rows[k] == nil {
+			rows[k] = &User{ClusterName: k.ClusterName, Name: k.user}
+		}
+		rows[k].add(j)
+	}
+	t := &table.Table[User]{Name: func(r *User) string { return "user/" + r.Name }}
+	for _, r := range slices.SortedFunc(maps.Values(rows), compareUsers) {
+		slices.Sort(r.Accounts)
+		t.Rows = append(t.Rows, *r)
+	}
+	t.Columns = columns(placed, func(r *User) ClusterName { return r.ClusterName },
+		words("USER", func(r *User) string { return r.Name }),
+		table.Column[User]{Name: "RUNNING", Of: func(r *User) table.Cell { return table.Count(r.Running) }},
+		table.Column[User]{Name: "PENDING", Of: func(r *User) table.Cell { return table.Count(r.Pending) }},
+		table.Column[User]{Name: "NODES", Of: func(r *User) table.Cell { return table.Count(r.Nodes) }},
+		table.Column[User]{Name: "CPUS", Of: func(r *User) table.Cell { return table.Count(r.CPUs) }},
+		table.Column[User]{Name: "MEMORY", Of: func(r *User) table.Cell { return table.Number(memory(r.Memory), float64(r.Memory)) }},
+		table.Column[User]{Name: "GPUS", Of: func(r *User) table.Cell { return table.Count(r.GPUs) }},
+		wide(words("ACCOUNTS", func(r *User) string { return joined(r.Accounts) })),
+	)
+	return t
+}
+
+func compareUsers(a, b *User) int {
+	return cmp.Or(
+		cmp.Compare(a.Namespace, b.Namespace), cmp.Compare(a.Cluster, b.Cluster),
+		cmp.Compare(b.CPUs, a.CPUs), cmp.Compare(b.Pending, a.Pending), cmp.Compare(a.Name, b.Name),
+	)
+}
+
+func (r *User) add(j *slurm.Job) {
+	if j.Account != "" && !slices.Contains(r.Accounts, j.Account) {
+		r.Accounts = append(r.Accounts, j.Account)
+	}
+	if j.State.Base == slurm.JobPending {
+		tasks, _ := demand.PendingTasks(j)
+		r.Pending += tasks
+		return
+	}
+	has := resources(j)
+	r.Running++
+	r.Nodes += j.NodeCount.Or(0)
+	r.CPUs += j.CPUs.Or(0)
+	r.Memory += has.MemoryMiB
+	r.GPUs += has.GPUs()
+}

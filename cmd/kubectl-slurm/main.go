@@ -1,0 +1,38 @@
+// Command kubectl-slurm is a plugin of kubectl: kubectl slurm shows and explains Slurm
+// on Kubernetes.
+package main
+
+import (
+	"context"
+	"fmt"
+	"os"
+	"os/signal"
+	"syscall"
+	"time"
+
+	"github.com/prometheus/common/version"
+	"golang.org/x/term"
+
+	"github.com/slurmtide/slurmtide/cmd/kubectl-slurm/internal/command"
+)
+
+func main() {
+	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
+	code := run(ctx, os.Args[1:])
+	stop()
+	os.Exit(code)
+}
+
+// run returns the exit status: 0 when all went well, 1 when the doctor found something,
+// 2 for errors.
+func run(ctx context.Context, args []string) int {
+	streams := command.Streams{In: os.Stdin, Out: os.Stdout, Err: os.Stderr, Terminal: term.IsTerminal(int(os.Stdout.Fd()))}
+	root := command.New(streams, time.Now, version.Info())
+	root.SetArgs(args)
+	err := root.ExecuteContext(ctx)
+	status := command.Status(err)
+	if status > 1 {
+		fmt.Fprintln(os.Stderr, "error: "+err.Error())
+	}
+	return status
+}
