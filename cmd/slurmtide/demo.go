@@ -13,6 +13,7 @@ import (
 	"github.com/slurmtide/slurmtide/cmd/slurmtide/internal/local"
 	"github.com/slurmtide/slurmtide/cmd/slurmtide/internal/play"
 	"github.com/slurmtide/slurmtide/cmd/slurmtide/internal/show"
+	"github.com/slurmtide/slurmtide/cmd/slurmtide/internal/simulated"
 	"github.com/slurmtide/slurmtide/cmd/slurmtide/internal/steps"
 )
 
@@ -28,22 +29,74 @@ func (o *options) run(ctx context.Context) error {
 		return err
 	}
 	defer release()
+	if why := o.simulated(); why != "" {
+		fmt.Println(why)
+		return o.simulation(ctx)
+	}
 	demo := local.New(o.repo, o.dir,
 		local.NodeSet{Name: "cpu", ExtraConf: "CPUs=2 RealMemory=500", Max: cpuMax},
 		local.NodeSet{Name: "gpu", ExtraConf: "CPUs=2 RealMemory=500 Gres=gpu:h100:2", Max: gpuMax})
 	defer demo.Close()
-	plain := show.NewPlain(os.Stdout, time.Now)
-	if err := steps.Run(ctx, time.Now, demo.Steps(), plain.Steps); err != nil {
-		return err
+	return o.show(ctx, "Slurm "+local.Version+" in pods, a stock HorizontalPodAutoscaler, slurmtide", demo.Steps(), demo)
+}
+
+// screen is where the demo is shown.
+type screen interface {
+	Steps([]steps.Status)
+	Play(play.View)
+	Close()
+}
+
+// show puts a world up, plays in it, and tells what came of it.
+func (o *options) show(ctx context.Context, how string, todo []steps.Step, world play.World) error {
+	var screen screen = show.NewPlain(os.Stdout, time.Now)
+	if !o.ci && show.IsTerminal(os.Stdout) {
+		screen = show.NewTerminal(os.Stdout, how)
 	}
-	result, err := play.Run(ctx, demo, play.Config{
-		Shapes: burst.Shapes(cpuMax), Pause: 500 * time.Millisecond, Calm: 3 * time.Second, Limit: 5 * time.Minute, Show: plain.Play,
-	})
+	result, err := o.shown(ctx, screen, todo, world)
+	screen.Close()
 	if err != nil {
 		return err
 	}
 	fmt.Print(show.Summary(result))
-	return result.Verdict()
+	if err := errors.Join(result.Verdict(), o.draw(result, how)); err != nil {
+		return err
+	}
+	fmt.Printf("  picture       %s and demo.png beside it\n", filepath.Join(o.pictures, "demo.svg"))
+	return nil
+}
+
+func (o *options) shown(ctx context.Context, screen screen, todo []steps.Step, world play.World) (play.Result, error) {
+	if err := steps.Run(ctx, time.Now, todo, screen.Steps); err != nil {
+		return play.Result{}, err
+	}
+	return play.Run(ctx, world, play.Config{
+		Shapes: burst.Shapes(cpuMax), Pause: 500 * time.Millisecond, Calm: 3 * time.Second, Limit: 5 * time.Minute, Show: screen.Play,
+	})
+}
+
+// simulated says why the demo is to be simulated, empty when it is not.
+func (o *options) simulated() string {
+	if o.simulate {
+		return "simulating Slurm and its workers, as asked for"
+	}
+	why := local.Missing()
+	if why == "" {
+		return ""
+	}
+	return why + "; simulating Slurm and its workers instead (for a kind cluster see docs/quickstart.md)"
+}
+
+// simulation plays in a simulated world.
+func (o *options) simulation(ctx context.Context) error {
+	world, err := simulated.New(ctx,
+		simulated.Set{Name: "cpu", Max: cpuMax, CPUs: 2, MemoryMiB: 500},
+		simulated.Set{Name: "gpu", Max: gpuMax, CPUs: 2, MemoryMiB: 500, GRES: "gpu:h100:2"})
+	if err != nil {
+		return err
+	}
+	defer world.Close()
+	return o.show(ctx, "SIMULATED Slurm and workers, without Kubernetes; slurmtide's own client and demand", world.Steps(), world)
 }
 
 // down ends the demo and removes its folder.

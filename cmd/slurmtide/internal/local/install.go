@@ -113,12 +113,23 @@ func (l *Local) charts(ctx context.Context, _ func(steps.Progress)) error {
 	}
 	group, ctx := errgroup.WithContext(ctx)
 	group.Go(func() error {
-		return install(ctx, "slurm-operator", "slurm-operator", "slurm.user=root,nodeSet.registerWithin=1m")
+		return install(ctx, "slurm-operator", "slurm-operator", "slurm.user=root,nodeSet.registerWithin=1m,wakeup.lookInterval=1s")
 	})
 	group.Go(func() error {
 		return install(ctx, "slurm-metrics", "slurm-metrics-adapter", "slurm.jwtUser=root,replicaCount=1")
 	})
-	return group.Wait()
+	if err := group.Wait(); err != nil {
+		return l.explain(err)
+	}
+	return nil
+}
+
+// explain adds to an error what the pods are.
+func (l *Local) explain(err error) error {
+	ctx, cancel := context.WithTimeout(context.Background(), lookLimit)
+	defer cancel()
+	pods, _ := l.kubectl(ctx, "get", "pods")
+	return fmt.Errorf("%w\n%s\nsource %s; kubectl -n %s logs POD tells more", err, pods, l.EnvFile(), namespace)
 }
 
 // nodeSets makes them and waits until Slurm takes jobs for workers that are not there,
@@ -136,22 +147,11 @@ func (l *Local) nodeSets(ctx context.Context, tell func(steps.Progress)) error {
 		}
 	}
 	tell(steps.Progress{Text: "waiting until the metrics are served"})
-	for {
-		var err error
+	return await(ctx, func() (err error) {
 		for _, set := range l.sets {
-			var n int
-			if n, err = l.metric(ctx, set.Name, "slurm_nodeset_required_nodes"); err != nil {
-				break
-			}
-			_ = n
+			_, metricErr := l.metric(ctx, set.Name, "slurm_nodeset_required_nodes")
+			err = errors.Join(err, metricErr)
 		}
-		if err == nil {
-			return nil
-		}
-		select {
-		case <-ctx.Done():
-			return errors.Join(context.Cause(ctx), err)
-		case <-time.After(300 * time.Millisecond):
-		}
-	}
+		return err
+	})
 }

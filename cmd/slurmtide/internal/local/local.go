@@ -60,7 +60,7 @@ func (l *Local) Steps() []steps.Step {
 		{Name: "root of Slurm " + Version, Do: l.rooted("images/slurmd-"+Version, "hack/images/root", Version)},
 		{Name: "compile operator and adapter", Do: l.compile},
 		{Name: "start Kubernetes with a node", Do: l.start},
-		{Name: "load images into the node", Do: l.script("hack/images/load", "--dir", l.kubeDir(), "slurm-operator", "slurm-metrics-adapter", "slurmd:"+Version)},
+		{Name: "load images into the node", Do: l.images},
 		{Name: "install CRDs (Helm)", Do: l.crds},
 		{Name: "start slurmctld and slurmrestd", Do: l.startSlurm},
 		{Name: "install operator and adapter (Helm)", Do: l.charts},
@@ -82,6 +82,18 @@ func (l *Local) start(ctx context.Context, tell func(steps.Progress)) error {
 	}
 	l.kube, err = connect(filepath.Join(l.kubeDir(), "pki", "admin.kubeconfig"))
 	return err
+}
+
+// images gives the node its images, one by one.
+func (l *Local) images(ctx context.Context, tell func(steps.Progress)) error {
+	names := []string{"slurm-operator", "slurm-metrics-adapter", "slurmd:" + Version}
+	for i, name := range names {
+		tell(steps.Progress{Done: i, Total: len(names), Text: name})
+		if err := l.script("hack/images/load", "--dir", l.kubeDir(), name)(ctx, func(steps.Progress) {}); err != nil {
+			return err
+		}
+	}
+	return nil
 }
 
 // Down ends everything that Steps started, in whatever state it is, and tells what it

@@ -4,6 +4,7 @@ import (
 	"bufio"
 	"bytes"
 	"context"
+	"errors"
 	"fmt"
 	"io"
 	"os"
@@ -76,6 +77,22 @@ func every(ctx context.Context, pause time.Duration, do func()) {
 			return
 		case <-tick.C:
 			do()
+		}
+	}
+}
+
+// await does something until it is no error, or the context ends; the error is then of
+// both.
+func await(ctx context.Context, do func() error) error {
+	for {
+		err := do()
+		if err == nil {
+			return nil
+		}
+		select {
+		case <-ctx.Done():
+			return errors.Join(context.Cause(ctx), err)
+		case <-time.After(300 * time.Millisecond):
 		}
 	}
 }

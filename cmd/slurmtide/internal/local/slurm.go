@@ -35,17 +35,10 @@ func (l *Local) connectSlurm(ctx context.Context, keys site) error {
 	}
 	limit, cancel := context.WithTimeoutCause(ctx, time.Minute, errors.New("slurmctld does not answer"))
 	defer cancel()
-	for {
+	return await(limit, func() error {
 		_, err := l.slurm.Nodes(limit, 0)
-		if err == nil {
-			return nil
-		}
-		select {
-		case <-limit.Done():
-			return errors.Join(context.Cause(limit), err)
-		case <-time.After(200 * time.Millisecond):
-		}
-	}
+		return err
+	})
 }
 
 // Submit runs sbatch where slurmctld runs, and returns the job's id. An error is that
@@ -83,16 +76,12 @@ func (l *Local) sweep(ctx context.Context, tell func(steps.Progress)) error {
 	}
 	limit, cancel := context.WithTimeoutCause(ctx, 3*time.Minute, errors.New("workers of an earlier play do not go"))
 	defer cancel()
-	for {
+	return await(limit, func() error {
 		seen, err := l.Look(limit)
-		if err == nil && seen.Sample.AtZero() {
-			return nil
+		if err == nil && !seen.Sample.AtZero() {
+			tell(steps.Progress{Text: "waiting until nothing is left of it"})
+			return errors.New("workers are left")
 		}
-		tell(steps.Progress{Text: "waiting until nothing is left of it"})
-		select {
-		case <-limit.Done():
-			return errors.Join(context.Cause(limit), err)
-		case <-time.After(500 * time.Millisecond):
-		}
-	}
+		return err
+	})
 }

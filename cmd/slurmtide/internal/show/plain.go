@@ -85,6 +85,9 @@ func (p *Plain) Play(v play.View) {
 	}
 }
 
+// Close does nothing.
+func (p *Plain) Close() {}
+
 func errorText(err error) string {
 	if err == nil {
 		return ""

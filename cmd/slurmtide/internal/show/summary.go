@@ -31,3 +31,21 @@ func Summary(r play.Result) string {
 	}
 	return b.String()
 }
+
+// Footer is the summary in one line.
+func Footer(r play.Result) string {
+	text := fmt.Sprintf("%d of %d jobs ran to their end", r.Summary.Ran, r.Summary.Jobs)
+	for _, x := range r.Line.Reactions() {
+		switch {
+		case !x.Seen:
+		case x.What == "first worker is in service" || x.What == "first job runs":
+			text += fmt.Sprintf("; %s after %.1f s", x.What, x.Took.Seconds())
+		case x.What == "last pod is gone":
+			text += fmt.Sprintf("; %s %.1f s after the %s", x.What, x.Took.Seconds(), x.From)
+		}
+	}
+	if err := r.Verdict(); err != nil {
+		return text + "; FAILED: " + err.Error()
+	}
+	return text + "; nothing was lost"
+}

@@ -1,0 +1,170 @@
+package picture
+
+import (
+	"fmt"
+	"time"
+
+	"github.com/slurmtide/slurmtide/cmd/slurmtide/internal/timeline"
+)
+
+const (
+	pendingFill  = colour("#b9b2ea")
+	runningFill  = colour("#2e8b57")
+	serviceFill  = colour("#cfe5f5")
+	replicasLine = colour("#0072b2")
+	requiredLine = colour("#d55e00")
+)
+
+// stateFill is the colour of each state of a worker.
+func stateFill(s timeline.State) colour {
+	return map[timeline.State]colour{
+		timeline.Starting: "#d9dce3", timeline.Idle: "#a9dcb9", timeline.Busy: "#2e8b57",
+		timeline.Draining: "#e69f00", timeline.Going: "#8a8f98", timeline.Lost: "#d0342c",
+	}[s]
+}
+
+const (
+	header = 26.0 // of a panel, with its title and legend
+	gap    = 18.0
+)
+
+// band is what a chart takes from top to bottom.
+type band struct{ top, height float64 }
+
+// panel is a chart of counts over time.
+type panel struct {
+	canvas
+	axis
+	band
+	most int
+}
+
+// newPanel draws an empty one below its title and legend, and returns it with where the
+// next one begins.
+func newPanel(c canvas, x axis, top, height float64, title string, most int, keys ...key) (panel, float64) {
+	legend(c, top+15, title, keys)
+	top += header
+	p := panel{c, x, band{top, height}, max(most, 1)}
+	c.rect(left, top, right-left, height, "#fafbfc")
+	x.gridlines(c, top, height)
+	for _, v := range []int{0, (p.most + 1) / 2, p.most} {
+		c.rect(left, p.y(float64(v))-0.5, right-left, 1, grid)
+		c.text(left-8, p.y(float64(v))+4, fmt.Sprint(v), font{size: 12, align: toRight, fill: soft})
+	}
+	return p, top + height + gap
+}
+
+// y is where a count is; a little is left above the most.
+func (p panel) y(v float64) float64 {
+	return p.top + p.height - (p.height-8)*v/float64(p.most)
+}
+
+// each calls with each sample, and until when it counts.
+func (p panel) each(line timeline.Timeline, do func(s timeline.Sample, from, to float64)) {
+	for i, s := range line.Samples {
+		end := s.At + time.Second/2
+		if i+1 < len(line.Samples) {
+			end = line.Samples[i+1].At
+		}
+		do(s, p.at(s.At), min(p.at(end), right))
+	}
+}
+
+// area fills between two counts.
+func (p panel) area(x0, x1 float64, lo, hi int, fill colour) {
+	if hi > lo {
+		p.rect(x0, p.y(float64(hi)), x1-x0, p.y(float64(lo))-p.y(float64(hi)), fill)
+	}
+}
+
+// stroke draws a line in steps; where a count is not known there is none. shift moves it,
+// so that two lines of one count are both seen.
+func (p panel) stroke(line timeline.Timeline, count func(timeline.Sample) timeline.Reading, shift, thick float64, fill colour) {
+	var before timeline.Reading
+	p.each(line, func(s timeline.Sample, x0, x1 float64) {
+		now := count(s)
+		if now.Known {
+			y := p.y(float64(now.Value)) + shift
+			p.rect(x0, y-thick/2, x1-x0, thick, fill)
+			if before.Known && before.Value != now.Value {
+				from := p.y(float64(before.Value)) + shift
+				p.rect(x0-thick/2, min(from, y)-thick/2, thick, max(from, y)-min(from, y)+thick, fill)
+			}
+		}
+		before = now
+	})
+}
+
+// queue draws the jobs that wait and run.
+func (p Picture) queue(c canvas, x axis, top float64) (band, float64) {
+	most := 0
+	for _, s := range p.Line.Samples {
+		most = max(most, s.Pending.Value+s.Running.Value)
+	}
+	pan, next := newPanel(c, x, top, 120, "Jobs", most, key{"pending", pendingFill, box}, key{"running", runningFill, box})
+	pan.each(p.Line, func(s timeline.Sample, x0, x1 float64) {
+		if s.Pending.Known && s.Running.Known {
+			pan.area(x0, x1, 0, s.Running.Value, runningFill)
+			pan.area(x0, x1, s.Running.Value, s.Running.Value+s.Pending.Value, pendingFill)
+		}
+	})
+	return pan.band, next
+}
+
+// set draws what a NodeSet needs and has.
+func (p Picture) set(c canvas, x axis, top float64, name string) (band, float64) {
+	of := func(s timeline.Sample) timeline.Set {
+		for _, set := range s.Sets {
+			if set.Name == name {
+				return set
+			}
+		}
+		return timeline.Set{}
+	}
+	most := of(p.Line.Last()).Max
+	pan, next := newPanel(c, x, top, max(60, 14*float64(most)+10), "NodeSet "+name, most,
+		key{"required", requiredLine, stroke}, key{"spec.replicas", replicasLine, stroke}, key{"in service", serviceFill, box})
+	pan.each(p.Line, func(s timeline.Sample, x0, x1 float64) {
+		pan.area(x0, x1, 0, of(s).Count(timeline.Idle, timeline.Busy, timeline.Draining), serviceFill)
+	})
+	pan.stroke(p.Line, func(s timeline.Sample) timeline.Reading { return of(s).Desired }, 0, 3, replicasLine)
+	pan.stroke(p.Line, func(s timeline.Sample) timeline.Reading { return of(s).Required }, -2.5, 2, requiredLine)
+	return pan.band, next
+}
+
+// lanes draws what each worker was, one row each.
+func (p Picture) lanes(c canvas, x axis, top float64) (band, float64) {
+	const row, bar = 22.0, 15.0
+	lanes := p.Line.Lanes()
+	height := row * float64(max(len(lanes), 1))
+	var keys []key
+	for _, s := range timeline.States() {
+		if s != timeline.Lost || lost(lanes) {
+			keys = append(keys, key{s.String(), stateFill(s), box})
+		}
+	}
+	legend(c, top+15, "Workers", keys)
+	top += header
+	x.gridlines(c, top, height)
+	for i, lane := range lanes {
+		y := top + row*float64(i)
+		c.text(left-8, y+row/2+4, lane.Worker, font{size: 12, align: toRight, fill: soft})
+		c.rect(left, y+row-0.5, right-left, 1, grid)
+		for _, s := range lane.Stretches {
+			c.rect(x.at(s.From), y+(row-bar)/2, x.at(s.To)-x.at(s.From), bar, stateFill(s.State))
+		}
+	}
+	return band{top, height}, top + height
+}
+
+// lost reports that a worker was lost.
+func lost(lanes []timeline.Lane) bool {
+	for _, l := range lanes {
+		for _, s := range l.Stretches {
+			if s.State == timeline.Lost {
+				return true
+			}
+		}
+	}
+	return false
+}

@@ -1,0 +1,114 @@
+// Package picture draws a time line: the queue, what each NodeSet needs and has, and
+// what each worker was, as SVG and as PNG. The same time line gives the same bytes.
+package picture
+
+import (
+	"fmt"
+	"io"
+	"time"
+
+	"github.com/slurmtide/slurmtide/cmd/slurmtide/internal/timeline"
+)
+
+// Picture is what is drawn.
+type Picture struct {
+	Title, Subtitle string
+	Line            timeline.Timeline
+	// Footer is one line of what it shows.
+	Footer string
+}
+
+// SVG writes it as SVG.
+func (p Picture) SVG(w io.Writer) error {
+	c := &svg{}
+	height := p.draw(c)
+	_, err := io.WriteString(w, c.document(width, height))
+	return err
+}
+
+// PNG writes it as PNG, with two pixels for each unit of the SVG.
+func (p Picture) PNG(w io.Writer) error {
+	height := p.draw(&svg{}) // for its height alone
+	c, err := newRaster(width, height, 2)
+	if err != nil {
+		return fmt.Errorf("reading the font: %w", err)
+	}
+	p.draw(c)
+	return c.encode(w)
+}
+
+// canvas is what is drawn on. All measures are in units of the SVG, y grows downwards.
+type canvas interface {
+	// rect fills a rectangle.
+	rect(x, y, w, h float64, fill colour)
+	// text writes a line with its baseline at y, from x on, or up to x, or around it.
+	text(x, y float64, s string, t font)
+}
+
+// colour is #rrggbb.
+type colour string
+
+type align uint8
+
+const (
+	fromLeft align = iota
+	toRight
+	centred
+)
+
+type weight uint8
+
+const (
+	regular weight = iota
+	bold
+)
+
+// font is how a text is written.
+type font struct {
+	size   float64
+	weight weight
+	align  align
+	fill   colour
+}
+
+const (
+	width  = 1200
+	left   = 72.0
+	right  = width - 32.0
+	ink    = colour("#1f2430")
+	soft   = colour("#6b7280")
+	grid   = colour("#e7e9ee")
+	paper  = colour("#ffffff")
+	border = colour("#c4c9d2")
+)
+
+// draw draws all of it and returns the height.
+func (p Picture) draw(c canvas) float64 {
+	from, to := p.Line.Span()
+	x := axis{from: from, to: max(to, from+time.Second)}
+	c.text(left, 46, p.Title, font{size: 24, weight: bold, fill: ink})
+	c.text(left, 70, p.Subtitle, font{size: 14, fill: soft})
+	top := 122.0
+	var bands []band
+	b, y := p.queue(c, x, top+6)
+	bands = append(bands, b)
+	for _, name := range p.sets() {
+		b, y = p.set(c, x, y, name)
+		bands = append(bands, b)
+	}
+	b, y = p.lanes(c, x, y)
+	bands = append(bands, b)
+	x.ticks(c, y)
+	p.moments(c, x, top, bands)
+	c.text(left, y+56, p.Footer, font{size: 13, fill: ink})
+	return y + 80
+}
+
+// sets are the names of the NodeSets, in their order.
+func (p Picture) sets() []string {
+	var names []string
+	for _, s := range p.Line.Last().Sets {
+		names = append(names, s.Name)
+	}
+	return names
+}

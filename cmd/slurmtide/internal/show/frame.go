@@ -1,0 +1,84 @@
+package show
+
+import (
+	"fmt"
+	"strings"
+	"time"
+
+	"github.com/slurmtide/slurmtide/cmd/slurmtide/internal/play"
+	"github.com/slurmtide/slurmtide/cmd/slurmtide/internal/steps"
+)
+
+// Scene is all that the live view shows at a moment.
+type Scene struct {
+	// How tells what is shown, in one line.
+	How string
+	// Since is the time since the demo began.
+	Since time.Duration
+	Now   time.Time
+	Steps []steps.Status
+	// Play is nil until the play has begun.
+	Play *play.View
+}
+
+// Size is that of a terminal.
+type Size struct{ Width, Height int }
+
+// Frame draws a scene as lines that fit a terminal. It is pure.
+func Frame(s Scene, size Size, p paint) []string {
+	lines := []string{header(s, size, p), ""}
+	if s.Play == nil {
+		lines = append(lines, board(s.Steps, s.Now, size.Width, p)...)
+	} else {
+		lines = append(lines, stage(*s.Play, Size{size.Width, size.Height - len(lines)}, p)...)
+	}
+	if len(lines) > size.Height {
+		lines = lines[:max(size.Height, 0)]
+	}
+	for i, line := range lines {
+		lines[i] = clip(line, size.Width)
+	}
+	return lines
+}
+
+func header(s Scene, size Size, p paint) string {
+	clock := fmt.Sprintf("%d:%02d", int(s.Since.Minutes()), int(s.Since.Seconds())%60)
+	const name = " slurmtide demo "
+	return p("1;7", name) + " " + p(dim, fit(s.How, size.Width-len(name)-len(clock)-3)) + " " + p(strong, clock)
+}
+
+// board lists the steps. Those that took no time share a line's worth of attention.
+func board(list []steps.Status, now time.Time, width int, p paint) []string {
+	const name = 38
+	var lines []string
+	for _, s := range list {
+		switch s.State {
+		case steps.Waiting:
+			lines = append(lines, p(dim, "  · "+s.Name))
+		case steps.Done:
+			lines = append(lines, p(green, "  ✓ ")+fit(s.Name, name)+p(dim, fmt.Sprintf("%6.1f s", s.Took.Seconds())))
+		case steps.Failed:
+			lines = append(lines, p(red, "  ✗ ")+fit(s.Name, name)+p(red, fmt.Sprintf("%6.1f s", s.Took.Seconds())))
+		default:
+			took := now.Sub(s.Began)
+			head := p(cyan, "  "+spinner(took)+" ") + p(strong, fit(s.Name, name)) + fmt.Sprintf("%6.0f s ", took.Seconds())
+			lines = append(lines, head+bar(s.Progress, 24, p), p(dim, "      "+fit(s.Progress.Text, width-8)))
+		}
+	}
+	return lines
+}
+
+func spinner(since time.Duration) string {
+	frames := []rune("⠋⠙⠹⠸⠼⠴⠦⠧⠇⠏")
+	return string(frames[int(max(since, 0)/(100*time.Millisecond))%len(frames)])
+}
+
+// bar shows how much is done, where that is known.
+func bar(progress steps.Progress, width int, p paint) string {
+	if progress.Total <= 0 {
+		return ""
+	}
+	done := min(width, width*progress.Done/progress.Total)
+	return " " + p(green, strings.Repeat("━", done)) + p(dim, strings.Repeat("─", width-done)) +
+		fmt.Sprintf(" %3d %%", min(100, 100*progress.Done/progress.Total))
+}

@@ -1,0 +1,145 @@
+package show
+
+import (
+	"fmt"
+	"strings"
+	"time"
+
+	"github.com/slurmtide/slurmtide/cmd/slurmtide/internal/burst"
+	"github.com/slurmtide/slurmtide/cmd/slurmtide/internal/play"
+	"github.com/slurmtide/slurmtide/cmd/slurmtide/internal/timeline"
+)
+
+// Widths of what stands before and behind the time line.
+const (
+	labels = 16
+	values = 8
+)
+
+// stage shows a play: jobs above, and one time line of everything below. Where there is
+// not enough room the jobs are left out first, then blank lines.
+func stage(v play.View, size Size, p paint) []string {
+	jobs, chart := jobLines(v.Outcomes, size.Width, p), chartLines(v.Line, size.Width, p)
+	lines := append(append(jobs, ""), chart...)
+	if len(lines) > size.Height {
+		lines = chart
+	}
+	if len(lines) > size.Height {
+		lines = withoutBlanks(lines)
+	}
+	if v.Err != nil && len(lines) < size.Height {
+		lines = append(lines, p(yellow, "  not everything can be read: "+strings.ReplaceAll(v.Err.Error(), "\n", "; ")))
+	}
+	return lines
+}
+
+func withoutBlanks(lines []string) []string {
+	var out []string
+	for _, line := range lines {
+		if line != "" {
+			out = append(out, line)
+		}
+	}
+	return out
+}
+
+// jobLines has one line for each shape.
+func jobLines(outcomes []burst.Outcome, width int, p paint) []string {
+	var lines []string
+	for _, o := range outcomes {
+		sign, style, text := progressOf(o)
+		lines = append(lines, p(style, "  "+sign+" ")+fit(o.Title, 20)+dots(o, p)+"  "+p(style, fit(text, 30))+p(dim, fit(o.String(), width-67)))
+	}
+	return lines
+}
+
+// dots has one sign for each job.
+func dots(o burst.Outcome, p paint) string {
+	const room = 9
+	if o.Unfit {
+		return fit("", room)
+	}
+	waits := o.Tasks - o.Done - o.Failed - o.Running
+	if o.Tasks > room {
+		return fit(fmt.Sprintf("%d/%d", o.Done, o.Tasks), room)
+	}
+	return p(green, strings.Repeat("●", o.Done)) + p(red, strings.Repeat("✗", o.Failed)) + p(blue, strings.Repeat("◐", o.Running)) +
+		p(dim, strings.Repeat("○", max(waits, 0))) + strings.Repeat(" ", room-o.Tasks)
+}
+
+func progressOf(o burst.Outcome) (sign, style, text string) {
+	switch {
+	case o.Refused != "":
+		return "✗", yellow, "refused by Slurm"
+	case o.ID == 0:
+		return "·", dim, ""
+	case o.Unfit && o.Cancelled:
+		return "✓", dim, "reported and cancelled"
+	case o.Unfit:
+		return "!", yellow, "waits for ever: " + o.Reason
+	case o.Failed > 0:
+		return "✗", red, o.Trouble
+	case o.Over():
+		return "✓", green, "done"
+	case o.Running > 0:
+		return "◐", blue, fmt.Sprintf("%d running", o.Running)
+	}
+	return "○", yellow, "pending: " + o.Reason
+}
+
+// chartLines is the time line.
+func chartLines(line timeline.Timeline, width int, p paint) []string {
+	c := newColumns(line, width-labels-values)
+	last := line.Last()
+	most := max(last.Jobs, 1)
+	lines := []string{
+		c.row("jobs pending", magenta, most, last.Pending.String(), func(s timeline.Sample) timeline.Reading { return s.Pending }, p),
+		c.row("jobs running", blue, most, last.Running.String(), func(s timeline.Sample) timeline.Reading { return s.Running }, p),
+	}
+	for i, set := range last.Sets {
+		of := func(s timeline.Sample) timeline.Set {
+			if i < len(s.Sets) {
+				return s.Sets[i]
+			}
+			return timeline.Set{}
+		}
+		lines = append(lines, "",
+			c.row(set.Name+" required", yellow, set.Max, set.Required.String(), func(s timeline.Sample) timeline.Reading { return of(s).Required }, p),
+			c.row(set.Name+" replicas", cyan, set.Max, set.Desired.String()+fmt.Sprintf(" of %d", set.Max), func(s timeline.Sample) timeline.Reading { return of(s).Desired }, p))
+		for n := range set.Max {
+			lines = append(lines, c.lane(set.Name, fmt.Sprintf("%s-%d", set.Name, n), p))
+		}
+	}
+	return append(lines, "", c.axis(p), legend(p))
+}
+
+// look is how a state of a worker looks.
+func look(s timeline.State) (style, sign string) {
+	switch s {
+	case timeline.Starting:
+		return dim, "░"
+	case timeline.Idle:
+		return green, "▒"
+	case timeline.Busy:
+		return green, "█"
+	case timeline.Draining:
+		return yellow, "▚"
+	case timeline.Going:
+		return dim, "▁"
+	case timeline.Lost:
+		return red, "X"
+	}
+	return dim, " "
+}
+
+func legend(p paint) string {
+	text := strings.Repeat(" ", labels)
+	for _, s := range timeline.States() {
+		style, sign := look(s)
+		text += p(style, sign+sign) + " " + p(dim, s.String()) + "  "
+	}
+	return text
+}
+
+// seconds writes a moment.
+func seconds(d time.Duration) string { return fmt.Sprintf("%ds", int(d.Seconds())) }

@@ -1,0 +1,118 @@
+package show
+
+import (
+	"fmt"
+	"io"
+	"os"
+	"strings"
+	"sync"
+	"time"
+
+	"golang.org/x/term"
+
+	"github.com/slurmtide/slurmtide/cmd/slurmtide/internal/play"
+	"github.com/slurmtide/slurmtide/cmd/slurmtide/internal/steps"
+)
+
+// redraw is the time between two frames.
+const redraw = 200 * time.Millisecond
+
+// Terminal shows the demo live. Its methods may be called from any goroutine.
+type Terminal struct {
+	out   *os.File
+	paint paint
+	began time.Time
+	stop  chan struct{}
+	done  chan struct{}
+
+	mu    sync.Mutex
+	scene Scene
+}
+
+// IsTerminal reports that a file is one that can be drawn on.
+func IsTerminal(f *os.File) bool {
+	return term.IsTerminal(int(f.Fd())) && os.Getenv("TERM") != "dumb" //nolint:gosec // a small number
+}
+
+// NewTerminal begins to draw, on a screen of its own, until Close. how tells what is shown.
+func NewTerminal(out *os.File, how string) *Terminal {
+	t := &Terminal{out: out, paint: Colours, began: time.Now(), stop: make(chan struct{}), done: make(chan struct{})}
+	if os.Getenv("NO_COLOR") != "" {
+		t.paint = Plainly
+	}
+	t.scene.How = how
+	fmt.Fprint(out, "\x1b[?1049h\x1b[?25l")
+	go t.run()
+	return t
+}
+
+func (t *Terminal) run() {
+	defer close(t.done)
+	tick := time.NewTicker(redraw)
+	defer tick.Stop()
+	for {
+		t.draw()
+		select {
+		case <-t.stop:
+			return
+		case <-tick.C:
+		}
+	}
+}
+
+// draw writes a frame over the last one, in one write.
+func (t *Terminal) draw() {
+	var b strings.Builder
+	b.WriteString("\x1b[?2026h\x1b[H")
+	for i, line := range t.frame(t.size()) {
+		if i > 0 {
+			b.WriteString("\r\n")
+		}
+		b.WriteString(line + "\x1b[K")
+	}
+	b.WriteString("\x1b[J\x1b[?2026l")
+	_, _ = io.WriteString(t.out, b.String())
+}
+
+func (t *Terminal) frame(size Size) []string {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	t.scene.Now = time.Now()
+	t.scene.Since = t.scene.Now.Sub(t.began)
+	return Frame(t.scene, size, t.paint)
+}
+
+// size is that of the terminal, 80 by 24 where it does not tell.
+func (t *Terminal) size() Size {
+	width, height, err := term.GetSize(int(t.out.Fd())) //nolint:gosec // a small number
+	if err != nil || width <= 0 || height <= 0 {
+		return Size{80, 24}
+	}
+	return Size{width, height}
+}
+
+// Steps shows how the steps stand.
+func (t *Terminal) Steps(board []steps.Status) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	t.scene.Steps = board
+}
+
+// Play shows the play.
+func (t *Terminal) Play(v play.View) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	t.scene.Play = &v
+}
+
+// Close gives the screen back, and leaves the last frame there.
+func (t *Terminal) Close() {
+	close(t.stop)
+	<-t.done
+	size := t.size()
+	fmt.Fprint(t.out, "\x1b[?25h\x1b[?1049l")
+	for _, line := range t.frame(Size{size.Width, 1000}) {
+		fmt.Fprintln(t.out, line)
+	}
+	fmt.Fprintln(t.out)
+}

@@ -1,0 +1,169 @@
+// Package simulated plays the demo on any machine: a simulated Slurm behind a real
+// slurmrestd API, whose demand is computed as the adapter does, and workers that come and
+// go as the operator has them. There is no Kubernetes.
+package simulated
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net"
+	"net/http"
+	"sync"
+	"time"
+
+	"github.com/slurmtide/slurmtide/cmd/slurmtide/internal/burst"
+	"github.com/slurmtide/slurmtide/cmd/slurmtide/internal/play"
+	"github.com/slurmtide/slurmtide/cmd/slurmtide/internal/steps"
+	"github.com/slurmtide/slurmtide/cmd/slurmtide/internal/timeline"
+	"github.com/slurmtide/slurmtide/slurmclient"
+	"github.com/slurmtide/slurmtide/slurmclient/demand"
+	"github.com/slurmtide/slurmtide/slurmclient/slurm"
+	"github.com/slurmtide/slurmtide/slurmclient/slurmtest"
+)
+
+// Set is a set of workers, alike and with the set's name as their feature.
+type Set struct {
+	Name string
+	Max  int
+	CPUs uint32
+	// MemoryMiB and GRES are as in slurm.conf.
+	MemoryMiB uint64
+	GRES      string
+}
+
+// pause is the time between two looks of what scales.
+const pause = 500 * time.Millisecond
+
+// World is the simulation. Its methods may be called from any goroutine.
+type World struct {
+	cluster *slurmtest.Cluster
+	client  *slurmclient.Client
+	cache   *slurmclient.Cache
+	server  *http.Server
+	cancel  context.CancelFunc
+	wg      sync.WaitGroup
+
+	mu     sync.Mutex
+	crews  []crew
+	demand demand.Demand
+}
+
+// New starts a simulation with no workers. It ends at Close.
+func New(ctx context.Context, sets ...Set) (*World, error) {
+	cfg := slurmtest.Config{Partitions: []slurmtest.PartitionConf{{Name: "all"}}}
+	for i, s := range sets {
+		cfg.Partitions = append(cfg.Partitions, slurmtest.PartitionConf{Name: s.Name, Feature: s.Name, Default: i == 0})
+	}
+	w := &World{cluster: slurmtest.New(cfg)}
+	for _, s := range sets {
+		if err := w.cluster.CreateNodes(s.records()); err != nil {
+			return nil, fmt.Errorf("making the records of workers: %w", err)
+		}
+		w.crews = append(w.crews, crew{Set: s})
+	}
+	return w, w.serve(ctx)
+}
+
+// records is the line that makes a FUTURE record of every worker.
+func (s Set) records() string {
+	line := fmt.Sprintf("NodeName=%s-[0-%d] CPUs=%d RealMemory=%d Feature=%s State=FUTURE", s.Name, s.Max-1, s.CPUs, s.MemoryMiB, s.Name)
+	if s.GRES != "" {
+		line += " Gres=" + s.GRES
+	}
+	return line
+}
+
+// serve starts slurmrestd, a cache that reads it, and what scales.
+func (w *World) serve(ctx context.Context) error {
+	listener, err := (&net.ListenConfig{}).Listen(ctx, "tcp", "127.0.0.1:0")
+	if err != nil {
+		return fmt.Errorf("starting the simulation: %w", err)
+	}
+	w.server = &http.Server{Handler: w.cluster.Handler(), ReadHeaderTimeout: 10 * time.Second}
+	w.client, err = slurmclient.New(slurmclient.Config{
+		URL:   "http://" + listener.Addr().String(),
+		Token: slurmclient.TokenFromKey([]byte("simulated"), "root", time.Hour, time.Now),
+	})
+	if err != nil {
+		return errors.Join(err, listener.Close())
+	}
+	w.cache = slurmclient.NewCache(w.client, slurmclient.CacheConfig{
+		Period: time.Second, Resources: []slurmclient.Resource{slurmclient.Nodes, slurmclient.Jobs, slurmclient.Partitions},
+	})
+	ctx, w.cancel = context.WithCancel(ctx)
+	w.wg.Go(func() { _ = w.server.Serve(listener) })
+	w.wg.Go(func() { w.cluster.Run(ctx) })
+	w.wg.Go(func() { w.cache.Run(ctx) })
+	w.wg.Go(func() { w.scale(ctx) })
+	return nil
+}
+
+// Close ends the simulation.
+func (w *World) Close() {
+	w.cancel()
+	_ = w.server.Close()
+	w.wg.Wait()
+	w.client.Close()
+}
+
+// Steps waits until demand is known.
+func (w *World) Steps() []steps.Step {
+	return []steps.Step{{Name: "read the simulated Slurm", Do: func(ctx context.Context, _ func(steps.Progress)) error {
+		for {
+			w.mu.Lock()
+			known := w.demand.Known
+			w.mu.Unlock()
+			if known {
+				return nil
+			}
+			select {
+			case <-ctx.Done():
+				return context.Cause(ctx)
+			case <-time.After(pause):
+			}
+		}
+	}}}
+}
+
+// Submit submits a job as sbatch does.
+func (w *World) Submit(ctx context.Context, s burst.Shape) (uint32, error) {
+	return w.client.SubmitJob(ctx, s.Request())
+}
+
+// Cancel takes a job back.
+func (w *World) Cancel(ctx context.Context, id uint32) error {
+	return w.client.CancelJob(ctx, fmt.Sprint(id))
+}
+
+// Look reads Slurm, and tells of workers.
+func (w *World) Look(ctx context.Context) (play.Seen, error) {
+	nodes, nodesErr := w.client.Nodes(ctx, 0)
+	jobs, jobsErr := w.client.Jobs(ctx, 0)
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	seen := play.Seen{Jobs: jobs.Items, JobsKnown: jobsErr == nil, Unsatisfiable: timeline.Reading{Known: w.demand.Known}}
+	for _, c := range w.crews {
+		pool, _ := w.demand.Pool(c.Name)
+		set := timeline.Set{
+			Name: c.Name, Max: c.Max, Desired: timeline.Known(c.replicas), Known: nodesErr == nil,
+			Required: timeline.Reading{Value: int(pool.Required), Known: w.demand.Known}, //nolint:gosec // no more than Max
+		}
+		if set.Known {
+			set.Workers = c.seen(nodes.Items)
+		}
+		seen.Unsatisfiable.Value += len(pool.Unsatisfiable)
+		seen.Sample.Sets = append(seen.Sample.Sets, set)
+	}
+	return seen, errors.Join(nodesErr, jobsErr)
+}
+
+// find returns the node with a name, nil for none.
+func find(nodes []*slurm.Node, name string) *slurm.Node {
+	for _, n := range nodes {
+		if n.Name == name {
+			return n
+		}
+	}
+	return nil
+}
