@@ -1,0 +1,137 @@
+package look
+
+import (
+	"encoding/json"
+	"fmt"
+	"os"
+	"path/filepath"
+	"strings"
+
+	"go.yaml.in/yaml/v3"
+)
+
+// Root is the repository's folder, seen from this package.
+const root = "../.."
+
+// query is one of a dashboard, a rule or a list.
+type query struct {
+	// where tells a reader where it stands.
+	where string
+	expr  string
+}
+
+// dashboard is what the tests read of a dashboard.
+type dashboard struct {
+	UID    string  `json:"uid"`
+	Title  string  `json:"title"`
+	Panels []panel `json:"panels"`
+
+	Templating struct {
+		List []struct {
+			Name  string `json:"name"`
+			Type  string `json:"type"`
+			Multi bool   `json:"multi"`
+			All   bool   `json:"includeAll"`
+			Query any    `json:"query"`
+		} `json:"list"`
+	} `json:"templating"`
+}
+
+type panel struct {
+	Type        string `json:"type"`
+	Title       string `json:"title"`
+	Description string `json:"description"`
+	Datasource  struct {
+		UID string `json:"uid"`
+	} `json:"datasource"`
+	GridPos struct {
+		X, Y, W, H int
+	} `json:"gridPos"`
+	FieldConfig struct {
+		Defaults struct {
+			Unit string `json:"unit"`
+		} `json:"defaults"`
+	} `json:"fieldConfig"`
+	Targets []struct {
+		Expr   string `json:"expr"`
+		Legend string `json:"legendFormat"`
+	} `json:"targets"`
+}
+
+// dashboards reads all of them by the names of their files.
+func dashboards() (map[string]dashboard, error) {
+	files, err := filepath.Glob(filepath.Join(root, "dashboards", "*.json"))
+	if err != nil {
+		return nil, err
+	}
+	out := map[string]dashboard{}
+	for _, file := range files {
+		name := strings.TrimSuffix(filepath.Base(file), ".json")
+		if strings.HasPrefix(name, "package") || name == "tsconfig" {
+			continue
+		}
+		text, err := os.ReadFile(file)
+		if err != nil {
+			return nil, err
+		}
+		var d dashboard
+		if err := json.Unmarshal(text, &d); err != nil {
+			return nil, fmt.Errorf("reading %s: %w", file, err)
+		}
+		out[name] = d
+	}
+	return out, nil
+}
+
+// queries are those of the panels, with variables as Grafana would fill them in when
+// everything is chosen.
+func (d dashboard) queries(variables *strings.Replacer) []query {
+	var out []query
+	for _, p := range d.Panels {
+		for _, t := range p.Targets {
+			out = append(out, query{fmt.Sprintf("%s, %q, %q", d.UID, p.Title, t.Legend), variables.Replace(t.Expr)})
+		}
+	}
+	return out
+}
+
+// everything fills in the variables: all of each, and short times.
+func everything() *strings.Replacer {
+	return strings.NewReplacer("$__rate_interval", "1m", "$__range_s", "300", "$__range", "5m",
+		"$cluster", ".*", "$partition", ".*", "$nodeset", ".*", "$namespace", ".*", "$node", ".*", "$user", ".*", "$account", ".*")
+}
+
+// rule is a recording or an alert rule.
+type rule struct {
+	Record      string            `yaml:"record"`
+	Alert       string            `yaml:"alert"`
+	Expr        string            `yaml:"expr"`
+	For         string            `yaml:"for"`
+	Labels      map[string]string `yaml:"labels"`
+	Annotations map[string]string `yaml:"annotations"`
+}
+
+// rules reads all of them.
+func rules() ([]rule, error) {
+	files, err := filepath.Glob(filepath.Join(root, "dashboards", "rules", "*.rules.yaml"))
+	if err != nil {
+		return nil, err
+	}
+	var out []rule
+	for _, file := range files {
+		text, err := os.ReadFile(file)
+		if err != nil {
+			return nil, err
+		}
+		var content struct {
+			Groups []struct{ Rules []rule }
+		}
+		if err := yaml.Unmarshal(text, &content); err != nil {
+			return nil, fmt.Errorf("reading %s: %w", file, err)
+		}
+		for _, g := range content.Groups {
+			out = append(out, g.Rules...)
+		}
+	}
+	return out, nil
+}

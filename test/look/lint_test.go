@@ -1,0 +1,163 @@
+package look
+
+import (
+	"os"
+	"path/filepath"
+	"regexp"
+	"slices"
+	"strings"
+	"testing"
+)
+
+func TestEveryPanelExplainsItself(t *testing.T) {
+	for _, d := range allDashboards(t) {
+		for _, p := range d.Panels {
+			if p.Type == "row" {
+				continue
+			}
+			if p.Title == "" || !strings.HasSuffix(p.Description, ".") {
+				t.Errorf("%s %q has no description that is a sentence: %q", d.UID, p.Title, p.Description)
+			}
+			if p.Datasource.UID != "${datasource}" {
+				t.Errorf("%s %q does not ask the data source that is chosen", d.UID, p.Title)
+			}
+			if p.Type != "table" && p.Type != "heatmap" && p.FieldConfig.Defaults.Unit == "" {
+				t.Errorf("%s %q has no unit", d.UID, p.Title)
+			}
+			if len(p.Targets) == 0 {
+				t.Errorf("%s %q asks nothing", d.UID, p.Title)
+			}
+		}
+	}
+}
+
+func TestPanelsFillLinesAndDoNotOverlap(t *testing.T) {
+	for _, d := range allDashboards(t) {
+		taken := map[[2]int]string{}
+		for _, p := range d.Panels {
+			for x := p.GridPos.X; x < p.GridPos.X+p.GridPos.W; x++ {
+				for y := p.GridPos.Y; y < p.GridPos.Y+p.GridPos.H; y++ {
+					if other := taken[[2]int{x, y}]; other != "" || x >= 24 {
+						t.Fatalf("%s: %q lies over %q, or outside, at %d, %d", d.UID, p.Title, other, x, y)
+					}
+					taken[[2]int{x, y}] = p.Title
+				}
+			}
+		}
+		for at := range taken {
+			if at[0] > 0 && taken[[2]int{at[0] - 1, at[1]}] == "" {
+				t.Errorf("%s: there is a hole left of column %d in line %d", d.UID, at[0], at[1])
+			}
+		}
+	}
+}
+
+func TestEveryDashboardLetsChooseDataSourceAndClusters(t *testing.T) {
+	all := allDashboards(t)
+	if len(all) != 6 {
+		t.Errorf("there are %d dashboards", len(all))
+	}
+	for _, d := range all {
+		var names []string
+		for _, v := range d.Templating.List {
+			names = append(names, v.Name)
+			if v.Type == "query" && (!v.Multi || !v.All) {
+				t.Errorf("%s: of %s not several or all can be chosen", d.UID, v.Name)
+			}
+		}
+		if len(names) < 2 || names[0] != "datasource" || names[1] != "cluster" {
+			t.Errorf("%s: the variables are %v", d.UID, names)
+		}
+		for _, q := range d.queries(strings.NewReplacer()) {
+			for _, s := range selectors(q.expr) {
+				ofExporter := strings.HasPrefix(s, "slurm_") && !strings.HasPrefix(s, "slurm_operator") && !strings.Contains(s, "build_info")
+				if ofExporter && !strings.Contains(s, `cluster=~"$cluster"`) {
+					t.Errorf("%s does not ask for the clusters that are chosen: %s", q.where, s)
+				}
+			}
+		}
+	}
+}
+
+// suffixes are what Prometheus appends to the name of a histogram.
+var suffixes = regexp.MustCompile(`_(bucket|count|sum)$`)
+
+func TestMetricsOfTheExporterAreDocumented(t *testing.T) {
+	page := read(t, filepath.Join(root, "docs", "metrics.md"))
+	var asked []query
+	for _, d := range allDashboards(t) {
+		asked = append(asked, d.queries(everything())...)
+	}
+	for _, r := range allRules(t) {
+		asked = append(asked, query{r.Record + r.Alert, r.Expr})
+	}
+	for _, q := range asked {
+		for _, name := range metrics(q.expr) {
+			other := strings.HasPrefix(name, "slurm_operator_") || name == "slurm_metrics_adapter_build_info"
+			if !strings.HasPrefix(name, "slurm_") || other {
+				continue
+			}
+			if !strings.Contains(page, "`"+suffixes.ReplaceAllString(name, "")+"`") && !strings.Contains(page, "`"+name+"`") {
+				t.Errorf("%s asks for %s, which docs/metrics.md does not have", q.where, name)
+			}
+		}
+	}
+}
+
+func TestEveryAlertHasARunbook(t *testing.T) {
+	const at = "https://github.com/slurmtide/slurmtide/blob/main/docs/runbooks/"
+	var used []string
+	for _, r := range allRules(t) {
+		if r.Alert == "" {
+			continue
+		}
+		name, ok := strings.CutPrefix(r.Annotations["runbook_url"], at)
+		if !ok || r.Labels["severity"] == "" || r.For == "" || r.Annotations["summary"] == "" || r.Annotations["description"] == "" {
+			t.Errorf("%s lacks a runbook, a severity, a time, a summary or a description", r.Alert)
+			continue
+		}
+		used = append(used, name)
+		text := read(t, filepath.Join(root, "docs", "runbooks", name))
+		for _, part := range []string{r.Alert, "## What it means", "## What to look at", "## Cure"} {
+			if !strings.Contains(text, part) {
+				t.Errorf("%s has no %q", name, part)
+			}
+		}
+	}
+	pages, err := os.ReadDir(filepath.Join(root, "docs", "runbooks"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, p := range pages {
+		if p.Name() != "README.md" && !slices.Contains(used, p.Name()) {
+			t.Errorf("no alert leads to %s", p.Name())
+		}
+	}
+}
+
+func allDashboards(t *testing.T) map[string]dashboard {
+	t.Helper()
+	all, err := dashboards()
+	if err != nil {
+		t.Fatal(err)
+	}
+	return all
+}
+
+func allRules(t *testing.T) []rule {
+	t.Helper()
+	all, err := rules()
+	if err != nil {
+		t.Fatal(err)
+	}
+	return all
+}
+
+func read(t *testing.T, path string) string {
+	t.Helper()
+	text, err := os.ReadFile(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return string(text)
+}

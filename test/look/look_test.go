@@ -1,0 +1,120 @@
+//go:build e2e
+
+package look
+
+import (
+	"bufio"
+	"fmt"
+	"os"
+	"path/filepath"
+	"regexp"
+	"strings"
+	"testing"
+	"time"
+)
+
+// patience is for queries that need something to happen first: a cycle of a scheduler,
+// a job that ends.
+const patience = 2 * time.Minute
+
+func TestQueriesReturnData(t *testing.T) {
+	s := newStage(t)
+	s.churn(t,
+		[]string{"alice", "-A", "ml", "-w", "n7", "-n", "2", "--wrap", "sleep 2"},
+		[]string{"bob", "-w", "n7", "-n", "1", "--wrap", "exit 1"},
+		[]string{"carol", "-w", "n7", "-n", "16", "--wrap", "sleep 1"},
+	)
+	t.Run("of every dashboard", func(t *testing.T) {
+		var all []query
+		for _, d := range allDashboards(t) {
+			all = append(all, d.queries(everything())...)
+		}
+		s.prometheus.awaitAnswers(t, patience, all)
+	})
+	t.Run("of the variables of every dashboard", func(t *testing.T) {
+		s.prometheus.awaitAnswers(t, patience, variableQueries(t))
+	})
+	t.Run("of every rule", func(t *testing.T) {
+		s.prometheus.awaitAnswers(t, patience, ruleQueries(t))
+	})
+	for _, set := range []string{"vpenso", "slinky", "openmetrics"} {
+		t.Run("that people have of "+set, func(t *testing.T) {
+			s.prometheus.awaitAnswers(t, patience, known(t, set))
+		})
+	}
+	t.Run("of alerts when Slurm is away", func(t *testing.T) { s.goAway(t) })
+}
+
+// labelValues is how a variable asks for the values of a label.
+var labelValues = regexp.MustCompile(`^label_values\((.*), (\w+)\)$`)
+
+func variableQueries(t *testing.T) []query {
+	t.Helper()
+	var out []query
+	for _, d := range allDashboards(t) {
+		for _, v := range d.Templating.List {
+			if v.Type != "query" {
+				continue
+			}
+			text, _ := v.Query.(map[string]any)["query"].(string)
+			m := labelValues.FindStringSubmatch(text)
+			if m == nil {
+				t.Errorf("%s: the variable %s asks %q", d.UID, v.Name, text)
+				continue
+			}
+			out = append(out, query{d.UID + " " + v.Name, fmt.Sprintf("count by (%[1]s) (%[2]s) unless count(%[2]s)", m[2], everything().Replace(m[1]))})
+		}
+	}
+	return out
+}
+
+// ruleQueries are the recording rules, and all that alerts read: they themselves return
+// nothing while all is well.
+func ruleQueries(t *testing.T) []query {
+	t.Helper()
+	var out []query
+	for _, r := range allRules(t) {
+		if r.Record != "" {
+			out = append(out, query{r.Record, r.Expr}, query{r.Record + " as recorded", r.Record})
+			continue
+		}
+		for _, s := range selectors(r.Expr) {
+			out = append(out, query{r.Alert, s})
+		}
+	}
+	return out
+}
+
+// known are the queries of a list, of the metrics of its own page.
+func known(t *testing.T, set string) []query {
+	t.Helper()
+	file, err := os.Open(filepath.Join("testdata", "queries", set+".txt"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer file.Close()
+	var out []query
+	for lines := bufio.NewScanner(file); lines.Scan(); {
+		if line := lines.Text(); line != "" && !strings.HasPrefix(line, "#") {
+			out = append(out, query{set, ofJob(line, set)})
+		}
+	}
+	return out
+}
+
+// ofJob has a query read only what the job scraped.
+func ofJob(expr, job string) string {
+	for _, s := range selectors(expr) {
+		name, matchers, _ := strings.Cut(strings.TrimSuffix(s, "}"), "{")
+		expr = strings.Replace(expr, s, strings.TrimSpace(name)+`{job="`+job+`", `+matchers+"}", 1)
+	}
+	return strings.ReplaceAll(expr, ", }", "}")
+}
+
+// goAway stops slurmrestd, and waits until the alerts that tell of it begin to.
+func (s *stage) goAway(t *testing.T) {
+	if err := s.dev.Stop(t.Context(), "slurmrestd"); err != nil {
+		t.Fatal(err)
+	}
+	s.prometheus.awaitAnswers(t, patience, []query{{"SlurmUnreachable", `ALERTS{alertname="SlurmUnreachable", cluster="dev"}`}})
+}

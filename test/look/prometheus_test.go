@@ -1,0 +1,138 @@
+//go:build e2e
+
+package look
+
+import (
+	"encoding/json"
+	"fmt"
+	"net/http"
+	"net/url"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+)
+
+// target is something that Prometheus scrapes.
+type target struct {
+	job, address, path string
+	// cluster is the label for those that do not tell of clusters themselves.
+	cluster string
+}
+
+// prometheus is a running Prometheus.
+type prometheus struct{ url string }
+
+const prometheusConfig = `
+global: {scrape_interval: 1s, evaluation_interval: 1s}
+rule_files: [%s]
+scrape_configs:
+`
+
+// startPrometheus starts one that scrapes the targets each second and has our rules.
+func startPrometheus(t *testing.T, dir string, targets []target) *prometheus {
+	t.Helper()
+	files, err := filepath.Abs(filepath.Join(root, "dashboards", "rules", "*.rules.yaml"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	config := fmt.Sprintf(prometheusConfig, files)
+	for _, to := range targets {
+		config += fmt.Sprintf("  - {job_name: %q, honor_labels: true, metrics_path: %q, static_configs: [{targets: [%q], labels: {", to.job, to.path, to.address)
+		if to.cluster != "" {
+			config += fmt.Sprintf("cluster: %q", to.cluster)
+		}
+		config += "}}]}\n"
+	}
+	file := filepath.Join(dir, "prometheus.yml")
+	if err := os.WriteFile(file, []byte(config), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	address := freeAddress(t)
+	launch(t, "prometheus", "--config.file="+file, "--storage.tsdb.path="+filepath.Join(dir, "prometheus"),
+		"--web.listen-address="+address, "--log.level=warn")
+	p := &prometheus{"http://" + address}
+	await(t, 30*time.Second, func() error { return answers(p.url + "/-/ready") })
+	return p
+}
+
+// sample is one of an answer.
+type sample struct {
+	Metric map[string]string `json:"metric"`
+	Value  [2]any            `json:"value"`
+}
+
+// ask runs a query now.
+func (p *prometheus) ask(expr string) ([]sample, error) {
+	r, err := http.Get(p.url + "/api/v1/query?query=" + url.QueryEscape(expr))
+	if err != nil {
+		return nil, err
+	}
+	defer r.Body.Close()
+	var answer struct {
+		Error string `json:"error"`
+		Data  struct {
+			Type   string          `json:"resultType"`
+			Result json.RawMessage `json:"result"`
+		} `json:"data"`
+	}
+	if err := json.NewDecoder(r.Body).Decode(&answer); err != nil {
+		return nil, err
+	}
+	if answer.Error != "" {
+		return nil, fmt.Errorf("%s: %s", expr, answer.Error)
+	}
+	if answer.Data.Type == "scalar" {
+		return []sample{{}}, nil
+	}
+	var out []sample
+	return out, json.Unmarshal(answer.Data.Result, &out)
+}
+
+// unanswered are the queries that return nothing but NaN, or an error.
+func (p *prometheus) unanswered(queries []query) []string {
+	var out []string
+	for _, q := range queries {
+		samples, err := p.ask(q.expr)
+		if err != nil {
+			out = append(out, fmt.Sprintf("%s: %v", q.where, err))
+			continue
+		}
+		if !hasNumber(samples) {
+			out = append(out, fmt.Sprintf("%s: no data: %s", q.where, q.expr))
+		}
+	}
+	return out
+}
+
+func hasNumber(samples []sample) bool {
+	for _, s := range samples {
+		if s.Value[1] != "NaN" {
+			return true
+		}
+	}
+	return false
+}
+
+// awaitAnswers waits until every query returns data.
+func (p *prometheus) awaitAnswers(t *testing.T, limit time.Duration, queries []query) {
+	t.Helper()
+	if len(queries) == 0 {
+		t.Fatal("there is nothing to ask")
+	}
+	begin := time.Now()
+	left := p.unanswered(queries)
+	for len(left) > 0 && time.Since(begin) < limit {
+		select {
+		case <-time.After(2 * time.Second):
+		case <-t.Context().Done():
+			t.Fatal(t.Context().Err())
+		}
+		left = p.unanswered(queries)
+	}
+	t.Logf("%d of %d queries returned data after %s", len(queries)-len(left), len(queries), time.Since(begin).Round(time.Second))
+	for _, l := range left {
+		t.Error(strings.TrimSpace(l))
+	}
+}

@@ -1,0 +1,46 @@
+package look
+
+import (
+	"regexp"
+	"slices"
+	"strings"
+)
+
+// selector finds metrics with their matchers in a query. Names of our metrics and of
+// those of Kubernetes have an underscore or a colon, which no function that is used
+// here has in front of a brace, and no label is followed by one.
+var (
+	selector = regexp.MustCompile(`\b[a-z][a-z0-9]*[_:][a-zA-Z0-9_:]*\b(\s*\{[^}]*\})?`)
+	quoted   = regexp.MustCompile(`"(\\.|[^"\\])*"`)
+	grouping = regexp.MustCompile(`\b(by|without|on|ignoring|group_left|group_right)\s*\([^)]*\)`)
+)
+
+// selectors are what a query reads: each metric with its matchers, once.
+func selectors(expr string) []string {
+	expr = grouping.ReplaceAllString(expr, " ")
+	var kept []string
+	masked := quoted.ReplaceAllStringFunc(expr, func(s string) string {
+		kept = append(kept, s)
+		return `"` + strings.Repeat("\x00", len(s)-2) + `"`
+	})
+	var out []string
+	for _, at := range selector.FindAllStringIndex(masked, -1) {
+		if rest := strings.TrimSpace(masked[at[1]:]); strings.HasPrefix(rest, "(") {
+			continue // a function
+		}
+		if found := expr[at[0]:at[1]]; !slices.Contains(out, found) {
+			out = append(out, found)
+		}
+	}
+	return out
+}
+
+// metrics are the names in what selectors returns.
+func metrics(expr string) []string {
+	var out []string
+	for _, s := range selectors(expr) {
+		name, _, _ := strings.Cut(s, "{")
+		out = append(out, strings.TrimSpace(name))
+	}
+	return out
+}
