@@ -6,6 +6,19 @@
 {{- if .Values.externalMetrics.enabled }}
 - --external-metrics
 {{- end }}
+{{- with .Values.view }}
+{{- if .enabled }}
+- {{ printf "--view.private-data=%s" .privateData | quote }}
+{{- with .userPrefix }}
+- {{ printf "--view.user-prefix=%s" . | quote }}
+{{- end }}
+{{- with .namespace }}
+- {{ printf "--view.namespace=%s" . | quote }}
+{{- end }}
+{{- else }}
+- --no-view
+{{- end }}
+{{- end }}
 {{- include "slurm-metrics.slurmArgs" . }}
 - --kube.qps={{ .Values.kube.qps }}
 - --kube.burst={{ int .Values.kube.burst }}

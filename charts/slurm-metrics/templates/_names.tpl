@@ -94,5 +94,8 @@ app.kubernetes.io/part-of: slurmtide
 {{- if .Values.externalMetrics.enabled -}}
 {{- $apis = append $apis (dict "group" "external.metrics.k8s.io" "version" "v1beta1" "priority" 100) -}}
 {{- end -}}
+{{- if .Values.view.enabled -}}
+{{- $apis = append $apis (dict "group" "view.slinky.slurm.net" "version" "v1alpha1" "priority" 100) -}}
+{{- end -}}
 {{- $apis | toJson -}}
 {{- end -}}
