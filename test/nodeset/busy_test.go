@@ -21,6 +21,16 @@ func busyWorkersStay(t *testing.T, s *nodeset.Scene) {
 	t.Run("DaemonSet mode", func(t *testing.T) { perKubeNode(t, s) })
 }
 
+// asAsked plays each policy and strategy that a NodeSet may ask for.
+func asAsked(t *testing.T, s *nodeset.Scene) {
+	atOnce(t, s, map[string]scene{
+		"drain policy Timeout": timeout, "drain policy Force": force, "deletion with Force": forced,
+		"OnDelete": onDelete, "partition": partition, "paused": paused, "ScheduledUpdate": scheduled,
+		"claims": claims, "its Cluster is gone": orphan,
+	})
+	t.Run("cordonKubeNodes", func(t *testing.T) { cordonKubeNodes(t, s) })
+}
+
 // scene is played in a Kubernetes and a Slurm that others may be played in too.
 type scene = func(*testing.T, *nodeset.Scene)
 

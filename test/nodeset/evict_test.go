@@ -5,6 +5,7 @@ package nodeset_test
 import (
 	"context"
 	"fmt"
+	"strings"
 	"testing"
 
 	policyv1 "k8s.io/api/policy/v1"
@@ -95,6 +96,47 @@ func drainKubeNode(c crew, job string) {
 	c.release(job)
 	c.kubectl(append(drain, "--timeout=60s")...)
 	c.kubectl("uncordon", "node")
+}
+
+// cordonKubeNodes: the Kubernetes node follows a drain that somebody made in Slurm, and
+// is uncordoned with it, or with the NodeSet.
+func cordonKubeNodes(t *testing.T, s *nodeset.Scene) {
+	c := hire(t, s, nodeset.NodeSet{Name: "ckn", Replicas: 1, Spec: "  cordonKubeNodes: true"})
+	slurm := func(words ...string) {
+		_, err := s.Slurm(t.Context(), append([]string{"scontrol"}, words...)...)
+		must(t, err)
+	}
+	slurm("update", "NodeName=ckn-0", "State=DRAIN", "Reason="+adminReason)
+	c.awaitCordon("true " + s.Site.Namespace + "/ckn/ckn-0")
+	c.awaitState("ckn-0", "IDLE+DRAIN", adminReason)
+	slurm("update", "NodeName=ckn-0", "State=RESUME")
+	c.awaitCordon(" ")
+	slurm("update", "NodeName=ckn-0", "State=DRAIN", "Reason="+adminReason)
+	c.awaitCordon("true " + s.Site.Namespace + "/ckn/ckn-0")
+	must(t, c.Scale(t.Context(), "ckn", 0))
+	c.awaitWorkers()
+	c.stays("the cordon", func() (bool, string) { out := c.cordoned(); return strings.HasPrefix(out, "true"), out })
+	c.delete()
+	c.await("is gone", func(ctx context.Context) (bool, string) {
+		out, err := s.Kube.Kubectl(ctx, "--namespace", s.Site.Namespace, "get", "nodeset", "ckn", "--ignore-not-found")
+		return err == nil && out == "", fmt.Sprint(out, err)
+	})
+	c.awaitCordon(" ")
+	slurm("delete", "NodeName=ckn-0") // an administrator's drain is left with its record
+}
+
+// cordoned is whether the Kubernetes node is unschedulable, and for what.
+func (c crew) cordoned() string {
+	c.t.Helper()
+	out, err := c.Kube.Kubectl(c.t.Context(), "get", "node", "node", "--output",
+		`jsonpath={.spec.unschedulable} {.metadata.annotations.nodeset\.slinky\.slurm\.net/cordoned-for}`)
+	must(c.t, err)
+	return out
+}
+
+func (c crew) awaitCordon(want string) {
+	c.t.Helper()
+	c.await("the cordon is "+want, func(context.Context) (bool, string) { out := c.cordoned(); return out == want, out })
 }
 
 // perKubeNode: the same protection where there is a worker on each Kubernetes node.

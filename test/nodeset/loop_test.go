@@ -68,6 +68,7 @@ func TestRealWorkers(t *testing.T) {
 			s := start(t, of)
 			t.Run("from zero and back", func(t *testing.T) { fromZeroAndBack(t, s) })
 			t.Run("busy workers stay", func(t *testing.T) { busyWorkersStay(t, s) })
+			t.Run("as the NodeSet asks", func(t *testing.T) { asAsked(t, s) })
 		})
 	}
 }

@@ -63,6 +63,8 @@ type NodeSet struct {
 	Max int
 	// Round is on the pods' template: another one makes another revision.
 	Round int
+	// Mount is a volume that slurmd has at the path of its name, empty for none.
+	Mount string
 	// Spec is further YAML of the spec, indented by two.
 	Spec string
 }

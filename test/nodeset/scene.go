@@ -118,7 +118,7 @@ func (s *Scene) charts(ctx context.Context) error {
 		return "image.repository=localhost/" + name + ",image.tag=dev,image.pullPolicy=Never"
 	}
 	for _, chart := range []struct{ name, set string }{
-		{"slurm-operator", image("slurm-operator") + ",slurm.pollInterval=1s,slurm.user=root,nodeSet.registerWithin=1m"},
+		{"slurm-operator", image("slurm-operator") + ",slurm.pollInterval=1s,slurm.user=root,rbac.cordonKubeNodes=true,nodeSet.registerWithin=1m"},
 		{"slurm-metrics", image("slurm-metrics-adapter") + ",slurm.pollInterval=1s,slurm.jwtUser=root,replicaCount=1"},
 	} {
 		if _, err := s.Kube.Helm(ctx, "install", chart.name, filepath.Join(dir, "charts", chart.name),
@@ -137,6 +137,16 @@ func (s *Scene) cluster(ctx context.Context) error {
 	}
 	_, err := s.kubectl(ctx, "wait", "cluster/e2e", "--for=condition=Ready", "--timeout=60s")
 	return err
+}
+
+// Beside makes a Cluster "gate" that stands for the scene's Slurm too.
+func (s *Scene) Beside(ctx context.Context) error {
+	return s.apply(ctx, "gate.yaml", "http://e2e-restapi."+s.Site.Namespace+":6820")
+}
+
+// Volumes makes as many volumes of storage class "e2e" on the Kubernetes node.
+func (s *Scene) Volumes(ctx context.Context, count int) error {
+	return s.apply(ctx, "volumes.yaml", make([]int, count))
 }
 
 // Apply makes or changes a NodeSet, with its HPA if it is to have one.

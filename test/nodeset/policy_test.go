@@ -1,0 +1,136 @@
+//go:build e2e
+
+package nodeset_test
+
+import (
+	"context"
+	"fmt"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/slurmtide/slurmtide/test/nodeset"
+)
+
+// timeout: a job that still runs when the time is over is not waited for.
+func timeout(t *testing.T, s *nodeset.Scene) {
+	c := hire(t, s, nodeset.NodeSet{Name: "late", Replicas: 1, Spec: "  drainPolicy: {type: Timeout, timeout: 10s}"})
+	job := c.hold("late-0", 30)
+	must(t, c.Scale(t.Context(), "late", 0))
+	c.awaitState("late-0", "MIXED+DRAIN", "slurm-operator: scale-in")
+	c.tells("Draining", "late-0", "job "+job)
+	c.stays("the worker", func() (bool, string) { w := c.mustWorkers(); return len(w) == 1 && !w["late-0"].Going, fmt.Sprint(w) })
+	c.goesUnder(job, "the drain policy's timeout of 10s has passed")
+}
+
+// force: a job is not waited for at all.
+func force(t *testing.T, s *nodeset.Scene) {
+	c := hire(t, s, nodeset.NodeSet{Name: "force", Replicas: 1, Spec: "  drainPolicy: {type: Force}"})
+	job := c.hold("force-0", 30)
+	must(t, c.Scale(t.Context(), "force", 0))
+	c.goesUnder(job, "the drain policy is Force")
+}
+
+// goesUnder has the one worker go under a job. Slurm queues the job again, and it runs on
+// the next worker of that name.
+func (c crew) goesUnder(job, why string) {
+	c.t.Helper()
+	c.awaitWorkers()
+	c.event("SuccessfulDelete", why)
+	c.awaitJob(job, "PENDING", "1")
+	c.awaitState(c.worker(0), "FUTURE", "")
+	must(c.t, c.Scale(c.t.Context(), c.spec.Name, 1))
+	// Slurm lets a job that it queues again wait for two minutes.
+	_, err := c.Slurm(c.t.Context(), "scontrol", "update", "JobId="+job, "StartTime=now")
+	must(c.t, err)
+	c.awaitJob(job, "RUNNING", "1")
+	must(c.t, c.Release(c.t.Context(), job))
+	c.awaitJob(job, "COMPLETED", "1")
+	c.dismiss()
+}
+
+// awaitJob waits for the state of a job, and how often it was started anew.
+func (c crew) awaitJob(id, state, restarts string) {
+	c.t.Helper()
+	c.await("job "+id+" is "+state, func(ctx context.Context) (bool, string) {
+		job, err := c.Job(ctx, id)
+		return job.State == state && job.Restarts == restarts, fmt.Sprint(job, err)
+	})
+}
+
+// forced: the workers of a NodeSet that is deleted go with their jobs.
+func forced(t *testing.T, s *nodeset.Scene) {
+	c := hire(t, s, nodeset.NodeSet{Name: "forced", Replicas: 1, Spec: "  drainPolicy: {type: Force}"})
+	job := c.hold("forced-0", 30)
+	c.delete()
+	c.awaitGone()
+	c.awaitJob(job, "PENDING", "1")
+	_, err := s.Slurm(t.Context(), "scancel", job)
+	must(t, err)
+}
+
+// orphan: a NodeSet is deleted whose Cluster is not there. It says what to do; when the
+// Cluster is there again it goes on.
+func orphan(t *testing.T, s *nodeset.Scene) {
+	must(t, s.Beside(t.Context()))
+	c := hire(t, s, nodeset.NodeSet{Name: "orphan", Cluster: "gate", Replicas: 1})
+	job := c.hold("orphan-0", 30)
+	before := c.mustWorkers()
+	c.kubectl("--namespace", s.Site.Namespace, "delete", "cluster", "gate")
+	c.delete()
+	c.tells("Draining", "orphan-0", "make it again, or set spec.drainPolicy.type to Force")
+	c.stays("the busy worker", func() (bool, string) {
+		diff := cmp.Diff(before, c.mustWorkers())
+		return diff == "", diff
+	})
+	must(t, s.Beside(t.Context()))
+	c.tells("Draining", "orphan-0", "job "+job)
+	c.release(job)
+	c.awaitGone()
+}
+
+// claims: what becomes of volumes when workers go for good.
+func claims(t *testing.T, s *nodeset.Scene) {
+	must(t, s.Volumes(t.Context(), 3))
+	template := "  volumeClaimTemplates: [{metadata: {name: data}, spec: {storageClassName: e2e, accessModes: [ReadWriteOnce], resources: {requests: {storage: 1Mi}}}}]\n"
+	kept := hire(t, s, nodeset.NodeSet{Name: "kept", Replicas: 1, Mount: "data", Spec: template})
+	kept.runs("kept-0", "echo here > /data/mark-$SLURM_JOB_NAME")
+	must(t, kept.Scale(t.Context(), "kept", 0))
+	kept.awaitWorkers()
+	kept.awaitClaims("data-kept-0")
+	must(t, kept.Scale(t.Context(), "kept", 1))
+	kept.awaitState("kept-0", "IDLE", "")
+	kept.runs("kept-0", "grep here /data/mark-$SLURM_JOB_NAME")
+	kept.dismiss()
+	kept.awaitClaims("data-kept-0")
+
+	c := hire(t, s, nodeset.NodeSet{Name: "dropped", Replicas: 2, Mount: "data", Spec: template +
+		"  persistentVolumeClaimRetentionPolicy: {whenScaled: Delete, whenDeleted: Delete}"})
+	c.awaitClaims("data-dropped-0", "data-dropped-1")
+	must(t, c.Scale(t.Context(), "dropped", 1))
+	c.awaitWorkers("dropped-0")
+	c.awaitClaims("data-dropped-0")
+	c.dismiss()
+	c.awaitClaims()
+}
+
+// runs runs a command on a worker as a job, which is to end well.
+func (c crew) runs(slurmNode, command string) {
+	c.t.Helper()
+	id := sbatch(c.t, c.Scene, "-J", "runs", "-p", "all", "-w", slurmNode, "--wrap", command)
+	c.await("job "+id+" has ended well", func(ctx context.Context) (bool, string) {
+		job, err := c.Job(ctx, id)
+		return job.Good(), fmt.Sprint(job, err)
+	})
+}
+
+// awaitClaims waits until these are the NodeSet's claims.
+func (c crew) awaitClaims(want ...string) {
+	c.t.Helper()
+	c.await(fmt.Sprint("claims are ", want), func(ctx context.Context) (bool, string) {
+		out, err := c.Kube.Kubectl(ctx, "--namespace", c.Site.Namespace, "get", "pvc", "--selector=app.kubernetes.io/instance="+c.spec.Name,
+			"--output", "jsonpath={.items[*].metadata.name}")
+		return err == nil && out == strings.Join(want, " "), fmt.Sprint(out, err)
+	})
+}
