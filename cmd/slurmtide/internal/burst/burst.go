@@ -32,10 +32,12 @@ type Shape struct {
 // Name is the name that all jobs of the burst have in Slurm.
 const Name = "demo"
 
-// Shapes are the jobs of the burst for the NodeSets cpu and gpu. The last needs one more
-// worker than cpu may have.
+// Shapes are the jobs of the burst for the NodeSets cpu and gpu. One runs on when the
+// others have ended, so that its worker has to stay. The last needs one more worker than
+// cpu may have.
 func Shapes(cpuMax int) []Shape {
 	return []Shape{
+		{Title: "a long one", Tasks: 1, Exclusive: true, Seconds: 32},
 		{Title: "an array of 8", Array: "1-8", Tasks: 8, Exclusive: true, Seconds: 8},
 		{Title: "4 workers at once", Tasks: 1, Nodes: 4, Exclusive: true, Seconds: 8},
 		{Title: "a GPU each", Array: "1-3", Tasks: 3, Partition: "gpu", GRES: "gpu:h100:1", Seconds: 10},

@@ -17,8 +17,8 @@ const (
 
 // stateFill is the colour of each state of a worker.
 func stateFill(s timeline.State) colour {
-	return map[timeline.State]colour{
-		timeline.Starting: "#d9dce3", timeline.Idle: "#a9dcb9", timeline.Busy: "#2e8b57",
+	return [...]colour{
+		timeline.Absent: paper, timeline.Starting: "#d9dce3", timeline.Idle: "#a9dcb9", timeline.Busy: "#2e8b57",
 		timeline.Draining: "#e69f00", timeline.Going: "#8a8f98", timeline.Lost: "#d0342c",
 	}[s]
 }

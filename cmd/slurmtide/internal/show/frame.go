@@ -49,7 +49,7 @@ func header(s Scene, size Size, p paint) string {
 
 // board lists the steps. Those that took no time share a line's worth of attention.
 func board(list []steps.Status, now time.Time, width int, p paint) []string {
-	const name = 38
+	const name = 36
 	var lines []string
 	for _, s := range list {
 		switch s.State {
@@ -62,7 +62,7 @@ func board(list []steps.Status, now time.Time, width int, p paint) []string {
 		default:
 			took := now.Sub(s.Began)
 			head := p(cyan, "  "+spinner(took)+" ") + p(strong, fit(s.Name, name)) + fmt.Sprintf("%6.0f s ", took.Seconds())
-			lines = append(lines, head+bar(s.Progress, 24, p), p(dim, "      "+fit(s.Progress.Text, width-8)))
+			lines = append(lines, head+bar(s.Progress, 20, p), p(dim, "      "+fit(s.Progress.Text, width-8)))
 		}
 	}
 	return lines

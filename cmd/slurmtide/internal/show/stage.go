@@ -48,7 +48,7 @@ func jobLines(outcomes []burst.Outcome, width int, p paint) []string {
 	var lines []string
 	for _, o := range outcomes {
 		sign, style, text := progressOf(o)
-		lines = append(lines, p(style, "  "+sign+" ")+fit(o.Title, 20)+dots(o, p)+"  "+p(style, fit(text, 30))+p(dim, fit(o.String(), width-67)))
+		lines = append(lines, p(style, "  "+sign+" ")+fit(o.Title, 20)+dots(o, p)+"  "+p(style, fit(text, 30))+"  "+p(dim, fit(o.String(), width-69)))
 	}
 	return lines
 }

@@ -10,19 +10,19 @@ import (
 // Summary is what came of a play, as lines.
 func Summary(r play.Result) string {
 	var b strings.Builder
-	fmt.Fprintf(&b, "  jobs          %d of %d ran to their end, at their first start\n", r.Summary.Ran, r.Summary.Jobs)
+	fmt.Fprintf(&b, "  %d of %d jobs ran to their end, at their first start\n", r.Summary.Ran, r.Summary.Jobs)
 	for _, text := range r.Summary.Lost {
-		fmt.Fprintf(&b, "  lost          %s\n", text)
+		fmt.Fprintf(&b, "  lost: %s\n", text)
 	}
 	for _, text := range r.Summary.Unfit {
 		fmt.Fprintf(&b, "  %s\n", text)
 	}
 	for _, x := range r.Line.Reactions() {
-		took := "not seen"
 		if x.Seen {
-			took = fmt.Sprintf("%5.1f s", x.Took.Seconds())
+			fmt.Fprintf(&b, "  %-28s %5.1f s after %s\n", x.What, x.Took.Seconds(), x.From)
+		} else {
+			fmt.Fprintf(&b, "  %-28s not seen\n", x.What)
 		}
-		fmt.Fprintf(&b, "  %-28s %8s after %s\n", x.What, took, x.From)
 	}
 	if err := r.Verdict(); err != nil {
 		fmt.Fprintf(&b, "  FAILED: %v\n", err)

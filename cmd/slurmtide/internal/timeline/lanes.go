@@ -59,16 +59,6 @@ func (l *Lane) add(s Stretch) {
 	l.Stretches = append(l.Stretches, s)
 }
 
-// At is the state at a moment; ok is false where nothing is known, or nothing was there.
-func (l Lane) At(at time.Duration) (s State, ok bool) {
-	for _, stretch := range l.Stretches {
-		if at >= stretch.From && at < stretch.To {
-			return stretch.State, true
-		}
-	}
-	return Absent, false
-}
-
 // order is the place of each set, as samples list them.
 func (t *Timeline) order() map[string]int {
 	order := map[string]int{}

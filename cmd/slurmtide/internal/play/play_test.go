@@ -1,0 +1,172 @@
+package play
+
+import (
+	"context"
+	"errors"
+	"strings"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/slurmtide/slurmtide/cmd/slurmtide/internal/burst"
+	"github.com/slurmtide/slurmtide/cmd/slurmtide/internal/timeline"
+	"github.com/slurmtide/slurmtide/slurmclient/slurm"
+)
+
+// world has one worker for each job, two seconds after it was submitted.
+type world struct {
+	begun    map[uint32]time.Time
+	shapes   map[uint32]burst.Shape
+	canceled map[uint32]bool
+	// broken makes looks fail, stuck keeps the last worker, losing loses jobs, silent
+	// does not report what never fits, refusing refuses it.
+	broken, stuck, losing, silent, refusing bool
+}
+
+func newWorld() *world {
+	return &world{begun: map[uint32]time.Time{}, shapes: map[uint32]burst.Shape{}, canceled: map[uint32]bool{}}
+}
+
+func (w *world) Submit(_ context.Context, s burst.Shape) (uint32, error) {
+	if s.Unfit && w.refusing {
+		return 0, errors.New("node count specification invalid")
+	}
+	id := uint32(len(w.begun) + 1)
+	w.begun[id], w.shapes[id] = time.Now(), s
+	return id, nil
+}
+
+func (w *world) Cancel(_ context.Context, id uint32) error {
+	w.canceled[id] = true
+	return nil
+}
+
+func (w *world) Look(context.Context) (Seen, error) {
+	if w.broken {
+		return Seen{Sample: timeline.Sample{Sets: []timeline.Set{{Name: "cpu"}}}}, errors.New("connection refused")
+	}
+	seen := Seen{JobsKnown: true, Unsatisfiable: timeline.Known(0)}
+	set := timeline.Set{Name: "cpu", Known: true}
+	for id, begun := range w.begun {
+		state := w.state(id, time.Since(begun))
+		if w.shapes[id].Unfit && !w.silent && !w.canceled[id] {
+			seen.Unsatisfiable = timeline.Known(1)
+		}
+		if state == "RUNNING" || w.stuck {
+			set.Workers = append(set.Workers, timeline.Worker{Name: "cpu-0", State: timeline.Busy})
+		}
+		if !w.losing {
+			seen.Jobs = append(seen.Jobs, &slurm.Job{ID: id, State: slurm.ParseJobState(state)})
+		}
+	}
+	set.Required, set.Desired = timeline.Known(len(set.Workers)), timeline.Known(len(set.Workers))
+	seen.Sample.Sets = []timeline.Set{set}
+	return seen, nil
+}
+
+func (w *world) state(id uint32, since time.Duration) string {
+	s := w.shapes[id]
+	switch {
+	case w.canceled[id]:
+		return "CANCELLED"
+	case s.Unfit || since < 2*time.Second:
+		return "PENDING"
+	case since < 2*time.Second+time.Duration(s.Seconds)*time.Second:
+		return "RUNNING"
+	}
+	return "COMPLETED"
+}
+
+func config() Config {
+	return Config{
+		Shapes: []burst.Shape{{Title: "short", Tasks: 1, Seconds: 3}, {Title: "long", Tasks: 1, Seconds: 10}, {Title: "huge", Tasks: 1, Unfit: true}},
+		Pause:  500 * time.Millisecond, Calm: 2 * time.Second, Limit: time.Minute, Show: func(View) {},
+	}
+}
+
+func TestTheVerdict(t *testing.T) {
+	for name, c := range map[string]struct {
+		change func(*world)
+		want   string // part of the verdict, empty for none
+	}{
+		"all is well":                           {func(*world) {}, ""},
+		"what never fits is refused":            {func(w *world) { w.refusing = true }, ""},
+		"a worker stays":                        {func(w *world) { w.stuck = true }, "zero was not reached: cpu has"},
+		"jobs are lost":                         {func(w *world) { w.losing = true }, "2 of 2 jobs did not run to their end"},
+		"nothing can be seen":                   {func(w *world) { w.broken = true }, "2 of 2 jobs did not run to their end"},
+		"what never fits is not told of anyone": {func(w *world) { w.silent = true }, "not reported as unsatisfiable"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				w := newWorld()
+				c.change(w)
+				r, err := Run(t.Context(), w, config())
+				if err != nil {
+					t.Fatal(err)
+				}
+				verdict := r.Verdict()
+				switch {
+				case c.want == "" && verdict != nil:
+					t.Errorf("the verdict is: %v; %+v", verdict, r.Summary)
+				case c.want != "" && (verdict == nil || !strings.Contains(verdict.Error(), c.want)):
+					t.Errorf("the verdict is %v, which does not tell that %s", verdict, c.want)
+				}
+			})
+		})
+	}
+}
+
+func TestAPlayShowsZeroBeforeAndAfter(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		r, err := Run(t.Context(), newWorld(), config())
+		if err != nil {
+			t.Fatal(err)
+		}
+		from, to := r.Line.Span()
+		if from != -2*time.Second || to < 14*time.Second || to > 15*time.Second {
+			t.Errorf("it lasted from %v to %v", from, to)
+		}
+		if !r.Line.Samples[0].AtZero() || !r.Line.Last().AtZero() {
+			t.Error("it was not at zero before or after")
+		}
+	})
+}
+
+func TestAPlayThatIsInterruptedSaysSo(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		ctx, cancel := context.WithTimeout(t.Context(), 5*time.Second)
+		defer cancel()
+		if _, err := Run(ctx, newWorld(), config()); !errors.Is(err, context.DeadlineExceeded) {
+			t.Errorf("the error is %v", err)
+		}
+	})
+}
+
+func TestWhatAWorkerIs(t *testing.T) {
+	node := func(state string) *slurm.Node {
+		return &slurm.Node{State: slurm.ParseNodeState(strings.Split(state, "+")...)}
+	}
+	ready := Pod{Ready: true}
+	for name, c := range map[string]struct {
+		pod  Pod
+		node *slurm.Node
+		want timeline.State
+	}{
+		"a pod that is made, of which Slurm knows nothing": {Pod{}, nil, timeline.Starting},
+		"a pod whose record is FUTURE":                     {ready, node("FUTURE+DYNAMIC_NORM"), timeline.Starting},
+		"a pod that starts, whose node is still down":      {Pod{}, node("DOWN"), timeline.Starting},
+		"a node that is down though the pod is ready":      {ready, node("DOWN+NOT_RESPONDING"), timeline.Lost},
+		"an idle one":                        {ready, node("IDLE+DYNAMIC_NORM"), timeline.Idle},
+		"one that Slurm has not reached yet": {ready, node("IDLE+NOT_RESPONDING"), timeline.Starting},
+		"one with a job":                     {ready, node("ALLOCATED+DYNAMIC_NORM"), timeline.Busy},
+		"one with room for more":             {ready, node("MIXED"), timeline.Busy},
+		"one whose job is ending":            {ready, node("IDLE+COMPLETING"), timeline.Busy},
+		"a drained one":                      {ready, node("IDLE+DRAIN"), timeline.Draining},
+		"a drained one with a job":           {ready, node("ALLOCATED+DRAIN"), timeline.Draining},
+		"a pod that is being deleted":        {Pod{Ready: true, Going: true}, node("IDLE"), timeline.Going},
+	} {
+		if got := StateOf(c.pod, c.node); got != c.want {
+			t.Errorf("%s is %v, want %v", name, got, c.want)
+		}
+	}
+}

@@ -1,0 +1,100 @@
+package simulated
+
+import (
+	"fmt"
+	"slices"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/slurmtide/slurmtide/cmd/slurmtide/internal/burst"
+	"github.com/slurmtide/slurmtide/cmd/slurmtide/internal/play"
+)
+
+var noon = time.Date(2026, 1, 2, 12, 0, 0, 0, time.UTC)
+
+func TestReplicasRiseAtOnceAndFallAfterTheWindow(t *testing.T) {
+	c := crew{Set: Set{Max: 4}}
+	var got []int
+	for i, required := range []int{0, 3, 1, 1, 2, 0, 0, 0, 0, 0, 0} {
+		c.want(noon.Add(time.Duration(i)*2*time.Second), required)
+		got = append(got, c.replicas)
+	}
+	if d := cmp.Diff([]int{0, 3, 3, 3, 2, 2, 2, 0, 0, 0, 0}, got); d != "" {
+		t.Error(d)
+	}
+}
+
+func TestThePlanOfACrew(t *testing.T) {
+	long, now := noon.Add(-time.Minute), noon
+	for name, c := range map[string]struct {
+		replicas int
+		workers  []worker
+		busy     []int
+		want     string
+	}{
+		"from zero":                           {2, nil, nil, "start [0 1]"},
+		"never more than the maximum":         {9, nil, nil, "start [0 1 2 3]"},
+		"a free ordinal is taken":             {2, []worker{{1, working, long}}, nil, "start [0]"},
+		"slurmd registers after a while":      {1, []worker{{0, starting, long}}, nil, "register [0]"},
+		"slurmd has just been started":        {1, []worker{{0, starting, now}}, nil, ""},
+		"the last of the idle ones goes":      {2, []worker{{0, working, long}, {1, working, long}, {2, working, long}}, nil, "drain [2]"},
+		"a busy one goes last":                {1, []worker{{0, working, long}, {1, working, long}, {2, working, long}}, []int{2}, "drain [1 0]"},
+		"a busy one is drained when it must":  {0, []worker{{0, working, long}}, []int{0}, "drain [0]"},
+		"a drained one with work stays":       {0, []worker{{0, draining, long}}, []int{0}, ""},
+		"a drained one without work goes":     {0, []worker{{0, draining, long}}, nil, "finish [0]"},
+		"one with work that is needed stays":  {1, []worker{{0, draining, long}}, []int{0}, "undrain [0]"},
+		"one that goes has its ordinal still": {1, []worker{{0, going, now}}, nil, "start [1]"},
+	} {
+		crew := crew{Set: Set{Name: "cpu", Max: 4}, replicas: c.replicas, workers: c.workers}
+		s := crew.plan(now, func(w worker) bool { return !slices.Contains(c.busy, w.ordinal) })
+		got := ""
+		tell := func(what string, ordinals []int) {
+			if len(ordinals) > 0 {
+				got += fmt.Sprintf("%s %v", what, ordinals)
+			}
+		}
+		tell("start", s.start)
+		for what, list := range map[string][]worker{"register": s.register, "drain": s.drain, "undrain": s.undrain, "finish": s.finish} {
+			var ordinals []int
+			for _, w := range list {
+				ordinals = append(ordinals, w.ordinal)
+			}
+			tell(what, ordinals)
+		}
+		if got != c.want {
+			t.Errorf("%s: %q, want %q", name, got, c.want)
+		}
+	}
+}
+
+// TestABurst plays in real time: the simulated Slurm is read by HTTP.
+func TestABurst(t *testing.T) {
+	if testing.Short() {
+		t.Skip("it takes half a minute")
+	}
+	world, err := New(t.Context(), Set{Name: "cpu", Max: 2, CPUs: 2, MemoryMiB: 500}, Set{Name: "gpu", Max: 1, CPUs: 2, MemoryMiB: 500, GRES: "gpu:h100:2"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer world.Close()
+	r, err := play.Run(t.Context(), world, play.Config{
+		Shapes: []burst.Shape{
+			{Title: "an array", Array: "1-3", Tasks: 3, Exclusive: true, Seconds: 1},
+			{Title: "two nodes", Tasks: 1, Nodes: 2, Exclusive: true, Seconds: 1},
+			{Title: "a GPU", Tasks: 1, Partition: "gpu", GRES: "gpu:h100:1", Seconds: 1},
+			{Title: "never fits", Tasks: 1, Nodes: 3, Unfit: true, Seconds: 1},
+		},
+		Pause: 200 * time.Millisecond, Calm: time.Second, Limit: 2 * time.Minute, Show: func(play.View) {},
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := r.Verdict(); err != nil {
+		t.Errorf("%v; %+v", err, r.Summary)
+	}
+	if r.Summary.Jobs != 5 || r.Summary.Ran != 5 || !r.Reported {
+		t.Errorf("%+v", r.Summary)
+	}
+}

@@ -1,0 +1,114 @@
+package timeline
+
+import (
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+)
+
+const s = time.Second
+
+// at is a sample of one NodeSet "cpu".
+func at(t time.Duration, pending, running, done, required, desired int, workers ...Worker) Sample {
+	return Sample{
+		At: t, Jobs: 2, Pending: Known(pending), Running: Known(running), Done: Known(done),
+		Sets: []Set{{Name: "cpu", Max: 4, Required: Known(required), Desired: Known(desired), Known: true, Workers: workers}},
+	}
+}
+
+func upAndDown() Timeline {
+	return Timeline{Samples: []Sample{
+		at(-1*s, 0, 0, 0, 0, 0),
+		at(0, 2, 0, 0, 0, 0),
+		at(1*s, 2, 0, 0, 2, 0),
+		at(2*s, 2, 0, 0, 2, 2, Worker{"cpu-0", Starting}, Worker{"cpu-1", Starting}),
+		at(3*s, 2, 0, 0, 2, 2, Worker{"cpu-0", Idle}, Worker{"cpu-1", Starting}),
+		at(4*s, 0, 2, 0, 2, 2, Worker{"cpu-0", Busy}, Worker{"cpu-1", Busy}),
+		at(5*s, 0, 1, 1, 1, 2, Worker{"cpu-0", Busy}, Worker{"cpu-1", Idle}),
+		at(6*s, 0, 0, 2, 0, 2, Worker{"cpu-0", Idle}, Worker{"cpu-1", Draining}),
+		at(8*s, 0, 0, 2, 0, 0, Worker{"cpu-0", Going}),
+		at(9*s, 0, 0, 2, 0, 0),
+	}}
+}
+
+func TestReactionsAreCountedFromSubmissionAndFromTheLastJobsEnd(t *testing.T) {
+	line := upAndDown()
+	got := map[string]time.Duration{}
+	for _, r := range line.Reactions() {
+		if !r.Seen {
+			t.Errorf("%s was not seen", r.What)
+		}
+		got[r.What] = r.Took
+	}
+	want := map[string]time.Duration{
+		"need is seen": 1 * s, "replicas rise": 2 * s, "first pod is made": 2 * s, "first worker is in service": 3 * s,
+		"first job runs": 4 * s, "all jobs are done": 6 * s, "replicas are 0": 2 * s, "last pod is gone": 3 * s,
+	}
+	if d := cmp.Diff(want, got); d != "" {
+		t.Error(d)
+	}
+}
+
+func TestWhatDidNotHappenIsNotSeen(t *testing.T) {
+	line := upAndDown()
+	line.Samples = line.Samples[:6] // jobs still run
+	for _, r := range line.Reactions() {
+		if want := r.From == "submit" && r.What != "all jobs are done"; r.Seen != want {
+			t.Errorf("%s: seen is %v", r.What, r.Seen)
+		}
+	}
+}
+
+func TestZeroIsKnownOrIsNotZero(t *testing.T) {
+	zero := at(0, 0, 0, 0, 0, 0)
+	unread, unwanted, none := at(0, 0, 0, 0, 0, 0), at(0, 0, 0, 0, 0, 0), Sample{}
+	unread.Sets[0].Known = false
+	unwanted.Sets[0].Desired = Reading{}
+	for name, c := range map[string]struct {
+		sample Sample
+		want   bool
+	}{
+		"nothing there and nothing wanted": {zero, true},
+		"a worker is left":                 {at(0, 0, 0, 0, 0, 0, Worker{"cpu-0", Going}), false},
+		"a worker is wanted":               {at(0, 0, 0, 0, 0, 1), false},
+		"workers were not read":            {unread, false},
+		"replicas were not read":           {unwanted, false},
+		"there is no NodeSet":              {none, false},
+	} {
+		if got := c.sample.AtZero(); got != c.want {
+			t.Errorf("%s: at zero is %v", name, got)
+		}
+	}
+}
+
+func TestLanesTellWhatEachWorkerWas(t *testing.T) {
+	line := upAndDown()
+	want := []Lane{
+		{"cpu", "cpu-0", []Stretch{{2 * s, 3 * s, Starting}, {3 * s, 4 * s, Idle}, {4 * s, 6 * s, Busy}, {6 * s, 8 * s, Idle}, {8 * s, 9 * s, Going}}},
+		{"cpu", "cpu-1", []Stretch{{2 * s, 4 * s, Starting}, {4 * s, 5 * s, Busy}, {5 * s, 6 * s, Idle}, {6 * s, 8 * s, Draining}}},
+	}
+	if d := cmp.Diff(want, line.Lanes()); d != "" {
+		t.Error(d)
+	}
+}
+
+func TestLanesAreInTheOrderOfSetsAndNumbers(t *testing.T) {
+	sample := Sample{Sets: []Set{
+		{Name: "zoo", Workers: []Worker{{"zoo-10", Idle}, {"zoo-9", Idle}}}, {Name: "ape", Workers: []Worker{{"ape-0", Idle}}},
+	}}
+	line := Timeline{Samples: []Sample{sample}}
+	var got []string
+	for _, l := range line.Lanes() {
+		got = append(got, l.Worker)
+	}
+	if d := cmp.Diff([]string{"zoo-9", "zoo-10", "ape-0"}, got); d != "" {
+		t.Error(d)
+	}
+}
+
+func TestAReadingThatIsNotKnownIsNoNumber(t *testing.T) {
+	if got := (Reading{}).String() + " " + Known(0).String(); got != "? 0" {
+		t.Errorf("got %q", got)
+	}
+}
