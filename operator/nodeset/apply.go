@@ -15,9 +15,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
 	"sigs.k8s.io/controller-runtime/pkg/client"
-	"sigs.k8s.io/controller-runtime/pkg/controller/controllerutil"
 
-	"github.com/slurmtide/slurmtide/operator/api/v1beta1"
 	"github.com/slurmtide/slurmtide/operator/nodeset/plan"
 	"github.com/slurmtide/slurmtide/slurmclient"
 )
@@ -232,40 +230,5 @@ func (r *Reconciler) write(ctx context.Context, s *seen, step plan.Step) error {
 	}
 	// A reading that began before it was done may not have it.
 	r.memory.wrote(s.memory, []string{step.SlurmName}, step.Verb, r.now())
-	return nil
-}
-
-// held reports whether the NodeSet has our finalizer.
-func held(n *v1beta1.NodeSet) bool {
-	return controllerutil.ContainsFinalizer(n, v1beta1.FinalizerDrain)
-}
-
-// hold puts the finalizer on a NodeSet that is not being deleted.
-func (r *Reconciler) hold(ctx context.Context, n *v1beta1.NodeSet) error {
-	if n.DeletionTimestamp != nil || held(n) {
-		return nil
-	}
-	return r.patchFinalizers(ctx, n, append(n.Finalizers[:len(n.Finalizers):len(n.Finalizers)], v1beta1.FinalizerDrain))
-}
-
-// release takes the finalizer away: nothing of the NodeSet is left.
-func (r *Reconciler) release(ctx context.Context, n *v1beta1.NodeSet) error {
-	rest := []string{}
-	for _, f := range n.Finalizers {
-		if f != v1beta1.FinalizerDrain {
-			rest = append(rest, f)
-		}
-	}
-	return ignoreGone(r.patchFinalizers(ctx, n, rest))
-}
-
-func (r *Reconciler) patchFinalizers(ctx context.Context, n *v1beta1.NodeSet, finalizers []string) error {
-	data, err := json.Marshal(map[string]any{"metadata": map[string]any{"finalizers": finalizers, "resourceVersion": n.ResourceVersion}})
-	if err != nil {
-		return err
-	}
-	if err := r.client.Patch(ctx, n, client.RawPatch(types.MergePatchType, data), client.FieldOwner(FieldManager)); err != nil {
-		return fmt.Errorf("changing the finalizers of nodeset %s: %w", n.Name, err)
-	}
 	return nil
 }

@@ -60,15 +60,8 @@ func (r *Reconciler) create(ctx context.Context, s *seen, step plan.Step) error 
 		s.lookAgain(wait)
 		return nil // the cache does not have it yet
 	}
-	claims, err := render.Claims(from.input, id)
-	if err != nil {
-		return fmt.Errorf("rendering claims: %w", err)
-	}
-	for _, claim := range claims {
-		owned(s.nodeSet, claim)
-		if err := r.client.Create(ctx, claim, client.FieldOwner(FieldManager)); err != nil && !apierrors.IsAlreadyExists(err) {
-			return fmt.Errorf("creating claim %s: %w", claim.Name, err)
-		}
+	if err := r.createClaims(ctx, s, from, id); err != nil {
+		return err
 	}
 	pod, err := render.Worker(from.input, from.template, id)
 	if err != nil {
@@ -85,6 +78,21 @@ func (r *Reconciler) create(ctx context.Context, s *seen, step plan.Step) error 
 	s.memory.pods.made(pod.Name, r.now())
 	r.metrics.took(s, step, r.now())
 	s.add(pod)
+	return nil
+}
+
+// createClaims makes the claims of a worker that are not there.
+func (r *Reconciler) createClaims(ctx context.Context, s *seen, from recipe, id render.Identity) error {
+	claims, err := render.Claims(from.input, id)
+	if err != nil {
+		return fmt.Errorf("rendering claims: %w", err)
+	}
+	for _, claim := range claims {
+		owned(s.nodeSet, claim)
+		if err := r.client.Create(ctx, claim, client.FieldOwner(FieldManager)); err != nil && !apierrors.IsAlreadyExists(err) {
+			return fmt.Errorf("creating claim %s: %w", claim.Name, err)
+		}
+	}
 	return nil
 }
 

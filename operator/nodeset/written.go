@@ -3,6 +3,7 @@ package nodeset
 import (
 	"maps"
 	"reflect"
+	"slices"
 	"sync"
 	"time"
 
@@ -142,11 +143,5 @@ func (s *setMemory) overlay(to *plan.Slurm, nodesReadAt time.Time, brake time.Du
 		to.Records[name] = record
 	}
 	maps.DeleteFunc(s.updates, func(_ string, u update) bool { return u.at.Before(nodesReadAt) })
-	keep := s.unregistered[:0]
-	for _, t := range s.unregistered {
-		if now.Before(t.Add(brake)) {
-			keep = append(keep, t)
-		}
-	}
-	s.unregistered = keep
+	s.unregistered = slices.DeleteFunc(s.unregistered, func(t time.Time) bool { return !now.Before(t.Add(brake)) })
 }
