@@ -121,10 +121,12 @@ func Compute(now time.Time, s *slurmclient.Snapshot, pools ...Pool) Demand {
 
 // serverTime is slurmctld's clock at now, by our best knowledge. Statistics are
 // never left out of an answer, so they tell how far its clock is ahead of ours;
-// without them it is taken to be ours, but not earlier than what it has told.
+// without them it is taken to be ours, but not earlier than what it has told. A clock
+// that tells T is between T and T+1: it is taken to be at the end of its second, since
+// what has just happened is not in the future.
 func serverTime(now time.Time, s *slurmclient.Snapshot) slurm.Time {
 	if at := s.Stats; at.Known && at.Value != nil && at.Value.At.IsSet() && !at.ReadAt.IsZero() {
-		return slurm.At(now.Add(at.Value.At.Time().Sub(at.ReadAt)))
+		return slurm.At(now.Add((at.Value.At + 1).Time().Sub(at.ReadAt)))
 	}
 	return max(slurm.At(now), s.Nodes.ServerTime, s.Jobs.ServerTime, s.Partitions.ServerTime)
 }

@@ -213,6 +213,7 @@ func TestJobTimesAreComparedWithSlurmctldsClock(t *testing.T) {
 		"slurmctld is two minutes behind":         {at(noon + 100), stats(noon-120, at(noon)), 0},
 		"slurmctld has told a later time":         {at(noon), func(s *slurmclient.Snapshot) { s.Jobs.ServerTime = noon + 61 }, 1},
 		"what it told an hour ago means nothing":  {at(noon), func(s *slurmclient.Snapshot) { s.Jobs.ServerTime = noon - 3600 }, 0},
+		"its clock is cut to whole seconds":       {at(noon + 60).Add(100 * time.Millisecond), stats(noon-1, at(noon-1).Add(900*time.Millisecond)), 1},
 		"statistics without a time mean nothing":  {at(noon), stats(0, at(noon-10)), 0},
 		"statistics go before other server times": {at(noon), func(s *slurmclient.Snapshot) { stats(noon, at(noon))(s); s.Jobs.ServerTime = noon + 61 }, 0},
 	}

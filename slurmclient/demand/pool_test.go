@@ -122,9 +122,10 @@ func TestTheNodesOfAPool(t *testing.T) {
 		"each pool has its own lead":                      {[]any{pool("v", hour), pool("w"), worker("w1"), soon(60, 70)}, want{Idle: 1}},
 		"a down node of a reservation does not come back": {[]any{pool("w", hour), worker("w1", state("DOWN")), soon(60, 70)}, want{Unusable: 1}},
 
-		"an idle worker in its grace is required": {[]any{pool("w", grace(time.Minute)), worker("w1", idleSince(59)), worker("w2", idleSince(60))}, want{Required: 1, Idle: 2, Grace: 1}},
-		"a new worker has its grace":              {[]any{pool("w", grace(time.Minute)), worker("w1", func(n *slurm.Node) { n.SlurmdStartTime = noon - 5 })}, want{Required: 1, Idle: 1, Grace: 1}},
-		"unknown idle times give none":            {[]any{pool("w", grace(time.Minute)), worker("w1")}, want{Idle: 1}},
+		"an idle worker in its grace is required":             {[]any{pool("w", grace(time.Minute)), worker("w1", idleSince(59)), worker("w2", idleSince(60))}, want{Required: 1, Idle: 2, Grace: 1}},
+		"no grace holds nothing, be the clocks what they may": {[]any{pool("w"), worker("w1", idleSince(-2))}, want{Idle: 1}},
+		"a new worker has its grace":                          {[]any{pool("w", grace(time.Minute)), worker("w1", func(n *slurm.Node) { n.SlurmdStartTime = noon - 5 })}, want{Required: 1, Idle: 1, Grace: 1}},
+		"unknown idle times give none":                        {[]any{pool("w", grace(time.Minute)), worker("w1")}, want{Idle: 1}},
 		"jobs take the nodes in their grace first": {
 			[]any{pool("w", grace(time.Minute)), worker("w1", idleSince(5)), worker("w2"), jobs(1, 4)}, want{Required: 1, Idle: 2, Grace: 1, Claimed: 1, Eligible: 4},
 		},

@@ -126,10 +126,10 @@ func (c *cluster) countInPool(m *member, held bool, starts slurm.Time, now slurm
 }
 
 // inGrace reports whether an idle node has been so for less than the grace: since
-// its last job, or since its slurmd started.
+// its last job, or since its slurmd started. Where there is no grace no clock counts.
 func (p *pool) inGrace(n *slurm.Node, now slurm.Time) bool {
 	since := max(n.LastBusy, n.SlurmdStartTime)
-	return since.IsSet() && now.Sub(since) < p.offer.IdleGrace
+	return p.offer.IdleGrace > 0 && since.IsSet() && now.Sub(since) < p.offer.IdleGrace
 }
 
 // claim is what a node counts as when a pending job is about to take it.
