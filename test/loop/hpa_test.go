@@ -13,7 +13,7 @@ import (
 )
 
 // slack is for what does not count as reaction: processes that start on a busy machine.
-const slack = 5 * time.Second
+const slack = 8 * time.Second
 
 // start starts a loop with the HPA of an example.
 func start(t *testing.T, config loop.Config, example string) *loop.Loop {
