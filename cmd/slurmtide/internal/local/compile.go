@@ -30,7 +30,7 @@ func (l *Local) compile(ctx context.Context, tell func(steps.Progress)) error {
 			return
 		}
 		compiled++
-		tell(steps.Progress{Done: compiled, Total: len(packages), Text: "packages"})
+		tell(steps.Progress{Done: compiled, Total: len(packages), Text: fmt.Sprintf("%d packages compiled of %d at most", compiled, len(packages))})
 	})
 	return err
 }

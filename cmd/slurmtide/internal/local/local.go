@@ -88,7 +88,7 @@ func (l *Local) start(ctx context.Context, tell func(steps.Progress)) error {
 func (l *Local) images(ctx context.Context, tell func(steps.Progress)) error {
 	names := []string{"slurm-operator", "slurm-metrics-adapter", "slurmd:" + Version}
 	for i, name := range names {
-		tell(steps.Progress{Done: i, Total: len(names), Text: name})
+		tell(steps.Progress{Done: i, Total: len(names), Text: fmt.Sprintf("%s, %d of %d", name, i+1, len(names))})
 		if err := l.script("hack/images/load", "--dir", l.kubeDir(), name)(ctx, func(steps.Progress) {}); err != nil {
 			return err
 		}

@@ -54,17 +54,10 @@ func (p *Plain) Steps(board []steps.Status) {
 			p.last = p.now()
 		case s.State == steps.Running && p.now().Sub(p.last) >= told:
 			p.last = p.now()
-			p.Say("%s … %s", s.Name, progressText(s.Progress))
+			p.Say("%s … %s", s.Name, s.Progress.Text)
 		}
 	}
 	p.steps = board
-}
-
-func progressText(p steps.Progress) string {
-	if p.Total == 0 {
-		return p.Text
-	}
-	return fmt.Sprintf("%d of %d: %s", p.Done, p.Total, p.Text)
 }
 
 // Play tells of what has changed.

@@ -29,7 +29,7 @@ func OfLine(before Progress, line string) Progress {
 	}
 	done, _ := strconv.Atoi(m[2])
 	total, _ := strconv.Atoi(m[3])
-	return Progress{Done: done, Total: total, Text: m[1] + ", packages"}
+	return Progress{Done: done, Total: total, Text: text}
 }
 
 // OfRootLog is the progress that the log of mmdebstrap tells: it names each of its

@@ -15,7 +15,7 @@ func TestLinesOfTheScriptsTellProgress(t *testing.T) {
 		line string
 		want Progress
 	}{
-		"packages are counted":       {"[ 20.012s] building Kubernetes v1.37.1: 412 packages compiled of 1833 at most", Progress{412, 1833, "building Kubernetes v1.37.1, packages"}},
+		"packages are counted":       {"[ 20.012s] building Kubernetes v1.37.1: 412 packages compiled of 1833 at most", Progress{412, 1833, "building Kubernetes v1.37.1: 412 packages compiled of 1833 at most"}},
 		"a line with a time":         {"[  3.400s] etcd ready", Progress{Text: "etcd ready"}},
 		"a line of somebody else's":  {"go: downloading k8s.io/api v0.37.1", before},
 		"an empty line":              {"", before},
