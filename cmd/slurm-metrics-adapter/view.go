@@ -115,18 +115,21 @@ func (d directory) source(s clusters.Shown) view.Source {
 
 // describe has the server's OpenAPI documents tell of the view too.
 func (o *options) describe(base *basecmd.AdapterBase, scheme *runtime.Scheme) {
-	definitions := func(ref common.ReferenceCallback) map[string]common.OpenAPIDefinition {
-		all := coreapi.GetOpenAPIDefinitions(ref)
-		maps.Copy(all, viewapi.GetOpenAPIDefinitions(ref))
-		maps.Copy(all, customapi.GetOpenAPIDefinitions(ref))
-		if o.external {
-			maps.Copy(all, externalapi.GetOpenAPIDefinitions(ref))
-		}
-		return all
-	}
 	namer := openapinamer.NewDefinitionNamer(apiserver.Scheme, scheme)
-	base.OpenAPIConfig = genericapiserver.DefaultOpenAPIConfig(definitions, namer)
-	base.OpenAPIV3Config = genericapiserver.DefaultOpenAPIV3Config(definitions, namer)
+	base.OpenAPIConfig = genericapiserver.DefaultOpenAPIConfig(o.definitions, namer)
+	base.OpenAPIV3Config = genericapiserver.DefaultOpenAPIV3Config(o.definitions, namer)
 	base.OpenAPIConfig.Info.Title, base.OpenAPIV3Config.Info.Title = base.Name, base.Name
 	base.OpenAPIConfig.Info.Version, base.OpenAPIV3Config.Info.Version = "1.0.0", "1.0.0"
+}
+
+// definitions are the models of everything that is served.
+func (o *options) definitions(ref common.ReferenceCallback) map[string]common.OpenAPIDefinition {
+	out := coreapi.GetOpenAPIDefinitions(ref)
+	maps.Copy(out, customapi.GetOpenAPIDefinitions(ref))
+	if o.external {
+		maps.Copy(out, externalapi.GetOpenAPIDefinitions(ref))
+	}
+	// Those of ours last: the library's models of meta/v1 name some that it has not.
+	maps.Copy(out, viewapi.GetOpenAPIDefinitions(ref))
+	return out
 }

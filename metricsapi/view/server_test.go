@@ -1,0 +1,235 @@
+package view
+
+import (
+	"context"
+	"encoding/json"
+	"io"
+	"net/http"
+	"net/http/httptest"
+	"strings"
+	"testing"
+	"time"
+
+	"k8s.io/apimachinery/pkg/runtime/serializer"
+	"k8s.io/apimachinery/pkg/util/sets"
+	"k8s.io/apiserver/pkg/authentication/authenticator"
+	"k8s.io/apiserver/pkg/authentication/user"
+	"k8s.io/apiserver/pkg/authorization/authorizer"
+	openapinamer "k8s.io/apiserver/pkg/endpoints/openapi"
+	"k8s.io/apiserver/pkg/endpoints/request"
+	genericapiserver "k8s.io/apiserver/pkg/server"
+	"k8s.io/apiserver/pkg/util/compatibility"
+	"k8s.io/client-go/rest"
+
+	viewapi "github.com/slurmtide/slurmtide/metricsapi/view/openapi"
+	"github.com/slurmtide/slurmtide/slurmclient/slurm"
+)
+
+// rights lets everybody read, and root see all.
+func rights(_ context.Context, a authorizer.Attributes) (authorizer.Decision, string, error) {
+	if a.GetVerb() == "viewall" && a.GetUser().GetName() != "root" {
+		return authorizer.DecisionNoOpinion, "", nil
+	}
+	return authorizer.DecisionAllow, "", nil
+}
+
+// whoever takes the header User for who asks.
+func whoever(r *http.Request) (*authenticator.Response, bool, error) {
+	return &authenticator.Response{User: &user.DefaultInfo{Name: r.Header.Get("User")}}, true, nil
+}
+
+// serverOf is the library's API server with a view and nothing else.
+func serverOf(t *testing.T, v *View) *httptest.Server {
+	t.Helper()
+	scheme, err := NewScheme()
+	if err != nil {
+		t.Fatal(err)
+	}
+	cfg := genericapiserver.NewConfig(serializer.NewCodecFactory(scheme))
+	cfg.ExternalAddress, cfg.LoopbackClientConfig = "localhost:443", &rest.Config{}
+	cfg.EffectiveVersion = compatibility.DefaultBuildEffectiveVersion()
+	cfg.LongRunningFunc = func(r *http.Request, _ *request.RequestInfo) bool { return r.URL.Query().Get("watch") != "" }
+	names := openapinamer.NewDefinitionNamer(scheme)
+	cfg.OpenAPIConfig = genericapiserver.DefaultOpenAPIConfig(viewapi.GetOpenAPIDefinitions, names)
+	cfg.OpenAPIV3Config = genericapiserver.DefaultOpenAPIV3Config(viewapi.GetOpenAPIDefinitions, names)
+	cfg.Authentication.Authenticator = authenticator.RequestFunc(whoever)
+	cfg.Authorization.Authorizer = authorizer.AuthorizerFunc(rights)
+	s, err := cfg.Complete(nil).New("test", genericapiserver.NewEmptyDelegate())
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := v.Install(s, scheme, cfg.Authorization.Authorizer); err != nil {
+		t.Fatal(err)
+	}
+	s.PrepareRun()
+	server := httptest.NewServer(s.Handler)
+	t.Cleanup(server.Close)
+	return server
+}
+
+// ask sends a request as somebody.
+func ask(t *testing.T, server *httptest.Server, who, path string) (int, string) {
+	t.Helper()
+	req, err := http.NewRequestWithContext(t.Context(), http.MethodGet, server.URL+path, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	req.Header.Set("User", who)
+	req.Header.Set("Accept", "application/json")
+	resp, err := http.DefaultClient.Do(req)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer resp.Body.Close()
+	body, err := io.ReadAll(resp.Body)
+	if err != nil || !json.Valid(body) {
+		t.Fatalf("%s answers %s, %v: %s", path, resp.Status, err, body)
+	}
+	return resp.StatusCode, string(body)
+}
+
+// names are those of the objects in a list.
+func names(t *testing.T, body string) string {
+	t.Helper()
+	var list struct {
+		Items []struct {
+			Metadata struct{ Namespace, Name string }
+		}
+	}
+	if err := json.Unmarshal([]byte(body), &list); err != nil {
+		t.Fatal(err)
+	}
+	var out []string
+	for _, i := range list.Items {
+		out = append(out, i.Metadata.Namespace+"/"+i.Metadata.Name)
+	}
+	return strings.Join(out, " ")
+}
+
+const group = "/apis/view.slinky.slurm.net/v1alpha1"
+
+// aSite has a cluster whose jobs are private and one whose jobs are not.
+func aSite() *directory {
+	return directoryOf(
+		sourceOf(home("a", "red"), 1,
+			job(7, slurm.JobRunning, on("n[0-1]")), job(8, slurm.JobPending, in("cpu,gpu"), waits("Resources")),
+			job(10, slurm.JobPending, of("bob@site"), in("cpu"), waits("Priority")),
+			job(9, slurm.JobCompleted, func(j *slurm.Job) { j.State.Flags = slurm.JobCompleting; j.Account = "bio" }),
+			slurmNode("n0", "IDLE", "DRAIN"), slurmNode("n1", "MIXED"), slurmPartition("gpu"), slurmPartition("cpu")),
+		sourceOf(home("b", "blue"), 1, job(7, slurm.JobRunning, on("m3")), job(8, slurm.JobRunning, of("bob"), on("m4")),
+			slurmNode("m3", "IDLE")).kept(Private{Jobs: true, Nodes: true}),
+	)
+}
+
+func TestTheAPIOverHTTP(t *testing.T) {
+	server := serverOf(t, New(aSite(), Config{Now: noon}))
+	for _, tc := range []struct {
+		name, who, path string
+		status          int
+		want            string
+	}{
+		{"all jobs, in the order of their ids", "root", "/slurmjobs", 200, "a/red.7 a/red.8 a/red.9 a/red.10 b/blue.7 b/blue.8"},
+		{"those of a namespace", "root", "/namespaces/a/slurmjobs", 200, "a/red.7 a/red.8 a/red.9 a/red.10"},
+		{"of a namespace without a cluster", "root", "/namespaces/none/slurmjobs", 200, ""},
+		{"those that may run in a partition, whichever comes first", "root", "/slurmjobs?labelSelector=partition%3Dgpu", 200, "a/red.7 a/red.8 a/red.9 b/blue.7 b/blue.8"},
+		{"those that may not", "root", "/slurmjobs?labelSelector=partition%21%3Dgpu", 200, "a/red.10"},
+		{"by the label of a partition", "root", "/slurmjobs?labelSelector=partition.view.slinky.slurm.net%2Fcpu%3Dtrue", 200, "a/red.8 a/red.10"},
+		{"that is not there", "root", "/slurmjobs?labelSelector=%21partition.view.slinky.slurm.net%2Fcpu", 200, "a/red.7 a/red.9 b/blue.7 b/blue.8"},
+		{"in a state, in small letters", "root", "/slurmjobs?labelSelector=state%20in%20%28pending%2Ccompleting%29", 200, "a/red.8 a/red.9 a/red.10"},
+		{"on a node of several", "root", "/slurmjobs?labelSelector=node%3Dn1", 200, "a/red.7"},
+		{"of an account", "root", "/slurmjobs?labelSelector=account%3Dbio", 200, "a/red.9"},
+		{"of a cluster", "root", "/slurmjobs?labelSelector=cluster%3Dblue", 200, "b/blue.7 b/blue.8"},
+		{"of a user whose name is no label", "root", "/slurmjobs?fieldSelector=spec.user%3Dbob%40site", 200, "a/red.10"},
+		{"by an unknown label", "root", "/slurmjobs?labelSelector=tier%3Dgold", 200, ""},
+		{"without an unknown label", "root", "/namespaces/b/slurmjobs?labelSelector=tier%21%3Dgold", 200, "b/blue.7 b/blue.8"},
+		{"by name", "root", "/slurmjobs?fieldSelector=metadata.name%3Dred.10", 200, "a/red.10"},
+		{"by namespace", "root", "/slurmjobs?fieldSelector=metadata.namespace%3Db", 200, "b/blue.7 b/blue.8"},
+		{"by job id and state", "root", "/slurmjobs?fieldSelector=spec.jobID%3D8%2Cstatus.state%3DRUNNING", 200, "b/blue.8"},
+		{"by a field that there is not", "root", "/slurmjobs?fieldSelector=spec.color%3Dred", 400, "is no field"},
+		{"only one's own where jobs are private", "bob", "/slurmjobs", 200, "a/red.7 a/red.8 a/red.9 a/red.10 b/blue.8"},
+		{"none for who is nobody in Slurm", "system:serviceaccount:x:y", "/namespaces/b/slurmjobs", 200, ""},
+		{"somebody else's private job", "bob", "/namespaces/b/slurmjobs/blue.7", 404, `slurmjobs.view.slinky.slurm.net \"blue.7\" not found`},
+		{"one's own", "bob", "/namespaces/b/slurmjobs/blue.8", 200, `"user":"bob"`},
+		{"of a job that there is not", "root", "/namespaces/a/slurmjobs/red.007", 404, "not found"},
+		{"of a cluster that there is not", "root", "/namespaces/a/slurmjobs/green.7", 404, "not found"},
+		{"nodes in a state of several names", "root", "/slurmnodes?labelSelector=state%3Ddrained", 200, "a/red.n0"},
+		{"by its flag", "root", "/slurmnodes?fieldSelector=status.state%3DDRAIN", 200, "a/red.n0"},
+		{"nodes that are private", "bob", "/slurmnodes", 403, "PrivateData of the Slurm cluster b/blue"},
+		{"nodes that are not", "bob", "/namespaces/a/slurmnodes?labelSelector=partition%3Dall", 200, "a/red.n0 a/red.n1"},
+		{"a private node", "bob", "/namespaces/b/slurmnodes/blue.m3", 403, "PrivateData"},
+		{"partitions in the order of their names", "bob", "/slurmpartitions", 200, "a/red.cpu a/red.gpu"},
+		{"a partition", "bob", "/namespaces/a/slurmpartitions/red.gpu", 200, `"maxTimeMinutes":"unlimited"`},
+		{"discovery", "bob", "", 200, `"name":"slurmjobs","singularName":"slurmjob","namespaced":true,"kind":"SlurmJob","verbs":["get","list","watch"],"shortNames":["sjob"],"categories":["slurm"]`},
+		{"nothing is written", "root", "/namespaces/a/slurmjobs?limit=1&continue=nonsense", 400, "none of this server's"},
+		{"a version that is no number", "root", "/slurmjobs?resourceVersion=x", 400, "x"},
+		{"a version of the past", "root", "/slurmjobs?resourceVersion=5&resourceVersionMatch=Exact", 410, "Expired"},
+		{"a version of the future", "root", "/slurmjobs?resourceVersion=99999999999999999", 504, "Too large resource version"},
+	} {
+		t.Run(tc.name, func(t *testing.T) {
+			status, body := ask(t, server, tc.who, group+tc.path)
+			if status != tc.status {
+				t.Fatalf("it answers %d: %s", status, body)
+			}
+			if tc.status == http.StatusOK && strings.Contains(body, `"items":`) {
+				if got := names(t, body); got != tc.want {
+					t.Errorf("it lists %q, want %q", got, tc.want)
+				}
+				return
+			}
+			if !strings.Contains(body, tc.want) {
+				t.Errorf("%s is missing in %s", tc.want, body)
+			}
+		})
+	}
+}
+
+func TestWhatIsNotKnownIsNoEmptyList(t *testing.T) {
+	dir := directoryOf(sourceOf(home("a", "red"), 1, job(7, slurm.JobRunning)), unread(home("b", "blue")))
+	now := noon()
+	server := serverOf(t, New(dir, Config{Now: func() time.Time { return now }}))
+	for _, tc := range []struct {
+		name, path string
+		after      time.Duration
+		status     int
+		want       string
+	}{
+		{"one of several that can not be read", "/slurmjobs", 0, 503, "Slurm cluster b/blue: it does not answer"},
+		{"it alone", "/namespaces/b/slurmjobs/blue.7", 0, 503, "it does not answer"},
+		{"the others alone", "/namespaces/a/slurmjobs", 0, 200, "red.7"},
+		{"the others by a selector", "/slurmjobs?labelSelector=cluster%3Dred", 0, 200, "red.7"},
+		{"the others once they are old", "/namespaces/a/slurmjobs", time.Hour, 503, "its jobs were last read 1h0m0s ago"},
+		{"one object that is old", "/namespaces/a/slurmjobs/red.7", time.Hour, 503, "its jobs were last read 1h0m0s ago"},
+		{"a watch of what is old", "/namespaces/a/slurmjobs?watch=1", time.Hour, 503, "its jobs were last read 1h0m0s ago"},
+	} {
+		t.Run(tc.name, func(t *testing.T) {
+			now = noon().Add(tc.after)
+			if status, body := ask(t, server, "root", group+tc.path); status != tc.status || !strings.Contains(body, tc.want) {
+				t.Errorf("it answers %d: %s", status, body)
+			}
+		})
+	}
+}
+
+func TestOpenAPIDescribesTheKinds(t *testing.T) {
+	server := serverOf(t, New(aSite(), Config{Now: noon}))
+	_, body := ask(t, server, "root", "/openapi/v2")
+	var doc struct {
+		Definitions map[string]struct {
+			GVK []struct{ Group, Kind, Version string } `json:"x-kubernetes-group-version-kind"`
+		}
+	}
+	if err := json.Unmarshal([]byte(body), &doc); err != nil {
+		t.Fatal(err)
+	}
+	kinds := sets.New[string]()
+	for _, d := range doc.Definitions {
+		for _, k := range d.GVK {
+			if k.Group == "view.slinky.slurm.net" {
+				kinds.Insert(k.Kind)
+			}
+		}
+	}
+	if want := sets.New("SlurmJob", "SlurmJobList", "SlurmNode", "SlurmNodeList", "SlurmPartition", "SlurmPartitionList"); !kinds.IsSuperset(want) {
+		t.Errorf("it tells of %v", sets.List(kinds))
+	}
+}

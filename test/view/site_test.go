@@ -1,0 +1,171 @@
+//go:build e2e
+
+package view
+
+import (
+	"context"
+	"flag"
+	"fmt"
+	"net/http/httptest"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/golang-jwt/jwt/v5"
+
+	"github.com/slurmtide/slurmtide/slurmclient/slurmtest"
+	"github.com/slurmtide/slurmtide/test/realkube"
+)
+
+var update = flag.Bool("update", false, "rewrite the golden files")
+
+// key is what the simulated clusters check tokens with.
+const key = "a key for tests that nobody else uses"
+
+// soon is longer than anything here takes that is not broken.
+const soon = time.Minute
+
+// site is a Kubernetes that the adapter can be put into.
+type site struct {
+	kube    *realkube.Cluster
+	dir     string
+	program string
+}
+
+func TestMain(m *testing.M) {
+	if missing := realkube.Missing(); missing != "" {
+		fmt.Fprintln(os.Stderr, missing)
+		os.Exit(1)
+	}
+	os.Exit(m.Run())
+}
+
+// newSite starts Kubernetes with the definitions of our kinds, and makes the adapter.
+func newSite(t *testing.T) *site {
+	t.Helper()
+	kube, err := realkube.Start(t.Context(), realkube.Config{Name: "view"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() {
+		if err := kube.Close(); err != nil {
+			t.Error(err)
+		}
+	})
+	s := &site{kube: kube, dir: t.TempDir()}
+	s.program = filepath.Join(s.dir, "slurm-metrics-adapter")
+	build := exec.CommandContext(t.Context(), "go", "build", "-o", s.program, "github.com/slurmtide/slurmtide/cmd/slurm-metrics-adapter")
+	if out, err := build.CombinedOutput(); err != nil {
+		t.Fatalf("building the adapter: %v\n%s", err, out)
+	}
+	s.must(t, "helm", "install", "crds", "../../charts/slurm-operator-crds", "--wait")
+	s.applyText(t, "apiVersion: v1\nkind: Namespace\nmetadata: {name: slurm-metrics}\n")
+	return s
+}
+
+// simulated is a cluster with partitions gpu, cpu and all, and its URL.
+func simulated(t *testing.T, name string) (*slurmtest.Cluster, string) {
+	t.Helper()
+	c := slurmtest.New(slurmtest.Config{
+		ClusterName: name, Key: []byte(key),
+		Nodes: []slurmtest.NodeConf{
+			{Names: "gpu-[0-1]", CPUs: 8, MemoryMiB: 16000, Features: []string{"gpu"}, GRES: "gpu:h100:4"},
+			{Names: "cpu-[0-1]", CPUs: 8, MemoryMiB: 16000, Features: []string{"cpu"}},
+		},
+		Partitions: []slurmtest.PartitionConf{{Name: "gpu", Feature: "gpu", Default: true}, {Name: "cpu", Feature: "cpu"}, {Name: "all", Nodes: "ALL"}},
+	})
+	return c, served(t, c)
+}
+
+func served(t *testing.T, c *slurmtest.Cluster) string {
+	t.Helper()
+	server := httptest.NewServer(c.Handler())
+	t.Cleanup(func() {
+		server.CloseClientConnections()
+		server.Close()
+	})
+	return server.URL
+}
+
+// setToken writes a token of user slurm into a Secret.
+func (s *site) setToken(t *testing.T, namespace string) {
+	t.Helper()
+	now := time.Now()
+	claims := jwt.MapClaims{"iat": now.Unix(), "exp": now.Add(time.Hour).Unix(), "sun": "slurm"}
+	token, err := jwt.NewWithClaims(jwt.SigningMethodHS256, claims).SignedString([]byte(key))
+	if err != nil {
+		t.Fatal(err)
+	}
+	s.setSecret(t, namespace, token)
+}
+
+func (s *site) setSecret(t *testing.T, namespace, token string) {
+	t.Helper()
+	s.applyText(t, fmt.Sprintf("apiVersion: v1\nkind: Secret\nmetadata: {name: slurm-token, namespace: %s}\nstringData: {SLURM_JWT: %s}\n", namespace, strings.TrimSpace(token)))
+}
+
+// apply applies a file of testdata with words replaced.
+func (s *site) apply(t *testing.T, file string, oldnew ...string) {
+	t.Helper()
+	text, err := os.ReadFile(filepath.Join("testdata", file))
+	if err != nil {
+		t.Fatal(err)
+	}
+	s.applyText(t, strings.NewReplacer(oldnew...).Replace(string(text)))
+}
+
+func (s *site) applyText(t *testing.T, text string) {
+	t.Helper()
+	if err := s.kube.Apply(t.Context(), text); err != nil {
+		t.Fatal(err)
+	}
+}
+
+// kubectl returns what kubectl printed and why it failed, if it did.
+func (s *site) kubectl(t *testing.T, args ...string) (string, error) {
+	t.Helper()
+	return s.kube.Kubectl(t.Context(), args...)
+}
+
+// must returns what kubectl or helm printed, which must succeed.
+func (s *site) must(t *testing.T, program string, args ...string) string {
+	t.Helper()
+	run := s.kube.Kubectl
+	if program == "helm" {
+		run = s.kube.Helm
+	}
+	out, err := run(t.Context(), args...)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return out
+}
+
+// get returns what kubectl get prints, which must succeed.
+func (s *site) get(t *testing.T, args ...string) string {
+	t.Helper()
+	return s.must(t, "kubectl", append([]string{"get"}, args...)...)
+}
+
+// await tries until try returns nil.
+func await(t *testing.T, limit time.Duration, try func() error) {
+	t.Helper()
+	ctx, cancel := context.WithTimeout(t.Context(), limit)
+	defer cancel()
+	tick := time.NewTicker(100 * time.Millisecond)
+	defer tick.Stop()
+	for {
+		err := try()
+		if err == nil {
+			return
+		}
+		select {
+		case <-tick.C:
+		case <-ctx.Done():
+			t.Fatalf("waited %v in vain: %v", limit, err)
+		}
+	}
+}

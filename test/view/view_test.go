@@ -1,0 +1,272 @@
+//go:build e2e
+
+package view
+
+import (
+	"fmt"
+	"os"
+	"path/filepath"
+	"regexp"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/slurmtide/slurmtide/slurmclient/slurm"
+	"github.com/slurmtide/slurmtide/slurmclient/slurmtest"
+)
+
+// scene is the site with two simulated clusters and the adapter.
+type scene struct {
+	*site
+	alpha, beta *slurmtest.Cluster
+}
+
+const jobs = "slurmjobs.view.slinky.slurm.net"
+
+func TestView(t *testing.T) {
+	s := &scene{site: newSite(t)}
+	var alphaURL, betaURL string
+	s.alpha, alphaURL = simulated(t, "alpha")
+	s.beta, betaURL = simulated(t, "beta")
+	for _, c := range []*slurmtest.Cluster{s.alpha, s.beta} {
+		fill(t, c)
+	}
+	args := []string{"--slurm.poll-interval=1s", "--metrics-max-age=10s"}
+	s.install(t, 1)
+	s.apply(t, "objects.yaml", "ALPHA", alphaURL, "BETA", betaURL)
+	s.setToken(t, "team-a")
+	s.setToken(t, "team-b")
+	p := s.run(t, args...)
+	await(t, soon, func() error { _, err := s.kubectl(t, "get", jobs, "-A"); return err })
+
+	t.Run("it is discovered", s.isDiscovered)
+	t.Run("tables are the golden ones", s.printsTables)
+	t.Run("one object", s.shows)
+	t.Run("selectors", s.selects)
+	t.Run("pages", s.pages)
+	t.Run("a watch shows what happens", s.watches)
+	t.Run("an informer of client-go keeps up", s.informs)
+	t.Run("without rights there is nothing", s.refuses)
+	t.Run("private jobs are their owner's", s.keepsPrivate)
+	t.Run("PrivateData that changes", s.turnsPrivate)
+	t.Run("a Slurm that is down", s.survivesOutage)
+	p.stop(t)
+	t.Run("switched off", func(t *testing.T) { s.isOff(t, args) })
+}
+
+// fill submits jobs of alice and bob.
+func fill(t *testing.T, c *slurmtest.Cluster) {
+	t.Helper()
+	for _, j := range []slurmtest.JobSpec{
+		{User: "alice", JobRequest: slurm.JobRequest{Name: "train", Partition: "gpu", Nodes: 2, Exclusive: true, TimeLimit: slurm.Num(90)}, Forever: true},
+		{User: "bob", JobRequest: slurm.JobRequest{Name: "solve", Partition: "cpu", Tasks: 4}, Forever: true},
+		{User: "alice", JobRequest: slurm.JobRequest{Name: "either", Partition: "gpu,all", Nodes: 2, Exclusive: true}, Forever: true},
+		{User: "bob", JobRequest: slurm.JobRequest{Name: "later", Partition: "cpu", Hold: true}},
+	} {
+		if _, err := c.Submit(j); err != nil {
+			t.Fatal(err)
+		}
+	}
+	c.Step(10 * time.Second)
+}
+
+func (s *scene) isDiscovered(t *testing.T) {
+	got := s.must(t, "kubectl", "api-resources", "--api-group=view.slinky.slurm.net", "-o", "wide", "--no-headers")
+	for _, want := range []string{"slurmjobs", "sjob", "SlurmJob", "get,list,watch", "slurmnodes", "snode", "slurmpartitions", "spart"} {
+		if !strings.Contains(got, want) {
+			t.Errorf("%s is missing in\n%s", want, got)
+		}
+	}
+	if text := s.must(t, "kubectl", "explain", "slurmjobs.spec.partitions"); !strings.Contains(text, "in which the job may run") {
+		t.Errorf("kubectl explain says\n%s", text)
+	}
+	if text := s.must(t, "kubectl", "get", "slurm", "-n", "team-a", "-o", "name"); !strings.Contains(text, "slurmpartition.view.slinky.slurm.net/alpha.gpu") {
+		t.Errorf("the category has\n%s", text)
+	}
+}
+
+// passing is what differs from run to run: how long ago something was.
+var passing = regexp.MustCompile(`\b(\d+[smhd])+\b`)
+
+func (s *scene) printsTables(t *testing.T) {
+	for name, args := range map[string][]string{
+		"jobs":            {"slurmjobs", "-A"},
+		"jobs-wide":       {"sjob", "-n", "team-a", "-o", "wide"},
+		"nodes":           {"slurmnodes", "-n", "team-a"},
+		"nodes-wide":      {"snode", "-n", "team-a", "-o", "wide"},
+		"partitions":      {"slurmpartitions", "-A"},
+		"partitions-wide": {"spart", "-n", "team-a", "-o", "wide", "--show-labels"},
+	} {
+		golden(t, name, squeeze(passing.ReplaceAllString(s.get(t, args...), "AGO")))
+	}
+}
+
+// squeeze takes away the blanks that align columns, save two.
+func squeeze(table string) string {
+	var out strings.Builder
+	for line := range strings.Lines(table) {
+		out.WriteString(strings.TrimSpace(regexp.MustCompile(` {2,}`).ReplaceAllString(line, "  ")) + "\n")
+	}
+	return out.String()
+}
+
+func golden(t *testing.T, name, got string) {
+	t.Helper()
+	file := filepath.Join("testdata", name+".golden.txt")
+	if *update {
+		if err := os.WriteFile(file, []byte(got), 0o644); err != nil {
+			t.Fatal(err)
+		}
+	}
+	want, err := os.ReadFile(file)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if diff := cmp.Diff(string(want), got); diff != "" {
+		t.Errorf("%s differs (rewrite it with -update) (-want +got):\n%s", file, diff)
+	}
+}
+
+// isNames checks which objects kubectl get lists, without kind and group.
+func (s *scene) isNames(t *testing.T, want string, args ...string) {
+	t.Helper()
+	if got := s.names(t, args...); got != want {
+		t.Errorf("kubectl get %s lists %q, want %q", strings.Join(args, " "), got, want)
+	}
+}
+
+func (s *scene) names(t *testing.T, args ...string) string {
+	t.Helper()
+	out := s.get(t, append(args, "-o", "name")...)
+	return strings.Join(strings.Fields(regexp.MustCompile(`[a-z]+\.view\.slinky\.slurm\.net/`).ReplaceAllString(out, "")), " ")
+}
+
+func (s *scene) shows(t *testing.T) {
+	got := s.get(t, "slurmjob", "-n", "team-a", "alpha.1", "-o", "jsonpath={.spec.user} {.spec.cluster.kind} {.status.state} {.status.nodes} {.spec.timeLimitMinutes} {.metadata.labels.partition}")
+	if want := "alice Cluster RUNNING gpu-[0-1] 90 gpu"; got != want {
+		t.Errorf("it is %q, want %q", got, want)
+	}
+	if _, err := s.kubectl(t, "get", "slurmjob", "-n", "team-a", "alpha.99"); err == nil || !strings.Contains(err.Error(), "NotFound") {
+		t.Errorf("a job that there is not: %v", err)
+	}
+	if _, err := s.kubectl(t, "delete", "slurmjob", "-n", "team-a", "alpha.1"); err == nil || !strings.Contains(err.Error(), "MethodNotAllowed") {
+		t.Errorf("deleting a job: %v", err)
+	}
+	if text := s.must(t, "kubectl", "describe", "slurmnode", "-n", "team-a", "alpha.gpu-0"); !strings.Contains(text, "gpu:h100:4") {
+		t.Errorf("kubectl describe says\n%s", text)
+	}
+}
+
+func (s *scene) selects(t *testing.T) {
+	s.isNames(t, "alpha.1 alpha.3 beta.1 beta.3", "slurmjobs", "-A", "-l", "partition=gpu")
+	s.isNames(t, "alpha.3", "slurmjobs", "-n", "team-a", "-l", "partition=all")
+	s.isNames(t, "alpha.3 alpha.4", "slurmjobs", "-n", "team-a", "-l", "state=pending")
+	s.isNames(t, "beta.2 beta.4", "slurmjobs", "-A", "-l", "cluster=beta,user=bob")
+	s.isNames(t, "alpha.1", "slurmjobs", "-n", "team-a", "-l", "node=gpu-1")
+	s.isNames(t, "alpha.2", "slurmjobs", "-n", "team-a", "--field-selector", "spec.user=bob,status.state=RUNNING")
+	s.isNames(t, "alpha.2 alpha.4", "slurmjobs", "-n", "team-a", "--field-selector", "spec.account=hpc")
+	s.isNames(t, "alpha.cpu-1", "slurmnodes", "-n", "team-a", "-l", "state=idle")
+	s.isNames(t, "alpha.gpu-0 alpha.gpu-1", "slurmnodes", "-n", "team-a", "-l", "partition=gpu,state=allocated")
+	s.isNames(t, "alpha.cpu", "slurmpartitions", "-A", "--field-selector", "metadata.name=alpha.cpu")
+}
+
+func (s *scene) pages(t *testing.T) {
+	all := s.names(t, "slurmjobs", "-A")
+	s.isNames(t, all, "slurmjobs", "-A", "--chunk-size=1")
+	s.isNames(t, all, "slurmjobs", "-A", "--chunk-size=3")
+	page := s.get(t, "--raw", "/apis/view.slinky.slurm.net/v1alpha1/slurmjobs?limit=3")
+	if !strings.Contains(page, `"remainingItemCount":5`) || !strings.Contains(page, `"continue":"`) {
+		t.Errorf("the first page is %s", page)
+	}
+}
+
+func (s *scene) refuses(t *testing.T) {
+	for _, tc := range []struct {
+		name string
+		args []string
+	}{
+		{"somebody without a role", []string{"get", "slurmjobs", "-A", "--as=eve"}},
+		{"one object", []string{"get", "slurmjob", "alpha.1", "-n", "team-a", "--as=eve"}},
+		{"a watch", []string{"get", "slurmjobs", "-n", "team-a", "--watch", "--as=eve"}},
+		{"another namespace than one's own", []string{"get", "slurmjobs", "-n", "team-a", "--as=bob"}},
+		{"all namespaces", []string{"get", "slurmjobs", "-A", "--as=bob"}},
+	} {
+		if out, err := s.kubectl(t, tc.args...); err == nil || !strings.Contains(err.Error(), "Forbidden") {
+			t.Errorf("%s: %s, %v", tc.name, out, err)
+		}
+	}
+	if out, _ := s.kubectl(t, "auth", "can-i", "list", jobs, "-A", "--as=system:serviceaccount:team-a:default"); strings.TrimSpace(out) != "no" {
+		t.Errorf("a service account without a role may list jobs: %s", out)
+	}
+}
+
+// keepsPrivate looks at beta, of whose PrivateData nothing is known.
+func (s *scene) keepsPrivate(t *testing.T) {
+	s.isNames(t, "beta.1 beta.3", "slurmjobs", "-n", "team-b", "--as=alice")
+	s.isNames(t, "beta.2 beta.4", "slurmjobs", "-n", "team-b", "--as=bob")
+	s.isNames(t, "beta.2", "slurmjobs", "-n", "team-b", "--as=bob", "-l", "state=running")
+	s.isNames(t, "beta.1 beta.2 beta.3 beta.4", "slurmjobs", "-n", "team-b", "--as=carol")
+	s.isNames(t, "alpha.1 alpha.2 alpha.3 alpha.4 beta.1 beta.3", "slurmjobs", "-A", "--as=alice")
+	s.isNames(t, "beta.cpu-0 beta.cpu-1 beta.gpu-0 beta.gpu-1", "slurmnodes", "-n", "team-b", "--as=bob")
+	if _, err := s.kubectl(t, "get", "slurmjob", "beta.1", "-n", "team-b", "--as=bob"); err == nil || !strings.Contains(err.Error(), "NotFound") {
+		t.Errorf("somebody else's job: %v", err)
+	}
+}
+
+// turnsPrivate has alpha keep everything, and then nothing again.
+func (s *scene) turnsPrivate(t *testing.T) {
+	annotate := func(value string) {
+		s.must(t, "kubectl", "annotate", "clusters.slinky.slurm.net", "-n", "team-a", "alpha", "--overwrite", "view.slinky.slurm.net/private-data="+value)
+	}
+	annotate("jobs,nodes")
+	await(t, soon, func() error {
+		if got := s.names(t, "slurmjobs", "-n", "team-a", "--as=alice"); got != "alpha.1 alpha.3" {
+			return fmt.Errorf("alice sees %s", got)
+		}
+		return nil
+	})
+	if _, err := s.kubectl(t, "get", "slurmnodes", "-n", "team-a", "--as=alice"); err == nil || !strings.Contains(err.Error(), "PrivateData of the Slurm cluster team-a/alpha") {
+		t.Errorf("private nodes: %v", err)
+	}
+	annotate("none")
+	await(t, soon, func() error {
+		if got := s.names(t, "slurmjobs", "-n", "team-a", "--as=alice"); got != "alpha.1 alpha.2 alpha.3 alpha.4" {
+			return fmt.Errorf("alice sees %s", got)
+		}
+		return nil
+	})
+}
+
+// survivesOutage has slurmrestd of beta fail: its jobs are an error once they are too
+// old, those of alpha are not, and all is well afterwards.
+func (s *scene) survivesOutage(t *testing.T) {
+	s.beta.Fail(slurmtest.Fault{Kind: slurmtest.FaultStatus, Status: 500})
+	await(t, soon, func() error {
+		out, err := s.kubectl(t, "get", "slurmjobs", "-n", "team-b", "-o", "name")
+		switch {
+		case err == nil && len(strings.Fields(out)) != 4:
+			t.Fatalf("it lists %q", out)
+		case err == nil:
+			return fmt.Errorf("it still answers")
+		case !strings.Contains(err.Error(), "team-b/beta: its jobs were last read"):
+			t.Fatalf("the error is %v", err)
+		}
+		return nil
+	})
+	s.isNames(t, "alpha.1 alpha.2 alpha.3 alpha.4", "slurmjobs", "-A", "-l", "cluster=alpha")
+	s.beta.ClearFaults()
+	await(t, soon, func() error { _, err := s.kubectl(t, "get", "slurmjobs", "-A"); return err })
+}
+
+func (s *scene) isOff(t *testing.T, args []string) {
+	s.run(t, append(args, "--no-view")...)
+	await(t, soon, func() error {
+		_, err := s.kubectl(t, "get", "--raw", "/apis/custom.metrics.k8s.io/v1beta2")
+		return err
+	})
+	if out, err := s.kubectl(t, "get", "--raw", "/apis/view.slinky.slurm.net/v1alpha1/slurmjobs"); err == nil {
+		t.Errorf("it answers %s", out)
+	}
+}

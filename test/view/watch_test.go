@@ -1,0 +1,168 @@
+//go:build e2e
+
+package view
+
+import (
+	"bufio"
+	"context"
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/client-go/dynamic"
+	"k8s.io/client-go/dynamic/dynamicinformer"
+	"k8s.io/client-go/tools/cache"
+
+	"github.com/slurmtide/slurmtide/metricsapi/view/v1alpha1"
+	"github.com/slurmtide/slurmtide/slurmclient/slurm"
+	"github.com/slurmtide/slurmtide/slurmclient/slurmtest"
+)
+
+// watches runs kubectl get --watch while a job comes, starts and ends.
+func (s *scene) watches(t *testing.T) {
+	ctx, cancel := context.WithCancel(t.Context())
+	defer cancel()
+	lines := s.follow(t, ctx, "slurmjobs", "-A", "-l", "partition=cpu", "--watch", "--no-headers")
+	lines.has(t, "alpha.2", "RUNNING")
+	id, err := s.alpha.Submit(slurmtest.JobSpec{User: "alice", JobRequest: slurm.JobRequest{Name: "new", Partition: "cpu", Tasks: 1}, Forever: true})
+	if err != nil {
+		t.Fatal(err)
+	}
+	name := fmt.Sprint("alpha.", id)
+	s.alpha.Step(5 * time.Second)
+	lines.has(t, name, "RUNNING")
+	if err := s.alpha.Cancel(fmt.Sprint(id)); err != nil {
+		t.Fatal(err)
+	}
+	s.alpha.Step(5 * time.Second)
+	lines.has(t, name, "CANCELLED")
+	cancel()
+	if got := lines.all(); strings.Contains(got, "alpha.1 ") {
+		t.Errorf("a job of another partition is in\n%s", got)
+	}
+}
+
+// output is what a program has printed so far.
+type output struct {
+	mu   sync.Mutex
+	text strings.Builder
+}
+
+func (s *site) follow(t *testing.T, ctx context.Context, args ...string) *output {
+	t.Helper()
+	cmd := exec.CommandContext(ctx, filepath.Join(s.kube.Dir, "bin", "kubectl"), append([]string{"get"}, args...)...)
+	cmd.Env = append(os.Environ(), "KUBECONFIG="+s.kube.Kubeconfig(), "KUBECACHEDIR="+s.dir, "NO_PROXY="+s.kube.HostAddress)
+	pipe, err := cmd.StdoutPipe()
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := cmd.Start(); err != nil {
+		t.Fatal(err)
+	}
+	out := &output{}
+	go func() {
+		for lines := bufio.NewScanner(pipe); lines.Scan(); {
+			out.mu.Lock()
+			out.text.WriteString(lines.Text() + "\n")
+			out.mu.Unlock()
+		}
+		_ = cmd.Wait()
+	}()
+	return out
+}
+
+func (o *output) all() string {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	return o.text.String()
+}
+
+// has waits for a line with all the words.
+func (o *output) has(t *testing.T, words ...string) {
+	t.Helper()
+	await(t, soon, func() error {
+		for line := range strings.Lines(o.all()) {
+			found := true
+			for _, w := range words {
+				found = found && strings.Contains(line, w)
+			}
+			if found {
+				return nil
+			}
+		}
+		return fmt.Errorf("no line has %q in\n%s", words, o.all())
+	})
+}
+
+// informs compares what an informer holds with what a list says, through changes.
+func (s *scene) informs(t *testing.T) {
+	config, err := s.kube.RESTConfig()
+	if err != nil {
+		t.Fatal(err)
+	}
+	client, err := dynamic.NewForConfig(config)
+	if err != nil {
+		t.Fatal(err)
+	}
+	resource := v1alpha1.SchemeGroupVersion.WithResource(v1alpha1.Jobs)
+	informer := dynamicinformer.NewFilteredDynamicInformer(client, resource, "team-a", 0, cache.Indexers{}, nil).Informer()
+	ctx, cancel := context.WithCancel(t.Context())
+	var wg sync.WaitGroup
+	defer wg.Wait()
+	defer cancel()
+	wg.Go(func() { informer.RunWithContext(ctx) })
+	if !cache.WaitForCacheSync(ctx.Done(), informer.HasSynced) {
+		t.Fatal("it does not sync")
+	}
+	for round := range 3 {
+		id, err := s.alpha.Submit(slurmtest.JobSpec{User: "bob", JobRequest: slurm.JobRequest{Name: fmt.Sprint("round-", round), Partition: "cpu", Tasks: 1}, Forever: true})
+		if err != nil {
+			t.Fatal(err)
+		}
+		s.alpha.Step(5 * time.Second)
+		await(t, soon, func() error { return agrees(ctx, client.Resource(resource).Namespace("team-a"), informer, id) })
+		if err := s.alpha.Cancel(fmt.Sprint(id)); err != nil {
+			t.Fatal(err)
+		}
+	}
+	// The records of finished jobs are dropped after MinJobAge.
+	s.alpha.Step(10 * time.Minute)
+	await(t, soon, func() error {
+		if n := len(informer.GetStore().List()); n != 4 {
+			return fmt.Errorf("it holds %d jobs, want 4", n)
+		}
+		return nil
+	})
+}
+
+// agrees reports a difference between the list and the informer, which must both have
+// the job.
+func agrees(ctx context.Context, client dynamic.ResourceInterface, informer cache.SharedIndexInformer, id uint32) error {
+	list, err := client.List(ctx, metav1.ListOptions{})
+	if err != nil {
+		return err
+	}
+	states := func(objects []unstructured.Unstructured) map[string]string {
+		out := map[string]string{}
+		for _, o := range objects {
+			out[o.GetName()], _, _ = unstructured.NestedString(o.Object, "status", "state")
+		}
+		return out
+	}
+	var held []unstructured.Unstructured
+	for _, o := range informer.GetStore().List() {
+		held = append(held, *o.(*unstructured.Unstructured))
+	}
+	listed, kept := states(list.Items), states(held)
+	if fmt.Sprint(listed) != fmt.Sprint(kept) || listed[fmt.Sprint("alpha.", id)] == "" {
+		return fmt.Errorf("listed are %v, held %v", listed, kept)
+	}
+	return nil
+}
