@@ -13,39 +13,6 @@ import (
 	"github.com/slurmtide/slurmtide/test/nodeset"
 )
 
-// busyWorkersStay takes workers away in every way there is, while they have jobs. Each
-// job is to end with exit code 0 at its first start.
-func busyWorkersStay(t *testing.T, s *nodeset.Scene) {
-	atOnce(t, s, map[string]scene{"scale-in": scaleIn, "update": update, "deletion": deletion})
-	t.Run("cordoned Kubernetes node", func(t *testing.T) { cordon(t, s) })
-	t.Run("DaemonSet mode", func(t *testing.T) { perKubeNode(t, s) })
-}
-
-// asAsked plays each policy and strategy that a NodeSet may ask for.
-func asAsked(t *testing.T, s *nodeset.Scene) {
-	atOnce(t, s, map[string]scene{
-		"drain policy Timeout": timeout, "drain policy Force": force, "deletion with Force": forced,
-		"OnDelete": onDelete, "partition": partition, "paused": paused, "ScheduledUpdate": scheduled,
-		"claims": claims, "its Cluster is gone": orphan,
-	})
-	t.Run("cordonKubeNodes", func(t *testing.T) { cordonKubeNodes(t, s) })
-}
-
-// scene is played in a Kubernetes and a Slurm that others may be played in too.
-type scene = func(*testing.T, *nodeset.Scene)
-
-// atOnce plays scenes beside each other.
-func atOnce(t *testing.T, s *nodeset.Scene, scenes map[string]scene) {
-	t.Run("at once", func(t *testing.T) {
-		for name, play := range scenes {
-			t.Run(name, func(t *testing.T) {
-				t.Parallel()
-				play(t, s)
-			})
-		}
-	})
-}
-
 // scaleIn: of four workers two have jobs. The idle ones go first, then one that waits
 // for its job; meanwhile more replicas take the choice back.
 func scaleIn(t *testing.T, s *nodeset.Scene) {

@@ -52,27 +52,6 @@ func await(t *testing.T, s *nodeset.Scene, what string, limit time.Duration, tru
 	must(t, err)
 }
 
-// release is a release of Slurm and by what object it is known.
-type release struct {
-	version    string
-	controller bool
-}
-
-// releases are those that the scenes are played on.
-var releases = []release{{"26.05", false}, {"24.11", true}}
-
-// TestRealWorkers plays the scenes on each release, in one Kubernetes and Slurm each.
-func TestRealWorkers(t *testing.T) {
-	for _, of := range releases {
-		t.Run(of.version, func(t *testing.T) {
-			s := start(t, of)
-			t.Run("from zero and back", func(t *testing.T) { fromZeroAndBack(t, s) })
-			t.Run("busy workers stay", func(t *testing.T) { busyWorkersStay(t, s) })
-			t.Run("as the NodeSet asks", func(t *testing.T) { asAsked(t, s) })
-		})
-	}
-}
-
 // fromZeroAndBack is the loop as a whole: jobs wait, a stock HPA scales NodeSets from
 // zero, slurmds in pods run the jobs, and all is at zero again with nothing lost.
 func fromZeroAndBack(t *testing.T, s *nodeset.Scene) {

@@ -67,11 +67,11 @@ func scheduled(t *testing.T, s *nodeset.Scene) {
 	c.change(2, spec(start))
 	c.awaitReservation("Nodes=plan-[0-1]", "MAINT", "StartTime="+start.UTC().Format("2006-01-02T15:04:05"))
 	c.updated("False", "Scheduled", "2 workers")
-	start = time.Now().Add(25 * time.Second).Truncate(time.Second)
+	start = time.Now().Add(30 * time.Second).Truncate(time.Second)
 	c.change(2, spec(start))
 	c.awaitReservation("Nodes=plan-[0-1]", "MAINT", "StartTime="+start.UTC().Format("2006-01-02T15:04:05"))
 	waits := sbatch(t, s, "-J", "waits", "-p", "all", "-w", "plan-0", "--time=30", "--wrap", "true")
-	if time.Now().Before(start) {
+	if time.Until(start) > 10*time.Second { // else there is nothing to be seen in time
 		c.keepRounds("plan-0 0", "plan-1 0")
 	}
 	c.awaitRounds("plan-0 2", "plan-1 2")

@@ -1,0 +1,65 @@
+//go:build e2e
+
+package nodeset_test
+
+import (
+	"flag"
+	"os"
+	"testing"
+
+	"github.com/slurmtide/slurmtide/test/nodeset"
+)
+
+// TestMain has more scenes played beside each other than there are processors: they
+// wait most of the time.
+func TestMain(m *testing.M) {
+	if err := flag.Set("test.parallel", "6"); err != nil {
+		panic(err)
+	}
+	os.Exit(m.Run())
+}
+
+// release is a release of Slurm and by what object it is known.
+type release struct {
+	version    string
+	controller bool
+}
+
+// releases are those that the scenes are played on.
+var releases = []release{{"26.05", false}, {"24.11", true}}
+
+// scene is played in a Kubernetes and a Slurm that others may be played in too.
+type scene = func(*testing.T, *nodeset.Scene)
+
+// TestRealWorkers plays the scenes on each release, in one Kubernetes and Slurm each.
+// Wherever a policy does not give jobs up, each is to end with exit code 0 at its first
+// start.
+func TestRealWorkers(t *testing.T) {
+	for _, of := range releases {
+		t.Run(of.version, func(t *testing.T) {
+			s := start(t, of)
+			t.Run("from zero and back", func(t *testing.T) { fromZeroAndBack(t, s) })
+			t.Run("beside each other", func(t *testing.T) { besideEachOther(t, s) })
+			// These have the one Kubernetes node cordoned, or a worker for each.
+			t.Run("cordoned Kubernetes node", func(t *testing.T) { cordon(t, s) })
+			t.Run("cordonKubeNodes", func(t *testing.T) { cordonKubeNodes(t, s) })
+			t.Run("DaemonSet mode", func(t *testing.T) { perKubeNode(t, s) })
+		})
+	}
+}
+
+// besideEachOther takes workers away in every way there is, while they have jobs, and
+// plays each policy and strategy that a NodeSet may ask for.
+func besideEachOther(t *testing.T, s *nodeset.Scene) {
+	for name, play := range map[string]scene{
+		"scale-in": scaleIn, "update": update, "deletion": deletion,
+		"drain policy Timeout": timeout, "drain policy Force": force, "deletion with Force": forced,
+		"OnDelete": onDelete, "partition": partition, "paused": paused, "ScheduledUpdate": scheduled,
+		"claims": claims, "its Cluster is gone": orphan,
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			play(t, s)
+		})
+	}
+}
