@@ -103,7 +103,12 @@ const polls = [
     queries: [{ expr: 'sum by (operation) (rate(slurm_exporter_response_bytes_total{cluster=~"$cluster"}[$__rate_interval]))', legend: '{{operation}}' }],
   }),
   rows({
-    title: 'Resources', description: 'Whether the last poll of each resource succeeded, and how many failed in a row.', width: 12,
+    title: 'What is read', description: 'Each Slurm with the release of its slurmrestd and the version of slurmrestd\'s API that is used.', width: 8,
+    labels: { cluster: 'Cluster', release: 'Release', api_version: 'API' }, sort: { by: 'Cluster', descending: false },
+    columns: [{ name: 'Here', expr: 'max by (cluster, release, api_version) (slurm_cluster_info{cluster=~"$cluster"})', shown: 'no' }],
+  }),
+  rows({
+    title: 'Resources', description: 'Whether the last poll of each resource succeeded, and how many failed in a row.', width: 8,
     labels: { cluster: 'Cluster', resource: 'Resource' }, sort: { by: 'Failed in a row', descending: true },
     columns: [
       { name: 'Read', expr: gauge('slurm_exporter_resource_up', ['resource']), words: yes },
@@ -112,7 +117,7 @@ const polls = [
     ],
   }),
   bars({
-    title: 'Series by collector', description: 'Series that each collector shows: what Prometheus has to keep.', unit: 'short', width: 12, decimals: 0,
+    title: 'Series by collector', description: 'Series that each collector shows: what Prometheus has to keep.', unit: 'short', width: 8, decimals: 0,
     query: { expr: `sort_desc(${sum(gauge('slurm_exporter_collector_series', ['collector']), ['collector'])} > 0)`, legend: '{{collector}}' },
   }),
 ];

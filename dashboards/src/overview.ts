@@ -30,10 +30,9 @@ const now = [
 
 const clusters = rows({
   title: 'Clusters', description: 'Each Slurm cluster in a line. A click on its name shows its queue.', width: 24, height: 6,
-  labels: { cluster: 'Cluster', release: 'Slurm' }, sort: { by: 'Cluster', descending: false }, leads: { label: 'cluster', uid: 'slurmtide-queue' },
+  labels: { cluster: 'Cluster' }, sort: { by: 'Cluster', descending: false }, leads: { label: 'cluster', uid: 'slurmtide-queue' },
   columns: [
     { name: 'State', expr: 'max by (cluster) (slurm_up{cluster=~"$cluster"})', words: { 0: { text: 'not read', color: 'red' }, 1: { text: 'up', color: 'green' } } },
-    { name: 'Info', expr: 'max by (cluster, release) (slurm_cluster_info{cluster=~"$cluster"})', shown: 'no' },
     { name: 'Data age', expr: age, unit: 's', decimals: 0, thresholds: badFrom(120, 300) },
     { name: 'Nodes', expr: sum(gauge('slurm_nodes', ['state']), ['cluster']), decimals: 0 },
     { name: 'CPUs allocated', expr: shareByCluster('slurm_cpus'), unit: 'percentunit', bar: 1, decimals: 0, thresholds: fullness() },

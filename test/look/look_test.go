@@ -4,6 +4,7 @@ package look
 
 import (
 	"bufio"
+	"flag"
 	"fmt"
 	"os"
 	"path/filepath"
@@ -11,11 +12,16 @@ import (
 	"strings"
 	"testing"
 	"time"
+
+	"github.com/slurmtide/slurmtide/test/loop"
 )
 
 // patience is for queries that need something to happen first: a cycle of a scheduler,
 // a job that ends.
 const patience = 2 * time.Minute
+
+// hold keeps the stage, for pictures.
+var hold = flag.Duration("hold", 0, "time to go on before the end, with jobs that come and go")
 
 func TestQueriesReturnData(t *testing.T) {
 	s := newStage(t)
@@ -42,7 +48,30 @@ func TestQueriesReturnData(t *testing.T) {
 			s.prometheus.awaitAnswers(t, patience, known(t, set))
 		})
 	}
+	if *hold > 0 {
+		s.play(t, *hold)
+	}
 	t.Run("of alerts when Slurm is away", func(t *testing.T) { s.goAway(t) })
+}
+
+// play lets bursts of jobs move the NodeSet, and tells where Prometheus is.
+func (s *stage) play(t *testing.T, duration time.Duration) {
+	fmt.Fprintf(os.Stderr, "Prometheus is at %s, the exporter at http://%s, for %s\n", s.prometheus.url, s.address, duration)
+	end := time.After(duration)
+	tick := time.NewTicker(75 * time.Second)
+	defer tick.Stop()
+	for i := 0; ; i++ {
+		tasks := []string{"0-5", "0-2", "0-9", "0-1"}[i%4]
+		_, err := s.loop.Slurm.Run(t.Context(), "alice", "sbatch", "-p", loop.NodeSet, "--array="+tasks, "-n", "4", "-o", "/dev/null", "--wrap", "sleep 25")
+		if err != nil {
+			t.Fatal(err)
+		}
+		select {
+		case <-tick.C:
+		case <-end:
+			return
+		}
+	}
 }
 
 // labelValues is how a variable asks for the values of a label.

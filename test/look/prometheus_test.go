@@ -9,7 +9,6 @@ import (
 	"net/url"
 	"os"
 	"path/filepath"
-	"strings"
 	"testing"
 	"time"
 )
@@ -25,12 +24,12 @@ type target struct {
 type prometheus struct{ url string }
 
 const prometheusConfig = `
-global: {scrape_interval: 1s, evaluation_interval: 1s}
+global: {scrape_interval: 2s, evaluation_interval: 2s}
 rule_files: [%s]
 scrape_configs:
 `
 
-// startPrometheus starts one that scrapes the targets each second and has our rules.
+// startPrometheus starts one that scrapes the targets every two seconds and has our rules.
 func startPrometheus(t *testing.T, dir string, targets []target) *prometheus {
 	t.Helper()
 	files, err := filepath.Abs(filepath.Join(root, "dashboards", "rules", "*.rules.yaml"))
@@ -39,7 +38,7 @@ func startPrometheus(t *testing.T, dir string, targets []target) *prometheus {
 	}
 	config := fmt.Sprintf(prometheusConfig, files)
 	for _, to := range targets {
-		config += fmt.Sprintf("  - {job_name: %q, honor_labels: true, metrics_path: %q, static_configs: [{targets: [%q], labels: {", to.job, to.path, to.address)
+		config += fmt.Sprintf("  - {job_name: %q, honor_labels: %t, metrics_path: %q, static_configs: [{targets: [%q], labels: {", to.job, to.cluster == "", to.path, to.address)
 		if to.cluster != "" {
 			config += fmt.Sprintf("cluster: %q", to.cluster)
 		}
@@ -90,20 +89,18 @@ func (p *prometheus) ask(expr string) ([]sample, error) {
 	return out, json.Unmarshal(answer.Data.Result, &out)
 }
 
-// unanswered are the queries that return nothing but NaN, or an error.
-func (p *prometheus) unanswered(queries []query) []string {
-	var out []string
+// unanswered are the queries that return nothing but NaN, or an error, and why.
+func (p *prometheus) unanswered(queries []query) (left []query, why []string) {
 	for _, q := range queries {
 		samples, err := p.ask(q.expr)
-		if err != nil {
-			out = append(out, fmt.Sprintf("%s: %v", q.where, err))
-			continue
-		}
-		if !hasNumber(samples) {
-			out = append(out, fmt.Sprintf("%s: no data: %s", q.where, q.expr))
+		switch {
+		case err != nil:
+			left, why = append(left, q), append(why, fmt.Sprintf("%s: %v", q.where, err))
+		case !hasNumber(samples):
+			left, why = append(left, q), append(why, fmt.Sprintf("%s: no data: %s", q.where, q.expr))
 		}
 	}
-	return out
+	return left, why
 }
 
 func hasNumber(samples []sample) bool {
@@ -115,24 +112,24 @@ func hasNumber(samples []sample) bool {
 	return false
 }
 
-// awaitAnswers waits until every query returns data.
+// awaitAnswers waits until every query has returned data.
 func (p *prometheus) awaitAnswers(t *testing.T, limit time.Duration, queries []query) {
 	t.Helper()
 	if len(queries) == 0 {
 		t.Fatal("there is nothing to ask")
 	}
 	begin := time.Now()
-	left := p.unanswered(queries)
+	left, why := p.unanswered(queries)
 	for len(left) > 0 && time.Since(begin) < limit {
 		select {
-		case <-time.After(2 * time.Second):
+		case <-time.After(time.Second):
 		case <-t.Context().Done():
 			t.Fatal(t.Context().Err())
 		}
-		left = p.unanswered(queries)
+		left, why = p.unanswered(left)
 	}
 	t.Logf("%d of %d queries returned data after %s", len(queries)-len(left), len(queries), time.Since(begin).Round(time.Second))
-	for _, l := range left {
-		t.Error(strings.TrimSpace(l))
+	for _, w := range why {
+		t.Error(w)
 	}
 }

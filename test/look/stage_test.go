@@ -58,11 +58,15 @@ func newStage(t *testing.T) *stage {
 	loopErr := s.startLoop(t.Context())
 	devErr := <-devUp
 	t.Cleanup(func() {
-		if s.dev != nil && s.dev.Close() != nil {
-			t.Error("the Slurm does not end")
+		if s.loop != nil {
+			if err := s.loop.Close(); err != nil {
+				t.Errorf("ending the loop: %v", err)
+			}
 		}
-		if s.loop != nil && s.loop.Close() != nil {
-			t.Error("the loop does not end")
+		if s.dev != nil {
+			if err := s.dev.Close(); err != nil {
+				t.Errorf("ending Slurm: %v", err)
+			}
 		}
 	})
 	if err := errors.Join(loopErr, devErr); err != nil {
@@ -95,7 +99,7 @@ func newStage(t *testing.T) *stage {
 func (s *stage) startDev(ctx context.Context) (err error) {
 	s.dev, err = realslurm.Start(ctx, realslurm.Config{
 		Name: "dev", Nodes: realslurm.PopulateNodes,
-		Conf: []string{"PriorityCalcPeriod=00:01", "SchedulerParameters=bf_interval=5"},
+		Conf: []string{"PriorityCalcPeriod=00:01"},
 	})
 	if err != nil {
 		return err
@@ -106,22 +110,13 @@ func (s *stage) startDev(ctx context.Context) (err error) {
 	return s.makeUnsatisfiable(ctx)
 }
 
-// makeUnsatisfiable leaves a job whose feature no node has any more.
+// makeUnsatisfiable leaves a job that asks for a node which its partition has not.
 func (s *stage) makeUnsatisfiable(ctx context.Context) error {
-	for _, command := range [][]string{
-		{"scontrol", "update", "nodename=n1", "availablefeatures=fast", "activefeatures=fast"},
-		{"sbatch", "-p", "batch", "-C", "fast", "-n", "16", "-o", "/dev/null", "--wrap", "true"},
-		{"scontrol", "update", "nodename=n1", "availablefeatures=", "activefeatures="},
-	} {
-		user := ""
-		if command[0] == "sbatch" {
-			user = "alice"
-		}
-		if _, err := s.dev.Run(ctx, user, command...); err != nil {
-			return err
-		}
+	if _, err := s.dev.Run(ctx, "", "scontrol", "create", "partitionname=empty", "state=up"); err != nil {
+		return err
 	}
-	return nil
+	_, err := s.dev.Run(ctx, "alice", "sbatch", "-p", "empty", "-w", "n1", "-o", "/dev/null", "--wrap", "true")
+	return err
 }
 
 // startLoop starts a loop, and jobs that need a few workers.
@@ -185,7 +180,7 @@ func (s *stage) startOperator(t *testing.T, dir string) string {
 apiVersion: v1
 kind: Secret
 metadata: {name: token, namespace: %[1]s}
-data: {SLURM_JWT: %[2]s}
+data: {SLURM_JWT: %[2]s, slurm.key: %[2]s}
 ---
 apiVersion: slinky.slurm.net/v1beta1
 kind: Cluster
@@ -193,6 +188,8 @@ metadata: {name: real, namespace: %[1]s}
 spec:
   server: %[3]s
   token: {secretRef: {name: token, key: SLURM_JWT}}
+  slurmctld: {host: slurmctld.example}
+  slurmKeyRef: {name: token, key: slurm.key}
 ---
 apiVersion: slinky.slurm.net/v1beta1
 kind: NodeSet
@@ -212,7 +209,7 @@ spec:
 	await(t, 60*time.Second, func() error { return answers("http://" + address + "/metrics") })
 	await(t, 60*time.Second, func() error {
 		if pods := kubectl("get", "pods", "-n", other, "-o", "name"); strings.Count(pods, "pod/") != 2 {
-			return fmt.Errorf("the operator made %q", pods)
+			return fmt.Errorf("the operator made %q, and says %s", pods, kubectl("get", "nodeset", "nightly", "-n", other, "-o", "jsonpath={.status}"))
 		}
 		return nil
 	})
