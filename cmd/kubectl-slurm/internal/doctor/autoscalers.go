@@ -162,8 +162,8 @@ func asleepAtZero(seen *Observed) []Finding {
 		c := meta.FindStatusCondition(n.Status.Conditions, v1beta1.ConditionWakeUp)
 		required := seen.Required[nodeSet(n)]
 		switch {
-		case c == nil:
-			return found(AsleepAtZero, nodeSet(n), "it is at zero, HPA %s sleeps there (%s), and no operator wakes it: it has no condition WakeUp", h.Name, sleeps(h)).
+		case c == nil || c.Reason == v1beta1.ReasonNoAutoscaler || len(operator(seen)) > 0:
+			return found(AsleepAtZero, nodeSet(n), "it is at zero, HPA %s sleeps there (%s), and no operator wakes it", h.Name, sleeps(h)).
 				cure("let slurm-operator run, with its reconciler wakeup; or scale it to 1 by hand").run("%s", wake), true
 		case c.Reason == v1beta1.ReasonPaused && required.Fault == NoFault && required.Number > 0:
 			return found(PausedAtZero, nodeSet(n), "jobs need %d of its workers, and it was scaled to zero by hand", required.Number).

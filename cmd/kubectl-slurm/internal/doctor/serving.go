@@ -16,21 +16,41 @@ const (
 	ViewService     = "v1alpha1.view.slinky.slurm.net"
 )
 
-// rights tells what the user may not read.
+// rights tells what the user may not read, by the role that gives it.
 func rights(seen *Observed) []Finding {
 	var out []Finding
-	for _, d := range seen.Denied {
-		f := found(MissingRight, Object{Kind: "User", Name: cmp.Or(seen.User, "you")}, "may not %s: %s", d.What, d.Said)
-		flags := "--clusterrole=view --user=" + quoted(cmp.Or(seen.User, "USER"))
-		f = f.cure("an administrator gives the role view, which the charts add these rights to")
-		if d.Namespace == "" {
-			f = f.run("kubectl create clusterrolebinding kubectl-slurm %s", flags)
+	user := cmp.Or(seen.User, "USER")
+	for _, role := range []string{"view", "slurm-view"} {
+		var what []string
+		namespace := ""
+		for _, d := range seen.Denied {
+			if d.role() == role {
+				what, namespace = append(what, d.What), d.Namespace
+			}
+		}
+		if len(what) == 0 {
+			continue
+		}
+		name := "kubectl-" + role
+		grant := name + " --clusterrole=" + role + " --user=" + quoted(user)
+		f := found(MissingRight, Object{Kind: "User", Name: user}, "may not %s", strings.Join(what, ", ")).
+			cure("an administrator gives the role %s, to which the charts add these rights", role)
+		if namespace == "" {
+			f = f.run("kubectl create clusterrolebinding %s", grant)
 		} else {
-			f = f.run("kubectl -n %s create rolebinding kubectl-slurm %s", d.Namespace, flags)
+			f = f.run("kubectl -n %s create rolebinding %s", namespace, grant)
 		}
 		out = append(out, f)
 	}
 	return out
+}
+
+// role is the cluster role that gives the right.
+func (d Denied) role() string {
+	if strings.Contains(d.What, "view.slinky.slurm.net") {
+		return "slurm-view"
+	}
+	return "view"
 }
 
 // apiServices tests those that were looked for.
@@ -60,7 +80,7 @@ func missingService(on Object) Finding {
 	if on.Name == ViewService {
 		return found(APIServiceMissing, on, "there is no view of Slurm: jobs, Slurm nodes and users can not be shown").
 			cure("switch the view of the chart slurm-metrics on, or tell the doctor to --ignore=APIServiceMissing").
-			run("helm upgrade slurm-metrics CHART --reuse-values --set view.enabled=true")
+			run("helm upgrade slurm-metrics CHART --namespace slurm-metrics --reuse-values --set view.enabled=true")
 	}
 	return found(APIServiceMissing, on, "nothing serves custom metrics, so HPAs of NodeSets have nothing to go by").
 		cure("install the chart slurm-metrics with apiServices.create=true").

@@ -100,7 +100,7 @@ func (a *API) get(ctx context.Context, path []string, args map[string]string, in
 			req = req.Param(name, value)
 		}
 	}
-	body, err := req.DoRaw(ctx)
+	body, err := req.Do(ctx).Raw()
 	if err != nil {
 		return err
 	}

@@ -30,13 +30,21 @@ const (
 func Explain(p Part, err error) string {
 	switch {
 	case apierrors.IsForbidden(err):
-		return string(p) + " may not be read: " + Said(err) + "; ask for the role view, or run kubectl slurm doctor"
+		return string(p) + " may not be read: " + Said(err) + "; ask for the role " + p.role()
 	case apierrors.IsNotFound(err):
 		return string(p) + " is not served here: " + p.install()
 	case apierrors.IsServiceUnavailable(err):
 		return string(p) + " gives no answer: " + Said(err) + "; run kubectl slurm doctor"
 	}
 	return string(p) + " could not be read: " + Said(err)
+}
+
+// role is the cluster role of the charts that gives the rights to a part.
+func (p Part) role() string {
+	if p == View {
+		return "slurm-view"
+	}
+	return "view"
 }
 
 func (p Part) install() string {

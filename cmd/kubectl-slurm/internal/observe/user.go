@@ -18,7 +18,7 @@ func (a *API) User(ctx context.Context) (string, error) {
 		return "", fmt.Errorf("asking who asks: %w", err)
 	}
 	body, err := a.client.Post().AbsPath("apis", "authentication.k8s.io", "v1", "selfsubjectreviews").
-		SetHeader("Content-Type", "application/json").Body(text).DoRaw(ctx)
+		SetHeader("Content-Type", "application/json").Body(text).Do(ctx).Raw()
 	if err != nil {
 		return "", fmt.Errorf("asking who asks: %w", err)
 	}

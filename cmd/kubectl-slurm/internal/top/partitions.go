@@ -62,8 +62,11 @@ func Partitions(placed Placed, rows []Partition) *table.Table[Partition] {
 		counts("PENDING", func(r *Partition) *uint64 { return r.Pending }),
 		counts("ELIGIBLE", func(r *Partition) *uint64 { return r.Eligible }),
 		table.Column[Partition]{Name: "OLDEST", Of: func(r *Partition) table.Cell {
-			if r.Oldest == nil {
+			switch {
+			case r.Oldest == nil:
 				return table.None()
+			case r.Pending != nil && *r.Pending == 0:
+				return table.Text("") // nothing waits
 			}
 			return span(time.Duration(*r.Oldest) * time.Second)
 		}},
