@@ -38,7 +38,7 @@ const wide = 1
 func (t table) convert(_ context.Context, now time.Time, o runtime.Object, options runtime.Object) (*metav1.Table, error) {
 	out := &metav1.Table{}
 	add := func(o runtime.Object) error {
-		out.Rows = append(out.Rows, metav1.TableRow{Cells: t.row(now, o), Object: runtime.RawExtension{Object: o}})
+		out.Rows = append(out.Rows, metav1.TableRow{Cells: filled(t.row(now, o)), Object: runtime.RawExtension{Object: o}})
 		return nil
 	}
 	if meta.IsListType(o) {
@@ -57,6 +57,16 @@ func (t table) convert(_ context.Context, now time.Time, o runtime.Object, optio
 		out.ColumnDefinitions = t.columns
 	}
 	return out, nil
+}
+
+// filled has a word, as kubectl's own tables, where there is nothing: columns are counted.
+func filled(cells []any) []any {
+	for i, c := range cells {
+		if c == "" {
+			cells[i] = "<none>"
+		}
+	}
+	return cells
 }
 
 func jobTable() table {
@@ -149,7 +159,7 @@ func partitionTable() table {
 			}
 			return []any{
 				p.Name, p.Status.State, strconv.FormatBool(p.Spec.Default), p.Status.TotalNodes, p.Status.TotalCPUs,
-				minutes(p.Spec.MaxTimeMinutes), cmp.Or(p.Spec.NodeSets, p.Spec.Nodes), amount(p.Spec.MaxNodes),
+				minutes(p.Spec.MaxTimeMinutes), cmp.Or(p.Spec.Nodes, p.Spec.NodeSets), amount(p.Spec.MaxNodes),
 				p.Spec.PriorityTier, p.Spec.QOS, p.Spec.AllowAccounts, p.Status.TRES,
 			}
 		},

@@ -1,0 +1,184 @@
+package view
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"strings"
+	"testing"
+
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	"k8s.io/apimachinery/pkg/apis/meta/internalversion"
+	"k8s.io/apimachinery/pkg/labels"
+	"k8s.io/apiserver/pkg/authentication/user"
+	"k8s.io/apiserver/pkg/authorization/authorizer"
+	"k8s.io/apiserver/pkg/endpoints/request"
+
+	"github.com/slurmtide/slurmtide/metricsapi/view/v1alpha1"
+	"github.com/slurmtide/slurmtide/slurmclient/slurm"
+)
+
+// jobStore answers for the jobs of a directory.
+func jobStore(d *directory) *store[slurm.Job] {
+	v := New(d, Config{Now: noon})
+	return storeOf(v, v.jobs, authorizer.AuthorizerFunc(rights))
+}
+
+func as(who string) context.Context {
+	return request.WithUser(context.Background(), &user.DefaultInfo{Name: who})
+}
+
+// queue is a cluster with jobs 1 to n of alice and bob by turns.
+func queue(h Home, sequence uint64, n int) Source {
+	var jobs []any
+	for i := range n {
+		jobs = append(jobs, job(uint32(i+1), slurm.JobPending, of([]string{"alice", "bob"}[i%2])))
+	}
+	return sourceOf(h, sequence, jobs...)
+}
+
+// pages are the names of each page, separated by bars.
+func pages(t *testing.T, s *store[slurm.Job], who string, opts internalversion.ListOptions, between func()) (string, error) {
+	t.Helper()
+	var out []string
+	for {
+		got, err := s.List(as(who), &opts)
+		if err != nil {
+			return strings.Join(out, " | "), err
+		}
+		list := got.(*v1alpha1.SlurmJobList)
+		var names []string
+		for _, j := range list.Items {
+			names = append(names, j.Name)
+		}
+		page := strings.Join(names, " ")
+		if n := list.RemainingItemCount; n != nil {
+			page += fmt.Sprintf(" +%d", *n)
+		}
+		out = append(out, page)
+		if opts.Continue = list.Continue; opts.Continue == "" {
+			return strings.Join(out, " | "), nil
+		}
+		between()
+	}
+}
+
+func TestPages(t *testing.T) {
+	even := labels.SelectorFromSet(labels.Set{"user": "bob"})
+	for _, tc := range []struct {
+		name, who string
+		opts      internalversion.ListOptions
+		private   bool
+		want      string
+	}{
+		{"over the border of two clusters", "root", internalversion.ListOptions{Limit: 2}, false, "red.1 red.2 +4 | red.3 blue.1 +2 | blue.2 blue.3"},
+		{"that hold all", "root", internalversion.ListOptions{Limit: 6}, false, "red.1 red.2 red.3 blue.1 blue.2 blue.3"},
+		{"of what is selected, whose number is not told", "root", internalversion.ListOptions{Limit: 1, LabelSelector: even}, false, "red.2 | blue.2"},
+		{"of one's own, whose number is not told either", "alice", internalversion.ListOptions{Limit: 3}, true, "red.1 red.3 blue.1 | blue.3"},
+		{"without pages", "root", internalversion.ListOptions{}, true, "red.1 red.2 red.3 blue.1 blue.2 blue.3"},
+	} {
+		t.Run(tc.name, func(t *testing.T) {
+			p := Private{Jobs: tc.private}
+			s := jobStore(directoryOf(queue(home("a", "red"), 1, 3).kept(p), queue(home("b", "blue"), 1, 3).kept(p)))
+			got, err := pages(t, s, tc.who, tc.opts, func() {})
+			if err != nil || got != tc.want {
+				t.Errorf("pages are %q, %v, want %q", got, err, tc.want)
+			}
+		})
+	}
+}
+
+func TestPagesAreOfOneMoment(t *testing.T) {
+	d := directoryOf(queue(home("a", "red"), 1, 5))
+	s := jobStore(d)
+	got, err := pages(t, s, "root", internalversion.ListOptions{Limit: 2}, func() { d.set(queue(home("a", "red"), 2, 3)) })
+	if want := "red.1 red.2 +3 | red.3 red.4 +1 | red.5"; err != nil || got != want {
+		t.Errorf("pages are %q, %v, want %q", got, err, want)
+	}
+}
+
+func TestAPageOfAMomentThatIsForgotten(t *testing.T) {
+	d := directoryOf(queue(home("a", "red"), 1, 5))
+	s := jobStore(d)
+	first, err := s.List(as("root"), &internalversion.ListOptions{Limit: 2})
+	if err != nil {
+		t.Fatal(err)
+	}
+	for i := range keep + 1 {
+		d.set(queue(home("a", "red"), uint64(i+2), 6+i%2))
+		refreshed(t, s.line)
+	}
+	_, err = s.List(as("root"), &internalversion.ListOptions{Limit: 2, Continue: first.(*v1alpha1.SlurmJobList).Continue})
+	if !apierrors.IsResourceExpired(err) {
+		t.Fatalf("the error is %v", err)
+	}
+	var status apierrors.APIStatus = err.(*apierrors.StatusError)
+	opts := internalversion.ListOptions{Limit: 2, Continue: status.Status().ListMeta.Continue}
+	if got, err := pages(t, s, "root", opts, func() {}); err != nil || got != "red.3 red.4 +2 | red.5 red.6" {
+		t.Errorf("with the token of the error it goes on with %q, %v", got, err)
+	}
+}
+
+func TestAListIsBounded(t *testing.T) {
+	s := jobStore(directoryOf(queue(home("a", "red"), 1, mostItems+1)))
+	if _, err := s.List(as("root"), nil); !apierrors.IsBadRequest(err) || !strings.Contains(err.Error(), "ask for pages") {
+		t.Errorf("without a limit the error is %v", err)
+	}
+	got, err := s.List(as("root"), &internalversion.ListOptions{Limit: 1_000_000})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if list := got.(*v1alpha1.SlurmJobList); len(list.Items) != mostItems || list.Continue == "" {
+		t.Errorf("with a high limit there are %d, and more: %q", len(list.Items), list.Continue)
+	}
+}
+
+func TestObjectsAreMadeOfWhatSlurmTells(t *testing.T) {
+	server := serverOf(t, New(directoryOf(sourceOf(home("a", "red"), 1,
+		job(7, slurm.JobRunning, on("n0"), in("cpu,gpu"), func(j *slurm.Job) {
+			j.UserName, j.TimeLimit, j.Priority = "alice@site", slurm.Infinite(), slurm.Number{}
+			j.ArrayJobID, j.ArrayTaskID = 5, slurm.Num(0)
+			j.EndTime = slurm.Never
+		}))), Config{Now: noon}))
+	_, body := ask(t, server, "root", group+"/namespaces/a/slurmjobs/red.7")
+	var got map[string]any
+	if err := json.Unmarshal([]byte(body), &got); err != nil {
+		t.Fatal(err)
+	}
+	for path, want := range map[string]any{
+		"kind": "SlurmJob", "apiVersion": "view.slinky.slurm.net/v1alpha1",
+		"metadata.name": "red.7", "metadata.creationTimestamp": "2026-03-01T11:00:00Z", "metadata.labels.cluster": "red",
+		"metadata.labels.user": nil, "metadata.labels.node": "n0", "metadata.labels.partition": "cpu",
+		"metadata.resourceVersion": fmt.Sprint(noon().UnixMicro()),
+		"spec.user":                "alice@site", "spec.timeLimitMinutes": "unlimited", "spec.arrayTaskID": 0.0, "spec.arrayJobID": 5.0,
+		"status.priority": nil, "status.endTime": nil, "status.startTime": "2026-03-01T11:50:00Z", "status.cpus": 4.0,
+	} {
+		if at := lookup(got, path); at != want {
+			t.Errorf("%s is %v, want %v", path, at, want)
+		}
+	}
+}
+
+func lookup(o any, path string) any {
+	for key := range strings.SplitSeq(path, ".") {
+		m, _ := o.(map[string]any)
+		o = m[key]
+	}
+	return o
+}
+
+func FuzzContinueTokens(f *testing.F) {
+	f.Add(place{5, home("a", "red"), "7"}.token())
+	f.Add("nonsense")
+	f.Fuzz(func(t *testing.T, token string) {
+		p, err := parsePlace(token)
+		if err != nil {
+			return
+		}
+		if again, err := parsePlace(p.token()); err != nil || again != p {
+			t.Errorf("%q is %+v, and then %+v, %v", token, p, again, err)
+		}
+		s := jobStore(directoryOf(queue(home("a", "red"), 1, 3)))
+		_, _ = s.List(as("root"), &internalversion.ListOptions{Limit: 1, Continue: token})
+	})
+}

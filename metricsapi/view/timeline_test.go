@@ -1,0 +1,183 @@
+package view
+
+import (
+	"errors"
+	"fmt"
+	"strings"
+	"testing"
+
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+
+	"github.com/slurmtide/slurmtide/slurmclient/slurm"
+)
+
+// jobLine is a timeline of the jobs of what the directory has.
+func jobLine(d *directory) *timeline[slurm.Job] { return newTimeline(jobNoun(), d.Sources, noon) }
+
+func refreshed(t *testing.T, line *timeline[slurm.Job]) *frame[slurm.Job] {
+	t.Helper()
+	f, err := line.refresh()
+	if err != nil {
+		t.Fatal(err)
+	}
+	return f
+}
+
+// inWords are the changes in words: +new -gone ~changed.
+func inWords(changes []change[slurm.Job]) string {
+	var out []string
+	for _, c := range changes {
+		switch {
+		case c.old == nil:
+			out = append(out, fmt.Sprintf("+%s%d", c.in.prefix, c.now.ID))
+		case c.now == nil:
+			out = append(out, fmt.Sprintf("-%s%d", c.in.prefix, c.old.ID))
+		default:
+			out = append(out, fmt.Sprintf("~%s%d", c.in.prefix, c.now.ID))
+		}
+	}
+	return strings.Join(out, " ")
+}
+
+func TestFramesDifferByWhatClientsSee(t *testing.T) {
+	one, two, three := job(1, slurm.JobRunning), job(2, slurm.JobPending), job(10, slurm.JobPending)
+	red, blue := home("a", "red"), home("b", "blue")
+	for _, tc := range []struct {
+		name     string
+		old, now []Source
+		want     string // "" for no new frame
+	}{
+		{"the same snapshot", []Source{sourceOf(red, 1, one, two)}, []Source{sourceOf(red, 1, one, two)}, ""},
+		{"one that began, one that came and one that went", []Source{sourceOf(red, 1, one, two)}, []Source{sourceOf(red, 2, job(2, slurm.JobRunning), three)}, "-red.1 ~red.2 +red.10"},
+		{"a new connection reads the same", []Source{sourceOf(red, 5, one, two)}, []Source{sourceOf(red, 1, job(1, slurm.JobRunning), job(2, slurm.JobPending))}, ""},
+		{"a connection that has read nothing yet", []Source{sourceOf(red, 5, one)}, []Source{unread(red)}, ""},
+		{"a cluster that comes", []Source{sourceOf(red, 1, one)}, []Source{sourceOf(red, 1, one), sourceOf(blue, 1, two)}, "+blue.2"},
+		{"a cluster that goes", []Source{sourceOf(red, 1, one), sourceOf(blue, 1, two)}, []Source{sourceOf(blue, 1, two)}, "-red.1"},
+		{"a cluster that is read for the first time", []Source{unread(red)}, []Source{sourceOf(red, 1, one)}, "+red.1"},
+		{"the last job goes", []Source{sourceOf(red, 1, one)}, []Source{sourceOf(red, 2)}, "-red.1"},
+	} {
+		t.Run(tc.name, func(t *testing.T) {
+			d := directoryOf(tc.old...)
+			line := jobLine(d)
+			before := refreshed(t, line)
+			_, moved := line.latest()
+			d.set(tc.now...)
+			after := refreshed(t, line)
+			if got := inWords(after.changes); tc.want != "" && got != tc.want {
+				t.Errorf("changes are %q, want %q", got, tc.want)
+			}
+			if (after.version != before.version) != (tc.want != "") {
+				t.Errorf("versions are %d and %d", before.version, after.version)
+			}
+			select {
+			case <-moved:
+				if tc.want == "" {
+					t.Error("watches are woken for nothing")
+				}
+			default:
+				if tc.want != "" {
+					t.Error("watches are not woken")
+				}
+			}
+			if tc.want != "" && (after.before != before.version || line.at(before.version) != before) {
+				t.Error("the frame before is not kept")
+			}
+		})
+	}
+}
+
+func TestWhatIsPrivateFromNowOnMakesAFrame(t *testing.T) {
+	s := sourceOf(home("a", "red"), 1, job(1, slurm.JobRunning))
+	d := directoryOf(s)
+	line := jobLine(d)
+	before := refreshed(t, line)
+	d.set(s.kept(Private{Jobs: true}))
+	if after := refreshed(t, line); after.version == before.version {
+		t.Error("there is no new frame")
+	}
+}
+
+func TestClustersOfOneNameHaveObjectsOfDifferentNames(t *testing.T) {
+	a, b := Home{"Cluster", "a", "red"}, Home{"Controller", "a", "red"}
+	f := refreshed(t, jobLine(directoryOf(sourceOf(a, 1, job(1, slurm.JobRunning)), sourceOf(b, 1, job(1, slurm.JobRunning)))))
+	if p, q := f.parts[0].prefix, f.parts[1].prefix; p != "cluster:red." || q != "red." {
+		t.Errorf("names begin with %q and %q", p, q)
+	}
+}
+
+func TestOldFramesAreDropped(t *testing.T) {
+	d := directoryOf()
+	line := jobLine(d)
+	first := refreshed(t, line)
+	jobs := make([]any, 100)
+	for round := range 300 {
+		for i := range jobs {
+			jobs[i] = job(uint32(i+1), slurm.JobPending, func(j *slurm.Job) { j.Priority = slurm.Num(uint64(round)) })
+		}
+		d.set(sourceOf(home("a", "red"), uint64(round+1), jobs...))
+		refreshed(t, line)
+	}
+	if line.at(first.version) != nil || len(line.frames) > keep {
+		t.Errorf("%d frames are kept", len(line.frames))
+	}
+	newest, _ := line.latest()
+	if line.at(newest.version) != newest {
+		t.Error("the newest is not kept")
+	}
+	held := 0
+	for _, f := range line.frames[1:] {
+		held += len(f.changes)
+	}
+	if held > keepChanges {
+		t.Errorf("%d changes are kept", held)
+	}
+}
+
+func TestVersionsGrowThoughTheClockStands(t *testing.T) {
+	d := directoryOf()
+	line := jobLine(d)
+	last := refreshed(t, line).version
+	if want := uint64(noon().UnixMicro()); last != want {
+		t.Errorf("the first version is %d, want the time, %d", last, want)
+	}
+	for i := range 3 {
+		d.set(sourceOf(home("a", "red"), uint64(i+1), job(uint32(i+1), slurm.JobPending)))
+		next := refreshed(t, line).version
+		if next <= last {
+			t.Errorf("%d follows %d", next, last)
+		}
+		last = next
+	}
+}
+
+func TestWithoutADirectoryNothingIsKnown(t *testing.T) {
+	d := directoryOf()
+	d.err = errors.New("not listed yet")
+	if _, err := jobLine(d).refresh(); !apierrors.IsServiceUnavailable(err) {
+		t.Errorf("the error is %v", err)
+	}
+}
+
+// BenchmarkRefresh makes a frame of 100,000 jobs, a hundred of which have changed.
+func BenchmarkRefresh(b *testing.B) {
+	const count = 100_000
+	jobs := make([]any, count)
+	for i := range jobs {
+		jobs[i] = job(uint32(i+1), slurm.JobPending)
+	}
+	states := [2]Source{sourceOf(home("a", "red"), 1, jobs...)}
+	for i := range 100 {
+		jobs[i*1000] = job(uint32(i*1000+1), slurm.JobRunning)
+	}
+	states[1] = sourceOf(home("a", "red"), 2, jobs...)
+	d := directoryOf(states[0])
+	line := jobLine(d)
+	_, _ = line.refresh()
+	b.ReportAllocs()
+	for i := 0; b.Loop(); i++ {
+		d.set(states[(i+1)%2])
+		if f, err := line.refresh(); err != nil || len(f.changes) != 100 {
+			b.Fatal(err, len(f.changes))
+		}
+	}
+}
