@@ -11,6 +11,7 @@ import (
 
 	"github.com/slurmtide/slurmtide/cmd/slurmtide/internal/burst"
 	"github.com/slurmtide/slurmtide/cmd/slurmtide/internal/steps"
+	"github.com/slurmtide/slurmtide/cmd/slurmtide/internal/timeline"
 	"github.com/slurmtide/slurmtide/slurmclient"
 )
 
@@ -61,7 +62,7 @@ func (l *Local) Cancel(ctx context.Context, id uint32) error {
 }
 
 // sweep takes back the jobs that a play left which was interrupted, and waits for its
-// workers to go.
+// workers to go and its jobs to be forgotten.
 func (l *Local) sweep(ctx context.Context, tell func(steps.Progress)) error {
 	jobs, err := l.slurm.Jobs(ctx, 0)
 	if err != nil {
@@ -78,9 +79,9 @@ func (l *Local) sweep(ctx context.Context, tell func(steps.Progress)) error {
 	defer cancel()
 	return await(limit, func() error {
 		seen, err := l.Look(limit)
-		if err == nil && !seen.Sample.AtZero() {
+		if err == nil && (!seen.Sample.AtZero() || seen.Unsatisfiable != timeline.Known(0)) {
 			tell(steps.Progress{Text: "waiting until nothing is left of it"})
-			return errors.New("workers are left")
+			return errors.New("workers are left, or jobs are told of")
 		}
 		return err
 	})

@@ -122,7 +122,7 @@ func (p *player) look(ctx context.Context) {
 		}
 	}
 	p.line.Samples = append(p.line.Samples, sample)
-	if seen.Unsatisfiable.Value > 0 && !p.reported {
+	if seen.Unsatisfiable.Value > 0 && !p.reported && p.waitsForEver() {
 		p.reported = true
 		p.mark("what never fits is reported")
 	}
@@ -131,6 +131,16 @@ func (p *player) look(ctx context.Context) {
 		Line:     timeline.Timeline{Samples: slices.Clone(p.line.Samples), Marks: slices.Clone(p.line.Marks)},
 		Outcomes: slices.Clone(p.outcomes), Err: err,
 	})
+}
+
+// waitsForEver reports that Slurm has taken a job that never fits.
+func (p *player) waitsForEver() bool {
+	for _, o := range p.outcomes {
+		if o.Unfit && o.ID != 0 {
+			return true
+		}
+	}
+	return false
 }
 
 // answered takes the answers to sbatch that have come.

@@ -132,6 +132,29 @@ func TestAPlayShowsZeroBeforeAndAfter(t *testing.T) {
 	})
 }
 
+func TestWhatWasReportedOfAnEarlierPlayDoesNotCount(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		p := &player{Config: config(), world: stale{newWorld()}, start: time.Now(), submitted: make(chan submission)}
+		p.outcomes = []burst.Outcome{{Shape: burst.Shape{Tasks: 1, Unfit: true}}}
+		if p.look(t.Context()); p.reported {
+			t.Error("a job that is not submitted yet counts as reported")
+		}
+		p.outcomes[0].ID = 7
+		if p.look(t.Context()); !p.reported {
+			t.Error("a job that is submitted does not count as reported")
+		}
+	})
+}
+
+// stale is a world whose metrics tell of a job that never fits, all the time.
+type stale struct{ *world }
+
+func (s stale) Look(ctx context.Context) (Seen, error) {
+	seen, err := s.world.Look(ctx)
+	seen.Unsatisfiable = timeline.Known(1)
+	return seen, err
+}
+
 func TestAPlayThatIsInterruptedSaysSo(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		ctx, cancel := context.WithTimeout(t.Context(), 5*time.Second)
