@@ -26,6 +26,8 @@ type Slurm struct {
 	connection atomic.Pointer[access.Connection]
 	// failure is why there is no connection.
 	failure atomic.Pointer[error]
+	// soon is when Soon last asked for a reading, in nanoseconds since 1970.
+	soon atomic.Int64
 }
 
 func newSlurm(k access.Key, t access.Target, cfg *Config, tell func(access.Key)) *Slurm {

@@ -2,6 +2,7 @@ package live
 
 import (
 	"context"
+	"time"
 
 	"github.com/slurmtide/slurmtide/operator/api/access"
 	"github.com/slurmtide/slurmtide/slurmclient"
@@ -168,6 +169,38 @@ func (s *Slurm) Refresh(ctx context.Context) error {
 		return err
 	}
 	return c.Cache.Refresh(ctx, slurmclient.Nodes, slurmclient.Jobs)
+}
+
+// soonEvery is the least time between two readings that Soon asks for, and how long
+// those may take for it to ask: what is dear to read keeps its period.
+const (
+	soonEvery   = 2 * time.Second
+	soonAtMost  = time.Second
+	soonPatient = time.Minute
+)
+
+// Soon has nodes and jobs read now instead of at the end of the period, as after a
+// write whose effect somebody waits for. It does not block, and does nothing where that
+// was done a moment ago, or is dear.
+func (s *Slurm) Soon() {
+	c := s.connection.Load()
+	now := time.Now()
+	last := s.soon.Load()
+	if c == nil || now.UnixNano()-last < int64(soonEvery) || !s.soon.CompareAndSwap(last, now.UnixNano()) {
+		return
+	}
+	if known := c.Cache.Snapshot(); known.Nodes.Took+known.Jobs.Took > soonAtMost {
+		return
+	}
+	go func() {
+		ctx, cancel := context.WithTimeout(context.Background(), soonPatient)
+		defer cancel()
+		// Jobs after nodes: a drain proves something with jobs listed since. How it went the
+		// cache tells.
+		if c.Cache.Refresh(ctx, slurmclient.Nodes) == nil {
+			_ = c.Cache.Refresh(ctx, slurmclient.Jobs)
+		}
+	}()
 }
 
 func (s *Slurm) write(ctx context.Context, op string, send func(*slurmclient.Client) error) error {

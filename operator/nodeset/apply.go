@@ -47,7 +47,16 @@ func (r *Reconciler) apply(ctx context.Context, s *seen, todo *plan.Todo) error 
 	}
 	err := inParallel(r.cfg.Parallel, work)
 	r.announceCreated(s)
+	r.announceTold(s)
+	if drains(steps) && s.live != nil {
+		s.live.Soon() // an idle worker is drained at once, and may go
+	}
 	return errors.Join(childErr, err)
+}
+
+// drains reports whether a Slurm node is drained in the steps.
+func drains(steps []plan.Step) bool {
+	return slices.ContainsFunc(steps, func(s plan.Step) bool { return s.Verb == plan.Drain })
 }
 
 // withoutCreations leaves out workers that are to be made: those that are there go on

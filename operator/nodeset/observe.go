@@ -40,9 +40,11 @@ type seen struct {
 	// kept are the old revisions that ordinals below the partition keep.
 	kept map[int]string
 
-	mu        sync.Mutex // of pods, created and again, while steps are taken
+	mu        sync.Mutex // of pods, created, news and again, while steps are taken
 	pods      map[string]*corev1.Pod
 	created   []*corev1.Pod
+	news      map[news][]subject
+	order     []news        // in which they came
 	again     time.Duration // when to look again beside what the plan says, 0 for never
 	kubeNodes map[string]*corev1.Node
 	workers   []plan.Worker

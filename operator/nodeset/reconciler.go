@@ -90,11 +90,13 @@ func (r *Reconciler) Reconcile(ctx context.Context, req ctrl.Request) (ctrl.Resu
 	if nodeSet.DeletionTimestamp != nil && !held(nodeSet) {
 		return ctrl.Result{}, nil
 	}
+	begin := time.Now()
 	seen, err := r.observe(ctx, nodeSet)
 	if err != nil {
 		return ctrl.Result{}, err
 	}
 	todo := r.planner.Plan(r.now(), seen.wish, plan.Seen{Workers: seen.workers, Slurm: seen.slurm, Unregistered: seen.memory.unregistered})
+	seen.memory.look.Store(int64(time.Since(begin)))
 	r.metrics.waits(seen, &todo)
 	err = errors.Join(r.apply(ctx, seen, &todo), r.reserve(ctx, seen, &todo), r.cordon(ctx, seen, &todo), r.claim(ctx, seen), r.retain(ctx, seen, &todo), r.tell(ctx, seen, &todo), r.mirror(ctx, seen, &todo))
 	if err == nil && todo.Finished {

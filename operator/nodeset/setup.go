@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"maps"
 	"slices"
+	"time"
 
 	"github.com/go-logr/logr"
 	appsv1 "k8s.io/api/apps/v1"
@@ -12,6 +13,7 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
+	"k8s.io/client-go/util/workqueue"
 	ctrl "sigs.k8s.io/controller-runtime"
 	"sigs.k8s.io/controller-runtime/pkg/builder"
 	"sigs.k8s.io/controller-runtime/pkg/client"
@@ -47,7 +49,7 @@ func (r *Reconciler) SetupWithManager(ctx context.Context, mgr ctrl.Manager, cha
 	b := ctrl.NewControllerManagedBy(mgr).
 		Named("nodeset").
 		For(&v1beta1.NodeSet{}, builder.WithPredicates(specs)).
-		Owns(&corev1.Pod{}).
+		Watches(&corev1.Pod{}, r.ownedPods()).
 		Owns(&appsv1.ControllerRevision{}).
 		Watches(&autoscalingv2.HorizontalPodAutoscaler{}, handler.EnqueueRequestsFromMapFunc(scaled)).
 		Watches(&v1beta1.Controller{}, r.joined(v1beta1.KindController)).
@@ -62,6 +64,33 @@ func (r *Reconciler) SetupWithManager(ctx context.Context, mgr ctrl.Manager, cha
 		b = b.WatchesRawSource(changed)
 	}
 	return b.Complete(r)
+}
+
+// podsAtMost is how long a look at a NodeSet may be held back for more of its pods to
+// change.
+const podsAtMost = 500 * time.Millisecond
+
+// ownedPods has the NodeSet of a pod that changed looked at after as long as a look at
+// it takes: pods that change by the thousand have it looked at half of the time, not all
+// of it, and one that changes alone waits for milliseconds.
+func (r *Reconciler) ownedPods() handler.EventHandler {
+	enqueue := func(obj client.Object, q workqueue.TypedRateLimitingInterface[reconcile.Request]) {
+		if ref := metav1.GetControllerOf(obj); ref != nil && ref.Kind == v1beta1.KindNodeSet {
+			name := types.NamespacedName{Namespace: obj.GetNamespace(), Name: ref.Name}
+			q.AddAfter(reconcile.Request{NamespacedName: name}, min(podsAtMost, r.memory.lookOf(name)))
+		}
+	}
+	return handler.Funcs{
+		CreateFunc: func(_ context.Context, e event.CreateEvent, q workqueue.TypedRateLimitingInterface[reconcile.Request]) {
+			enqueue(e.Object, q)
+		},
+		UpdateFunc: func(_ context.Context, e event.UpdateEvent, q workqueue.TypedRateLimitingInterface[reconcile.Request]) {
+			enqueue(e.ObjectNew, q)
+		},
+		DeleteFunc: func(_ context.Context, e event.DeleteEvent, q workqueue.TypedRateLimitingInterface[reconcile.Request]) {
+			enqueue(e.Object, q)
+		},
+	}
 }
 
 // Requests returns the NodeSets that join the cluster, for a source of readings.

@@ -30,6 +30,8 @@ type Slurm interface {
 	UpdateNode(ctx context.Context, name string, update slurmclient.NodeUpdate) error
 	SetReservation(ctx context.Context, r slurm.ReservationRequest) error
 	DeleteReservation(ctx context.Context, name string) error
+	// Soon has Slurm read sooner than at the end of the period. It does not block.
+	Soon()
 }
 
 // freshness is when a reading counts as fresh.

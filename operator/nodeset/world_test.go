@@ -30,6 +30,7 @@ type fakeSlurm struct {
 	fail map[string]error
 	// calls are the writes; before may refuse one, after lose its answer.
 	calls  []string
+	soon   int
 	before func() error
 	after  func(error) error
 	now    func() time.Time
@@ -44,6 +45,9 @@ func newSlurm(now func() time.Time) *fakeSlurm {
 
 func (f *fakeSlurm) Reading() *live.Reading { f.mu.Lock(); defer f.mu.Unlock(); return f.latest }
 func (f *fakeSlurm) Problem() string        { return f.problem }
+
+// Soon counts how often a reading was asked for.
+func (f *fakeSlurm) Soon() { f.mu.Lock(); defer f.mu.Unlock(); f.soon++ }
 
 // poll reads nodes and jobs now.
 func (f *fakeSlurm) poll() {

@@ -5,6 +5,7 @@ import (
 	"reflect"
 	"slices"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"k8s.io/apimachinery/pkg/types"
@@ -36,6 +37,10 @@ type setMemory struct {
 	pods    *podMemory
 	// reservedAt is when the reservation of a scheduled update was last written.
 	reservedAt time.Time
+	// shownAt is when pods and Slurm nodes were last told of.
+	shownAt time.Time
+	// look is how long the last look at what there is took, in nanoseconds.
+	look atomic.Int64
 }
 
 type write struct {
@@ -48,6 +53,16 @@ type write struct {
 type update struct {
 	slurmclient.NodeUpdate
 	at time.Time
+}
+
+// lookOf is how long the last look at a NodeSet took, 0 for none.
+func (m *memory) lookOf(name types.NamespacedName) time.Duration {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	if set := m.sets[name]; set != nil {
+		return time.Duration(set.look.Load())
+	}
+	return 0
 }
 
 func newMemory() *memory { return &memory{sets: map[types.NamespacedName]*setMemory{}} }

@@ -126,6 +126,13 @@ func (w *workers) stop(ctx context.Context, name string) (gone bool, err error) 
 	if err != nil {
 		return false, err
 	}
+	if state == "" { // it has not registered, and is not to any more
+		if err := w.Slurm.Stop(ctx, "slurmd-"+name); err != nil {
+			return false, err
+		}
+		state, err = w.stateOf(ctx, name)
+		return state == "", err
+	}
 	if !strings.HasPrefix(state, "drain") {
 		_, err := w.Slurm.Run(ctx, "", "scontrol", "update", "nodename="+name, "state=drain", "reason=scale-in")
 		return false, err

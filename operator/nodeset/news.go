@@ -1,0 +1,114 @@
+package nodeset
+
+import (
+	"context"
+	"slices"
+	"strings"
+
+	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/runtime"
+	"sigs.k8s.io/controller-runtime/pkg/log"
+
+	"github.com/slurmtide/slurmtide/operator/nodeset/plan"
+	"github.com/slurmtide/slurmtide/slurmclient/hostlist"
+)
+
+// announce tells of a step that was taken.
+func (r *Reconciler) announce(ctx context.Context, s *seen, step plan.Step) {
+	reason, action := "", ""
+	switch step.Verb {
+	case plan.Notes:
+		if step.Note.Cause == "" || s.pod(step.Pod) == nil {
+			return
+		}
+		log.FromContext(ctx).Info("chose a worker to go", "pod", step.Pod, "cause", step.Note.Cause)
+		return
+	case plan.Drain:
+		reason, action = "DrainStarted", "Drain"
+	case plan.Undrain, plan.Resume:
+		reason, action = "Undrained", "Undrain"
+	case plan.Delete:
+		if pod := s.pod(step.Pod); pod != nil && step.Look == plan.LookDrained {
+			s.tell(news{"Drained", "Drain", step.Reason}, step, pod)
+		}
+		reason, action = "SuccessfulDelete", "Delete"
+	case plan.Unmark:
+		log.FromContext(ctx).Info("took a reason of ours away", "slurmNode", step.SlurmName)
+		return
+	case plan.Retire, plan.Forget:
+		log.FromContext(ctx).Info("took a record of slurm back", "slurmNode", step.SlurmName, "verb", string(step.Verb))
+		return
+	}
+	log.FromContext(ctx).Info(reason, "pod", step.Pod, "slurmNode", step.SlurmName, "reason", step.Reason)
+	s.tell(news{reason, action, step.Reason}, step, s.pod(step.Pod))
+}
+
+// toldEach is up to how many workers have an event each of what was done to them.
+const toldEach = 10
+
+// news is what an event says of a worker.
+type news struct{ reason, action, why string }
+
+// subject is whom news are about.
+type subject struct {
+	text string
+	pod  *corev1.Pod // nil for a Slurm node without one
+}
+
+// tell keeps news of a worker until all steps are taken.
+func (s *seen) tell(n news, step plan.Step, pod *corev1.Pod) {
+	who := subject{"slurm node " + step.SlurmName, nil}
+	if pod != nil {
+		who = subject{"worker " + step.Pod, pod}
+	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.news == nil {
+		s.news = map[news][]subject{}
+	}
+	if s.news[n] == nil {
+		s.order = append(s.order, n)
+	}
+	s.news[n] = append(s.news[n], who)
+}
+
+// announceTold tells the news: of many workers in one event, since a thousand of them
+// would only drive others out of the store.
+func (r *Reconciler) announceTold(s *seen) {
+	for _, n := range s.order {
+		about := s.news[n]
+		if len(about) <= toldEach {
+			for _, who := range about {
+				var related runtime.Object
+				if who.pod != nil {
+					related = who.pod
+				}
+				r.events.Eventf(s.nodeSet, related, corev1.EventTypeNormal, n.reason, n.action, "%s: %s", who.text, n.why)
+			}
+			continue
+		}
+		var names []string
+		for _, who := range about {
+			_, name, _ := strings.Cut(strings.TrimPrefix(who.text, "slurm "), " ")
+			names = append(names, name)
+		}
+		slices.Sort(names)
+		r.events.Eventf(s.nodeSet, nil, corev1.EventTypeNormal, n.reason, n.action, "%d workers: %s: %s", len(names), n.why, clean(hostlist.Compress(names)))
+	}
+}
+
+// announceCreated tells of the workers that were created: of many in one event.
+func (r *Reconciler) announceCreated(s *seen) {
+	slices.SortFunc(s.created, func(a, b *corev1.Pod) int { return strings.Compare(a.Name, b.Name) })
+	if len(s.created) <= toldEach {
+		for _, pod := range s.created {
+			r.events.Eventf(s.nodeSet, pod, corev1.EventTypeNormal, "SuccessfulCreate", "Create", "created worker %s", pod.Name)
+		}
+		return
+	}
+	names := make([]string, len(s.created))
+	for i, pod := range s.created {
+		names[i] = pod.Name
+	}
+	r.events.Eventf(s.nodeSet, nil, corev1.EventTypeNormal, "SuccessfulCreate", "Create", "created %d workers: %s", len(names), clean(hostlist.Compress(names)))
+}
