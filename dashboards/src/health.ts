@@ -59,11 +59,11 @@ const scheduler = [
 
 const controller = [
   series({
-    title: 'Remote procedure calls', description: 'The ten most frequent calls to slurmctld, per second.', unit: 'ops', width: 12, legend: ['lastNotNull', 'max'], legendAt: 'right',
+    title: 'Remote procedure calls', description: 'The ten most frequent calls to slurmctld, per second.', unit: 'ops', width: 12, decimals: 2, legend: ['lastNotNull'], legendAt: 'right',
     queries: [{ expr: `topk(10, ${sum(rate('slurm_rpc_requests_total', ['type']), ['type'])})`, legend: '{{type}}' }],
   }),
   series({
-    title: 'Time in remote procedure calls', description: 'The ten calls that take slurmctld the most time: seconds per second, so 1 is one thread always at it.', unit: 'percentunit', width: 12, legend: ['lastNotNull', 'max'], legendAt: 'right',
+    title: 'Time in remote procedure calls', description: 'The ten calls that take slurmctld the most time: seconds per second, so 100 % is one thread always at it.', unit: 'percentunit', width: 12, decimals: 3, legend: ['lastNotNull'], legendAt: 'right',
     queries: [{ expr: `topk(10, ${sum(rate('slurm_rpc_seconds_total', ['type']), ['type'])})`, legend: '{{type}}' }],
   }),
   series({

@@ -40,7 +40,7 @@ const use = [
     queries: [{ expr: `topk(20, ${ratio(node('slurm_node_cpus_allocated'), node('slurm_node_cpus_effective'))})`, legend: '{{node}}' }],
   }),
   series({
-    title: 'Load beside allocated CPUs', description: 'Load average of one minute over the CPUs that jobs have. Far above 1: jobs run more than they asked for. Far below: they ask for more than they use.', unit: 'percentunit', width: 12, legend: ['lastNotNull'], legendAt: 'right',
+    title: 'Load beside allocated CPUs', description: 'Load average of one minute over the CPUs that jobs have. Far above 1: jobs run more than they asked for. Far below: they ask for more than they use.', unit: 'short', decimals: 1, width: 12, legend: ['lastNotNull'], legendAt: 'right',
     queries: [{ expr: `topk(20, ${ratio(node('slurm_node_load1'), node('slurm_node_cpus_allocated'))})`, legend: '{{node}}' }],
   }),
   series({

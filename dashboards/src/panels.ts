@@ -84,7 +84,7 @@ interface SeriesOptions extends About {
 export function series(o: SeriesOptions): Panel {
   const p = new timeseries.PanelBuilder()
     .title(o.title).description(o.description).unit(o.unit).span(o.width).height(o.height ?? 8).datasource(source)
-    .min(0).lineWidth(o.stacked ? 1 : 2).fillOpacity(o.stacked === 'bars' ? 80 : o.stacked ? 60 : 8)
+    .min(0).lineWidth(o.stacked ? 1 : 2).fillOpacity(o.stacked === 'bars' ? 80 : o.stacked ? 60 : o.legend ? 0 : 8)
     .showPoints(common.VisibilityMode.Never).spanNulls(false)
     .drawStyle(o.stacked === 'bars' ? common.GraphDrawStyle.Bars : common.GraphDrawStyle.Line)
     .lineInterpolation(o.steps ? common.LineInterpolation.StepAfter : common.LineInterpolation.Linear)
@@ -166,6 +166,8 @@ export interface Column {
   bar?: number;
   thresholds?: dashboard.ThresholdsConfigBuilder;
   words?: Record<string, { text: string; color: string }>;
+  /** What is written for values beyond all bounds, such as limits that are not set. */
+  endless?: string;
   width?: number;
   /** The value only makes the row; it is not shown. */
   shown?: 'no';
@@ -215,6 +217,7 @@ function cell(c: Column): dashboard.DynamicConfigValue[] {
   if (c.decimals !== undefined) out.push({ id: 'decimals', value: c.decimals });
   if (c.width) out.push({ id: 'custom.width', value: c.width });
   if (c.words) out.push({ id: 'mappings', value: [{ type: 'value', options: c.words }] });
+  if (c.endless) out.push({ id: 'mappings', value: [{ type: 'range', options: { from: 1e15, to: null, result: { text: c.endless } } }] });
   if (c.thresholds) out.push({ id: 'thresholds', value: c.thresholds.build() });
   if (c.bar !== undefined) {
     out.push({ id: 'min', value: 0 }, { id: 'max', value: c.bar }, { id: 'custom.cellOptions', value: { type: 'gauge', mode: 'basic' } });

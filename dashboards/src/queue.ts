@@ -29,7 +29,7 @@ const partitions = rows({
     { name: 'Idle nodes', expr: each('slurm_partition_idle_nodes'), decimals: 0 },
     { name: 'Required nodes', expr: each('slurm_partition_required_nodes'), decimals: 0 },
     { name: 'CPUs allocated', expr: ratio(gauge('slurm_partition_cpus', ['partition'], `${chosen}, state="allocated"`), sum(each('slurm_partition_cpus', ['state']), ['cluster', 'partition'])), unit: 'percentunit', bar: 1, decimals: 0, thresholds: fullness() },
-    { name: 'Time limit', expr: each('slurm_partition_max_time_seconds'), unit: 'dtdurations', decimals: 0 },
+    { name: 'Time limit', expr: each('slurm_partition_max_time_seconds'), unit: 's', decimals: 0, endless: 'none' },
   ],
 });
 

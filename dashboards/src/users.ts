@@ -1,7 +1,7 @@
 import { choice, framed } from './frame.js';
 import { bars, number, rows, series } from './panels.js';
 import { gauge, sum } from './queries.js';
-import { badFrom, steps } from './style.js';
+import { badFrom, calm, steps } from './style.js';
 
 const optional = ' Shown with --collector.users.';
 const user = (metric: string, state: string) => sum(gauge(metric, ['user', 'state'], `user=~"$user", state="${state}"`), ['user']);
@@ -55,8 +55,8 @@ const shares = [
     title: 'Fair share', description: 'Shares of each account beside what it used of late.', width: 12,
     labels: { account: 'Account' }, sort: { by: 'Used', descending: true },
     columns: [
-      { name: 'Share', expr: fairshare('slurm_fairshare_account_shares_ratio'), unit: 'percentunit', bar: 1, decimals: 0 },
-      { name: 'Used', expr: fairshare('slurm_fairshare_account_usage_ratio'), unit: 'percentunit', bar: 1, decimals: 0 },
+      { name: 'Share', expr: fairshare('slurm_fairshare_account_shares_ratio'), unit: 'percentunit', bar: 1, decimals: 0, thresholds: calm() },
+      { name: 'Used', expr: fairshare('slurm_fairshare_account_usage_ratio'), unit: 'percentunit', bar: 1, decimals: 0, thresholds: calm() },
       { name: 'Billing', expr: fairshare('slurm_fairshare_account_usage_seconds'), unit: 's', decimals: 1 },
     ],
   }),
@@ -73,7 +73,7 @@ const qos = [
     columns: [
       { name: 'Running', expr: sum(gauge('slurm_qos_jobs', ['qos', 'state'], 'state="running"'), ['cluster', 'qos']), decimals: 0 },
       { name: 'Pending', expr: sum(gauge('slurm_qos_jobs', ['qos', 'state'], 'state="pending"'), ['cluster', 'qos']), decimals: 0 },
-      { name: 'Limit', expr: gauge('slurm_qos_max_jobs', ['qos']), decimals: 0 },
+      { name: 'Limit', expr: gauge('slurm_qos_max_jobs', ['qos']), decimals: 0, endless: 'none' },
       { name: 'Priority', expr: gauge('slurm_qos_priority', ['qos']), decimals: 0 },
       { name: 'CPUs held', expr: sum(gauge('slurm_qos_cpus', ['qos', 'state'], 'state="running"'), ['cluster', 'qos']), decimals: 0 },
     ],

@@ -107,13 +107,16 @@ func (s *stage) startDev(ctx context.Context) (err error) {
 	if _, err := s.dev.Populate(ctx); err != nil {
 		return err
 	}
-	return s.makeUnsatisfiable(ctx)
+	return s.makePartitions(ctx)
 }
 
-// makeUnsatisfiable leaves a job that asks for a node which its partition has not.
-func (s *stage) makeUnsatisfiable(ctx context.Context) error {
-	if _, err := s.dev.Run(ctx, "", "scontrol", "create", "partitionname=empty", "state=up"); err != nil {
-		return err
+// makePartitions makes one for short jobs that nothing holds up, and one without nodes
+// with a job that asks for one, which can never run.
+func (s *stage) makePartitions(ctx context.Context) error {
+	for _, partition := range [][]string{{"partitionname=empty"}, {"partitionname=short", "nodes=n7"}} {
+		if _, err := s.dev.Run(ctx, "", append([]string{"scontrol", "create", "state=up"}, partition...)...); err != nil {
+			return err
+		}
 	}
 	_, err := s.dev.Run(ctx, "alice", "sbatch", "-p", "empty", "-w", "n1", "-o", "/dev/null", "--wrap", "true")
 	return err

@@ -2,7 +2,7 @@
 // Prometheus, as FOLDER/dashboard-NAME.png. Variables are given by name; all of each
 // without. minutes=N says how far back, exporter=URL adds the picture of a landing page.
 import { spawn } from 'node:child_process';
-import { mkdtempSync, readFileSync, readdirSync, writeFileSync, copyFileSync, rmSync } from 'node:fs';
+import { mkdtempSync, readFileSync, readdirSync, writeFileSync, rmSync } from 'node:fs';
 import { createServer } from 'node:http';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -91,4 +91,3 @@ for (const file of readdirSync(dashboards).filter((f) => f.endsWith('.json') && 
 if (given.exporter) { await shot(given.exporter, join(folder, 'exporter.png'), 1100, Number(given.height ?? 900)); console.log('exporter.png'); }
 server.close();
 rmSync(site, { recursive: true, force: true });
-void copyFileSync;

@@ -19,7 +19,7 @@ export function Heatmap({ p, data, theme, width, height }: { p: Panel; data: { f
   const top = rows.findLastIndex((r) => r.counts.some((c) => c > 1e-9));
   rows = rows.slice(0, Math.max(3, top + 1));
   const most = Math.max(...rows.flatMap((r) => r.counts), 1e-9);
-  const left = 52, bottom = 22, w = (width - left) / columns.length, h = (height - bottom) / rows.length;
+  const left = 56, bottom = 22, w = (width - left) / columns.length, h = (height - bottom - 8) / rows.length;
   const format = getValueFormat(p.options.yAxis.unit);
   const label = (le: string) => (le === '+Inf' ? '+Inf' : formattedValueToString(format(Number(le), 0)));
   const shade = (c: number) => shades[Math.min(shades.length - 1, Math.floor(Math.sqrt(c / most) * shades.length))];

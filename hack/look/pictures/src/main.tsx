@@ -2,7 +2,7 @@
 import { createTheme, getDisplayProcessor, dateTime, type DataFrame, type GrafanaTheme2, ThemeContext } from '@grafana/data';
 import { BarGauge, BigValue, TimeSeries, BigValueColorMode, BigValueGraphMode } from '@grafana/ui';
 import { createRoot } from 'react-dom/client';
-import { frames, type Panel, configFor } from './frames';
+import { frames, type Panel } from './frames';
 import { Heatmap } from './heatmap';
 import { PanelTable } from './table';
 
@@ -55,16 +55,13 @@ function Content({ p, data, width, height }: { p: Panel; data: Data; width: numb
   }
   const all = frames(p, theme, data.from, data.to, data.step);
   if (p.type === 'timeseries') {
-    return <TimeSeries frames={sized(all, p)} timeRange={range} timeZone="utc" width={width} height={height} legend={legendOf(p)} />;
+    return <TimeSeries frames={all} timeRange={range} timeZone="utc" width={width} height={height} legend={legendOf(p)} />;
   }
   if (p.type === 'bargauge') return <Bars p={p} all={all} theme={theme} width={width} height={height} />;
   return <Stat p={p} frame={all[0]} width={width} height={height} />;
 }
 
 const legendOf = (p: Panel) => ({ ...p.options.legend, calcs: p.options.legend.calcs ?? [] });
-
-/** Legends of tables show the last value behind the name. */
-function sized(all: DataFrame[], _: Panel): DataFrame[] { return all; }
 
 function Stat({ p, frame, width, height }: { p: Panel; frame: DataFrame; width: number; height: number }) {
   const field = frame.fields[1];
@@ -92,7 +89,6 @@ function Bars({ p, all, theme, width, height }: { p: Panel; all: DataFrame[]; th
   })}</div>;
 }
 
-void configFor;
 fetch('data.json').then((r) => r.json()).then((data: Data) => {
   createRoot(document.getElementById('root')!).render(<Panels data={data} />);
 });
