@@ -108,6 +108,7 @@ func OfNodeSet(seen *Seen, name string) (NodeSet, bool) {
 		},
 		Gaps: slices.Clone(seen.Gaps),
 	}
+	out.Need.fillZeros()
 	out.split(seen, n)
 	out.Autoscaler = autoscalerOf(seen.autoscaler(n))
 	out.ScaleIn = scaleIn(seen, n, &out)
@@ -154,6 +155,24 @@ func (e *Need) differs(p *demand.PoolDemand) string {
 		}
 	}
 	return ""
+}
+
+// fillZeros sets parts of what there is nothing of.
+func (e *Need) fillZeros() {
+	none := new(uint64)
+	is := func(n *uint64) bool { return n != nil && *n == 0 }
+	if is(e.Idle) {
+		e.IdleClaimed, e.Grace = none, none
+	}
+	if is(e.Booting) {
+		e.BootingClaimed = none
+	}
+	if is(e.Idle) && is(e.Booting) {
+		e.Kept = none
+	}
+	if is(e.Unusable) {
+		e.Replacements = none
+	}
 }
 
 // fill sets the parts that have no metric. Claimed idle and booting nodes are told apart

@@ -1,0 +1,116 @@
+package main
+
+import (
+	"fmt"
+	"strings"
+
+	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
+)
+
+const head = `# kubectl slurm
+
+This page is generated: change the commands in ` + "`cmd/kubectl-slurm`" + ` and run ` + "`make generate`" + `.
+
+`
+
+const status = `## Exit status
+
+| status | meaning |
+|---|---|
+| 0 | all went well; the doctor found nothing |
+| 1 | the doctor found something |
+| 2 | an error: nothing, or not all, could be shown |
+
+## Completion
+
+kubectl completes the words of a plugin by a program ` + "`kubectl_complete-slurm`" + ` in ` + "`PATH`" + `:
+
+` + "```sh" + `
+cat >~/.local/bin/kubectl_complete-slurm <<'END'
+#!/bin/sh
+exec kubectl-slurm __complete "$@"
+END
+chmod +x ~/.local/bin/kubectl_complete-slurm
+` + "```" + `
+
+Called as ` + "`kubectl-slurm`" + `, it completes as ` + "`kubectl-slurm completion bash`" + ` (or ` + "`zsh`, `fish`, `powershell`" + `) says.
+`
+
+// page is the whole page of a command and of those below it.
+func page(root *cobra.Command) string {
+	var out strings.Builder
+	out.WriteString(head)
+	fmt.Fprintf(&out, "%s\n\n", root.Long)
+	for _, c := range leaves(root) {
+		fmt.Fprintf(&out, "- [%s](#%s): %s\n", c.CommandPath(), anchor(c.CommandPath()), c.Short)
+	}
+	for _, c := range leaves(root) {
+		section(&out, c)
+	}
+	out.WriteString("\n## Flags of all commands\n\nThey are kubectl's own.\n\n")
+	flags(&out, root.PersistentFlags())
+	out.WriteString("\n" + status)
+	return out.String()
+}
+
+// leaves are the commands that do something, in their order. That of completion is
+// cobra's own.
+func leaves(c *cobra.Command) []*cobra.Command {
+	var out []*cobra.Command
+	for _, below := range c.Commands() {
+		if below.Name() == "help" || below.Name() == "completion" {
+			continue
+		}
+		if below.HasSubCommands() {
+			out = append(out, leaves(below)...)
+		} else {
+			out = append(out, below)
+		}
+	}
+	return out
+}
+
+func section(out *strings.Builder, c *cobra.Command) {
+	long := c.Long
+	if long == "" {
+		long = c.Short + "."
+	}
+	fmt.Fprintf(out, "\n## %s\n\n", c.CommandPath())
+	text, list, _ := strings.Cut(long, ":\n\n  ")
+	out.WriteString(text)
+	if list != "" {
+		out.WriteString(":\n\n")
+		for item := range strings.FieldsSeq(list) {
+			fmt.Fprintf(out, "- `%s`\n", item)
+		}
+	}
+	fmt.Fprintf(out, "\n\n```\n%s\n```\n\n```sh\n%s\n```\n\n", strings.Replace(c.UseLine(), "[flags]", "[FLAGS]", 1), strings.ReplaceAll(strings.TrimPrefix(c.Example, "  "), "\n  ", "\n"))
+	own := pflag.NewFlagSet("", pflag.ContinueOnError)
+	own.AddFlagSet(c.LocalNonPersistentFlags())
+	for p := c.Parent(); p != nil && p.HasParent(); p = p.Parent() {
+		own.AddFlagSet(p.PersistentFlags())
+	}
+	flags(out, own)
+}
+
+// flags is a table of flags.
+func flags(out *strings.Builder, set *pflag.FlagSet) {
+	out.WriteString("| flag | default | meaning |\n|---|---|---|\n")
+	set.VisitAll(func(f *pflag.Flag) {
+		if f.Hidden || f.Name == "help" || f.Name == "version" {
+			return
+		}
+		name := "`--" + f.Name + "`"
+		if f.Shorthand != "" {
+			name = "`-" + f.Shorthand + "`, " + name
+		}
+		def := ""
+		if f.DefValue != "" && f.DefValue != "[]" && f.DefValue != "false" {
+			def = "`" + f.DefValue + "`"
+		}
+		fmt.Fprintf(out, "| %s | %s | %s |\n", name, def, strings.ReplaceAll(f.Usage, "|", "\\|"))
+	})
+}
+
+func anchor(heading string) string { return strings.ReplaceAll(strings.ToLower(heading), " ", "-") }

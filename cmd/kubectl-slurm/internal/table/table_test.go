@@ -1,0 +1,88 @@
+package table
+
+import (
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+)
+
+type row struct {
+	Name string `json:"name"`
+	CPUs *int64 `json:"cpus"`
+	Note string `json:"note,omitempty"`
+}
+
+func cpus(n int64) *int64 { return &n }
+
+func rows() *Table[row] {
+	return &Table[row]{
+		Columns: []Column[row]{
+			{Name: "NAME", Of: func(r *row) Cell { return Text(r.Name) }},
+			{Name: "CPUS", Of: func(r *row) Cell { return CountOf(r.CPUs) }},
+			{Name: "NOTE", Wide: true, Of: func(r *row) Cell { return Text(r.Note) }},
+		},
+		Rows: []row{{"b", cpus(2), ""}, {"c", nil, "x\ty\x1b[31m"}, {"a", cpus(10), ""}},
+		Name: func(r *row) string { return "row/" + r.Name },
+	}
+}
+
+func TestPrintWritesEveryFormat(t *testing.T) {
+	for _, tc := range []struct {
+		name     string
+		format   Format
+		headings Headings
+		want     string
+	}{
+		{"plain columns, what is not known as such", Plain, WithHeadings, "NAME   CPUS\nb      2\nc      <unknown>\na      10\n"},
+		{"without headings", Plain, WithoutHeadings, "b     2\nc     <unknown>\na     10\n"},
+		{"wide, without control characters", Wide, WithHeadings, "NAME   CPUS        NOTE\nb      2           <none>\nc      <unknown>   x y [31m\na      10          <none>\n"},
+		{"names", Names, WithHeadings, "row/b\nrow/c\nrow/a\n"},
+		{"YAML has null for what is not known", YAML, WithHeadings, "items:\n- cpus: 2\n  name: b\n- cpus: null\n  name: c\n  note: \"x\\ty\\e[31m\"\n- cpus: 10\n  name: a\nkind: List\n"},
+	} {
+		t.Run(tc.name, func(t *testing.T) {
+			var out strings.Builder
+			if err := rows().Print(&out, tc.format, tc.headings); err != nil {
+				t.Fatal(err)
+			}
+			if diff := cmp.Diff(tc.want, out.String()); diff != "" {
+				t.Error(diff)
+			}
+		})
+	}
+}
+
+func TestAnEmptyTableIsAnEmptyList(t *testing.T) {
+	var out strings.Builder
+	empty := &Table[row]{}
+	if err := empty.Print(&out, JSON, WithHeadings); err != nil || !strings.Contains(out.String(), `"items": []`) {
+		t.Errorf("%v: %s", err, out.String())
+	}
+}
+
+func TestSort(t *testing.T) {
+	for _, tc := range []struct{ by, want string }{
+		{"", "bca"}, {"name", "abc"}, {"CPUS", "abc"}, {"cpus", "abc"},
+	} {
+		table := rows()
+		if err := table.Sort(tc.by); err != nil {
+			t.Fatal(err)
+		}
+		got := ""
+		for _, r := range table.Rows {
+			got += r.Name
+		}
+		if got != tc.want {
+			t.Errorf("sorted by %q it is %s, not %s", tc.by, got, tc.want)
+		}
+	}
+	if err := rows().Sort("height"); err == nil || !strings.Contains(err.Error(), "name, cpus, note") {
+		t.Errorf("an unknown column: %v", err)
+	}
+}
+
+func TestParseFormatRefusesOthers(t *testing.T) {
+	if _, err := ParseFormat("xml"); err == nil {
+		t.Error("xml is taken")
+	}
+}
