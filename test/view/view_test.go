@@ -52,7 +52,9 @@ func TestView(t *testing.T) {
 	t.Run("private jobs are their owner's", s.keepsPrivate)
 	t.Run("PrivateData that changes", s.turnsPrivate)
 	t.Run("a Slurm that is down", s.survivesOutage)
+	t.Run("a real Slurm", s.showsReal)
 	p.stop(t)
+	t.Run("a hundred thousand jobs", s.pagesMany)
 	t.Run("switched off", func(t *testing.T) { s.isOff(t, args) })
 }
 

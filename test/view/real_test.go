@@ -1,0 +1,68 @@
+//go:build e2e
+
+package view
+
+import (
+	"fmt"
+	"os"
+	"strings"
+	"testing"
+
+	"github.com/slurmtide/slurmtide/test/realslurm"
+)
+
+// showsReal submits a job to a real Slurm with private jobs and follows it.
+func (s *scene) showsReal(t *testing.T) {
+	if missing := realslurm.Missing(); missing != "" {
+		t.Fatal(missing)
+	}
+	real, err := realslurm.Start(t.Context(), realslurm.Config{Name: "real", Nodes: 2, WithoutAccounting: true, Conf: []string{"PrivateData=jobs"}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer func() {
+		if err := real.Close(); err != nil {
+			t.Error(err)
+		}
+	}()
+	token, err := os.ReadFile(real.TokenFile)
+	if err != nil {
+		t.Fatal(err)
+	}
+	s.applyText(t, "apiVersion: v1\nkind: Namespace\nmetadata: {name: team-r}\n")
+	s.setSecret(t, "team-r", string(token))
+	s.applyText(t, fmt.Sprintf("apiVersion: slinky.slurm.net/v1beta1\nkind: Cluster\n"+
+		"metadata: {name: real, namespace: team-r, annotations: {view.slinky.slurm.net/private-data: jobs}}\n"+
+		"spec: {server: %q, token: {secretRef: {name: slurm-token, key: SLURM_JWT}}}\n", real.URL))
+	defer s.must(t, "kubectl", "delete", "clusters.slinky.slurm.net", "-n", "team-r", "real")
+	out, err := real.Run(t.Context(), "alice", "sbatch", "--parsable", "--job-name=real", "--wrap", "sleep 300")
+	if err != nil {
+		t.Fatal(err)
+	}
+	name := "real." + strings.TrimSpace(out)
+	state := func(want string) {
+		t.Helper()
+		await(t, soon, func() error {
+			got, err := s.kubectl(t, "get", "slurmjob", "-n", "team-r", name, "--as=alice", "-o", "jsonpath={.spec.name} {.spec.user} {.status.state} {.status.nodes}")
+			if err == nil && !strings.HasPrefix(got, "real alice "+want) {
+				err = fmt.Errorf("it is %q", got)
+			}
+			return err
+		})
+	}
+	state("RUNNING n")
+	s.isNames(t, name, "slurmjobs", "-n", "team-r", "--as=alice", "-l", "state=running")
+	s.isNames(t, name, "slurmjobs", "-n", "team-r")
+	s.isNames(t, "real.n1 real.n2", "slurmnodes", "-n", "team-r", "--as=alice")
+	if _, err := s.kubectl(t, "get", "slurmjobs", "-n", "team-r", "--as=bob"); err == nil || !strings.Contains(err.Error(), "Forbidden") {
+		t.Errorf("bob has no role there: %v", err)
+	}
+	s.applyText(t, "apiVersion: rbac.authorization.k8s.io/v1\nkind: RoleBinding\nmetadata: {name: view-bob, namespace: team-r}\n"+
+		"roleRef: {apiGroup: rbac.authorization.k8s.io, kind: ClusterRole, name: slurm-view}\nsubjects: [{apiGroup: rbac.authorization.k8s.io, kind: User, name: bob}]\n")
+	await(t, soon, func() error { _, err := s.kubectl(t, "get", "slurmjobs", "-n", "team-r", "--as=bob"); return err })
+	s.isNames(t, "", "slurmjobs", "-n", "team-r", "--as=bob")
+	if _, err := real.Run(t.Context(), "alice", "scancel", strings.TrimSpace(out)); err != nil {
+		t.Fatal(err)
+	}
+	state("CANCELLED")
+}
