@@ -1,0 +1,152 @@
+//go:build e2e
+
+package plugin
+
+import (
+	"encoding/json"
+	"fmt"
+	"strings"
+	"testing"
+	"time"
+)
+
+// finding is one of the doctor's, as JSON.
+type finding struct {
+	Code                   string
+	Object                 struct{ Kind, Namespace, Name string }
+	Problem, Cure, Command string
+}
+
+// examine asks the doctor.
+func (r *rig) examine(t *testing.T, flags string) (findings []finding, status int) {
+	t.Helper()
+	a := r.shell(t, "kubectl slurm doctor -o json "+flags)
+	var report struct{ Findings []finding }
+	if err := json.Unmarshal([]byte(a.out), &report); err != nil {
+		t.Fatalf("exit status %d: %v: %s%s", a.status, err, a.out, a.err)
+	}
+	return report.Findings, a.status
+}
+
+// finds waits until the doctor finds a fault about an object, and returns it.
+func (r *rig) finds(t *testing.T, flags, code, object string) finding {
+	t.Helper()
+	var out finding
+	await(t, func() error {
+		findings, status := r.examine(t, flags)
+		for _, f := range findings {
+			if f.Code == code && (object == "" || f.Object.Name == object) {
+				out = f
+				if status != 1 || f.Problem == "" || f.Cure == "" {
+					t.Errorf("exit status %d, finding %+v", status, f)
+				}
+				return nil
+			}
+		}
+		return fmt.Errorf("there is no %s of %s in %+v", code, object, findings)
+	})
+	t.Logf("%s: %s\n  cure: %s\n  %s", out.Code, out.Problem, out.Cure, out.Command)
+	return out
+}
+
+// gone waits until the doctor does not find it any more.
+func (r *rig) gone(t *testing.T, flags string, was finding) {
+	t.Helper()
+	await(t, func() error {
+		findings, _ := r.examine(t, flags)
+		for _, f := range findings {
+			if f.Code == was.Code && f.Object == was.Object {
+				return fmt.Errorf("%s is still found: %s", f.Code, f.Problem)
+			}
+		}
+		return nil
+	})
+}
+
+// must runs a command line, which must succeed.
+func (r *rig) must(t *testing.T, line string) {
+	t.Helper()
+	if a := r.shell(t, line); a.status != 0 {
+		t.Fatalf("%s: exit status %d: %s%s", line, a.status, a.out, a.err)
+	}
+}
+
+// fault is one to produce, to find, and to cure.
+type fault struct {
+	name string
+	// make produces it.
+	make func(t *testing.T)
+	// flags are those of the doctor, -n hpc if empty.
+	flags, code, object string
+	// cure cures it; nil runs the command that the finding names.
+	cure func(t *testing.T, f finding)
+}
+
+func (r *rig) cures(t *testing.T, faults []fault) {
+	for _, f := range faults {
+		t.Run(f.name, func(t *testing.T) {
+			begin := time.Now()
+			flags := f.flags
+			if flags == "" {
+				flags = "-n hpc"
+			}
+			f.make(t)
+			found := r.finds(t, flags, f.code, f.object)
+			if f.cure == nil {
+				r.must(t, found.Command)
+			} else {
+				f.cure(t, found)
+			}
+			r.gone(t, flags, found)
+			t.Logf("after %v", time.Since(begin).Round(time.Millisecond))
+		})
+	}
+}
+
+// healthy tells that nothing is found when nothing is wrong.
+func (r *rig) healthy(t *testing.T) {
+	await(t, func() error {
+		a := r.shell(t, "kubectl slurm doctor -A")
+		if a.status != 0 || a.out != "Nothing was found.\n" {
+			return fmt.Errorf("exit status %d: %s%s", a.status, a.out, a.err)
+		}
+		return nil
+	})
+}
+
+// unreachable tells that no answer is no clean bill of health.
+func (r *rig) unreachable(t *testing.T) {
+	for _, what := range []string{"doctor", "top nodesets", "explain nodeset gpu"} {
+		a := r.shell(t, "kubectl-slurm "+what+" --server=http://127.0.0.1:1")
+		if a.status != 2 || !strings.Contains(a.err, "connection refused") || a.out != "" {
+			t.Errorf("%s: exit status %d: %s%s", what, a.status, a.out, a.err)
+		}
+	}
+}
+
+// rights takes a user without any.
+func (r *rig) rights(t *testing.T) {
+	nobody := "-n hpc --as=nobody"
+	a := r.shell(t, "kubectl slurm top nodesets "+nobody)
+	if a.status != 2 || !strings.Contains(a.err, "ask for the role view") {
+		t.Errorf("exit status %d: %s%s", a.status, a.out, a.err)
+	}
+	a = r.shell(t, "kubectl slurm top jobs "+nobody)
+	if a.status != 2 || !strings.Contains(a.err, "ask for the role slurm-view") {
+		t.Errorf("exit status %d: %s%s", a.status, a.out, a.err)
+	}
+	r.cures(t, []fault{
+		{"no role", func(*testing.T) {}, nobody, "MissingRight", "nobody", func(t *testing.T, f finding) {
+			r.must(t, f.Command)
+			await(t, func() error {
+				findings, _ := r.examine(t, nobody)
+				if len(findings) == 1 && strings.Contains(findings[0].Command, "slurm-view") {
+					r.must(t, findings[0].Command)
+					return nil
+				}
+				return fmt.Errorf("found %+v", findings)
+			})
+		}},
+	})
+	r.golden(t, "doctor-nobody", "kubectl slurm doctor "+nobody)
+}

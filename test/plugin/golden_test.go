@@ -1,0 +1,147 @@
+//go:build e2e
+
+package plugin
+
+import (
+	"flag"
+	"fmt"
+	"os"
+	"path/filepath"
+	"regexp"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/slurmtide/slurmtide/slurmclient/slurm"
+	"github.com/slurmtide/slurmtide/slurmclient/slurmtest"
+)
+
+var update = flag.Bool("update", false, "rewrite the golden files in testdata")
+
+// submitAll fills the queue with jobs of several shapes.
+func (r *rig) submitAll(t *testing.T) {
+	t.Helper()
+	job := func(c *slurmtest.Cluster, user string, request slurm.JobRequest) {
+		request.TimeLimit = slurm.Num(600)
+		if _, err := c.Submit(slurmtest.JobSpec{User: user, Forever: true, JobRequest: request}); err != nil {
+			t.Fatal(err)
+		}
+	}
+	job(r.alpha, "alice", slurm.JobRequest{Name: "sweep", Partition: "gpu", Array: "1-5", Exclusive: true, TRESPerNode: "gres/gpu:4"})
+	job(r.alpha, "bob", slurm.JobRequest{Name: "large", Partition: "gpu", Nodes: 6})
+	job(r.alpha, "bob", slurm.JobRequest{Name: "later", Partition: "gpu", Hold: true})
+	job(r.alpha, "bob", slurm.JobRequest{Name: "after", Partition: "gpu", Dependency: "afterok:1"})
+	job(r.alpha, "alice", slurm.JobRequest{Name: "prepare", Partition: "cpu", Tasks: 4, MemoryPerNode: slurm.Num(2000)})
+	job(r.beta, "alice", slurm.JobRequest{Name: "other", Partition: "cpu", Exclusive: true})
+}
+
+// stable replaces what is another in each run: ages and times, in the same width.
+func stable(s string) string {
+	for _, rule := range []struct{ pattern, by string }{
+		{`\d{4}-\d\d-\d\dT\d\d:\d\d:\d\dZ`, "TIME                "},
+		{`\b\d+m\d+s\b|\b\d+[smhd]\b`, "AGE"},
+		{`http://127\.0\.0\.1:\d+`, "http://RESTD"},
+		{`"seconds": \d+`, `"seconds": N`}, {`seconds: \d+`, `seconds: N`},
+		{`(oldestPendingSeconds"?): \d+`, `$1: N`},
+	} {
+		pattern := regexp.MustCompile(rule.pattern)
+		s = pattern.ReplaceAllStringFunc(s, func(was string) string {
+			by := pattern.ReplaceAllString(was, rule.by)
+			return by + strings.Repeat(" ", max(0, len(was)-len(by)))
+		})
+	}
+	s = regexp.MustCompile(`(?m) +$`).ReplaceAllString(s, "")
+	return regexp.MustCompile(`AGE *`).ReplaceAllStringFunc(s, func(was string) string {
+		if len(was) < 5 {
+			return "AGE "
+		}
+		return "AGE     "
+	})
+}
+
+// golden compares what a command prints with a file of testdata.
+func (r *rig) golden(t *testing.T, name, line string) {
+	t.Helper()
+	file := filepath.Join("testdata", name+".golden")
+	see := func() string {
+		a := r.shell(t, line)
+		out := "$ " + line + "\n" + a.out
+		if a.err != "" {
+			out += "--- on standard error\n" + a.err
+		}
+		if a.status != 0 {
+			out += fmt.Sprintf("--- exit status %d\n", a.status)
+		}
+		return stable(out)
+	}
+	if *update {
+		last := see()
+		for now := ""; now != last; now, last = last, see() {
+			time.Sleep(2 * time.Second) // until it stays what it is
+		}
+		if err := os.WriteFile(file, []byte(last), 0o644); err != nil {
+			t.Fatal(err)
+		}
+		return
+	}
+	want, err := os.ReadFile(file)
+	if err != nil {
+		t.Fatal(err)
+	}
+	// What is shown comes by polls, so the first look may be too early.
+	diff := ""
+	for range 10 {
+		if diff = cmp.Diff(string(want), see()); diff == "" {
+			return
+		}
+		time.Sleep(time.Second)
+	}
+	t.Errorf("%s:\n%s", line, diff)
+}
+
+// tables are the commands below top, in every way of printing.
+func (r *rig) tables(t *testing.T) {
+	for name, line := range map[string]string{
+		"partitions":       "kubectl slurm top partitions -n hpc",
+		"partitions-all":   "kubectl slurm top partitions -A -o wide",
+		"partition-name":   "kubectl slurm top partitions -n hpc -o name",
+		"nodes":            "kubectl slurm top nodes -n hpc",
+		"nodes-selected":   "kubectl slurm top nodes -n hpc -l partition=gpu --sort-by=node --no-headers",
+		"nodes-wide":       "kubectl slurm top nodes -n hpc -o wide cpu-1",
+		"jobs":             "kubectl slurm top jobs -n hpc",
+		"jobs-all":         "kubectl slurm top jobs -A --sort-by cpus",
+		"jobs-selected":    "kubectl slurm top jobs -n hpc -l user=bob -o name",
+		"jobs-cluster":     "kubectl slurm top jobs -A --cluster beta -o wide",
+		"jobs-field":       "kubectl slurm top jobs -n hpc --field-selector spec.name=prepare -o yaml",
+		"nodesets":         "kubectl slurm top nodesets -n hpc -o wide",
+		"nodesets-json":    "kubectl slurm top nodesets -n hpc -l kind=fast -o json",
+		"nodesets-none":    "kubectl slurm top nodesets -n hpc -l kind=slow",
+		"users":            "kubectl slurm top users -n hpc -o wide",
+		"users-yaml":       "kubectl slurm top users -A -o yaml",
+		"no-such-column":   "kubectl slurm top users -A --sort-by height",
+		"no-such-format":   "kubectl slurm top users -A -o xml",
+		"explain-nodeset":  "kubectl slurm explain nodeset gpu -n hpc",
+		"explain-running":  "kubectl slurm explain job 1_1 -n hpc",
+		"explain-waiting":  "kubectl slurm explain job 1_5 -n hpc",
+		"explain-large":    "kubectl slurm explain job 2 -n hpc",
+		"explain-held":     "kubectl slurm explain job 3 -n hpc",
+		"explain-after":    "kubectl slurm explain job 4 -n hpc",
+		"explain-json":     "kubectl slurm explain job 4 -n hpc -o json",
+		"explain-nobody":   "kubectl slurm explain nodeset nobody -n hpc",
+		"explain-no-job":   "kubectl slurm explain job 4711 -n hpc",
+		"complete-nodeset": "kubectl-slurm __complete explain nodeset -n hpc ''",
+		"complete-cluster": "kubectl-slurm __complete top jobs -A --cluster ''",
+	} {
+		t.Run(name, func(t *testing.T) { r.golden(t, name, line) })
+	}
+}
+
+// watches tells that --watch shows tables again and again.
+func (r *rig) watches(t *testing.T) {
+	a := r.shell(t, "timeout --signal=INT 4 kubectl-slurm top jobs -n hpc --watch --interval=500ms --no-headers -o name; true")
+	if n := strings.Count(a.out, "slurmjob.view.slinky.slurm.net/alpha.3\n"); n < 3 || a.err != "" {
+		t.Errorf("job 3 is shown %d times: %s%s", n, a.out, a.err)
+	}
+}

@@ -1,0 +1,233 @@
+//go:build e2e
+
+package plugin
+
+import (
+	"context"
+	"fmt"
+	"net"
+	"net/http"
+	"net/http/httptest"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/golang-jwt/jwt/v5"
+	"k8s.io/client-go/kubernetes"
+
+	"github.com/slurmtide/slurmtide/slurmclient/slurmtest"
+	"github.com/slurmtide/slurmtide/test/loop"
+	"github.com/slurmtide/slurmtide/test/realkube"
+)
+
+const (
+	// key is what the simulated clusters check tokens with.
+	key = "a key for tests that nobody else uses"
+	// soon is how long anything may take.
+	soon = time.Minute
+	hpc  = "hpc"
+)
+
+func TestMain(m *testing.M) {
+	if missing := realkube.Missing(); missing != "" {
+		fmt.Fprintln(os.Stderr, missing)
+		os.Exit(1)
+	}
+	os.Exit(m.Run())
+}
+
+// rig is a Kubernetes with our programs and two Slurm clusters.
+type rig struct {
+	*loop.Control
+	// whole is the test as a whole, at whose end all ends.
+	whole       *testing.T
+	client      kubernetes.Interface
+	alpha, beta *slurmtest.Cluster
+	restd       *restd // of alpha
+	dir         string
+	operator    *program
+	adapterArgs []string
+}
+
+func newRig(t *testing.T) *rig {
+	t.Helper()
+	begin := time.Now()
+	control, err := loop.NewControl(t.Context(), realkube.Config{
+		Name: "plugin", ControllerManagerArgs: []string{"--horizontal-pod-autoscaler-sync-period=1s"},
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() {
+		if err := control.Close(); err != nil {
+			t.Error(err)
+		}
+	})
+	r := &rig{Control: control, whole: t, dir: t.TempDir(), alpha: simulated("alpha"), beta: simulated("beta")}
+	config, err := control.Kube.RESTConfig()
+	if err != nil {
+		t.Fatal(err)
+	}
+	if r.client, err = kubernetes.NewForConfig(config); err != nil {
+		t.Fatal(err)
+	}
+	r.build(t, "kubectl-slurm")
+	r.restd = newRestd(t, r.alpha)
+	r.apply(t, "objects.yaml", "ALPHA", "http://"+r.restd.address, "BETA", "http://"+newRestd(t, r.beta).address)
+	r.setToken(t, hpc, "alpha-token", 48*time.Hour)
+	r.setToken(t, "lab", "beta-token", 48*time.Hour)
+	r.adapterArgs = []string{"--slurm.poll-interval=1s", "--metrics-max-age=6s", "--slurm.timeout=3s"}
+	if err := control.StartAdapters(t.Context(), 1, r.adapterArgs...); err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() {
+		if t.Failed() {
+			t.Logf("the adapter said:\n%s\nAPIServices:\n%s", r.Adapters[len(r.Adapters)-1].Log(), r.shell(t, "kubectl get apiservices | grep slurm").out)
+		}
+	})
+	r.startOperator(t)
+	t.Logf("it stands after %v", time.Since(begin).Round(time.Second))
+	return r
+}
+
+// simulated is a cluster with a partition gpu, whose nodes come with workers, and a
+// partition cpu with two nodes of its own.
+func simulated(name string) *slurmtest.Cluster {
+	return slurmtest.New(slurmtest.Config{
+		ClusterName: name, Key: []byte(key), MessageTimeout: 200 * time.Millisecond, PingAfter: time.Second,
+		Nodes:      []slurmtest.NodeConf{{Names: "cpu-[0-1]", CPUs: 8, MemoryMiB: 16000, Features: []string{"static"}}},
+		Partitions: []slurmtest.PartitionConf{{Name: "gpu", Feature: "gpu"}, {Name: "cpu", Feature: "static", Default: true}},
+	})
+}
+
+// restd is a simulated slurmrestd that can be stopped and started again.
+type restd struct {
+	cluster *slurmtest.Cluster
+	address string
+	server  *httptest.Server
+}
+
+func newRestd(t *testing.T, c *slurmtest.Cluster) *restd {
+	t.Helper()
+	r := &restd{cluster: c, address: "127.0.0.1:0"}
+	r.start(t)
+	t.Cleanup(r.stop)
+	return r
+}
+
+func (r *restd) start(t *testing.T) {
+	t.Helper()
+	l, err := net.Listen("tcp", r.address)
+	if err != nil {
+		t.Fatal(err)
+	}
+	r.address = l.Addr().String()
+	r.server = &httptest.Server{Listener: l, Config: &http.Server{Handler: r.cluster.Handler()}}
+	r.server.Start()
+}
+
+func (r *restd) stop() {
+	r.server.CloseClientConnections()
+	r.server.Close()
+}
+
+// token is one that is good for so long.
+func token(t *testing.T, life time.Duration) string {
+	t.Helper()
+	now := time.Now()
+	claims := jwt.MapClaims{"iat": now.Unix(), "exp": now.Add(life).Unix(), "sun": "slurm"}
+	text, err := jwt.NewWithClaims(jwt.SigningMethodHS256, claims).SignedString([]byte(key))
+	if err != nil {
+		t.Fatal(err)
+	}
+	return text
+}
+
+func (r *rig) setToken(t *testing.T, namespace, name string, life time.Duration) {
+	t.Helper()
+	r.applyText(t, fmt.Sprintf("apiVersion: v1\nkind: Secret\nmetadata: {name: %s, namespace: %s}\nstringData: {SLURM_JWT: %q}\n", name, namespace, token(t, life)))
+}
+
+// apply applies a file of testdata with words replaced.
+func (r *rig) apply(t *testing.T, file string, oldnew ...string) {
+	t.Helper()
+	text, err := os.ReadFile(filepath.Join("testdata", file))
+	if err != nil {
+		t.Fatal(err)
+	}
+	r.applyText(t, strings.NewReplacer(oldnew...).Replace(string(text)))
+}
+
+func (r *rig) applyText(t *testing.T, text string) {
+	t.Helper()
+	if err := r.Kube.Apply(t.Context(), text); err != nil {
+		t.Fatal(err)
+	}
+}
+
+func (r *rig) build(t *testing.T, name string) string {
+	t.Helper()
+	file := filepath.Join(r.dir, name)
+	build := exec.CommandContext(t.Context(), "go", "build", "-o", file, "github.com/slurmtide/slurmtide/cmd/"+name)
+	if out, err := build.CombinedOutput(); err != nil {
+		t.Fatalf("building %s: %v\n%s", name, err, out)
+	}
+	return file
+}
+
+// kubectl runs kubectl as the administrator.
+func (r *rig) kubectl(t *testing.T, args ...string) string {
+	t.Helper()
+	out, err := r.Kube.Kubectl(t.Context(), args...)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return out
+}
+
+// answer is what a command printed, and how it ended.
+type answer struct {
+	out, err string
+	status   int
+}
+
+// shell runs a command line as the administrator, with our plugin and Kubernetes' tools
+// at hand.
+func (r *rig) shell(t *testing.T, line string) answer {
+	t.Helper()
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(t.Context()), soon)
+	defer cancel()
+	cmd := exec.CommandContext(ctx, "bash", "-c", line)
+	cmd.Env = append(os.Environ(), "KUBECONFIG="+r.Kube.Kubeconfig(), "NO_PROXY="+r.Kube.HostAddress, "KUBECACHEDIR="+filepath.Join(r.dir, "cache"),
+		"PATH="+r.dir+":"+filepath.Join(r.Kube.Dir, "bin")+":"+os.Getenv("PATH"))
+	var out, complaints strings.Builder
+	cmd.Stdout, cmd.Stderr = &out, &complaints
+	err := cmd.Run()
+	if cmd.ProcessState == nil {
+		t.Fatal(err)
+	}
+	return answer{out.String(), complaints.String(), cmd.ProcessState.ExitCode()}
+}
+
+// await tries until try returns nil.
+func await(t *testing.T, try func() error) {
+	t.Helper()
+	ctx, cancel := context.WithTimeout(t.Context(), soon)
+	defer cancel()
+	tick := time.NewTicker(200 * time.Millisecond)
+	defer tick.Stop()
+	for {
+		err := try()
+		if err == nil {
+			return
+		}
+		select {
+		case <-tick.C:
+		case <-ctx.Done():
+			t.Fatalf("waited %v in vain: %v", soon, err)
+		}
+	}
+}

@@ -1,0 +1,89 @@
+//go:build e2e
+
+package plugin
+
+import (
+	"context"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	"github.com/slurmtide/slurmtide/operator/api/v1beta1"
+	"github.com/slurmtide/slurmtide/slurmclient/slurmtest"
+)
+
+// kubeNode is where all workers run, as far as the API server knows.
+const kubeNode = "kube-0"
+
+// runWorkers does what a scheduler, a kubelet and slurmd would, until the test ends: it
+// binds workers, calls them ready, has them register with alpha, one after the other,
+// and takes away those that are deleted.
+func (r *rig) runWorkers(t *testing.T) {
+	t.Helper()
+	r.applyText(t, "apiVersion: v1\nkind: Node\nmetadata: {name: "+kubeNode+"}\n")
+	ctx, cancel := context.WithCancel(context.Background())
+	done := make(chan struct{})
+	go func() {
+		defer close(done)
+		tick := time.NewTicker(100 * time.Millisecond)
+		defer tick.Stop()
+		for {
+			if err := r.lookAtWorkers(ctx); err != nil && ctx.Err() == nil {
+				t.Log("a worker:", err)
+			}
+			r.alpha.CatchUp()
+			r.beta.CatchUp()
+			select {
+			case <-tick.C:
+			case <-ctx.Done():
+				return
+			}
+		}
+	}()
+	t.Cleanup(func() { cancel(); <-done })
+}
+
+func (r *rig) lookAtWorkers(ctx context.Context) error {
+	pods := r.client.CoreV1().Pods(hpc)
+	list, err := pods.List(ctx, metav1.ListOptions{LabelSelector: v1beta1.LabelAppName + "=" + v1beta1.AppSlurmd})
+	if err != nil {
+		return err
+	}
+	slices.SortFunc(list.Items, func(a, b corev1.Pod) int { return strings.Compare(a.Name, b.Name) })
+	for i := range list.Items {
+		pod := &list.Items[i]
+		name := pod.Labels[v1beta1.LabelPodHostname]
+		switch {
+		case pod.DeletionTimestamp != nil:
+			r.alpha.StopSlurmd(name)
+			err = pods.Delete(ctx, pod.Name, metav1.DeleteOptions{GracePeriodSeconds: new(int64)})
+		case pod.Spec.NodeName == "":
+			err = pods.Bind(ctx, &corev1.Binding{ObjectMeta: metav1.ObjectMeta{Name: pod.Name}, Target: corev1.ObjectReference{Kind: "Node", Name: kubeNode}}, metav1.CreateOptions{})
+		case pod.Status.Phase != corev1.PodRunning:
+			r.alpha.Register(slurmtest.NodeConf{Names: name, CPUs: 8, MemoryMiB: 16000, GRES: "gpu:h100:4", Features: []string{pod.Labels[v1beta1.LabelAppInstance]}, Dynamic: true})
+			r.alpha.Step(time.Second)
+			err = r.callReady(ctx, pod)
+		}
+		if err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func (r *rig) callReady(ctx context.Context, pod *corev1.Pod) error {
+	now := metav1.Now()
+	pod.Status.Phase = corev1.PodRunning
+	pod.Status.Conditions = append(pod.Status.Conditions, corev1.PodCondition{Type: corev1.PodReady, Status: corev1.ConditionTrue, LastTransitionTime: now})
+	for _, c := range pod.Spec.Containers {
+		pod.Status.ContainerStatuses = append(pod.Status.ContainerStatuses, corev1.ContainerStatus{
+			Name: c.Name, Ready: true, State: corev1.ContainerState{Running: &corev1.ContainerStateRunning{StartedAt: now}},
+		})
+	}
+	_, err := r.client.CoreV1().Pods(pod.Namespace).UpdateStatus(ctx, pod, metav1.UpdateOptions{})
+	return err
+}
