@@ -1,0 +1,226 @@
+package explain
+
+import (
+	"fmt"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+	autoscalingv2 "k8s.io/api/autoscaling/v2"
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	"github.com/slurmtide/slurmtide/cmd/kubectl-slurm/internal/top"
+	"github.com/slurmtide/slurmtide/operator/api/v1beta1"
+	"github.com/slurmtide/slurmtide/slurmclient/demand"
+	"github.com/slurmtide/slurmtide/slurmclient/slurm"
+)
+
+var now = time.Date(2030, 1, 1, 12, 0, 0, 0, time.UTC)
+
+func ptr[T any](v T) *T { return &v }
+
+// nodeSet is one with workers of 8 CPUs, of which there may be so many.
+func nodeSet(name string, replicas, most int32) v1beta1.NodeSet {
+	n := v1beta1.NodeSet{ObjectMeta: metav1.ObjectMeta{Namespace: "hpc", Name: name, UID: "uid"}}
+	n.Spec.ClusterRef = &corev1.LocalObjectReference{Name: "alpha"}
+	n.Spec.Replicas, n.Spec.MaxReplicas, n.Spec.ExtraConf = &replicas, &most, "CPUs=8 RealMemory=16000"
+	n.Spec.Partition = &v1beta1.NodeSetPartition{Enabled: true}
+	n.Status.Replicas, n.Status.ReadyReplicas = replicas, replicas
+	return n
+}
+
+func node(name string, state slurm.NodeBase, busyCPUs uint32) *slurm.Node {
+	return &slurm.Node{
+		Name: name, State: slurm.NodeState{Base: state}, CPUs: 8, EffectiveCPUs: 8, MemoryMiB: 16000, AllocCPUs: busyCPUs,
+		Partitions: []string{"gpu"}, Features: []string{"gpu"}, LastBusy: slurm.At(now.Add(-time.Hour)), SlurmdStartTime: slurm.At(now.Add(-2 * time.Hour)),
+	}
+}
+
+// pending is a job that takes whole workers.
+func pending(id uint32, nodes uint64) *slurm.Job {
+	return &slurm.Job{
+		ID: id, Name: "j", UserName: "alice", Partition: "gpu", State: slurm.JobState{Base: slurm.JobPending}, Reason: "Resources",
+		Priority: slurm.Num(1), SubmitTime: slurm.At(now.Add(-time.Minute)), EligibleTime: slurm.At(now.Add(-time.Minute)),
+		NodeCount: slurm.Num(nodes), CPUs: slurm.Num(8 * nodes), Shared: "none",
+	}
+}
+
+func runs(id uint32, on string, left time.Duration) *slurm.Job {
+	j := pending(id, 1)
+	j.State.Base, j.Nodes, j.Reason, j.EndTime = slurm.JobRunning, on, "", slurm.At(now.Add(left))
+	if left == 0 {
+		j.EndTime = slurm.Never
+	}
+	return j
+}
+
+// site is a NodeSet with two busy workers and one idle.
+func site(jobs ...*slurm.Job) *Seen {
+	return &Seen{
+		Now: now, NodeSets: []v1beta1.NodeSet{nodeSet("gpu", 3, 4)},
+		Slurm: &Slurm{
+			Partitions: []*slurm.Partition{{Name: "gpu", State: slurm.PartitionUp, TotalNodes: 3}},
+			Nodes:      []*slurm.Node{node("gpu-0", slurm.NodeAllocated, 8), node("gpu-1", slurm.NodeAllocated, 8), node("gpu-2", slurm.NodeIdle, 0)},
+			Jobs:       append([]*slurm.Job{runs(1, "gpu-0", time.Hour), runs(2, "gpu-1", 2*time.Hour)}, jobs...),
+		},
+		Numbers: map[string]top.Numbers{"gpu": {}},
+	}
+}
+
+// measured adds the adapter's numbers, which are those of the same records.
+func (s *Seen) measured() *Seen {
+	d := demand.Compute(s.Now, s.Slurm.snapshot(s.Now), s.pools("alpha")...)
+	p := d.Pools[0]
+	s.Numbers["gpu"] = top.Numbers{
+		"slurm_nodeset_required_nodes": p.Required, "slurm_nodeset_busy_nodes": p.Busy, "slurm_nodeset_idle_nodes": p.Idle,
+		"slurm_nodeset_pending_nodes": p.Pending, "slurm_nodeset_booting_nodes": p.Booting, "slurm_nodeset_unusable_nodes": p.Unusable,
+	}
+	return s
+}
+
+func numbers(n Need) string {
+	show := func(v *uint64) string {
+		if v == nil {
+			return "?"
+		}
+		return fmt.Sprint(*v)
+	}
+	return fmt.Sprintf("busy %s claimed %s grace %s booting %s pending %s replacements %s required %s", show(n.Busy), show(n.IdleClaimed), show(n.Grace),
+		show(n.BootingClaimed), show(n.Pending), show(n.Replacements), show(n.Required))
+}
+
+func TestTheNumberOfWorkersIsTakenApart(t *testing.T) {
+	held := pending(9, 1)
+	held.Hold = true
+	for _, tc := range []struct {
+		name   string
+		seen   func() *Seen
+		want   string
+		blocks []string
+	}{
+		{"nothing waits", func() *Seen { return site().measured() }, "busy 2 claimed 0 grace 0 booting 0 pending 0 replacements 0 required 2",
+			[]string{"no HPA scales it: spec.replicas stays 3 until somebody changes it"}},
+		{"a job for the idle worker", func() *Seen { return site(pending(3, 1)).measured() }, "busy 2 claimed 1 grace 0 booting 0 pending 0 replacements 0 required 3", nil},
+		{"more than the maximum", func() *Seen { return site(pending(3, 1), pending(4, 1), pending(5, 1)).measured() },
+			"busy 2 claimed 1 grace 0 booting 0 pending 2 replacements 0 required 4",
+			[]string{"jobs ask for 5 workers, and the maximum is 4", "no HPA scales it: spec.replicas stays 3 until somebody changes it"}},
+		{"a held job asks for nothing", func() *Seen { return site(held).measured() }, "busy 2 claimed 0 grace 0 booting 0 pending 0 replacements 0 required 2",
+			[]string{"no HPA scales it: spec.replicas stays 3 until somebody changes it"}},
+		{"an idle grace", func() *Seen {
+			s := site()
+			s.NodeSets[0].Annotations = map[string]string{v1beta1.AnnotationIdleGrace: "2h"}
+			return s.measured()
+		}, "busy 2 claimed 0 grace 1 booting 0 pending 0 replacements 0 required 3", nil},
+		{"an unusable worker", func() *Seen {
+			s := site(pending(3, 1))
+			s.Slurm.Nodes[2].State.Base = slurm.NodeDown
+			return s.measured()
+		}, "busy 2 claimed 0 grace 0 booting 0 pending 1 replacements 1 required 4", []string{"no HPA scales it: spec.replicas stays 3 until somebody changes it"}},
+		{"without the view", func() *Seen { s := site(pending(3, 1)).measured(); s.Slurm = nil; return s },
+			"busy 2 claimed ? grace ? booting 0 pending 0 replacements 0 required 3", nil},
+		{"without metrics", func() *Seen { s := site(pending(3, 1)); s.Slurm = nil; return s },
+			"busy ? claimed ? grace ? booting ? pending ? replacements ? required ?", []string{"how many workers are required is not known: replicas stay where they are"}},
+	} {
+		t.Run(tc.name, func(t *testing.T) {
+			got, there := OfNodeSet(tc.seen(), "gpu")
+			if !there || numbers(got.Need) != tc.want {
+				t.Errorf("got  %s\nwant %s\ngaps %v", numbers(got.Need), tc.want, got.Gaps)
+			}
+			if diff := cmp.Diff(append([]string{}, tc.blocks...), got.Blocks); diff != "" {
+				t.Error(diff)
+			}
+		})
+	}
+}
+
+func TestTheAdaptersNumbersWinOverThoseOfTheView(t *testing.T) {
+	s := site(pending(3, 1)).measured()
+	s.Numbers["gpu"]["slurm_nodeset_required_nodes"] = 7
+	got, _ := OfNodeSet(s, "gpu")
+	if *got.Need.Required != 7 || got.Need.IdleClaimed != nil || len(got.Gaps) != 1 || !strings.Contains(got.Gaps[0], "required 3, not 7") {
+		t.Errorf("got %s, gaps %v", numbers(got.Need), got.Gaps)
+	}
+}
+
+func TestSeveralAutoscalersBlock(t *testing.T) {
+	s := site().measured()
+	for _, name := range []string{"a", "b"} {
+		h := autoscalingv2.HorizontalPodAutoscaler{ObjectMeta: metav1.ObjectMeta{Namespace: "hpc", Name: name}}
+		h.Spec.ScaleTargetRef = autoscalingv2.CrossVersionObjectReference{APIVersion: "slinky.slurm.net/v1beta1", Kind: "NodeSet", Name: "gpu"}
+		h.Spec.MaxReplicas = 4
+		s.Autoscalers = append(s.Autoscalers, h)
+	}
+	got, _ := OfNodeSet(s, "gpu")
+	if diff := cmp.Diff([]string{"2 HPAs scale it, and block each other"}, got.Blocks); diff != "" || got.Autoscaler != nil {
+		t.Error(diff)
+	}
+}
+
+func TestANodeSetThatIsNotThere(t *testing.T) {
+	if _, there := OfNodeSet(site(), "cpu"); there {
+		t.Error("it is there")
+	}
+}
+
+func TestJobs(t *testing.T) {
+	change := func(how func(j *slurm.Job)) *slurm.Job {
+		j := pending(9, 1)
+		how(j)
+		return j
+	}
+	for _, tc := range []struct {
+		name    string
+		job     *slurm.Job
+		class   demand.Class
+		help    Help
+		serving Serving
+	}{
+		{"it waits for a worker", pending(9, 2), demand.ClassCapacity, HelpYes, Serving{"gpu", true, "", 3, 2, 4}},
+		{"it is held", change(func(j *slurm.Job) { j.Hold = true }), demand.ClassHeld, HelpLater, Serving{"gpu", true, "", 3, 2, 3}},
+		{"it waits for another", change(func(j *slurm.Job) { j.Dependency = "afterok:1(unfulfilled)" }), demand.ClassDependency, HelpLater, Serving{"gpu", true, "", 3, 2, 3}},
+		{"its time has not come", change(func(j *slurm.Job) { j.EligibleTime = slurm.At(now.Add(time.Hour)) }), demand.ClassTime, HelpLater, Serving{"gpu", true, "", 3, 2, 3}},
+		{"it is too large", pending(9, 9), demand.ClassUnsatisfiable, HelpNo, Serving{"gpu", false, "more nodes than the pool's maximum", 3, 2, 2}},
+		{"no worker has its feature", change(func(j *slurm.Job) { j.Features = "tpu" }), demand.ClassUnsatisfiable, HelpNo, Serving{"gpu", false, "no node has the features or the disk", 3, 2, 2}},
+		{"it may not use its account", change(func(j *slurm.Job) { j.Reason = "InvalidAccount" }), demand.ClassInvalid, HelpNo, Serving{"gpu", true, "", 3, 2, 3}},
+	} {
+		t.Run(tc.name, func(t *testing.T) {
+			got := OfJob(site(tc.job), "hpc", "alpha", tc.job)
+			if got.Class != tc.class || got.Help != tc.help || got.Meaning == "" {
+				t.Errorf("it waits for %s (%s); help: %s", got.Class, got.Meaning, got.Help)
+			}
+			if diff := cmp.Diff([]Serving{tc.serving}, got.Serving); diff != "" {
+				t.Error(diff)
+			}
+		})
+	}
+}
+
+func TestANodeSetOfAnotherPartitionDoesNotServeAJob(t *testing.T) {
+	j := pending(9, 1)
+	s := site(j)
+	s.NodeSets = append(s.NodeSets, nodeSet("cpu", 0, 4))
+	s.Slurm.Partitions = append(s.Slurm.Partitions, &slurm.Partition{Name: "cpu", State: slurm.PartitionUp})
+	got := OfJob(s, "hpc", "alpha", j)
+	want := []Serving{{"cpu", false, "it is in none of the job's partitions", 0, 0, 0}, {"gpu", true, "", 3, 2, 3}}
+	if diff := cmp.Diff(want, got.Serving); diff != "" {
+		t.Error(diff)
+	}
+}
+
+func TestAJobThatRunsNeedsNoHelp(t *testing.T) {
+	j := runs(9, "gpu-2", time.Hour)
+	got := OfJob(site(j), "hpc", "alpha", j)
+	if got.Help != HelpNotNeeded || got.Class != "" || got.Serving != nil || !strings.Contains(strings.Join(got.Details, " "), "it is on gpu-2") {
+		t.Errorf("got %+v", got)
+	}
+}
+
+func TestEveryClassHasAMeaning(t *testing.T) {
+	for _, c := range demand.Classes() {
+		if Meaning(c) == "" {
+			t.Errorf("%s has none", c)
+		}
+	}
+}
