@@ -27,6 +27,9 @@ func wishOf(now time.Time, s *seen, hpas []autoscalingv2.HorizontalPodAutoscaler
 		SlurmName: s.names.SlurmName, Revision: s.revision.Hash,
 		MinReady: time.Duration(spec.MinReadySeconds) * time.Second, Policy: policyOf(spec.DrainPolicy),
 	}
+	if w.Deleting {
+		w.DeletingSince = s.nodeSet.DeletionTimestamp.Time
+	}
 	if s.problem.reason != "" {
 		return frozen(w, s)
 	}

@@ -49,7 +49,7 @@ func TestWishes(t *testing.T) {
 			s.nodeSet.DeletionTimestamp = new(metav1.NewTime(noon))
 			s.nodeSet.Spec.MinReadySeconds, s.nodeSet.Spec.PruneSlurmNodeRecords = 30, v1beta1.PruneNodeNotFound
 			s.nodeSet.Spec.DrainPolicy = &v1beta1.DrainPolicy{Type: v1beta1.DrainForce}
-		}}, plan.Wish{Replicas: 2, Deleting: true, Prune: true, MinReady: 30 * time.Second, Policy: plan.Policy{Force: true}, Update: open}},
+		}}, plan.Wish{Replicas: 2, Deleting: true, DeletingSince: noon, Prune: true, MinReady: 30 * time.Second, Policy: plan.Policy{Force: true}, Update: open}},
 		{"one on each Kubernetes node that fits", []func(*seen){perKubeNode}, plan.Wish{Replicas: 2, PerKubeNode: true, KubeNodes: []string{"kube-0", "kube-2"}, Update: open}},
 		{"what there is of a broken one", []func(*seen){broken, func(s *seen) {
 			most(7)(s.nodeSet)

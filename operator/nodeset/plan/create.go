@@ -73,12 +73,19 @@ func (b *pass) freeOrdinals(count int) []int {
 }
 
 // finish says whether nothing is left of a NodeSet that is being deleted. Where there
-// is no Slurm cluster any more its records are not waited for.
+// is no Slurm cluster any more its records are not waited for, with Force not for long, and
+// not at all while Slurm cannot be read.
 func (b *pass) finish() {
 	if !b.wish.Deleting || len(b.seen.Workers) > 0 {
 		return
 	}
-	b.todo.Finished = !b.slurm.Connected || b.wish.Policy.Force || b.slurm.Fresh && !b.recordsLeft()
+	left := !b.slurm.Fresh || b.recordsLeft()
+	if b.wish.Policy.Force {
+		end := b.wish.DeletingSince.Add(b.cfg.RecordsWithin)
+		b.lookAt(end)
+		left = b.slurm.Fresh && left && b.now.Before(end)
+	}
+	b.todo.Finished = !b.slurm.Connected || !left
 }
 
 // recordsLeft reports whether there are records of ours that can be deleted.

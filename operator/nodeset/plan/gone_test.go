@@ -38,6 +38,33 @@ func TestDeletionWithoutASlurmCluster(t *testing.T) {
 	expect(t, set(1, 1, gone, worker(0, func(w *Worker) { w.Finished = true }))) // it is not deleted: nothing goes
 }
 
+func TestRecordsOfANodeSetThatIsDeleted(t *testing.T) {
+	left := record(0, func(r *Record) { r.Dynamic, r.Owner, r.Ours, r.Down = true, "set", true, true })
+	forced := func(since time.Duration) func(*scene) {
+		return func(s *scene) { s.wish.Policy.Force, s.wish.DeletingSince = true, noon.Add(-since) }
+	}
+	for _, tc := range []struct {
+		name     string
+		change   []func(*scene)
+		finished bool
+	}{
+		{"they are waited for", []func(*scene){left}, false},
+		{"with Force too", []func(*scene){left, forced(time.Minute)}, false},
+		{"but not for long", []func(*scene){left, forced(10 * time.Minute)}, true},
+		{"none are left", []func(*scene){forced(time.Minute)}, true},
+		{"while Slurm cannot be read nobody knows", []func(*scene){left, stale}, false},
+		{"which Force does not wait for", []func(*scene){left, stale, forced(time.Minute)}, true},
+		{"without a Slurm cluster there are none", []func(*scene){gone}, true},
+	} {
+		t.Run(tc.name, func(t *testing.T) {
+			todo := set(0, 0, append([]func(*scene){deleting}, tc.change...)...).plan()
+			if todo.Finished != tc.finished {
+				t.Errorf("it is finished: %v; the steps are %q", todo.Finished, told(todo))
+			}
+		})
+	}
+}
+
 func TestReasonsOfOursThatAreLeftOver(t *testing.T) {
 	ours := func(change func(*Record)) func(*scene) {
 		return record(0, func(r *Record) { r.Ours = true; change(r) })

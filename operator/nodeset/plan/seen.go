@@ -16,8 +16,9 @@ const NoOrdinal = -1
 type Wish struct {
 	// UID is the NodeSet's.
 	UID string
-	// Deleting: the NodeSet has a deletion timestamp.
-	Deleting bool
+	// Deleting: the NodeSet has a deletion timestamp, DeletingSince.
+	Deleting      bool
+	DeletingSince time.Time
 	// PerKubeNode is scaling mode DaemonSet: one worker for each of KubeNodes.
 	// Otherwise there are to be Replicas workers.
 	PerKubeNode bool

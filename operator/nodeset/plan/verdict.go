@@ -16,11 +16,14 @@ type Config struct {
 	// GoneWithin is how long a deleted pod may take to be gone until another takes
 	// its place under another ordinal.
 	GoneWithin time.Duration
+	// RecordsWithin of its deletion a NodeSet with the drain policy Force is waited for
+	// until Slurm's records of its workers are gone.
+	RecordsWithin time.Duration
 }
 
 // DefaultConfig returns what the program does when it is not told otherwise.
 func DefaultConfig() Config {
-	return Config{RegisterWithin: 5 * time.Minute, BrakeShare: 0.1, BrakeInterval: 10 * time.Minute, GoneWithin: 2 * time.Minute}
+	return Config{RegisterWithin: 5 * time.Minute, BrakeShare: 0.1, BrakeInterval: 10 * time.Minute, GoneWithin: 2 * time.Minute, RecordsWithin: 5 * time.Minute}
 }
 
 // verdict is whether a chosen worker may be deleted now.
