@@ -17,6 +17,7 @@ import (
 
 // TestEveryExampleScales applies each manifest of docs/examples/hpa and has it scale.
 func TestEveryExampleScales(t *testing.T) {
+	t.Parallel()
 	l := start(t, loop.Config{Replicas: 1}, "required-nodes")
 	const limit = 2*time.Second + slack
 	await(t, l, 0, loop.Window*time.Second+limit)

@@ -78,6 +78,7 @@ func metric(t *testing.T, l *loop.Loop, name string) float64 {
 func TestTheQueueScalesANodeSetFromZeroAndBack(t *testing.T) {
 	for _, release := range realslurm.Versions() {
 		t.Run(release, func(t *testing.T) {
+			t.Parallel()
 			l := start(t, loop.Config{Slurm: release}, "required-nodes")
 			const poll, sync = time.Second, time.Second
 

@@ -16,6 +16,7 @@ import (
 // TestReplicasDoNotMoveWhileSlurmIsNotKnown breaks the way to Slurm in every manner,
 // while workers have work and while there is none.
 func TestReplicasDoNotMoveWhileSlurmIsNotKnown(t *testing.T) {
+	t.Parallel()
 	var proxy *loop.Proxy
 	l := start(t, loop.Config{SlurmURL: func(url string) string {
 		var err error

@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"net"
 	"strings"
 	"sync"
 	"time"
@@ -15,17 +16,38 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 )
 
-const (
-	firstPort = 16800
-	look      = 100 * time.Millisecond
-)
+// look is the pause between two looks at the NodeSet.
+const look = 100 * time.Millisecond
 
 func workerName(i int) string { return fmt.Sprintf("%s-%d", NodeSet, i) }
-func workerPort(i int) int    { return firstPort + i }
+
+// Ports of workers are below those that the kernel gives to connections. Each loop has
+// a block of them, of which it holds the last.
+const (
+	firstPort = 16800
+	portBlock = 2 * MaxWorkers
+	mostLoops = 20
+)
+
+// claimPorts returns the first port of a block that no other loop has. The claim lasts
+// until the listener is closed.
+func claimPorts() (int, net.Listener, error) {
+	var errs []error
+	for i := range mostLoops {
+		first := firstPort + i*portBlock
+		claim, err := net.Listen("tcp", fmt.Sprintf("127.0.0.1:%d", first+portBlock-1)) //nolint:noctx // it is closed with the loop
+		if err == nil {
+			return first, claim, nil
+		}
+		errs = append(errs, err)
+	}
+	return 0, nil, fmt.Errorf("no ports are left for workers: %w", errors.Join(errs...))
+}
 
 // workers makes the slurmds follow the NodeSet's replicas.
 type workers struct {
 	*Loop
+	port int // of the first
 	up   []bool
 	mu   sync.Mutex
 	errs []error
@@ -36,14 +58,18 @@ const patience = time.Minute
 
 // follow starts following. An error that lasts ends it, and Close returns it.
 func (l *Loop) follow(ctx context.Context) error {
-	l.workers = &workers{Loop: l, up: make([]bool, MaxWorkers)}
+	port, claim, err := claimPorts()
+	if err != nil {
+		return err
+	}
+	l.workers = &workers{Loop: l, port: port, up: make([]bool, MaxWorkers)}
 	ctx, cancel := context.WithCancel(context.WithoutCancel(ctx))
 	done := make(chan struct{})
 	go func() { defer close(done); l.workers.run(ctx) }()
 	l.atClose(func() error {
 		cancel()
 		<-done
-		return errors.Join(l.workers.errs...)
+		return errors.Join(append(l.workers.errs, claim.Close())...)
 	})
 	return nil
 }
@@ -103,7 +129,7 @@ func (w *workers) set(ctx context.Context, i int, wanted bool) error {
 	name := workerName(i)
 	switch {
 	case wanted && !w.up[i]:
-		conf := fmt.Sprintf("%s Feature=%s Port=%d", workerConf, NodeSet, workerPort(i))
+		conf := fmt.Sprintf("%s Feature=%s Port=%d", workerConf, NodeSet, w.port+i)
 		if err := w.Slurm.Start(ctx, "slurmd-"+name, "-Z", "--conf", conf); err != nil {
 			return err
 		}
