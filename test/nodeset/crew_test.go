@@ -27,7 +27,7 @@ type crew struct {
 func hire(t *testing.T, s *nodeset.Scene, spec nodeset.NodeSet) crew {
 	t.Helper()
 	spec.ExtraConf = "CPUs=2 RealMemory=500"
-	c := crew{t, s, spec, 2 * time.Minute}
+	c := crew{t, s, spec, 4 * time.Minute}
 	must(t, s.Apply(t.Context(), spec))
 	for i := range spec.Replicas {
 		c.awaitState(c.worker(i), "IDLE", "")

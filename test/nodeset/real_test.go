@@ -13,7 +13,7 @@ import (
 // TestMain has more scenes played beside each other than there are processors: they
 // wait most of the time.
 func TestMain(m *testing.M) {
-	if err := flag.Set("test.parallel", "6"); err != nil {
+	if err := flag.Set("test.parallel", "4"); err != nil {
 		panic(err)
 	}
 	os.Exit(m.Run())
