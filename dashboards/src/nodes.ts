@@ -34,22 +34,25 @@ const states = [
   }),
 ];
 
+/** The highest, the mean and the lowest of what nodes have. */
+const spread = (expr: string) => [['max', 'highest'], ['avg', 'mean'], ['min', 'lowest']].map(([f, legend]) => ({ expr: `${f}(${expr})`, legend }));
+
 const use = [
   series({
-    title: 'CPUs of nodes', description: 'Part of each node\'s CPUs that jobs have; the twenty fullest now.', unit: 'percentunit', width: 12, max: 1, legend: ['lastNotNull'], legendAt: 'right',
-    queries: [{ expr: `topk(20, ${ratio(node('slurm_node_cpus_allocated'), node('slurm_node_cpus_effective'))})`, legend: '{{node}}' }],
+    title: 'CPUs of nodes', description: 'Part of a node\'s CPUs that jobs have: the fullest node, the mean, the emptiest.', unit: 'percentunit', width: 12, max: 1,
+    queries: spread(ratio(node('slurm_node_cpus_allocated'), node('slurm_node_cpus_effective'))),
   }),
   series({
-    title: 'Load beside allocated CPUs', description: 'Load average of one minute over the CPUs that jobs have. Far above 1: jobs run more than they asked for. Far below: they ask for more than they use.', unit: 'short', decimals: 1, width: 12, legend: ['lastNotNull'], legendAt: 'right',
-    queries: [{ expr: `topk(20, ${ratio(node('slurm_node_load1'), node('slurm_node_cpus_allocated'))})`, legend: '{{node}}' }],
+    title: 'Load beside allocated CPUs', description: 'Load average of one minute over the CPUs that jobs have. Far above 1: jobs run more than they asked for. Far below: they ask for more than they use.', unit: 'short', decimals: 1, width: 12,
+    queries: spread(ratio(node('slurm_node_load1'), node('slurm_node_cpus_allocated'))),
   }),
   series({
-    title: 'Memory of nodes', description: 'Part of each node\'s memory that jobs have; the twenty fullest now.', unit: 'percentunit', width: 12, max: 1, legend: ['lastNotNull'], legendAt: 'right',
-    queries: [{ expr: `topk(20, ${ratio(node('slurm_node_memory_allocated_bytes'), node('slurm_node_memory_bytes'))})`, legend: '{{node}}' }],
+    title: 'Memory of nodes', description: 'Part of a node\'s memory that jobs have: the fullest node, the mean, the emptiest.', unit: 'percentunit', width: 12, max: 1,
+    queries: spread(ratio(node('slurm_node_memory_allocated_bytes'), node('slurm_node_memory_bytes'))),
   }),
   series({
-    title: 'Memory that the system calls free', description: 'Free memory of each node as its operating system sees it; the twenty with the least.', unit: 'bytes', width: 12, legend: ['lastNotNull'], legendAt: 'right',
-    queries: [{ expr: `bottomk(20, ${node('slurm_node_memory_free_bytes')})`, legend: '{{node}}' }],
+    title: 'Memory that the system calls free', description: 'Free memory as the operating systems of nodes see it: the most, the mean, the least. Choose a node above to see it alone.', unit: 'bytes', width: 12,
+    queries: spread(node('slurm_node_memory_free_bytes')),
   }),
 ];
 

@@ -1,7 +1,7 @@
 import { framed } from './frame.js';
 import { number, rows, series } from './panels.js';
 import { gauge, growth, ratio, sum } from './queries.js';
-import { badFrom, calm, fullness, goodFromOne, steps } from './style.js';
+import { badFrom, calm, classes, fullness, goodFromOne, steps } from './style.js';
 
 const share = (metric: string) => ratio(sum(gauge(metric, ['state', 'type'], 'state="allocated"')), sum(gauge(metric, ['state', 'type'])));
 const shareByCluster = (metric: string) =>
@@ -58,7 +58,7 @@ const jobs = [
   }),
   series({
     title: 'What pending jobs wait for', description: 'Pending jobs by the class of Slurm\'s reason. Only those of the class capacity would be helped by more nodes.',
-    unit: 'short', width: 12, stacked: 'areas', named: ['capacity', 'held', 'dependency', 'time'],
+    unit: 'short', width: 12, stacked: 'areas', named: classes,
     queries: [{ expr: `${sum(gauge('slurm_partition_pending_jobs_by_class', ['partition', 'class']), ['class'])} > 0`, legend: '{{class}}' }],
   }),
   series({

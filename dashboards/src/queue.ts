@@ -1,7 +1,7 @@
 import { framed, partition } from './frame.js';
 import { bars, buckets, number, rows, series } from './panels.js';
 import { gauge, growth, quantile, ratio, sum } from './queries.js';
-import { badFrom, fullness, steps } from './style.js';
+import { badFrom, classes, fullness, steps } from './style.js';
 
 const chosen = 'partition=~"$partition"';
 const each = (metric: string, by: string[] = [], extra?: string) => gauge(metric, ['partition', ...by], [chosen, extra].filter(Boolean).join(', '));
@@ -11,9 +11,9 @@ const now = [
   number({ title: 'Pending', description: 'Pending jobs of these partitions, whatever they wait for; a job in several partitions counts in each.', unit: 'short', width: 4, query: { expr: sum(each('slurm_partition_pending_jobs')) } }),
   number({ title: 'Could run', description: 'Pending jobs that more nodes would help: neither held nor waiting for a time, a job, a licence or a limit.', unit: 'short', width: 4, query: { expr: sum(each('slurm_partition_eligible_pending_jobs')) } }),
   number({ title: 'Running', description: 'Jobs that run in these partitions.', unit: 'short', width: 4, query: { expr: sum(each('slurm_partition_jobs', ['state'], 'state="running"')) } }),
-  number({ title: 'Longest wait', description: 'How long the job has waited that has been able to run for the longest time.', unit: 's', width: 4, decimals: 0, query: { expr: `max(${oldest})` }, thresholds: badFrom(4 * 3600, 24 * 3600), noValue: 'none waits' }),
+  number({ title: 'Longest wait', description: 'How long the job has waited that has been able to run for the longest time.', unit: 's', width: 4, decimals: 0, query: { expr: `max(${oldest}) or vector(0)` }, thresholds: badFrom(4 * 3600, 24 * 3600) }),
   number({ title: 'Median wait', description: 'Half of the jobs that started within the time shown had waited no longer since they could run.', unit: 's', width: 4, decimals: 0, past: 'hidden', noValue: 'none started', query: { expr: `histogram_quantile(0.5, sum by (le) (max by (cluster, partition, le) (increase(slurm_job_start_wait_seconds_bucket{cluster=~"$cluster", ${chosen}}[$__range]))))` } }),
-  number({ title: 'Can never run', description: 'Pending jobs that no node of the partition could run. Their owners must change them.', unit: 'short', width: 4, query: { expr: sum(each('slurm_partition_unsatisfiable_jobs', ['reason'])) }, thresholds: steps('green', [1, 'orange']), noValue: '0' }),
+  number({ title: 'Can never run', description: 'Pending jobs that no node of the partition could run. Their owners must change them.', unit: 'short', width: 4, query: { expr: `${sum(each('slurm_partition_unsatisfiable_jobs', ['reason']))} or vector(0)` }, thresholds: steps('green', [1, 'orange']) }),
 ];
 
 const partitions = rows({
@@ -61,7 +61,7 @@ const reasons = [
   }),
   series({
     title: 'What they wait for', description: 'Pending jobs by the class of Slurm\'s reason. Only those of the class capacity would be helped by more nodes.', unit: 'short', width: 12, stacked: 'areas',
-    named: ['capacity', 'held', 'dependency', 'time'],
+    named: classes,
     queries: [{ expr: `${sum(each('slurm_partition_pending_jobs_by_class', ['class']), ['class'])} > 0`, legend: '{{class}}' }],
   }),
   bars({

@@ -8,9 +8,15 @@ export const colours: Record<string, string> = {
   fail: 'dark-red', failing: 'semi-dark-red', error: 'dark-red', other: 'orange', 'down or drained': 'orange',
   running: 'blue', pending: 'yellow', suspended: 'purple', completed: 'green', cancelled: 'orange', failed: 'red',
   timeout: 'light-orange', node_fail: 'dark-red', out_of_memory: 'purple', preempted: 'light-purple',
-  capacity: 'blue', held: 'purple', dependency: 'light-green', time: 'super-light-blue', limit: 'orange',
+  capacity: 'blue', held: 'purple', dependency: 'light-green', time: 'super-light-blue',
+  array_throttle: 'green', license: 'light-yellow', limit: 'light-orange', partition_limit: 'orange',
+  reservation: 'light-purple', invalid: 'dark-red', unevaluated: 'dark-blue', unsatisfiable: 'red',
+  highest: 'dark-blue', mean: 'blue', lowest: 'light-blue',
   required: 'red', busy: 'blue', booting: 'light-blue', unusable: 'orange', supply: 'green',
 };
+
+/** The classes of what pending jobs wait for. */
+export const classes = ['capacity', 'held', 'dependency', 'time', 'array_throttle', 'license', 'limit', 'partition_limit', 'reservation', 'invalid', 'unevaluated', 'unsatisfiable', 'other'];
 
 /** The property that gives a series its colour. */
 export function colour(name: string): DynamicConfigValue[] {

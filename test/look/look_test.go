@@ -26,9 +26,9 @@ var hold = flag.Duration("hold", 0, "time to go on before the end, with jobs tha
 func TestQueriesReturnData(t *testing.T) {
 	s := newStage(t)
 	s.churn(t,
-		[]string{"alice", "-A", "ml", "-p", "short", "-n", "2", "--wrap", "sleep 2"},
-		[]string{"bob", "-p", "short", "-n", "1", "--wrap", "exit 1"},
-		[]string{"carol", "-p", "short", "-n", "16", "--wrap", "sleep 1"},
+		[]string{"alice", "-A", "ml", "-p", "short", "-t", "1", "-n", "2", "--wrap", "sleep 2"},
+		[]string{"bob", "-p", "short", "-t", "1", "-n", "1", "--wrap", "exit 1"},
+		[]string{"carol", "-p", "short", "-t", "1", "-n", "16", "--wrap", "sleep 1"},
 	)
 	t.Run("of every dashboard", func(t *testing.T) {
 		var all []query

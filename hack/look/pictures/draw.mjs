@@ -1,7 +1,7 @@
 // draw.mjs PROMETHEUS FOLDER [NAME=VALUE …]: draw every dashboard from the data of a
 // Prometheus, as FOLDER/dashboard-NAME.png. Variables are given by name; all of each
 // without. minutes=N says how far back, exporter=URL adds the picture of a landing page.
-import { spawn } from 'node:child_process';
+import { spawn, spawnSync } from 'node:child_process';
 import { mkdtempSync, readFileSync, readdirSync, writeFileSync, rmSync } from 'node:fs';
 import { createServer } from 'node:http';
 import { tmpdir } from 'node:os';
@@ -54,7 +54,11 @@ const chromium = (args) => new Promise((done, fail) => {
   p.on('exit', (code) => { rmSync(profile, { recursive: true, force: true, maxRetries: 5 }); code ? fail(new Error(complaints.slice(-500))) : done(complaints); });
 });
 
-const shot = (url, file, width, height) => chromium(['--timeout=20000', '--virtual-time-budget=8000', `--window-size=${width},${height}`, `--screenshot=${file}`, url]);
+/** A picture of a page, with as few colours as do. */
+async function shot(url, file, width, height) {
+  await chromium(['--timeout=20000', '--virtual-time-budget=8000', `--window-size=${width},${height}`, `--screenshot=${file}`, url]);
+  spawnSync('pngquant', ['--force', '--skip-if-larger', '--quality=80-100', '--speed=1', '--output', file, file]);
+}
 
 const site = mkdtempSync(join(tmpdir(), 'pictures-'));
 await build({
