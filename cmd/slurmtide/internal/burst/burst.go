@@ -37,7 +37,7 @@ const Name = "demo"
 // cpu may have.
 func Shapes(cpuMax int) []Shape {
 	return []Shape{
-		{Title: "a long one", Tasks: 1, Exclusive: true, Seconds: 32},
+		{Title: "a long one", Tasks: 1, Exclusive: true, Seconds: 40},
 		{Title: "an array of 8", Array: "1-8", Tasks: 8, Exclusive: true, Seconds: 8},
 		{Title: "4 workers at once", Tasks: 1, Nodes: 4, Exclusive: true, Seconds: 8},
 		{Title: "a GPU each", Array: "1-3", Tasks: 3, Partition: "gpu", GRES: "gpu:h100:1", Seconds: 10},

@@ -125,7 +125,7 @@ func (p Picture) set(c canvas, x axis, top float64, name string) (band, float64)
 	pan, next := newPanel(c, x, top, max(60, 14*float64(most)+10), "NodeSet "+name, most,
 		key{"required", requiredLine, stroke}, key{"spec.replicas", replicasLine, stroke}, key{"in service", serviceFill, box})
 	pan.each(p.Line, func(s timeline.Sample, x0, x1 float64) {
-		pan.area(x0, x1, 0, of(s).Count(timeline.Idle, timeline.Busy, timeline.Draining), serviceFill)
+		pan.area(x0, x1, 0, of(s).Count(timeline.Idle, timeline.Busy), serviceFill)
 	})
 	pan.stroke(p.Line, func(s timeline.Sample) timeline.Reading { return of(s).Desired }, 0, 3, replicasLine)
 	pan.stroke(p.Line, func(s timeline.Sample) timeline.Reading { return of(s).Required }, -2.5, 2, requiredLine)
