@@ -20,7 +20,7 @@ const now = [
   number({ title: 'Required nodes', description: 'Nodes that the partitions need now: the busy ones and those that eligible pending jobs need beyond the free ones.', unit: 'short', width: 4, query: { expr: nodes('required') } }),
   number({ title: 'Nodes there', description: 'Nodes that are busy, idle or booting.', unit: 'short', width: 4, query: { expr: supply } }),
   number({ title: 'Missing', description: 'Nodes that eligible pending jobs need beyond those that are idle or booting. A number that stays means that scaling out is blocked or at its maximum.', unit: 'short', width: 4, query: { expr: nodes('pending') }, thresholds: steps('green', [1, 'orange']) }),
-  number({ title: 'Idle node-hours', description: 'Hours that nodes stood idle within the time shown, added up.', unit: 'short', width: 4, decimals: 1, past: 'hidden', query: { expr: `${range('slurm_partition_idle_nodes')} * $__range_s / 3600` } }),
+  number({ title: 'Idle node-hours', description: 'Hours that nodes stood idle within the time shown, added up.', unit: 'short', width: 4, decimals: 2, past: 'hidden', query: { expr: `${range('slurm_partition_idle_nodes')} * $__range_s / 3600` } }),
   number({ title: 'Idle of all', description: 'Part of the node-hours within the time shown that nodes stood idle.', unit: 'percentunit', width: 4, max: 1, decimals: 0, past: 'hidden', thresholds: badFrom(0.25, 0.5), query: { expr: `${range('slurm_partition_idle_nodes')} / ((${range('slurm_partition_idle_nodes')} + ${range('slurm_partition_busy_nodes')}) > 0)` } }),
   number({ title: 'Scale-ins that wait', description: 'Workers that are to go and wait, for their jobs to end or for a reading of Slurm.', unit: 'short', width: 4, query: { expr: `sum(${operator('slurm_operator_workers_waiting', ['cause', 'for'])})` }, thresholds: steps('green', [1, 'orange']), noValue: 'no operator' }),
 ];
@@ -47,7 +47,7 @@ const demand = [
   }),
   rows({
     title: 'HPAs of NodeSets', description: 'Whether the HPA can read its metric (ScalingActive) and change the NodeSet (AbleToScale), and whether a limit holds it (ScalingLimited). From kube-state-metrics.', width: 12,
-    labels: { namespace: 'Namespace', horizontalpodautoscaler: 'HPA', scaletargetref_name: 'NodeSet' }, sort: { by: 'HPA', descending: false },
+    labels: { namespace: 'Namespace', horizontalpodautoscaler: 'HPA', scaletargetref_name: 'NodeSet' }, sort: { by: 'HPA', descending: false }, widths: { Namespace: 110 },
     columns: [
       { name: 'Reads', expr: condition('ScalingActive'), words: { 0: { text: 'no', color: 'red' }, 1: { text: 'yes', color: 'green' } } },
       { name: 'Scales', expr: condition('AbleToScale'), words: { 0: { text: 'no', color: 'red' }, 1: { text: 'yes', color: 'green' } } },
@@ -104,7 +104,7 @@ const blocked = [
   rows({
     title: 'Metrics APIs', description: 'Whether the API server reaches the adapter. Without it HPAs stand still. From the API server\'s own metrics.', width: 8,
     labels: { name: 'APIService' }, sort: { by: 'APIService', descending: false },
-    columns: [{ name: 'Available', expr: '1 - max by (name) (aggregator_unavailable_apiservice{name=~".*(custom|external)[.]metrics[.]k8s[.]io|.*[.]slinky[.]slurm[.]net"})', thresholds: goodFromOne(), words: { 0: { text: 'no', color: 'red' }, 1: { text: 'yes', color: 'green' } }, width: 110 }],
+    columns: [{ name: 'Available', expr: '1 - max by (name) (aggregator_unavailable_apiservice{name=~".*(custom|external)[.]metrics[.]k8s[.]io|v1alpha1[.]view[.]slinky[.]slurm[.]net"})', thresholds: goodFromOne(), words: { 0: { text: 'no', color: 'red' }, 1: { text: 'yes', color: 'green' } }, width: 110 }],
   }),
 ];
 

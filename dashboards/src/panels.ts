@@ -85,7 +85,7 @@ export function series(o: SeriesOptions): Panel {
   const p = new timeseries.PanelBuilder()
     .title(o.title).description(o.description).unit(o.unit).span(o.width).height(o.height ?? 8).datasource(source)
     .min(0).lineWidth(o.stacked ? 1 : 2).fillOpacity(o.stacked === 'bars' ? 80 : o.stacked ? 60 : o.legend ? 0 : 8)
-    .showPoints(common.VisibilityMode.Never).spanNulls(false)
+    .showPoints(o.stacked ? common.VisibilityMode.Never : common.VisibilityMode.Auto).spanNulls(false)
     .drawStyle(o.stacked === 'bars' ? common.GraphDrawStyle.Bars : common.GraphDrawStyle.Line)
     .lineInterpolation(o.steps ? common.LineInterpolation.StepAfter : common.LineInterpolation.Linear)
     .stacking(new common.StackingConfigBuilder().mode(o.stacked ? common.StackingMode.Normal : common.StackingMode.None).group('A'))

@@ -15,7 +15,7 @@ const minutes = Number(given.minutes ?? 60);
 const here = new URL('.', import.meta.url).pathname;
 const dashboards = join(here, '../../../dashboards');
 const points = 240;
-const step = Math.max(5, Math.round((minutes * 60) / points));
+const step = Math.max(2, Math.round((minutes * 60) / points));
 const to = Math.floor(Date.now() / 1000 / step) * step;
 const from = to - step * points;
 
