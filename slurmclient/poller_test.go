@@ -3,6 +3,8 @@ package slurmclient
 import (
 	"testing"
 	"time"
+
+	"github.com/slurmtide/slurmtide/slurmclient/slurm"
 )
 
 func TestHowLongThePauseIs(t *testing.T) {
@@ -95,5 +97,24 @@ func TestAListThatFailsOnALongQueueMakesRoomForTheDeltaReader(t *testing.T) {
 	fixed := chooser{mode: ReadList}
 	if fixed.listing(ReadList) {
 		t.Error("a reader that was asked for counts as chosen")
+	}
+}
+
+func TestAShortListOfNodesHasNoGate(t *testing.T) {
+	begin := time.Unix(1795219836, 0)
+	for name, c := range map[string]struct {
+		known int
+		after time.Duration
+		want  slurm.Time
+	}{
+		"no node known":               {0, 0, 0},
+		"a short list":                {shortList, 0, 0},
+		"a longer one":                {shortList + 1, 0, 7},
+		"a longer one, after a while": {shortList + 1, gateLife, 0},
+	} {
+		g := gate{since: 7, opened: begin}
+		if got := g.nextNodes(begin.Add(c.after), c.known); got != c.want {
+			t.Errorf("%s: asked since %d, want %d", name, got, c.want)
+		}
 	}
 }

@@ -172,12 +172,24 @@ func (m *merger[T, K]) done() (items []*T, changed bool) {
 	return items, !slices.Equal(items, m.old)
 }
 
+// shortList is up to how many nodes are listed without a gate: that costs milliseconds,
+// and lists that were called unchanged were seen to go on having a deleted node.
+const shortList = 32
+
+// nextNodes is next for the list of nodes, of which so many are known.
+func (g *gate) nextNodes(now time.Time, known int) slurm.Time {
+	if known <= shortList {
+		return 0
+	}
+	return g.next(now)
+}
+
 func (c *Cache) nodesReader() func(context.Context) (reading, error) {
 	var g gate
 	return func(ctx context.Context) (reading, error) {
 		now := c.cfg.Now()
-		since := g.next(now)
 		old := c.Snapshot().Nodes
+		since := g.nextNodes(now, len(old.Value))
 		m := merger[slurm.Node, string]{old: old.Value,
 			key: func(n *slurm.Node) string { return n.Name }, same: (*slurm.Node).Same,
 			items: make([]*slurm.Node, 0, len(old.Value))}
