@@ -69,15 +69,7 @@ func (o *options) server(p *metricsapi.Provider, shown *view.View, keeper *certs
 		Name: "slurm-metrics-adapter", CustomMetricsAdapterServerOptions: o.library,
 		FlagSet: pflag.NewFlagSet("", pflag.ContinueOnError),
 	}
-	base.InstallFlags()
-	// What the library's own flags would set.
-	base.RemoteKubeConfigFile = o.kubeConfig
-	base.ClientQPS, base.ClientBurst, base.DiscoveryInterval = o.kubeQPS, o.kubeBurst, 10*time.Minute
-	for _, file := range []*string{&o.library.Authentication.RemoteKubeConfigFile, &o.library.Authorization.RemoteKubeConfigFile} {
-		if *file == "" {
-			*file = o.kubeConfig
-		}
-	}
+	o.prepare(base)
 	base.WithCustomMetrics(p)
 	if o.external {
 		base.WithExternalMetrics(p)
@@ -111,4 +103,16 @@ func (o *options) server(p *metricsapi.Provider, shown *view.View, keeper *certs
 		return nil, fmt.Errorf("making the server: %w", err)
 	}
 	return server.GenericAPIServer, nil
+}
+
+// prepare sets what the library's own flags would set.
+func (o *options) prepare(base *basecmd.AdapterBase) {
+	base.InstallFlags()
+	base.RemoteKubeConfigFile = o.kubeConfig
+	base.ClientQPS, base.ClientBurst, base.DiscoveryInterval = o.kubeQPS, o.kubeBurst, 10*time.Minute
+	for _, file := range []*string{&o.library.Authentication.RemoteKubeConfigFile, &o.library.Authorization.RemoteKubeConfigFile} {
+		if *file == "" {
+			*file = o.kubeConfig
+		}
+	}
 }

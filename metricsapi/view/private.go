@@ -69,13 +69,14 @@ func privateDataIn(conf string) (string, bool) {
 	value := ""
 	for line := range strings.Lines(conf) {
 		line, _, _ = strings.Cut(line, "#")
-		line = strings.TrimSpace(line)
-		if word, _, _ := strings.Cut(line, " "); strings.EqualFold(word, "include") {
-			return "", false
-		}
-		key, rest, ok := strings.Cut(line, "=")
-		if ok && strings.EqualFold(strings.TrimSpace(key), "PrivateData") {
-			value = strings.Trim(strings.TrimSpace(rest), `"`)
+		words := strings.Fields(strings.ReplaceAll(line, "=", " = "))
+		for i, word := range words {
+			switch {
+			case strings.EqualFold(word, "include"):
+				return "", false
+			case strings.EqualFold(word, "PrivateData") && i+2 < len(words) && words[i+1] == "=":
+				value = strings.Trim(words[i+2], `"`)
+			}
 		}
 	}
 	return value, true

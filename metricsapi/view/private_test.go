@@ -19,6 +19,8 @@ func TestPrivateOf(t *testing.T) {
 		{"an annotation that can not be read", Settings{Annotations: said("job")}, everything},
 		{"slurm.conf is known and does not set it", Settings{Configured: true, ExtraConf: "MinJobAge=2\n"}, Private{}},
 		{"slurm.conf sets it", Settings{Configured: true, ExtraConf: "MinJobAge=2\n privatedata = jobs,partitions # why\n"}, Private{Jobs: true, Partitions: true}},
+		{"beside another setting of its line", Settings{Configured: true, ExtraConf: "MinJobAge=2\tPrivateData=\"jobs\" MaxJobCount=5"}, Private{Jobs: true}},
+		{"an include behind a tab", Settings{Configured: true, ExtraConf: "include\tmore.conf"}, unknown},
 		{"the last line counts", Settings{Configured: true, ExtraConf: "PrivateData=jobs\nPrivateData=nodes"}, Private{Nodes: true}},
 		{"a comment sets nothing", Settings{Configured: true, ExtraConf: "#PrivateData=jobs"}, Private{}},
 		{"another key that ends so", Settings{Configured: true, ExtraConf: "MyPrivateData=nodes"}, Private{}},

@@ -11,8 +11,9 @@ import (
 	"github.com/slurmtide/slurmtide/test/realslurm"
 )
 
-// showsReal submits a job to a real Slurm with private jobs and follows it.
-func (s *scene) showsReal(t *testing.T) {
+// startReal starts a real Slurm with private jobs, and has the adapter find it.
+func (s *scene) startReal(t *testing.T) *realslurm.Cluster {
+	t.Helper()
 	if missing := realslurm.Missing(); missing != "" {
 		t.Fatal(missing)
 	}
@@ -20,11 +21,11 @@ func (s *scene) showsReal(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	defer func() {
+	t.Cleanup(func() {
 		if err := real.Close(); err != nil {
 			t.Error(err)
 		}
-	}()
+	})
 	token, err := os.ReadFile(real.TokenFile)
 	if err != nil {
 		t.Fatal(err)
@@ -34,6 +35,12 @@ func (s *scene) showsReal(t *testing.T) {
 	s.applyText(t, fmt.Sprintf("apiVersion: slinky.slurm.net/v1beta1\nkind: Cluster\n"+
 		"metadata: {name: real, namespace: team-r, annotations: {view.slinky.slurm.net/private-data: jobs}}\n"+
 		"spec: {server: %q, token: {secretRef: {name: slurm-token, key: SLURM_JWT}}}\n", real.URL))
+	return real
+}
+
+// showsReal submits a job to a real Slurm with private jobs and follows it.
+func (s *scene) showsReal(t *testing.T) {
+	real := s.startReal(t)
 	defer s.must(t, "kubectl", "delete", "clusters.slinky.slurm.net", "-n", "team-r", "real")
 	out, err := real.Run(t.Context(), "alice", "sbatch", "--parsable", "--job-name=real", "--wrap", "sleep 300")
 	if err != nil {

@@ -1,0 +1,62 @@
+package view
+
+import (
+	"fmt"
+	"strconv"
+
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	"k8s.io/apimachinery/pkg/apis/meta/internalversion"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apiserver/pkg/storage"
+)
+
+// begin returns the frame that a list is of, and the place to go on from, nil for the
+// beginning.
+func (s *store[T]) begin(newest *frame[T], opts *internalversion.ListOptions) (*frame[T], *place, error) {
+	if opts.Continue != "" {
+		p, err := parsePlace(opts.Continue)
+		if err != nil || p.Version == 0 {
+			return newest, &p, err
+		}
+		if f := s.line.at(p.Version); f != nil {
+			return f, &p, nil
+		}
+		gone := apierrors.NewResourceExpired("what the list began with is not kept any more: begin anew, or go on " +
+			"with the continue token of this answer, which gives what is there now")
+		gone.ErrStatus.ListMeta.Continue = place{0, p.Home, p.Key}.token()
+		return nil, nil, gone
+	}
+	asked, err := parseVersion(opts.ResourceVersion)
+	if err != nil {
+		return nil, nil, err
+	}
+	if opts.ResourceVersionMatch == metav1.ResourceVersionMatchExact {
+		if f := s.line.at(asked); f != nil {
+			return f, nil, nil
+		}
+		return nil, nil, expired(opts.ResourceVersion)
+	}
+	if asked > newest.version {
+		// Another replica's, whose view may be the newer one.
+		return nil, nil, storage.NewTooLargeResourceVersionError(asked, newest.version, 1)
+	}
+	return newest, nil, nil
+}
+
+func version(v uint64) string { return strconv.FormatUint(v, 10) }
+
+// parseVersion reads a resourceVersion; an empty one is 0.
+func parseVersion(text string) (uint64, error) {
+	if text == "" {
+		return 0, nil
+	}
+	v, err := strconv.ParseUint(text, 10, 64)
+	if err != nil {
+		return 0, apierrors.NewBadRequest(fmt.Sprintf("%q is no resourceVersion", text))
+	}
+	return v, nil
+}
+
+func expired(version string) error {
+	return apierrors.NewResourceExpired(fmt.Sprintf("resourceVersion %s is too old, or another replica's: list anew", version))
+}

@@ -1,0 +1,67 @@
+//go:build e2e
+
+package view
+
+import (
+	"fmt"
+	"strings"
+	"testing"
+)
+
+// refuses asks as people who have no role, or none there.
+func (s *scene) refuses(t *testing.T) {
+	for _, tc := range []struct {
+		name string
+		args []string
+	}{
+		{"somebody without a role", []string{"get", "slurmjobs", "-A", "--as=eve"}},
+		{"one object", []string{"get", "slurmjob", "alpha.1", "-n", "team-a", "--as=eve"}},
+		{"a watch", []string{"get", "slurmjobs", "-n", "team-a", "--watch", "--as=eve"}},
+		{"another namespace than one's own", []string{"get", "slurmjobs", "-n", "team-a", "--as=bob"}},
+		{"all namespaces", []string{"get", "slurmjobs", "-A", "--as=bob"}},
+	} {
+		if out, err := s.kubectl(t, tc.args...); err == nil || !strings.Contains(err.Error(), "Forbidden") {
+			t.Errorf("%s: %s, %v", tc.name, out, err)
+		}
+	}
+	if out, _ := s.kubectl(t, "auth", "can-i", "list", jobs, "-A", "--as=system:serviceaccount:team-a:default"); strings.TrimSpace(out) != "no" {
+		t.Errorf("a service account without a role may list jobs: %s", out)
+	}
+}
+
+// keepsPrivate looks at beta, of whose PrivateData nothing is known.
+func (s *scene) keepsPrivate(t *testing.T) {
+	s.isNames(t, "beta.1 beta.3", "slurmjobs", "-n", "team-b", "--as=alice")
+	s.isNames(t, "beta.2 beta.4", "slurmjobs", "-n", "team-b", "--as=bob")
+	s.isNames(t, "beta.2", "slurmjobs", "-n", "team-b", "--as=bob", "-l", "state=running")
+	s.isNames(t, "beta.1 beta.2 beta.3 beta.4", "slurmjobs", "-n", "team-b", "--as=carol")
+	s.isNames(t, "alpha.1 alpha.2 alpha.3 alpha.4 beta.1 beta.3", "slurmjobs", "-A", "--as=alice")
+	s.isNames(t, "beta.cpu-0 beta.cpu-1 beta.gpu-0 beta.gpu-1", "slurmnodes", "-n", "team-b", "--as=bob")
+	if _, err := s.kubectl(t, "get", "slurmjob", "beta.1", "-n", "team-b", "--as=bob"); err == nil || !strings.Contains(err.Error(), "NotFound") {
+		t.Errorf("somebody else's job: %v", err)
+	}
+}
+
+// turnsPrivate has alpha keep everything, and then nothing again.
+func (s *scene) turnsPrivate(t *testing.T) {
+	annotate := func(value string) {
+		s.must(t, "kubectl", "annotate", "clusters.slinky.slurm.net", "-n", "team-a", "alpha", "--overwrite", "view.slinky.slurm.net/private-data="+value)
+	}
+	annotate("jobs,nodes")
+	await(t, soon, func() error {
+		if got := s.names(t, "slurmjobs", "-n", "team-a", "--as=alice"); got != "alpha.1 alpha.3" {
+			return fmt.Errorf("alice sees %s", got)
+		}
+		return nil
+	})
+	if _, err := s.kubectl(t, "get", "slurmnodes", "-n", "team-a", "--as=alice"); err == nil || !strings.Contains(err.Error(), "PrivateData of the Slurm cluster team-a/alpha") {
+		t.Errorf("private nodes: %v", err)
+	}
+	annotate("none")
+	await(t, soon, func() error {
+		if got := s.names(t, "slurmjobs", "-n", "team-a", "--as=alice"); got != "alpha.1 alpha.2 alpha.3 alpha.4" {
+			return fmt.Errorf("alice sees %s", got)
+		}
+		return nil
+	})
+}
