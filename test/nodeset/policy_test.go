@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/google/go-cmp/cmp"
 
@@ -15,13 +16,18 @@ import (
 
 // timeout: a job that still runs when the time is over is not waited for.
 func timeout(t *testing.T, s *nodeset.Scene) {
-	c := hire(t, s, nodeset.NodeSet{Name: "late", Replicas: 1, Spec: "  drainPolicy: {type: Timeout, timeout: 10s}"})
+	c := hire(t, s, nodeset.NodeSet{Name: "late", Replicas: 1, Spec: "  drainPolicy: {type: Timeout, timeout: 20s}"})
 	job := c.hold("late-0", 30)
+	begin := time.Now()
 	must(t, c.Scale(t.Context(), "late", 0))
 	c.awaitState("late-0", "MIXED+DRAIN", "slurm-operator: scale-in")
 	c.tells("Draining", "late-0", "job "+job)
-	c.stays("the worker", func() (bool, string) { w := c.mustWorkers(); return len(w) == 1 && !w["late-0"].Going, fmt.Sprint(w) })
-	c.goesUnder(job, "the drain policy's timeout of 10s has passed")
+	c.await("late-0 is deleted", func(context.Context) (bool, string) { w := c.mustWorkers(); return len(w) == 0 || w["late-0"].Going, fmt.Sprint(w) })
+	// The time of the choice has whole seconds.
+	if took := time.Since(begin); took < 19*time.Second {
+		t.Errorf("the worker was deleted %s after the choice", took)
+	}
+	c.goesUnder(job, "the drain policy's timeout of 20s has passed")
 }
 
 // force: a job is not waited for at all.
