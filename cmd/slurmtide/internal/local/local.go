@@ -28,7 +28,8 @@ type NodeSet struct {
 	Max       int
 }
 
-// Local is the demo on this machine. Its methods are for one goroutine at a time.
+// Local is the demo on this machine. Steps and Down are for one goroutine at a time; once
+// it is up, Submit, Cancel and Look may be called from several.
 type Local struct {
 	repo, dir string
 	sets      []NodeSet

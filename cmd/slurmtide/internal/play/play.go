@@ -3,6 +3,7 @@ package play
 import (
 	"context"
 	"slices"
+	"sync"
 	"time"
 
 	"github.com/slurmtide/slurmtide/cmd/slurmtide/internal/burst"
@@ -58,13 +59,15 @@ func Run(ctx context.Context, world World, cfg Config) (Result, error) {
 	tick := time.NewTicker(cfg.Pause)
 	defer tick.Stop()
 	end := p.start.Add(cfg.Limit)
+	var submitting sync.WaitGroup
+	defer submitting.Wait()
 	begun := make(chan struct{})
 	for now := time.Now(); now.Before(end); now = time.Now() {
 		if !closed(begun) && !now.Before(p.start) {
 			p.start = now
 			close(begun)
 			p.mark("jobs are submitted")
-			go p.submit(ctx)
+			submitting.Go(func() { p.submit(ctx) })
 		}
 		if p.look(ctx); p.calm(time.Now()) {
 			return p.result(), nil

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"strings"
+	"sync"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -15,6 +16,7 @@ import (
 
 // world has one worker for each job, two seconds after it was submitted.
 type world struct {
+	mu       sync.Mutex
 	begun    map[uint32]time.Time
 	shapes   map[uint32]burst.Shape
 	canceled map[uint32]bool
@@ -31,17 +33,23 @@ func (w *world) Submit(_ context.Context, s burst.Shape) (uint32, error) {
 	if s.Unfit && w.refusing {
 		return 0, errors.New("node count specification invalid")
 	}
+	w.mu.Lock()
+	defer w.mu.Unlock()
 	id := uint32(len(w.begun) + 1)
 	w.begun[id], w.shapes[id] = time.Now(), s
 	return id, nil
 }
 
 func (w *world) Cancel(_ context.Context, id uint32) error {
+	w.mu.Lock()
+	defer w.mu.Unlock()
 	w.canceled[id] = true
 	return nil
 }
 
 func (w *world) Look(context.Context) (Seen, error) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
 	if w.broken {
 		return Seen{Sample: timeline.Sample{Sets: []timeline.Set{{Name: "cpu"}}}}, errors.New("connection refused")
 	}

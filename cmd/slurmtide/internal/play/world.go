@@ -10,7 +10,8 @@ import (
 	"github.com/slurmtide/slurmtide/slurmclient/slurm"
 )
 
-// World is where jobs run on workers that come and go.
+// World is where jobs run on workers that come and go. Its methods may be called from
+// several goroutines.
 type World interface {
 	// Submit submits a job as sbatch does and returns its id.
 	Submit(ctx context.Context, s burst.Shape) (uint32, error)
