@@ -22,7 +22,10 @@ func timeout(t *testing.T, s *nodeset.Scene) {
 	must(t, c.Scale(t.Context(), "late", 0))
 	c.awaitState("late-0", "MIXED+DRAIN", "slurm-operator: scale-in")
 	c.tells("Draining", "late-0", "job "+job)
-	c.await("late-0 is deleted", func(context.Context) (bool, string) { w := c.mustWorkers(); return len(w) == 0 || w["late-0"].Going, fmt.Sprint(w) })
+	c.await("late-0 is deleted", func(context.Context) (bool, string) {
+		w := c.mustWorkers()
+		return len(w) == 0 || w["late-0"].Going, fmt.Sprint(w)
+	})
 	// The time of the choice has whole seconds.
 	if took := time.Since(begin); took < 19*time.Second {
 		t.Errorf("the worker was deleted %s after the choice", took)
