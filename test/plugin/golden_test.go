@@ -53,12 +53,13 @@ func stable(s string) string {
 		})
 	}
 	s = regexp.MustCompile(`(?m) +$`).ReplaceAllString(s, "")
-	return regexp.MustCompile(`AGE *`).ReplaceAllStringFunc(s, func(was string) string {
-		if len(was) < 5 {
-			return "AGE "
-		}
-		return "AGE     "
-	})
+	// An HPA tells of zero once it has scaled.
+	s = regexp.MustCompile(`(?m)^ +ScaledToZero .*\n`).ReplaceAllString(s, "")
+	if strings.Contains(s, "AGE") { // columns are as wide as the ages
+		s = regexp.MustCompile(`(\S) {2,}`).ReplaceAllString(s, "$1   ")
+		s = regexp.MustCompile(`AGE +`).ReplaceAllString(s, "AGE   ")
+	}
+	return regexp.MustCompile(`(?m) +$`).ReplaceAllString(s, "")
 }
 
 // golden compares what a command prints with a file of testdata.

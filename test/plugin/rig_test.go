@@ -79,7 +79,7 @@ func newRig(t *testing.T) *rig {
 	r.apply(t, "objects.yaml", "ALPHA", "http://"+r.restd.address, "BETA", "http://"+newRestd(t, r.beta).address)
 	r.setToken(t, hpc, "alpha-token", 48*time.Hour)
 	r.setToken(t, "lab", "beta-token", 48*time.Hour)
-	r.adapterArgs = []string{"--slurm.poll-interval=1s", "--metrics-max-age=6s", "--slurm.timeout=3s"}
+	r.adapterArgs = []string{"--slurm.poll-interval=1s", "--metrics-max-age=6s", "--slurm.timeout=3s", "--shutdown-delay=1s"}
 	if err := control.StartAdapters(t.Context(), 1, r.adapterArgs...); err != nil {
 		t.Fatal(err)
 	}

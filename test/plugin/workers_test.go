@@ -5,6 +5,7 @@ package plugin
 import (
 	"context"
 	"slices"
+	"strconv"
 	"strings"
 	"testing"
 	"time"
@@ -54,8 +55,14 @@ func (r *rig) lookAtWorkers(ctx context.Context) error {
 		return err
 	}
 	slices.SortFunc(list.Items, func(a, b corev1.Pod) int { return strings.Compare(a.Name, b.Name) })
+	running := map[string]int{} // of each NodeSet, from the first ordinal on
 	for i := range list.Items {
 		pod := &list.Items[i]
+		set := pod.Labels[v1beta1.LabelAppInstance]
+		first := pod.Labels[v1beta1.LabelPodIndex] == strconv.Itoa(running[set])
+		if first && pod.Status.Phase == corev1.PodRunning {
+			running[set]++
+		}
 		name := pod.Labels[v1beta1.LabelPodHostname]
 		switch {
 		case pod.DeletionTimestamp != nil:
@@ -63,8 +70,8 @@ func (r *rig) lookAtWorkers(ctx context.Context) error {
 			err = pods.Delete(ctx, pod.Name, metav1.DeleteOptions{GracePeriodSeconds: new(int64)})
 		case pod.Spec.NodeName == "":
 			err = pods.Bind(ctx, &corev1.Binding{ObjectMeta: metav1.ObjectMeta{Name: pod.Name}, Target: corev1.ObjectReference{Kind: "Node", Name: kubeNode}}, metav1.CreateOptions{})
-		case pod.Status.Phase != corev1.PodRunning:
-			r.alpha.Register(slurmtest.NodeConf{Names: name, CPUs: 8, MemoryMiB: 16000, GRES: "gpu:h100:4", Features: []string{pod.Labels[v1beta1.LabelAppInstance]}, Dynamic: true})
+		case first && pod.Status.Phase != corev1.PodRunning:
+			r.alpha.Register(slurmtest.NodeConf{Names: name, CPUs: 8, MemoryMiB: 16000, GRES: "gpu:h100:4", Features: []string{set}, Dynamic: true})
 			r.alpha.Step(time.Second)
 			err = r.callReady(ctx, pod)
 		}

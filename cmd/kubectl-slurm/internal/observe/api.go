@@ -100,7 +100,7 @@ func (a *API) get(ctx context.Context, path []string, args map[string]string, in
 			req = req.Param(name, value)
 		}
 	}
-	body, err := req.Do(ctx).Raw()
+	body, err := said(req.Do(ctx))
 	if err != nil {
 		return err
 	}
@@ -108,6 +108,15 @@ func (a *API) get(ctx context.Context, path []string, args map[string]string, in
 		return fmt.Errorf("decoding: %w", err)
 	}
 	return nil
+}
+
+// said is what the server answered; an error has the server's own words, which Raw
+// alone leaves out.
+func said(r rest.Result) ([]byte, error) {
+	if err := r.Error(); err != nil {
+		return nil, err
+	}
+	return r.Raw()
 }
 
 func pathOf(r schema.GroupVersionResource, namespace, name string) []string {

@@ -17,8 +17,8 @@ func (a *API) User(ctx context.Context) (string, error) {
 	if err != nil {
 		return "", fmt.Errorf("asking who asks: %w", err)
 	}
-	body, err := a.client.Post().AbsPath("apis", "authentication.k8s.io", "v1", "selfsubjectreviews").
-		SetHeader("Content-Type", "application/json").Body(text).Do(ctx).Raw()
+	body, err := said(a.client.Post().AbsPath("apis", "authentication.k8s.io", "v1", "selfsubjectreviews").
+		SetHeader("Content-Type", "application/json").Body(text).Do(ctx))
 	if err != nil {
 		return "", fmt.Errorf("asking who asks: %w", err)
 	}
