@@ -1,6 +1,8 @@
 package command
 
 import (
+	"context"
+	"errors"
 	"fmt"
 	"strings"
 	"time"
@@ -9,6 +11,7 @@ import (
 
 	"github.com/slurmtide/slurmtide/cmd/kubectl-slurm/internal/doctor"
 	"github.com/slurmtide/slurmtide/cmd/kubectl-slurm/internal/table"
+	"github.com/slurmtide/slurmtide/cmd/kubectl-slurm/internal/top"
 )
 
 // doctor is the command "doctor".
@@ -31,23 +34,17 @@ could not be looked. It changes nothing. The faults that it knows:
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			format, err := table.ParseFormat(output)
 			if err != nil || format == table.Wide || format == table.Names {
-				return fmt.Errorf("-o takes json or yaml")
+				return errors.New("-o takes json or yaml")
 			}
 			unwanted, err := parseCodes(ignore)
 			if err != nil {
 				return err
 			}
-			api, err := s.api()
-			if err != nil {
-				return err
+			where := top.OneNamespace
+			if all {
+				where = top.ManyNamespaces
 			}
-			namespace := ""
-			if !all {
-				if namespace, err = s.namespace(); err != nil {
-					return err
-				}
-			}
-			seen, err := observeAll(cmd.Context(), api, s.now(), namespace)
+			seen, err := s.lookAround(cmd.Context(), where)
 			if err != nil {
 				return err
 			}
@@ -63,6 +60,21 @@ could not be looked. It changes nothing. The faults that it knows:
 	complete(cmd, "output", string(table.JSON), string(table.YAML))
 	complete(cmd, "ignore", codes()...)
 	return cmd
+}
+
+// lookAround reads what the doctor looks at, of one namespace or all.
+func (s *session) lookAround(ctx context.Context, placed top.Placed) (*doctor.Observed, error) {
+	api, err := s.api()
+	if err != nil {
+		return nil, err
+	}
+	namespace := ""
+	if placed == top.OneNamespace {
+		if namespace, err = s.namespace(); err != nil {
+			return nil, err
+		}
+	}
+	return observeAll(ctx, api, s.now(), namespace)
 }
 
 func (s *session) tell(report doctor.Report, format table.Format) error {

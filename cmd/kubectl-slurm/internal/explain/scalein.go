@@ -3,7 +3,6 @@ package explain
 import (
 	"fmt"
 	"slices"
-	"strconv"
 	"strings"
 	"time"
 
@@ -225,51 +224,4 @@ func (c *Candidate) wait(now time.Time, policy *v1beta1.DrainPolicy, work plan.W
 	if end := since.Add(policy.Timeout.Duration).UTC().Truncate(time.Second); c.Until == nil || end.Before(*c.Until) {
 		c.Until, c.Why = &end, fmt.Sprintf("when its work ends, after the drain policy's timeout of %s at the latest", policy.Timeout.Duration)
 	}
-}
-
-// workerOf is a pod as the plan sees it, as far as the order goes.
-func workerOf(pod *corev1.Pod) plan.Worker {
-	w := plan.Worker{
-		Pod: pod.Name, UID: string(pod.UID), SlurmName: pod.Labels[v1beta1.LabelPodHostname], Created: pod.CreationTimestamp.Time,
-		KubeNode: pod.Spec.NodeName, Slot: plan.Slot{Ordinal: plan.NoOrdinal},
-		Finished: pod.Status.Phase == corev1.PodSucceeded || pod.Status.Phase == corev1.PodFailed,
-		Running:  pod.Status.Phase == corev1.PodRunning,
-		Note:     plan.Note{Cause: pod.Annotations[v1beta1.AnnotationDrainCause]},
-	}
-	if w.SlurmName == "" {
-		w.SlurmName = pod.Spec.NodeName
-	}
-	if ordinal, err := strconv.Atoi(pod.Labels[v1beta1.LabelPodIndex]); err == nil {
-		w.Slot.Ordinal = ordinal
-	}
-	if pod.DeletionTimestamp != nil {
-		w.Going = pod.DeletionTimestamp.Time
-	}
-	if pod.Annotations[v1beta1.AnnotationPodCordon] == "true" {
-		w.Cordon = "cordoned"
-	}
-	for _, c := range pod.Status.Conditions {
-		w.Ready = w.Ready || c.Type == corev1.PodReady && c.Status == corev1.ConditionTrue
-	}
-	w.Note.Since, _ = time.Parse(time.RFC3339, pod.Annotations[v1beta1.AnnotationDrainStarted])
-	w.Cost, _ = strconv.Atoi(pod.Annotations[v1beta1.AnnotationPodDeletionCost])
-	return w
-}
-
-// recordOf is a Slurm node as the plan sees it, as far as the order goes.
-func recordOf(n *slurm.Node) plan.Record {
-	s := n.State
-	r := plan.Record{
-		Name: n.Name, Future: s.Base == slurm.NodeFuture, Down: s.Base == slurm.NodeDown || s.Has(slurm.NodeNotResponding),
-		Drain: s.Has(slurm.NodeDrain) && !s.Has(slurm.NodeUndrain), Busy: s.Has(slurm.NodeCompleting),
-	}
-	switch s.Base {
-	case slurm.NodeIdle, slurm.NodeDown, slurm.NodeFuture:
-	default:
-		r.Busy = true
-	}
-	if n.LastBusy.IsSet() {
-		r.IdleSince = n.LastBusy.Time()
-	}
-	return r
 }
