@@ -21,16 +21,16 @@ const scheduler = [
   series({
     title: 'Time of a cycle', description: 'Mean time of the cycles of the main and of the backfill scheduler.', unit: 's', width: 8,
     queries: [
-      { expr: mean('slurm_scheduler_cycle_seconds_total', 'slurm_scheduler_cycles_total'), legend: 'main' },
-      { expr: mean('slurm_backfill_cycle_seconds_total', 'slurm_backfill_cycles_total'), legend: 'backfill' },
+      { expr: mean('slurm_scheduler_cycle_seconds_total', 'slurm_scheduler_cycles_total'), legend: 'main {{cluster}}' },
+      { expr: mean('slurm_backfill_cycle_seconds_total', 'slurm_backfill_cycles_total'), legend: 'backfill {{cluster}}' },
     ],
   }),
   series({
     title: 'Jobs looked at in a cycle', description: 'Mean depth of the cycles of both schedulers, and the jobs that backfill tried to start.', unit: 'short', width: 8,
     queries: [
-      { expr: mean('slurm_scheduler_depth_total', 'slurm_scheduler_cycles_total'), legend: 'main' },
-      { expr: mean('slurm_backfill_depth_total', 'slurm_backfill_cycles_total'), legend: 'backfill' },
-      { expr: mean('slurm_backfill_tried_depth_total', 'slurm_backfill_cycles_total'), legend: 'backfill, tried' },
+      { expr: mean('slurm_scheduler_depth_total', 'slurm_scheduler_cycles_total'), legend: 'main {{cluster}}' },
+      { expr: mean('slurm_backfill_depth_total', 'slurm_backfill_cycles_total'), legend: 'backfill {{cluster}}' },
+      { expr: mean('slurm_backfill_tried_depth_total', 'slurm_backfill_cycles_total'), legend: 'backfill {{cluster}}, tried' },
     ],
   }),
   series({
@@ -77,7 +77,7 @@ const controller = [
   }),
   series({
     title: 'Answer to a ping', description: 'How long each slurmctld took to answer slurmrestd\'s ping.', unit: 's', width: 12,
-    queries: [{ expr: gauge('slurm_controller_latency_seconds', ['controller', 'role']), legend: '{{controller}} ({{role}})' }],
+    queries: [{ expr: gauge('slurm_controller_latency_seconds', ['controller', 'role']), legend: '{{controller}} ({{role}}) {{cluster}}' }],
   }),
 ];
 

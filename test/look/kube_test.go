@@ -51,8 +51,16 @@ spec:
   template: {}
 `
 
-// startOperator starts slurm-operator for a NodeSet of its own, which it scales out and
-// in again, and returns where its metrics are.
+// scaleIn has the operator let its workers go.
+func (s *stage) scaleIn(t *testing.T) {
+	t.Helper()
+	if _, err := s.loop.Kube.Kubectl(t.Context(), "scale", "nodeset", "nightly", "-n", other, "--replicas=0"); err != nil {
+		t.Fatal(err)
+	}
+}
+
+// startOperator starts slurm-operator for a NodeSet of its own and returns, when it has
+// made the workers, where its metrics are.
 func (s *stage) startOperator(t *testing.T, dir string) string {
 	t.Helper()
 	kube := s.loop.Kube
@@ -79,7 +87,6 @@ func (s *stage) startOperator(t *testing.T, dir string) string {
 		}
 		return nil
 	})
-	kubectl("scale", "nodeset", "nightly", "-n", other, "--replicas=0")
 	return address
 }
 

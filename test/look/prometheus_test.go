@@ -9,7 +9,6 @@ import (
 	"net/url"
 	"os"
 	"path/filepath"
-	"strings"
 	"testing"
 	"time"
 )
@@ -97,17 +96,11 @@ func (p *prometheus) unanswered(queries []query) (left []query, why []string) {
 		switch {
 		case err != nil:
 			left, why = append(left, q), append(why, fmt.Sprintf("%s: %v", q.where, err))
-		case !hasNumber(samples) && !(len(samples) > 0 && ofDrains(q)):
+		case !hasNumber(samples):
 			left, why = append(left, q), append(why, fmt.Sprintf("%s: no data: %s", q.where, q.expr))
 		}
 	}
 	return left, why
-}
-
-// ofDrains are queries of a histogram that has no observation here: the workers of the
-// operator beside this loop have no kubelet, so none has to be drained.
-func ofDrains(q query) bool {
-	return strings.Contains(q.expr, "slurm_operator_worker_drain_duration_seconds")
 }
 
 func hasNumber(samples []sample) bool {

@@ -71,6 +71,7 @@ func newStage(t *testing.T) *stage {
 		}
 		return err
 	})
+	s.scaleIn(t)
 	return s
 }
 
