@@ -1,0 +1,70 @@
+package docs
+
+import (
+	"os"
+	"os/exec"
+	"strings"
+	"testing"
+	"testing/fstest"
+
+	"github.com/google/go-cmp/cmp"
+)
+
+func TestLinks(t *testing.T) {
+	page := "# A page\n\n[one](b.md) and [two](../c.md#x \"title\"), ![p](p.png), [far](https://example.org), `[no](code.md)`\n" +
+		"```sh\n[no](fenced.md)\n```\n[ref]: d.md\n<img alt=\"x\" src=\"i.svg\">\n[here](#a-page)\n"
+	want := []Link{{"docs/a.md", 3, "b.md"}, {"docs/a.md", 3, "../c.md#x"}, {"docs/a.md", 3, "p.png"}, {"docs/a.md", 7, "d.md"}, {"docs/a.md", 8, "i.svg"}, {"docs/a.md", 9, "#a-page"}}
+	if diff := cmp.Diff(want, Links("docs/a.md", page)); diff != "" {
+		t.Errorf("(-want +got):\n%s", diff)
+	}
+}
+
+func TestAnchorsAreThoseOfGitHub(t *testing.T) {
+	page := "# What `sbatch` does: it's easy!\n## Twice\n## Twice\n#no heading\n```\n# a comment\n```\n### A [link](x.md) of old\n"
+	want := []string{"what-sbatch-does-its-easy", "twice", "twice-1", "a-link-of-old"}
+	if diff := cmp.Diff(want, Anchors(page)); diff != "" {
+		t.Errorf("(-want +got):\n%s", diff)
+	}
+}
+
+func TestBroken(t *testing.T) {
+	tree := fstest.MapFS{"README.md": {Data: []byte("# Top\n")}, "docs/a.md": {Data: []byte("# A\n")}, "docs/x/y.png": {}}
+	for target, ok := range map[string]bool{
+		"../README.md": true, "../README.md#top": true, "#a": true, "x": true, "x/y.png": true,
+		"../README.md#bottom": false, "#b": false, "b.md": false, "../../out.md": false,
+	} {
+		broken, err := Broken(tree, []Link{{"docs/a.md", 1, target}})
+		if err != nil || (len(broken) == 0) != ok {
+			t.Errorf("%s: broken %v, %v", target, broken, err)
+		}
+	}
+}
+
+// TestEveryLinkOfTheProjectsPagesLeadsSomewhere looks at the pages that are in Git.
+func TestEveryLinkOfTheProjectsPagesLeadsSomewhere(t *testing.T) {
+	list := exec.CommandContext(t.Context(), "git", "ls-files", "*.md")
+	list.Dir = "../.."
+	out, err := list.Output()
+	if err != nil {
+		t.Skipf("this is no clone: %v", err)
+	}
+	tree, seen := os.DirFS("../.."), 0
+	for page := range strings.FieldsSeq(string(out)) {
+		text, err := os.ReadFile("../../" + page)
+		if err != nil {
+			t.Fatal(err)
+		}
+		links := Links(page, string(text))
+		seen += len(links)
+		broken, err := Broken(tree, links)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, l := range broken {
+			t.Errorf("%s:%d: %s leads nowhere", l.Page, l.Line, l.Target)
+		}
+	}
+	if seen == 0 {
+		t.Error("no page has a link")
+	}
+}
