@@ -19,6 +19,8 @@ BENCH ?= poll scrape memory restd demand adapter reaction operator
 FUZZTIME ?= 30s
 HISTORIES ?= 100000
 
+DEMO ?=
+
 ##@ Look
 .PHONY: help
 help: ## List the targets
@@ -26,6 +28,14 @@ help: ## List the targets
 	  /^##@/ {printf "\n%s\n", substr($$0, 5)} \
 	  /^[a-z0-9-]+:.*## / {printf "  \033[1m%-12s\033[0m %s\n", $$1, $$2}' $(MAKEFILE_LIST)
 	@printf '\n'
+
+.PHONY: demo
+demo: go-present ## Play the whole loop on this machine: jobs, HPA, workers, zero (DEMO=ci: without a terminal)
+	DEMO=$(DEMO) hack/demo/run $(ARGS)
+
+.PHONY: demo-down
+demo-down: go-present ## Clear the demo up
+	hack/demo/down
 
 .PHONY: run
 run: build ## Run slurm-exporter on an embedded simulated cluster
@@ -78,6 +88,14 @@ e2e-hpa: go-present ## Run the suite on both: jobs move a stock HPA
 .PHONY: e2e-nodeset
 e2e-nodeset: go-present ## Run the suite of the operator: real slurmds in pods (root on Debian)
 	hack/test nodeset
+
+.PHONY: e2e-look
+e2e-look: go-present ## Run every query of dashboards and rules on a real Prometheus
+	hack/test look
+
+.PHONY: docs-check
+docs-check: go-present ## Check the pages: links, and what is generated
+	$(GO) test -count 1 ./hack/docs ./exporter ./hack/apidocs ./cmd/kubectl-slurm/...
 
 .PHONY: sim
 sim: go-present ## Play HISTORIES random histories against the decisions about workers
