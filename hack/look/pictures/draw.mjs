@@ -45,13 +45,18 @@ async function withData(panel, names) {
   return { ...panel, data };
 }
 
+/** Removes a profile; Chromium's last processes may still write to it, which is no matter. */
+function tidy(profile) {
+  try { rmSync(profile, { recursive: true, force: true, maxRetries: 5 }); } catch (e) { console.error(`left ${profile}: ${e.message}`); }
+}
+
 const chromium = (args) => new Promise((done, fail) => {
   const profile = mkdtempSync(join(tmpdir(), 'chromium-'));
   const p = spawn('chromium', ['--headless', '--no-sandbox', '--disable-gpu', '--disable-quic', '--no-first-run', '--disable-background-networking',
     '--disable-component-update', '--disable-sync', '--hide-scrollbars', `--user-data-dir=${profile}`, ...args], { stdio: ['ignore', 'ignore', 'pipe'] });
   let complaints = '';
   p.stderr.on('data', (d) => { complaints += d; });
-  p.on('exit', (code) => { rmSync(profile, { recursive: true, force: true, maxRetries: 5 }); code ? fail(new Error(complaints.slice(-500))) : done(complaints); });
+  p.on('exit', (code) => { tidy(profile); code ? fail(new Error(complaints.slice(-500))) : done(complaints); });
 });
 
 /** A picture of a page, with as few colours as do. */
