@@ -3,6 +3,7 @@ package view
 import (
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"strings"
 	"testing"
@@ -112,7 +113,10 @@ func TestAPageOfAMomentThatIsForgotten(t *testing.T) {
 	if !apierrors.IsResourceExpired(err) {
 		t.Fatalf("the error is %v", err)
 	}
-	var status apierrors.APIStatus = err.(*apierrors.StatusError)
+	var status apierrors.APIStatus
+	if !errors.As(err, &status) {
+		t.Fatalf("the error %v has no status", err)
+	}
 	opts := internalversion.ListOptions{Limit: 2, Continue: status.Status().ListMeta.Continue}
 	if got, err := pages(t, s, "root", opts, func() {}); err != nil || got != "red.3 red.4 +2 | red.5 red.6" {
 		t.Errorf("with the token of the error it goes on with %q, %v", got, err)

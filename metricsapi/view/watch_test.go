@@ -30,11 +30,10 @@ func event(e watch.Event) string {
 
 // watched is a watch in a bubble of synctest, whose clock begins at another noon.
 type watched struct {
-	t     *testing.T
-	dir   *directory
-	view  *View
-	clock time.Duration
-	w     watch.Interface
+	t    *testing.T
+	dir  *directory
+	view *View
+	w    watch.Interface
 }
 
 // heard are the events that have come, until the watch waits or ends.

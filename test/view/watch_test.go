@@ -29,7 +29,7 @@ import (
 func (s *scene) watches(t *testing.T) {
 	ctx, cancel := context.WithCancel(t.Context())
 	defer cancel()
-	lines := s.follow(t, ctx, "slurmjobs", "-A", "-l", "partition=cpu", "--watch", "--no-headers")
+	lines := s.follow(ctx, t, "slurmjobs", "-A", "-l", "partition=cpu", "--watch", "--no-headers")
 	lines.has(t, "alpha.2", "RUNNING")
 	id, err := s.alpha.Submit(slurmtest.JobSpec{User: "alice", JobRequest: slurm.JobRequest{Name: "new", Partition: "cpu", Tasks: 1}, Forever: true})
 	if err != nil {
@@ -55,7 +55,7 @@ type output struct {
 	text strings.Builder
 }
 
-func (s *site) follow(t *testing.T, ctx context.Context, args ...string) *output {
+func (s *site) follow(ctx context.Context, t *testing.T, args ...string) *output {
 	t.Helper()
 	cmd := exec.CommandContext(ctx, filepath.Join(s.kube.Dir, "bin", "kubectl"), append([]string{"get"}, args...)...)
 	cmd.Env = append(os.Environ(), "KUBECONFIG="+s.kube.Kubeconfig(), "KUBECACHEDIR="+s.dir, "NO_PROXY="+s.kube.HostAddress)

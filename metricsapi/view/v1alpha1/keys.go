@@ -40,11 +40,11 @@ const (
 	FieldArrayJobID = "spec.arrayJobID" // jobs
 )
 
-// AnnotationPrivateData, on a Controller or Cluster, is the value of PrivateData in
+// AnnotationPrivateData on a Controller or Cluster is the value of PrivateData in
 // that cluster's slurm.conf, such as "jobs,nodes", or "none". Administrators set it
 // where the adapter cannot know it; it wins over what the adapter finds itself.
 const AnnotationPrivateData = "view.slinky.slurm.net/private-data"
 
-// VerbViewAll, on a resource of this group, is the right to see what PrivateData keeps
+// VerbViewAll on a resource of this group is the right to see what PrivateData keeps
 // for its owner. The name of the cluster's object is the resourceName.
 const VerbViewAll = "viewall"

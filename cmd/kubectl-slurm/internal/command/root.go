@@ -99,7 +99,7 @@ func (s *session) notes(said []string) {
 	told := map[string]bool{}
 	for _, text := range said {
 		if !told[text] {
-			fmt.Fprintln(s.streams.Err, "note: "+text)
+			_, _ = fmt.Fprintln(s.streams.Err, "note: "+text)
 		}
 		told[text] = true
 	}

@@ -39,7 +39,7 @@ func (p *page) rows(heading string, rows [][]string) {
 		for i := range row {
 			row[i] = table.Clean(row[i])
 		}
-		fmt.Fprintln(tabs, "  "+strings.Join(row, "\t"))
+		_, _ = fmt.Fprintln(tabs, "  "+strings.Join(row, "\t"))
 	}
 	_ = tabs.Flush() // a builder takes everything
 }

@@ -80,7 +80,7 @@ func (t *Table[R]) printColumns(w io.Writer, f Format, h Headings) error {
 		for i, c := range columns {
 			words[i] = Clean(word(c))
 		}
-		fmt.Fprintln(tabs, strings.Join(words, "\t"))
+		_, _ = fmt.Fprintln(tabs, strings.Join(words, "\t"))
 	}
 	if h == WithHeadings {
 		line(func(c Column[R]) string { return c.Name })

@@ -54,7 +54,7 @@ type glance struct {
 	jobs                         slurmclient.List[*slurm.Job]
 	required, unsatisfiable      []timeline.Reading
 	podsErr, nodesErr, jobsErr   error
-	nodeSetsErr, metricsErr      error
+	nodeSetsErr                  error
 	requiredErr, unsatisfiedErrs []error
 }
 

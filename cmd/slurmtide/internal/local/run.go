@@ -119,7 +119,7 @@ func (l *Local) run(ctx context.Context, cmd *exec.Cmd, heard func(string)) (str
 		return "", fmt.Errorf("opening the log: %w", err)
 	}
 	defer log.Close()
-	fmt.Fprintf(log, "%s %s\n", time.Now().Format(time.TimeOnly), strings.Join(cmd.Args, " "))
+	_, _ = fmt.Fprintf(log, "%s %s\n", time.Now().Format(time.TimeOnly), strings.Join(cmd.Args, " "))
 	// A terminal's Ctrl-C is for this program, which then ends its commands in order.
 	cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true}
 	cmd.Cancel = func() error { return syscall.Kill(-cmd.Process.Pid, syscall.SIGTERM) }

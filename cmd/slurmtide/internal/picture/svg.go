@@ -17,7 +17,7 @@ func number(v float64) string {
 }
 
 func (c *svg) rect(x, y, w, h float64, fill colour) {
-	fmt.Fprintf(c, `<rect x="%s" y="%s" width="%s" height="%s" fill="%s"/>`+"\n", number(x), number(y), number(w), number(h), fill)
+	fmt.Fprintf(&c.Builder, `<rect x="%s" y="%s" width="%s" height="%s" fill="%s"/>`+"\n", number(x), number(y), number(w), number(h), fill)
 }
 
 func (c *svg) text(x, y float64, s string, t font) {
@@ -25,7 +25,7 @@ func (c *svg) text(x, y float64, s string, t font) {
 	if t.weight == bold {
 		more += ` font-weight="bold"`
 	}
-	fmt.Fprintf(c, `<text x="%s" y="%s" font-size="%s" fill="%s"%s>%s</text>`+"\n",
+	fmt.Fprintf(&c.Builder, `<text x="%s" y="%s" font-size="%s" fill="%s"%s>%s</text>`+"\n",
 		number(x), number(y), number(t.size), t.fill, more, html.EscapeString(s))
 }
 

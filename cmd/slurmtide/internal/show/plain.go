@@ -35,7 +35,7 @@ func NewPlain(out io.Writer, now func() time.Time) *Plain {
 
 // Say writes a line.
 func (p *Plain) Say(format string, args ...any) {
-	fmt.Fprintf(p.out, "[%6.1fs] %s\n", p.now().Sub(p.began).Seconds(), fmt.Sprintf(format, args...))
+	_, _ = fmt.Fprintf(p.out, "[%6.1fs] %s\n", p.now().Sub(p.began).Seconds(), fmt.Sprintf(format, args...))
 }
 
 // Steps tells of steps that have begun and ended, and now and then how far one is.

@@ -41,7 +41,7 @@ func NewTerminal(out *os.File, how string) *Terminal {
 		t.paint = Plainly
 	}
 	t.scene.How = how
-	fmt.Fprint(out, "\x1b[?1049h\x1b[?25l")
+	_, _ = fmt.Fprint(out, "\x1b[?1049h\x1b[?25l")
 	go t.run()
 	return t
 }
@@ -110,9 +110,9 @@ func (t *Terminal) Close() {
 	close(t.stop)
 	<-t.done
 	size := t.size()
-	fmt.Fprint(t.out, "\x1b[?25h\x1b[?1049l")
+	_, _ = fmt.Fprint(t.out, "\x1b[?25h\x1b[?1049l")
 	for _, line := range t.frame(Size{size.Width, 1000}) {
-		fmt.Fprintln(t.out, line)
+		_, _ = fmt.Fprintln(t.out, line)
 	}
-	fmt.Fprintln(t.out)
+	_, _ = fmt.Fprintln(t.out)
 }
