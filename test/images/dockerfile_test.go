@@ -50,7 +50,7 @@ func read(t *testing.T, file string) string {
 	return string(text)
 }
 
-// servers are the programs that run in pods: all but kubectl's plugins.
+// servers are the programs that run in pods: all but the plugin of kubectl and the demo.
 func servers(t *testing.T) []string {
 	t.Helper()
 	files, err := filepath.Glob(filepath.Join(root, "cmd", "*", "main.go"))
@@ -59,7 +59,7 @@ func servers(t *testing.T) []string {
 	}
 	var out []string
 	for _, file := range files {
-		if name := filepath.Base(filepath.Dir(file)); !strings.HasPrefix(name, "kubectl-") {
+		if name := filepath.Base(filepath.Dir(file)); strings.HasPrefix(name, "slurm-") {
 			out = append(out, name)
 		}
 	}
