@@ -31,7 +31,7 @@ func TestPoolOfANodeSet(t *testing.T) {
 	hpa := func(least *int32, most int32) *autoscalingv2.HorizontalPodAutoscaler {
 		return &autoscalingv2.HorizontalPodAutoscaler{Spec: autoscalingv2.HorizontalPodAutoscalerSpec{MinReplicas: least, MaxReplicas: most}}
 	}
-	base := demand.Pool{Name: "team/gpu", Feature: "gpu", Running: 2, IdleGrace: time.Minute, Lead: time.Hour}
+	base := demand.Pool{Name: "team/gpu", Feature: "gpu", Running: 2, LeavingReason: "slurm-operator: scale-in", IdleGrace: time.Minute, Lead: time.Hour}
 	with := func(change func(p *demand.Pool)) demand.Pool {
 		p := base
 		change(&p)

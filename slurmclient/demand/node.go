@@ -47,15 +47,19 @@ const (
 	flagsReserved = slurm.NodeReserved | slurm.NodeMaintenance | slurm.NodeBlocked
 )
 
-// useOf decides what a node is doing. held is whether a suspended or configuring
-// job is on it (slurmctld calls the node of a suspended job idle), reserved
-// whether an active reservation names it.
+// useOf decides what a node is doing. held is whether a job is on it that the node's
+// record need not show: one that is suspended (slurmctld calls such nodes idle) or
+// configuring, or that began after nodes were read. reserved is whether an active
+// reservation names it.
 //
 // Work comes first, so that a draining node is busy until its jobs have ended.
 // A node that does not respond is on its way back or on its way to DOWN.
 func useOf(n *slurm.Node, held, reserved bool) use {
 	switch n.State.Base {
 	case slurm.NodeFuture:
+		if held {
+			return useBusy
+		}
 		return useOff
 	case slurm.NodeAllocated, slurm.NodeMixed:
 		return useBusy

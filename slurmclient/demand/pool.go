@@ -30,6 +30,9 @@ type Pool struct {
 	// NodeSet's spec.replicas. It tells unusable nodes that stand in the place of a
 	// worker from those that are on their way out.
 	Running uint64
+	// LeavingReason is the reason of drains by which workers are taken out of service:
+	// nodes drained for it stand in nobody's place. Empty: drains tell nothing of that.
+	LeavingReason string
 	// IdleGrace is how long an idle node counts as required. Nodes of which it is not
 	// known since when they are idle have none.
 	IdleGrace time.Duration

@@ -38,7 +38,11 @@ func TestRequiredKeepsItsBounds(t *testing.T) {
 
 func TestUnusableWorkersAreReplacedWhileThereIsDemand(t *testing.T) {
 	down := func(name string) *slurm.Node { return worker(name, state("DOWN")) }
-	drained := func(name string) *slurm.Node { return worker(name, state("IDLE+DRAIN")) }
+	drained := func(name string, options ...nodeOption) *slurm.Node {
+		return worker(name, append(options, state("IDLE+DRAIN"))...)
+	}
+	why := func(reason string) nodeOption { return func(n *slurm.Node) { n.Reason = reason } }
+	leavingFor := func(reason string) poolOption { return func(p *demand.Pool) { p.LeavingReason = reason } }
 	busy := worker("b1", state("ALLOCATED"))
 	tests := map[string]struct {
 		pool  demand.Pool
@@ -65,6 +69,18 @@ func TestUnusableWorkersAreReplacedWhileThereIsDemand(t *testing.T) {
 		},
 		"a worker that scale-in drains is not replaced": {
 			pool("w", replicas(1)), []any{busy, drained("w1")}, want{Required: 1, Busy: 1, Unusable: 1},
+		},
+		"an idle worker does not make one that scale-in drains a lost one": {
+			pool("w", replicas(2), leavingFor("go")), []any{busy, worker("w1"), drained("w2", why("go")), drained("w3", why("go"))},
+			want{Required: 1, Busy: 1, Idle: 1, Unusable: 2},
+		},
+		"one drained for something else is lost": {
+			pool("w", replicas(2), leavingFor("go")), []any{busy, drained("w1", why("broken"))},
+			want{Required: 2, Busy: 1, Unusable: 1, Replacements: 1},
+		},
+		"one that is down for that reason and not drained is lost": {
+			pool("w", replicas(2), leavingFor("go")), []any{busy, worker("w1", state("DOWN"), why("go"))},
+			want{Required: 2, Busy: 1, Unusable: 1, Replacements: 1},
 		},
 		"a record that scale-in left behind is not either": {
 			pool("w", replicas(1)), []any{busy, down("w1"), down("w2")}, want{Required: 1, Busy: 1, Unusable: 2},

@@ -140,6 +140,33 @@ func TestTheNodesOfAPool(t *testing.T) {
 	}
 }
 
+// TestAJobThatBeganAfterTheNodesWereRead has the list of jobs be newer than that of
+// nodes: the job does not wait any more, and its nodes look as if it had not begun.
+func TestAJobThatBeganAfterTheNodesWereRead(t *testing.T) {
+	began := func(ago slurm.Time) any {
+		return job(1, running("w[1-2]"), with(func(j *slurm.Job) { j.StartTime = noon - ago }))
+	}
+	for name, tt := range map[string]struct {
+		nouns []any
+		want  want
+	}{
+		"its nodes are busy though they look idle": {[]any{worker("w1"), worker("w2"), worker("w3"), began(9)}, want{Required: 2, Busy: 2, Idle: 1}},
+		"or though they look booting, or FUTURE":   {[]any{worker("w1", state("IDLE+POWERING_UP")), worker("w2", state("FUTURE")), began(9)}, want{Required: 2, Busy: 2}},
+		"a second more or less is nothing":         {[]any{worker("w1"), worker("w2"), began(12)}, want{Required: 2, Busy: 2}},
+		"nodes that were read later tell better":   {[]any{worker("w1"), worker("w2"), began(13)}, want{Idle: 2}},
+		"a job without a start holds nothing":      {[]any{worker("w1"), worker("w2"), began(noon)}, want{Idle: 2}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			s, pools := splitPools(t, append(tt.nouns, pool("w"), partition("cpu"))...)
+			s.Nodes.ReadAt = time.Unix(int64(noon-10), 0)
+			p, _ := demand.Compute(time.Unix(int64(noon), 0), s, pools...).Pool("w")
+			if diff := cmp.Diff(tt.want, wantOf(p)); diff != "" {
+				t.Error(diff)
+			}
+		})
+	}
+}
+
 func TestWhatJobsAskOfAPool(t *testing.T) {
 	gpu := shaped(&demand.Shape{CPUs: 16, MemoryMiB: 64000, GRES: "gpu:h100:4"})
 	tests := map[string]struct {

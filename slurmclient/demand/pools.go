@@ -23,6 +23,8 @@ type pool struct {
 	limited bool
 	// full is whether there is not even room left on those that it may have.
 	full bool
+	// leaving is how many of the unusable nodes were drained to take them out of service.
+	leaving uint64
 	// claimedIdle and claimedBooting are Claimed by what the nodes are doing.
 	claimedIdle, claimedBooting uint64
 	unsatisfiable               map[string]Unsatisfiable
@@ -120,6 +122,9 @@ func (c *cluster) countInPool(m *member, held bool, starts slurm.Time, now slurm
 		m.claim = claimBooting
 	case useUnusable:
 		p.result.Unusable++
+		if p.offer.LeavingReason != "" && m.node.State.Has(slurm.NodeDrain) && m.node.Reason == p.offer.LeavingReason {
+			p.leaving++
+		}
 	case useOff:
 		p.result.Off++
 	}

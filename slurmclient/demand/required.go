@@ -11,11 +11,12 @@ func (c *cluster) allot() {
 
 // lost is how many of the workers that the pool is meant to have are unusable, when
 // so many others are free to go. Nodes beyond those that it is meant to have are
-// leaving: the free ones, or those that were free, as scale-in drains them first.
+// leaving: the free ones, or those that were free, as scale-in drains them first; of
+// some the reason of their drain tells it.
 func (p *pool) lost(free uint64) uint64 {
 	d := &p.result
 	leaving := less(d.Busy+d.Idle+d.Booting+d.Unusable, p.offer.Running)
-	return less(d.Unusable, less(leaving, free))
+	return less(d.Unusable, max(p.leaving, less(leaving, free)))
 }
 
 // require adds up what the pool needs.

@@ -21,8 +21,10 @@ type queue struct {
 	// that one of their components keeps from running.
 	arrays map[uint32]*array
 	hets   map[uint32]blocker
-	// holding are the hostlists of jobs that hold nodes which may look idle.
+	// holding are the hostlists of jobs that hold nodes which may look idle, nodesAt is
+	// slurmctld's clock when the nodes were read, 0 for not known.
 	holding []string
+	nodesAt slurm.Time
 	// anyNodes are the QOS whose jobs are not bound by a partition's node limit.
 	anyNodes map[string]bool
 	limits   limits
@@ -55,6 +57,9 @@ func tally(now slurm.Time, s *slurmclient.Snapshot, c *cluster) *queue {
 	q := &queue{
 		cluster: c, now: now, index: map[key]*group{}, unknown: map[string]bool{},
 		arrays: map[uint32]*array{}, hets: map[uint32]blocker{}, anyNodes: qosOfAnyNodes(s), limits: newLimits(s),
+	}
+	if !s.Nodes.ReadAt.IsZero() {
+		q.nodesAt = serverTime(s.Nodes.ReadAt, s)
 	}
 	q.survey(s.Jobs.Value)
 	for _, j := range s.Jobs.Value {
@@ -129,12 +134,23 @@ func (q *queue) addActive(j *slurm.Job) {
 			q.cluster.parts[i].RunningJobs++
 		}
 	}
-	if j.Nodes != "" && (suspended || j.State.Has(slurm.JobConfiguring)) {
+	if j.Nodes != "" && (suspended || j.State.Has(slurm.JobConfiguring) || q.newer(j)) {
 		q.holding = append(q.holding, j.Nodes)
 	}
 	if a := q.arrays[j.ArrayJobID]; a != nil {
 		a.running++
 	}
+}
+
+// aroundStart is how far slurmctld's clock, in whole seconds, and our estimate of it may
+// lie apart.
+const aroundStart = 2
+
+// newer reports that a job began when the nodes had just been read, or after that: its
+// nodes may be listed as they were before. Without it the need for them would drop and
+// rise again whenever jobs are read in between.
+func (q *queue) newer(j *slurm.Job) bool {
+	return q.nodesAt > 0 && j.StartTime.IsSet() && j.StartTime+aroundStart >= q.nodesAt
 }
 
 func (q *queue) addPending(j *slurm.Job) {

@@ -156,6 +156,9 @@ const (
 	// DrainReasonPrefix begins the reasons of our drains: the operator undoes those
 	// and no others.
 	DrainReasonPrefix = "slurm-operator: "
+	// DrainForScaleIn follows the prefix where a worker is drained because there are to be
+	// fewer.
+	DrainForScaleIn = "scale-in"
 	// ReservationPrefix begins the name of the reservation of a scheduled update.
 	ReservationPrefix = "SlurmOperatorMaint-"
 )

@@ -52,7 +52,7 @@ func (n Note) same(m Note) bool {
 func (b *pass) drainReason(w *Worker) string {
 	switch b.cause[w.Pod] {
 	case v1beta1.CauseScaleIn:
-		return v1beta1.DrainReasonPrefix + "scale-in"
+		return v1beta1.DrainReasonPrefix + v1beta1.DrainForScaleIn
 	case v1beta1.CauseUpdate:
 		return v1beta1.DrainReasonPrefix + "update"
 	case v1beta1.CauseDeletion:
