@@ -94,8 +94,8 @@ e2e-look: go-present ## Run every query of dashboards and rules on a real Promet
 	hack/test look
 
 .PHONY: docs-check
-docs-check: go-present ## Check the pages: links, and what is generated
-	$(GO) test -count 1 ./hack/docs ./exporter ./hack/apidocs ./cmd/kubectl-slurm/...
+docs-check: go-present ## Check the pages: links, what is generated, and the commands, which are run
+	hack/docs/check
 
 .PHONY: sim
 sim: go-present ## Play HISTORIES random histories against the decisions about workers

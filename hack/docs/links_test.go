@@ -2,8 +2,6 @@ package docs
 
 import (
 	"os"
-	"os/exec"
-	"strings"
 	"testing"
 	"testing/fstest"
 
@@ -42,14 +40,12 @@ func TestBroken(t *testing.T) {
 
 // TestEveryLinkOfTheProjectsPagesLeadsSomewhere looks at the pages that are in Git.
 func TestEveryLinkOfTheProjectsPagesLeadsSomewhere(t *testing.T) {
-	list := exec.CommandContext(t.Context(), "git", "ls-files", "*.md")
-	list.Dir = "../.."
-	out, err := list.Output()
+	pages, err := Pages(t.Context(), "../..")
 	if err != nil {
 		t.Skipf("this is no clone: %v", err)
 	}
 	tree, seen := os.DirFS("../.."), 0
-	for page := range strings.FieldsSeq(string(out)) {
+	for _, page := range pages {
 		text, err := os.ReadFile("../../" + page)
 		if err != nil {
 			t.Fatal(err)

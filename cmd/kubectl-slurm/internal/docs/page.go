@@ -12,6 +12,8 @@ const head = `# kubectl slurm
 
 This page is generated: change the commands in ` + "`cmd/kubectl-slurm`" + ` and run ` + "`make generate`" + `.
 
+<!-- run all: not here: the tests of the plugin run each command on objects of their own -->
+
 `
 
 const status = `## Exit status

@@ -1,0 +1,106 @@
+package docs
+
+import (
+	"fmt"
+	"regexp"
+	"slices"
+	"strings"
+)
+
+// Place is where the commands of a block can be run, or NotHere.
+type Place string
+
+// The places.
+const (
+	// Here is a clone of the repository on this machine.
+	Here Place = "here"
+	// Kube is a Kubernetes without nodes, to which kubectl and helm lead.
+	Kube Place = "kube"
+	// Demo is the demo, put up and played.
+	Demo Place = "demo"
+	// NotHere is what needs something that no test has; the page says what.
+	NotHere Place = "not here"
+)
+
+// Block is a fenced block of commands of a page.
+type Block struct {
+	Page string
+	// Line is that of its fence, from 1.
+	Line   int
+	Place  Place
+	Why    string // of NotHere
+	Script string
+}
+
+// String names the block by page and line.
+func (b Block) String() string { return fmt.Sprintf("%s:%d", b.Page, b.Line) }
+
+// mark is the comment before a block, or before the first of a page that are all alike:
+//
+//	<!-- run: demo -->
+//	<!-- run: not here: it needs a Slurm of yours -->
+//	<!-- run all: demo -->
+var mark = regexp.MustCompile(`^<!-- run( all)?: (here|kube|demo|not here: (.+)) -->$`)
+
+// Blocks returns the blocks of commands of a page. The error names those that no mark
+// tells the place of: somebody is to decide whether they are run.
+func Blocks(page, text string) ([]Block, error) {
+	var out []Block
+	var all, next *Block
+	var unmarked []string
+	lines := strings.Split(text, "\n")
+	for i := 0; i < len(lines); i++ {
+		line := strings.TrimSpace(lines[i])
+		if m := mark.FindStringSubmatch(line); m != nil {
+			b := &Block{Place: Place(m[2])}
+			if m[3] != "" {
+				b.Place, b.Why = NotHere, m[3]
+			}
+			if m[1] != "" {
+				all = b
+			} else {
+				next = b
+			}
+			continue
+		}
+		if !strings.HasPrefix(line, "```") {
+			if line != "" {
+				next = nil
+			}
+			continue
+		}
+		end := i + 1 + slices.IndexFunc(lines[i+1:], func(l string) bool { return strings.TrimSpace(l) == "```" })
+		if end == i {
+			return nil, fmt.Errorf("%s:%d: the block has no end", page, i+1)
+		}
+		if line == "```sh" {
+			b := Block{Page: page, Line: i + 1, Script: strings.Join(lines[i+1:end], "\n") + "\n"}
+			switch {
+			case next != nil:
+				b.Place, b.Why = next.Place, next.Why
+			case all != nil:
+				b.Place, b.Why = all.Place, all.Why
+			default:
+				unmarked = append(unmarked, b.String())
+			}
+			out = append(out, b)
+		}
+		next, i = nil, end
+	}
+	if len(unmarked) > 0 {
+		return out, fmt.Errorf("it is not said where these are run (<!-- run: here|kube|demo|not here: WHY -->): %s", strings.Join(unmarked, ", "))
+	}
+	return out, nil
+}
+
+// Bounded is a script in which commands that watch end by themselves, well, after a
+// while.
+func Bounded(script string) string {
+	lines := strings.Split(script, "\n")
+	for i, line := range lines {
+		if strings.HasPrefix(line, "kubectl ") && slices.ContainsFunc(strings.Fields(line), func(w string) bool { return w == "--watch" || w == "-w" }) {
+			lines[i] = "timeout 5 " + line + " || [ $? = 124 ]"
+		}
+	}
+	return strings.Join(lines, "\n")
+}

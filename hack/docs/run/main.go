@@ -1,0 +1,103 @@
+// Command run runs the blocks of commands of the project's pages that have their place
+// where it is started, in the root of the repository:
+//
+//	go run ./hack/docs/run [-after COMMAND] here|kube|demo
+package main
+
+import (
+	"context"
+	"errors"
+	"flag"
+	"fmt"
+	"os"
+	"os/exec"
+	"os/signal"
+	"slices"
+	"strings"
+	"syscall"
+	"time"
+
+	"github.com/slurmtide/slurmtide/hack/docs"
+)
+
+// patience is how long a block may take.
+const patience = 10 * time.Minute
+
+func main() {
+	after := flag.String("after", "", "a command that clears up after each block")
+	flag.Parse()
+	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
+	defer stop()
+	if err := run(ctx, docs.Place(flag.Arg(0)), *after); err != nil {
+		fmt.Fprintln(os.Stderr, "run:", err)
+		os.Exit(1)
+	}
+}
+
+func run(ctx context.Context, place docs.Place, after string) error {
+	if !slices.Contains([]docs.Place{docs.Here, docs.Kube, docs.Demo}, place) {
+		return fmt.Errorf("no such place: %q", place)
+	}
+	pages, err := docs.Pages(ctx, ".")
+	if err != nil {
+		return err
+	}
+	var failed []string
+	count := 0
+	for _, page := range pages {
+		text, err := os.ReadFile(page)
+		if err != nil {
+			return err
+		}
+		blocks, err := docs.Blocks(page, string(text))
+		if err != nil {
+			return err
+		}
+		for _, b := range blocks {
+			if b.Place != place {
+				continue
+			}
+			count++
+			if err := play(ctx, b, after); err != nil {
+				failed = append(failed, b.String())
+			}
+		}
+	}
+	switch {
+	case ctx.Err() != nil:
+		return ctx.Err()
+	case count == 0:
+		return fmt.Errorf("no page has a block to run in %s", place)
+	case len(failed) > 0:
+		return fmt.Errorf("%d of %d blocks failed: %s", len(failed), count, strings.Join(failed, ", "))
+	}
+	fmt.Printf("%d blocks were run\n", count)
+	return nil
+}
+
+// play runs a block and tells of it: what it printed only if it failed.
+func play(ctx context.Context, b docs.Block, after string) error {
+	begin := time.Now()
+	out, err := shell(ctx, docs.Bounded(b.Script))
+	if err != nil {
+		fmt.Printf("%s: %v\n%s\n", b, err, out)
+	} else {
+		fmt.Printf("%s: ok after %.1f s\n", b, time.Since(begin).Seconds())
+	}
+	if after != "" {
+		if out, afterErr := shell(ctx, after); afterErr != nil {
+			return errors.Join(err, fmt.Errorf("clearing up after %s: %w\n%s", b, afterErr, out))
+		}
+	}
+	return err
+}
+
+func shell(ctx context.Context, script string) (string, error) {
+	ctx, cancel := context.WithTimeout(ctx, patience)
+	defer cancel()
+	cmd := exec.CommandContext(ctx, "bash", "-euo", "pipefail", "-c", script)
+	cmd.Cancel = func() error { return cmd.Process.Signal(syscall.SIGTERM) }
+	cmd.WaitDelay = 10 * time.Second
+	out, err := cmd.CombinedOutput()
+	return string(out), err
+}
