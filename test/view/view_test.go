@@ -81,9 +81,14 @@ func (s *scene) isDiscovered(t *testing.T) {
 			t.Errorf("%s is missing in\n%s", want, got)
 		}
 	}
-	if text := s.must(t, "kubectl", "explain", "slurmjobs.spec.partitions"); !strings.Contains(text, "in which the job may run") {
-		t.Errorf("kubectl explain says\n%s", text)
-	}
+	// The API server takes schemas of aggregated APIs in after a while.
+	await(t, 3*time.Minute, func() error {
+		text, err := s.kube.Kubectl(t.Context(), "explain", "slurmjobs.spec.partitions")
+		if err == nil && !strings.Contains(text, "in which the job may run") {
+			t.Fatalf("kubectl explain says\n%s", text)
+		}
+		return err
+	})
 	if text := s.must(t, "kubectl", "get", "slurm", "-n", "team-a", "-o", "name"); !strings.Contains(text, "slurmpartition.view.slinky.slurm.net/alpha.gpu") {
 		t.Errorf("the category has\n%s", text)
 	}
