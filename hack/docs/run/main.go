@@ -26,15 +26,15 @@ const patience = 10 * time.Minute
 func main() {
 	after := flag.String("after", "", "a command that clears up after each block")
 	flag.Parse()
-	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
-	defer stop()
-	if err := run(ctx, docs.Place(flag.Arg(0)), *after); err != nil {
+	if err := run(docs.Place(flag.Arg(0)), *after); err != nil {
 		fmt.Fprintln(os.Stderr, "run:", err)
 		os.Exit(1)
 	}
 }
 
-func run(ctx context.Context, place docs.Place, after string) error {
+func run(place docs.Place, after string) error {
+	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
+	defer stop()
 	if !slices.Contains([]docs.Place{docs.Here, docs.Kube, docs.Demo}, place) {
 		return fmt.Errorf("no such place: %q", place)
 	}
