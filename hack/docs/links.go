@@ -6,6 +6,7 @@ import (
 	"path"
 	"regexp"
 	"slices"
+	"strconv"
 	"strings"
 	"unicode"
 )
@@ -75,7 +76,7 @@ func Anchors(text string) []string {
 		}
 		anchor := anchorOf(strings.TrimSpace(line[level:]))
 		if n := count[anchor]; n > 0 {
-			out = append(out, anchor+"-"+string(rune('0'+n)))
+			out = append(out, anchor+"-"+strconv.Itoa(n))
 		} else {
 			out = append(out, anchor)
 		}

@@ -6,6 +6,7 @@ import (
 
 	"github.com/golang-jwt/jwt/v5"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"github.com/slurmtide/slurmtide/cmd/kubectl-slurm/internal/doctor"
 	"github.com/slurmtide/slurmtide/operator/api/v1beta1"
@@ -27,6 +28,9 @@ func (x *examination) tokens(ctx context.Context) {
 		default:
 			text, there := secret.Data[ref.Key]
 			read(&t, text, there)
+			if owner := metav1.GetControllerOf(secret); owner != nil && owner.Kind == v1beta1.KindToken {
+				t.RenewedBy = owner.Name
+			}
 		}
 		x.seen.Tokens = append(x.seen.Tokens, t)
 	}
@@ -46,5 +50,8 @@ func read(t *doctor.Token, text []byte, there bool) {
 	t.State = doctor.TokenGood
 	if ends, err := token.Claims.GetExpirationTime(); err == nil && ends != nil {
 		t.Ends = ends.Time
+	}
+	if begins, err := token.Claims.GetIssuedAt(); err == nil && begins != nil && !t.Ends.IsZero() {
+		t.Lifetime = t.Ends.Sub(begins.Time)
 	}
 }

@@ -17,6 +17,10 @@ func tokens(seen *Observed) []Finding {
 	for _, t := range seen.Tokens {
 		renew := fmt.Sprintf("put a new token into key %s of Secret %s; who reads it finds it within half a minute", t.Key, t.Secret)
 		command := fmt.Sprintf("kubectl -n %s create secret generic %s --from-literal=%s=TOKEN --dry-run=client -o yaml | kubectl apply -f -", t.Cluster.Namespace, t.Secret, t.Key)
+		if t.RenewedBy != "" {
+			renew = "look why slurm-operator does not renew it"
+			command = fmt.Sprintf("kubectl -n %s describe tokens.slinky.slurm.net %s", t.Cluster.Namespace, t.RenewedBy)
+		}
 		var f Finding
 		switch left := t.Ends.Sub(seen.Now); {
 		case t.State == NoSecret:
@@ -29,7 +33,7 @@ func tokens(seen *Observed) []Finding {
 			continue
 		case left <= 0:
 			f = found(TokenExpired, t.Cluster, "its token in Secret %s ended at %s", t.Secret, t.Ends.UTC().Format(time.RFC3339))
-		case left < seen.Warn:
+		case left < warnBefore(seen.Warn, &t):
 			f = found(TokenExpiring, t.Cluster, "its token in Secret %s ends at %s", t.Secret, t.Ends.UTC().Format(time.RFC3339))
 		default:
 			continue
@@ -37,6 +41,15 @@ func tokens(seen *Observed) []Finding {
 		out = append(out, f.cure("%s", renew).run("%s", command))
 	}
 	return out
+}
+
+// warnBefore is how long before its end a token is told of. One that a Token renews, when a
+// fifth of its life is left, is told of when that is overdue.
+func warnBefore(warn time.Duration, t *Token) time.Duration {
+	if t.RenewedBy != "" && t.Lifetime > 0 {
+		return min(warn, t.Lifetime/10)
+	}
+	return warn
 }
 
 // clusters tells what the operator says of Clusters and Controllers.

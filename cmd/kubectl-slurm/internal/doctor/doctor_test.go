@@ -110,6 +110,13 @@ func broken() []brokenCase {
 		{"no token", func(s *Observed) { s.Tokens[0].State = NoToken }, one(TokenUnreadable)},
 		{"a token that has ended", func(s *Observed) { s.Tokens[0].Ends = now.Add(-time.Second) }, one(TokenExpired)},
 		{"a token that ends soon", func(s *Observed) { s.Tokens[0].Ends = now.Add(time.Hour) }, one(TokenExpiring)},
+		{"a short one that a Token renews is fine", func(s *Observed) {
+			s.Tokens[0].Ends, s.Tokens[0].Lifetime, s.Tokens[0].RenewedBy = now.Add(20*time.Minute), time.Hour, "jwt"
+		}, nil},
+		{"unless that is overdue", func(s *Observed) {
+			s.Tokens[0].Ends, s.Tokens[0].Lifetime, s.Tokens[0].RenewedBy = now.Add(5*time.Minute), time.Hour, "jwt"
+		}, one(TokenExpiring)},
+		{"or its life is not known", func(s *Observed) { s.Tokens[0].Ends, s.Tokens[0].RenewedBy = now.Add(time.Hour), "jwt" }, one(TokenExpiring)},
 		{"a token without an end", func(s *Observed) { s.Tokens[0].Ends = time.Time{} }, nil},
 		{"no Cluster: what follows from that is not told", func(s *Observed) {
 			s.Clusters = nil

@@ -84,6 +84,10 @@ type Token struct {
 	State       TokenState
 	// Ends is when the token does, for TokenGood, zero for never.
 	Ends time.Time
+	// RenewedBy is the Token that owns the Secret, empty for none, and Lifetime how long
+	// what it holds is good for, 0 for not known.
+	RenewedBy string
+	Lifetime  time.Duration
 }
 
 // TokenState is what was found in a Secret.
