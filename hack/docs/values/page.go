@@ -1,0 +1,39 @@
+package main
+
+import (
+	"fmt"
+	"strings"
+)
+
+const head = `# Values of the charts
+
+This page is generated: change the comments in the charts' ` + "`values.yaml`" + ` and run ` + "`make generate`" + `.
+
+Defaults are written as JSON, which YAML understands. A *duration* is a number with a unit:
+` + "`30s`, `5m`, `1h30m`" + `. Every chart has a ` + "`values.schema.json`" + `: Helm refuses a value that is
+misspelt, of another type or out of its bounds. A value of a part that is given as a whole, such as
+` + "`resources.limits`" + `, is merged with the default key by key, as Helm does with all maps.
+
+`
+
+// page is the whole page, with the charts in their order.
+func page(charts []chart) string {
+	var out strings.Builder
+	out.WriteString(head)
+	for _, c := range charts {
+		fmt.Fprintf(&out, "- [%[1]s](#%[1]s): %[2]s\n", c.Name, flat(c.Description))
+	}
+	for _, c := range charts {
+		fmt.Fprintf(&out, "\n## %[1]s\n\n[README of the chart](../../charts/%[1]s/README.md)\n\n", c.Name)
+		out.WriteString("| value | type | default | meaning |\n|---|---|---|---|\n")
+		for _, r := range c.rows {
+			fmt.Fprintf(&out, "| `%s` | %s | `%s` | %s |\n", r.path, r.kind, flat(r.standard), flat(r.meaning))
+		}
+	}
+	return out.String()
+}
+
+// flat is text in one line, fit for a cell of a table.
+func flat(text string) string {
+	return strings.ReplaceAll(strings.Join(strings.Fields(text), " "), "|", `\|`)
+}

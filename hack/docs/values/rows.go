@@ -1,0 +1,101 @@
+package main
+
+import (
+	"bytes"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+
+	"go.yaml.in/yaml/v3"
+)
+
+// row is a value of a table: its path, such as slurm.token.key, and what is told of it.
+type row struct{ path, kind, standard, meaning string }
+
+// rowsOf returns the values in their order in values.yaml: one for each that has a
+// comment beginning with "-- ", whatever is in it. It is an error when a value has no
+// such comment above itself or above a part that it is in, or is not in the schema.
+func rowsOf(values, schema []byte) ([]row, error) {
+	var root yaml.Node
+	if err := yaml.Unmarshal(values, &root); err != nil {
+		return nil, fmt.Errorf("values.yaml: %w", err)
+	}
+	s, err := newSchema(schema)
+	if err != nil {
+		return nil, fmt.Errorf("values.schema.json: %w", err)
+	}
+	if len(root.Content) == 0 || root.Content[0].Kind != yaml.MappingNode {
+		return nil, errors.New("values.yaml has no values")
+	}
+	return rows("", root.Content[0], s)
+}
+
+func rows(prefix string, node *yaml.Node, s schema) ([]row, error) {
+	var out []row
+	var problems []error
+	for pair := range slices.Chunk(node.Content, 2) {
+		path := prefix + pair[0].Value
+		below, known := s.property(pair[0].Value)
+		text, told := comment(pair[0])
+		switch {
+		case !known:
+			problems = append(problems, fmt.Errorf("values.schema.json does not know the value %s", path))
+		case told:
+			standard, err := compact(pair[1])
+			problems = append(problems, err)
+			out = append(out, row{path, below.kind(), standard, meaning(text, below)})
+		case pair[1].Kind == yaml.MappingNode && len(pair[1].Content) > 0:
+			inner, err := rows(path+".", pair[1], below)
+			out, problems = append(out, inner...), append(problems, err)
+		default:
+			problems = append(problems, fmt.Errorf("nothing explains the value %s: write a comment above it in values.yaml that begins with \"# -- \"", path))
+		}
+	}
+	return out, errors.Join(problems...)
+}
+
+// comment is what the comment above a key tells of its value.
+func comment(key *yaml.Node) (string, bool) {
+	_, text, ok := strings.Cut("\n"+key.HeadComment, "\n# -- ")
+	return strings.Join(strings.Fields(strings.ReplaceAll(text, "\n#", " ")), " "), ok && strings.TrimSpace(text) != ""
+}
+
+// meaning is the comment, and what the schema demands that the comment does not tell.
+func meaning(text string, s schema) string {
+	add := func(format string, args ...any) {
+		if !strings.HasSuffix(text, ".") {
+			text += "."
+		}
+		text += " " + fmt.Sprintf(format, args...)
+	}
+	if words := s.choices(); slices.ContainsFunc(words, func(w string) bool { return w != "" && !strings.Contains(text, w) }) {
+		add("One of `%s`", strings.Join(words, "`, `"))
+	}
+	if least, ok := s.number("minimum"); ok {
+		add("At least %s", least)
+	}
+	if least, ok := s.number("exclusiveMinimum"); ok {
+		add("More than %s", least)
+	}
+	if most, ok := s.number("maximum"); ok {
+		add("At most %s", most)
+	}
+	return text
+}
+
+// compact is a value in one line, in JSON, which is YAML too.
+func compact(node *yaml.Node) (string, error) {
+	var value any
+	if err := node.Decode(&value); err != nil {
+		return "", fmt.Errorf("line %d: %w", node.Line, err)
+	}
+	var out bytes.Buffer
+	encoder := json.NewEncoder(&out)
+	encoder.SetEscapeHTML(false)
+	if err := encoder.Encode(value); err != nil {
+		return "", fmt.Errorf("line %d: %w", node.Line, err)
+	}
+	return strings.TrimSpace(out.String()), nil
+}
