@@ -51,6 +51,15 @@ slurm_up is 0 and slurm_exporter_snapshot_age_seconds grows.
 
 // parse reads the flags. --help and --version print and exit.
 func parse(args []string) (*options, error) {
+	app, o := application()
+	if _, err := app.Parse(args); err != nil {
+		return nil, err
+	}
+	return o, o.check()
+}
+
+// application returns the program's flags, and what they write to.
+func application() (*kingpin.Application, *options) {
 	o := &options{collectors: map[string]*bool{}}
 	app := kingpin.New("slurm-exporter", description)
 	app.Version(version.Print("slurm-exporter"))
@@ -61,10 +70,7 @@ func parse(args []string) (*options, error) {
 	o.web = kingpinflag.AddFlags(app, ":9341")
 	app.Flag("log.level", "Least important level to log: debug, info, warn or error.").Default("info").EnumVar(&o.logLevel, "debug", "info", "warn", "error")
 	app.Flag("log.format", "Format of the log: logfmt or json.").Default("logfmt").EnumVar(&o.logFormat, "logfmt", "json")
-	if _, err := app.Parse(args); err != nil {
-		return nil, err
-	}
-	return o, o.check()
+	return app, o
 }
 
 func (o *options) slurmFlags(app *kingpin.Application) {

@@ -56,6 +56,15 @@ reads the one that --slurm.url names. What could not be read for longer than
 
 // parse reads the flags. --help and --version print and exit.
 func parse(args []string) (*options, error) {
+	app, o := application()
+	if _, err := app.Parse(args); err != nil {
+		return nil, err
+	}
+	return o, o.check()
+}
+
+// application returns the program's flags, and what they write to.
+func application() (*kingpin.Application, *options) {
 	o := &options{collectors: map[string]*bool{}}
 	app := kingpin.New("slurm-metrics-adapter", description)
 	app.Version(version.Print("slurm-metrics-adapter"))
@@ -69,10 +78,7 @@ func parse(args []string) (*options, error) {
 	o.expositionFlags(app)
 	app.Flag("log.level", "Least important level to log: debug, info, warn or error.").Default("info").EnumVar(&o.logLevel, "debug", "info", "warn", "error")
 	app.Flag("log.format", "Format of the log: logfmt or json.").Default("logfmt").EnumVar(&o.logFormat, "logfmt", "json")
-	if _, err := app.Parse(args); err != nil {
-		return nil, err
-	}
-	return o, o.check()
+	return app, o
 }
 
 func (o *options) metricsAPIFlags(app *kingpin.Application) {

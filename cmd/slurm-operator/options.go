@@ -56,6 +56,15 @@ require. It reads that from custom.metrics.k8s.io, which slurm-metrics-adapter s
 
 // parse reads the flags. --help and --version print and exit.
 func parse(args []string) (*options, error) {
+	app, o := application()
+	if _, err := app.Parse(args); err != nil {
+		return nil, err
+	}
+	return o, errors.Join(o.check(), o.slurm.check(), checkNodeSet(o.nodeSet))
+}
+
+// application returns the program's flags, and what they write to.
+func application() (*kingpin.Application, *options) {
 	o := &options{wakeup: wakeup.DefaultConfig(), nodeSet: nodeset.DefaultConfig()}
 	app := kingpin.New("slurm-operator", description)
 	app.Version(version.Print("slurm-operator"))
@@ -68,10 +77,7 @@ func parse(args []string) (*options, error) {
 	o.wakeupFlags(app)
 	app.Flag("log.level", "Least important level to log: debug, info, warn or error.").Default("info").EnumVar(&o.logLevel, "debug", "info", "warn", "error")
 	app.Flag("log.format", "Format of the log: logfmt or json.").Default("logfmt").EnumVar(&o.logFormat, "logfmt", "json")
-	if _, err := app.Parse(args); err != nil {
-		return nil, err
-	}
-	return o, errors.Join(o.check(), o.slurm.check(), checkNodeSet(o.nodeSet))
+	return app, o
 }
 
 func (o *options) kubeFlags(app *kingpin.Application) {

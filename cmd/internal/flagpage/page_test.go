@@ -1,0 +1,93 @@
+package flagpage
+
+import (
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/alecthomas/kingpin/v2"
+	"github.com/google/go-cmp/cmp"
+)
+
+// app has a flag of each sort.
+func app() *kingpin.Application {
+	var text, file, variable, level string
+	var on, off bool
+	var list []string
+	var wait time.Duration
+	a := kingpin.New("tide", "Tells of tides.\n\nAnd of\nthe moon.\n\n  tide --now\n  tide --then")
+	a.Flag("text", "A text, a|b.").Short('t').Envar("TIDE_TEXT").StringVar(&text)
+	a.Flag("file", "A file.").PlaceHolder("FILE").StringVar(&file)
+	a.Flag("token-env", "A variable.").Default("TIDE_TOKEN").StringVar(&variable)
+	a.Flag("level", "A level.").Default("info").EnumVar(&level, "info", "warn")
+	a.Flag("on", "On.").Default("true").BoolVar(&on)
+	a.Flag("off", "Off.").BoolVar(&off)
+	a.Flag("many", "Many.").Default("a", "b").StringsVar(&list)
+	a.Flag("wait", "A wait. Default: 5s.").SetValue((*duration)(&wait))
+	a.Flag("secret", "").Hidden().BoolVar(new(bool))
+	wait = 5 * time.Second
+	return a
+}
+
+// duration is a value of a library's own, which has its default before flags are read.
+type duration time.Duration
+
+func (d *duration) Set(string) error { return nil }
+func (d *duration) String() string   { return time.Duration(*d).String() }
+
+func TestThePage(t *testing.T) {
+	got, err := Of(app().Model())
+	want := `# tide
+
+This page is generated: change the flags in ` + "`cmd/tide`" + ` and run ` + "`make generate`" + `.
+
+Tells of tides.
+
+And of
+the moon.
+
+` + "```\ntide --now\ntide --then\n```" + `
+
+## Flags
+
+A switch ` + "`--x` is turned off by `--no-x`" + `. A flag marked … may be given several times.
+
+| flag | default | meaning |
+|---|---|---|
+| ` + "`--help`" + ` |  | Show context-sensitive help (also try --help-long and --help-man). |
+| ` + "`-t`, `--text`" + ` |  | A text, a\|b. |
+| ` + "`--file=FILE`" + ` |  | A file. |
+| ` + "`--token-env` | `TIDE_TOKEN`" + ` | A variable. |
+| ` + "`--level` | `info`" + ` | A level. |
+| ` + "`--on`" + ` | on | On. |
+| ` + "`--off`" + ` |  | Off. |
+| ` + "`--many` … | `a,b`" + ` | Many. |
+| ` + "`--wait` | `5s`" + ` | A wait. |
+
+## Environment variables
+
+| variable | meaning |
+|---|---|
+| ` + "`TIDE_TEXT` | stands for `--text`" + `, which counts more |
+| ` + "`TIDE_TOKEN` | is the variable that `--token-env`" + ` names by default |
+`
+	if diff := cmp.Diff(want, got); diff != "" || err != nil {
+		t.Errorf("%v (-want +got):\n%s", err, diff)
+	}
+}
+
+func TestAFlagWithoutHelpIsAnError(t *testing.T) {
+	a := app()
+	a.Flag("mute", " ").Bool()
+	a.Flag("dumb", "").Bool()
+	if _, err := Of(a.Model()); err == nil || !strings.Contains(err.Error(), "tide: --mute, --dumb") {
+		t.Errorf("the error is %v", err)
+	}
+}
+
+func TestWithoutVariablesThePageSaysNothingOfThem(t *testing.T) {
+	got, err := Of(kingpin.New("tide", "Tells of tides.").Model())
+	if err != nil || strings.Contains(got, "nvironment") {
+		t.Errorf("%v\n%s", err, got)
+	}
+}
