@@ -16,8 +16,8 @@ const DefaultPeriod = 10 * time.Second
 // CacheConfig says what a Cache polls and how often. The zero value is good.
 type CacheConfig struct {
 	// Period is the pause between polls of what changes fast: nodes, jobs, ping and
-	// diag, at four times that partitions, reservations and licences. 0 means
-	// DefaultPeriod.
+	// diag, at four times that partitions, reservations, licences and the
+	// configuration. 0 means DefaultPeriod.
 	Period time.Duration
 	// Slow is the pause between polls of shares and slurmdbd's tables. 0 means 5 min.
 	Slow time.Duration
@@ -26,7 +26,7 @@ type CacheConfig struct {
 	Share float64
 	// JobsReader is how jobs are read; empty means ReadAuto.
 	JobsReader JobsReader
-	// Resources are what is polled; nil means all.
+	// Resources are what is polled; nil means those of the function Resources.
 	Resources []Resource
 	// Progress, if set, is told of polls that take a request for each of many records,
 	// of which so many are read: the delta reader's first. It must not block.

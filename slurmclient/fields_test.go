@@ -211,6 +211,12 @@ func TestSmallTablesHoldWhatWasRecorded(t *testing.T) {
 			if err != nil || !stats.At.IsSet() || stats.JobsSubmitted == 0 || len(stats.RPCsByType) == 0 || stats.Main.Cycles == 0 {
 				t.Errorf("the statistics are %+v, %v", stats, err)
 			}
+			conf, err := client("conf.json").Conf(ctx)
+			if versionOf(release) < "v0.0.45" {
+				wantCode(t, "the configuration", err, slurmclient.CodeUnsupported)
+			} else if err != nil || !slices.Equal(conf.PrivateData, []string{"jobs", "nodes"}) {
+				t.Errorf("the configuration is %+v, %v", conf, err)
+			}
 			pings, err := client("ping.json").Ping(ctx)
 			if err != nil || len(pings) != 1 || !pings[0].Responding || !pings[0].Primary {
 				t.Errorf("the pings are %+v, %v", pings, err)

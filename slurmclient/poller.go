@@ -42,7 +42,7 @@ func (c *Cache) periodOf(r Resource) time.Duration {
 	switch r {
 	case Nodes, Jobs, Pings, Stats:
 		return c.cfg.Period
-	case Partitions, Reservations, Licenses:
+	case Partitions, Reservations, Licenses, Conf:
 		return min(4*c.cfg.Period, c.cfg.Slow)
 	}
 	return c.cfg.Slow

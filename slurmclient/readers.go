@@ -64,6 +64,8 @@ func (c *Cache) readerOf(r Resource) func(context.Context) (reading, error) {
 		return single(c, c.client.Ping, func(s *Snapshot) *Reading[[]slurm.Ping] { return &s.Pings })
 	case Stats:
 		return single(c, c.client.Stats, func(s *Snapshot) *Reading[*slurm.Stats] { return &s.Stats })
+	case Conf:
+		return single(c, c.client.confIfTold, func(s *Snapshot) *Reading[*slurm.Conf] { return &s.Conf })
 	}
 	return func(context.Context) (reading, error) {
 		return reading{}, &Error{Code: CodeInvalid, Op: "polling " + string(r), Message: "there is no such resource"}
@@ -108,6 +110,15 @@ func single[T any](c *Cache, get func(context.Context) (T, error), at func(*Snap
 		}
 		return change(c, v, at, 0, slurm.Server{}), nil
 	}
+}
+
+// confIfTold is Conf, nil where the server does not tell.
+func (c *Client) confIfTold(ctx context.Context) (*slurm.Conf, error) {
+	conf, err := c.Conf(ctx)
+	if CodeOf(err) == CodeUnsupported {
+		return nil, nil
+	}
+	return conf, err
 }
 
 // change compares a small value with the one the cache holds.

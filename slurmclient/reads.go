@@ -2,6 +2,7 @@ package slurmclient
 
 import (
 	"context"
+	"errors"
 	"net/http"
 	"strconv"
 
@@ -27,7 +28,7 @@ func (k call[T]) run(ctx context.Context, c *Client) (T, wire.Outline, error) {
 		return zero, wire.Outline{}, err
 	}
 	v, out, err := k.try(ctx, c, b)
-	if CodeOf(err) == CodeUnsupported && c.forget(b) {
+	if CodeOf(err) == CodeUnsupported && !errors.Is(err, wire.ErrUnsupported) && c.forget(b) {
 		again, bindErr := c.bind(ctx)
 		if bindErr != nil {
 			return zero, wire.Outline{}, bindErr
@@ -152,6 +153,15 @@ func (c *Client) Stats(ctx context.Context) (*slurm.Stats, error) {
 	v, _, err := call[*slurm.Stats]{op: "reading scheduler statistics", name: "diag", key: "statistics",
 		send:   func(ctx context.Context, b wire.Binding) (*http.Response, error) { return b.Stats(ctx) },
 		decode: wire.Binding.DecodeStats}.run(ctx, c)
+	return v, err
+}
+
+// Conf reads slurmctld's configuration as it runs. Before API v0.0.45 it is
+// CodeUnsupported, without a request.
+func (c *Client) Conf(ctx context.Context) (*slurm.Conf, error) {
+	v, _, err := call[*slurm.Conf]{op: "reading the configuration", name: "conf", key: "slurm_conf",
+		send:   func(ctx context.Context, b wire.Binding) (*http.Response, error) { return b.Conf(ctx) },
+		decode: wire.Binding.DecodeConf}.run(ctx, c)
 	return v, err
 }
 

@@ -23,9 +23,12 @@ const (
 	Accounts     Resource = "accounts"
 	Users        Resource = "users"
 	QOS          Resource = "qos"
+	// Conf is slurmctld's configuration, which is polled only where it is asked for.
+	Conf Resource = "conf"
 )
 
-// Resources lists every resource, in the order in which they are shown.
+// Resources lists what a Cache polls unless it is told otherwise, in the order in which
+// it is shown: everything but Conf.
 func Resources() []Resource {
 	return []Resource{
 		Pings, Nodes, Jobs, Partitions, Reservations, Licenses, Stats, Shares,
@@ -98,9 +101,11 @@ type Snapshot struct {
 	Accounts     Reading[[]slurm.Account]
 	Users        Reading[[]slurm.User]
 	QOS          Reading[[]slurm.QOS]
+	// Conf's value is nil where the server's API version does not tell (before v0.0.45).
+	Conf Reading[*slurm.Conf]
 }
 
-// Polls lists the polling state of every resource, in the order of Resources.
+// Polls lists the polling state of every resource, in the order of Resources; Conf is last.
 func (s *Snapshot) Polls() []Poll {
 	var out []Poll
 	for _, p := range s.polls() {
@@ -120,7 +125,7 @@ func (s *Snapshot) polls() []namedPoll {
 		{Partitions, &s.Partitions.Poll}, {Reservations, &s.Reservations.Poll},
 		{Licenses, &s.Licenses.Poll}, {Stats, &s.Stats.Poll}, {Shares, &s.Shares.Poll},
 		{Associations, &s.Associations.Poll}, {Accounts, &s.Accounts.Poll},
-		{Users, &s.Users.Poll}, {QOS, &s.QOS.Poll},
+		{Users, &s.Users.Poll}, {QOS, &s.QOS.Poll}, {Conf, &s.Conf.Poll},
 	}
 }
 

@@ -24,6 +24,7 @@ var operations = []struct{ method, path, name string }{
 	{"post", "/slurm/{V}/reservation", "CreateReservation"},
 	{"get", "/slurm/{V}/licenses/", "GetLicenses"},
 	{"get", "/slurm/{V}/diag/", "GetDiag"},
+	{"get", "/slurm/{V}/conf", "GetConf"},
 	{"get", "/slurm/{V}/shares", "GetShares"},
 	{"get", "/slurm/{V}/reconfigure/", "Reconfigure"},
 	{"get", "/slurmdb/{V}/ping/", "PingDB"},

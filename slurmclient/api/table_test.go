@@ -45,6 +45,7 @@ func recordings() []recording {
 	t43["job_delete"], t43["slurmdb_ping"] = zero[v0043.OpenapiKillJobResp], zero[v0043.OpenapiSlurmdbdPingResp]
 	t44["job_delete"], t44["slurmdb_ping"] = zero[v0044.OpenapiKillJobResp], zero[v0044.OpenapiSlurmdbdPingResp]
 	t45["job_delete"], t45["slurmdb_ping"] = zero[v0045.OpenapiKillJobResp], zero[v0045.OpenapiSlurmdbdPingResp]
+	t45["conf"] = zero[v0045.OpenapiConfResp]
 	return []recording{
 		{"24.11/v0.0.40", t40}, {"24.11/v0.0.41", t41}, {"24.11/v0.0.42", t42},
 		{"26.05/v0.0.42", t42}, {"26.05/v0.0.43", t43}, {"26.05/v0.0.44", t44}, {"26.05/v0.0.45", t45},

@@ -20,6 +20,13 @@ type Ping struct {
 	Status string
 }
 
+// Conf is what slurmctld's configuration, as it runs, tells of what is read here.
+type Conf struct {
+	// PrivateData are the words of PrivateData in slurm.conf(5), in small letters and
+	// with "all" spelt out; none where nothing is private.
+	PrivateData []string
+}
+
 // Reservation is one advance reservation (scontrol(1), "show reservation").
 type Reservation struct {
 	Name               string

@@ -28,6 +28,9 @@ type Config struct {
 	Now func() time.Time
 	// Compact is what SLURMRESTD_JSON=compact does; 24.11 ignores it.
 	Compact bool
+	// PrivateData is that of slurm.conf, such as jobs and nodes. Clients are told of it
+	// (API v0.0.45); nothing is kept from anybody.
+	PrivateData []string
 	// NoAccounting leaves out slurmdbd.
 	NoAccounting bool
 

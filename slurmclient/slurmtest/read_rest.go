@@ -119,6 +119,22 @@ func (k *call) diag() {
 	}, nil, nil)
 }
 
+// conf answers with as much of the configuration as clients here read.
+func (k *call) conf() {
+	k.answer(http.StatusOK, func(o *out) {
+		o.Key("slurm_conf")
+		o.Object()
+		o.Key("PrivateData")
+		o.Array()
+		for _, word := range k.cfg.PrivateData {
+			o.Item()
+			o.String(word)
+		}
+		o.EndArray()
+		o.EndObject()
+	}, nil, nil)
+}
+
 func (k *call) reconfigure() {
 	if !k.admin() {
 		k.fail(k.refusal(), 2010)

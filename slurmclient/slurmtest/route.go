@@ -45,6 +45,7 @@ func routes() []route {
 		{del, "/slurm/reservation/{}", "v0.0.43", (*call).removeReservation, problem{text: "Failure to delete reservation", source: "slurm_delete_reservation()"}},
 		{get, "/slurm/licenses", "", (*call).listLicenses, problem{text: "slurm_load_licenses() was unable to load licenses", source: "_op_handler_licenses"}},
 		{get, "/slurm/shares", "", (*call).listShares, problem{text: "slurm_associations_get_shares() failed", source: "_dump_shares"}},
+		{get, "/slurm/conf", "v0.0.45", (*call).conf, problem{text: "slurm_load_ctl_conf() failed", source: "_dump_config"}},
 		{get, "/slurm/reconfigure", "", (*call).reconfigure, problem{text: "slurm_reconfigure() failed", source: "_op_handler_reconfigure"}},
 		{get, "/slurmdb/ping", "v0.0.42", (*call).dbPing, problem{}},
 		{get, "/slurmdb/associations", "", (*call).listAssociations, problem{}},
@@ -69,7 +70,7 @@ func (r route) versioned(version string) string {
 	}
 	text := "/" + head + "/" + version + "/" + strings.Join(parts, "/")
 	switch r.path {
-	case "/slurm/job/submit", "/slurm/shares", "/slurm/reservation":
+	case "/slurm/conf", "/slurm/job/submit", "/slurm/shares", "/slurm/reservation":
 		return text
 	}
 	if strings.Contains(r.path, "{}") {

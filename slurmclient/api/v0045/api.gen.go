@@ -296,6 +296,15 @@ type BfExitFields struct {
 	StateChanged *int64 `json:"state_changed,omitempty"`
 }
 
+// Controller defines model for controller.
+type Controller struct {
+	// Address Controller address (IP or hostname)
+	Address *string `json:"address,omitempty"`
+
+	// Machine Name of machine hosting controller
+	Machine *string `json:"machine,omitempty"`
+}
+
 // ControllerPing defines model for controller_ping.
 type ControllerPing struct {
 	// Hostname Target for ping
@@ -388,6 +397,15 @@ type JobArrayResponseMsgEntry struct {
 
 	// Why Update response message
 	Why *string `json:"why,omitempty"`
+}
+
+// JobDefaults defines model for job_defaults.
+type JobDefaults struct {
+	// Type Default Type
+	Type []string `json:"type,omitempty"`
+
+	// Value Default value for the given type (e.g. CPUs per GPU or memory per GPU).
+	Value *int64 `json:"value,omitempty"`
 }
 
 // JobDescMsg defines model for job_desc_msg.
@@ -1395,6 +1413,18 @@ type OpenapiAssocsResp struct {
 	Warnings []OpenapiWarning `json:"warnings,omitempty"`
 }
 
+// OpenapiConfResp defines model for openapi_conf_resp.
+type OpenapiConfResp struct {
+	// Errors Query errors
+	Errors        []OpenapiError `json:"errors,omitempty"`
+	Meta          *OpenapiMeta   `json:"meta,omitempty"`
+	SlurmConf     *SlurmConf     `json:"slurm_conf,omitempty"`
+	SlurmConfMeta *SlurmConfMeta `json:"slurm_conf_meta,omitempty"`
+
+	// Warnings Query warnings
+	Warnings []OpenapiWarning `json:"warnings,omitempty"`
+}
+
 // OpenapiCreateNodeReq defines model for openapi_create_node_req.
 type OpenapiCreateNodeReq struct {
 	// Errors Query errors
@@ -1916,6 +1946,18 @@ type PartitionInfoTRES struct {
 	Configured *string `json:"configured,omitempty"`
 }
 
+// PortRange defines model for port_range.
+type PortRange struct {
+	// Maximum Maximum port number
+	Maximum *int64 `json:"maximum,omitempty"`
+
+	// Minimum Minimum port number
+	Minimum *int64 `json:"minimum,omitempty"`
+
+	// Set True if minimum and maximum are set (or ignored on false)
+	Set *bool `json:"set,omitempty"`
+}
+
 // ProcessExitCodeVerbose defines model for process_exit_code_verbose.
 type ProcessExitCodeVerbose struct {
 	ReturnCode *Uint32NoVal                  `json:"return_code,omitempty"`
@@ -2259,6 +2301,671 @@ type SharesUint64TRES struct {
 	// Name TRES name
 	Name  *string      `json:"name,omitempty"`
 	Value *Uint64NoVal `json:"value,omitempty"`
+}
+
+// SlurmConf defines model for slurm_conf.
+type SlurmConf struct {
+	// AccountingStorageBackupHost Accounting storage backup host
+	AccountingStorageBackupHost *string `json:"AccountingStorageBackupHost,omitempty"`
+
+	// AccountingStorageEnforce Controls what level of association-based enforcement to impose on job submissions
+	AccountingStorageEnforce []string `json:"AccountingStorageEnforce,omitempty"`
+
+	// AccountingStorageExternalHost Accounting storage ext host
+	AccountingStorageExternalHost *string `json:"AccountingStorageExternalHost,omitempty"`
+
+	// AccountingStorageHost Accounting storage host
+	AccountingStorageHost *string `json:"AccountingStorageHost,omitempty"`
+
+	// AccountingStorageParameters Accounting storage params
+	AccountingStorageParameters []string `json:"AccountingStorageParameters,omitempty"`
+
+	// AccountingStoragePort Node accounting storage port
+	AccountingStoragePort *int64 `json:"AccountingStoragePort,omitempty"`
+
+	// AccountingStorageTRES List of registered TRES
+	AccountingStorageTRES []string `json:"AccountingStorageTRES,omitempty"`
+
+	// AccountingStorageType Accounting storage type
+	AccountingStorageType *string `json:"AccountingStorageType,omitempty"`
+
+	// AccountingStoreFlags AccountingStoreFlags specific CONF_FLAG_* flags
+	AccountingStoreFlags []string `json:"AccountingStoreFlags,omitempty"`
+
+	// AcctGatherEnergyType Energy accounting type
+	AcctGatherEnergyType []string `json:"AcctGatherEnergyType,omitempty"`
+
+	// AcctGatherFilesystemType Filesystem accounting type
+	AcctGatherFilesystemType *string `json:"AcctGatherFilesystemType,omitempty"`
+
+	// AcctGatherInterconnectType Interconnect accounting type
+	AcctGatherInterconnectType *string `json:"AcctGatherInterconnectType,omitempty"`
+
+	// AcctGatherNodeFreq Secs between node acct request
+	AcctGatherNodeFreq *int64 `json:"AcctGatherNodeFreq,omitempty"`
+
+	// AcctGatherProfileType Profile accounting type
+	AcctGatherProfileType *string `json:"AcctGatherProfileType,omitempty"`
+
+	// AuthAltParameters Alternate authentication parameters
+	AuthAltParameters *string `json:"AuthAltParameters,omitempty"`
+
+	// AuthAltTypes Alternate authentication types
+	AuthAltTypes []string `json:"AuthAltTypes,omitempty"`
+
+	// AuthInfo Authentication info
+	AuthInfo *string `json:"AuthInfo,omitempty"`
+
+	// AuthType Authentication type
+	AuthType *string `json:"AuthType,omitempty"`
+
+	// BatchStartTimeout Maximum seconds for batch job to start
+	BatchStartTimeout *int64 `json:"BatchStartTimeout,omitempty"`
+
+	// BcastExclude Bcast exclude library paths
+	BcastExclude []string `json:"BcastExclude,omitempty"`
+
+	// BcastParameters Bcast options
+	BcastParameters []string `json:"BcastParameters,omitempty"`
+
+	// BurstBufferType Burst buffer plugin type
+	BurstBufferType *string `json:"BurstBufferType,omitempty"`
+
+	// CertgenParameters Certgen parameters
+	CertgenParameters []string `json:"CertgenParameters,omitempty"`
+
+	// CertgenType Certgen type
+	CertgenType *string `json:"CertgenType,omitempty"`
+
+	// CertmgrParameters Certmgr parameters
+	CertmgrParameters *string `json:"CertmgrParameters,omitempty"`
+
+	// CertmgrType Certmgr type
+	CertmgrType *string `json:"CertmgrType,omitempty"`
+
+	// CliFilterParameters Parameters for cli_filter plugins
+	CliFilterParameters []string `json:"CliFilterParameters,omitempty"`
+
+	// CliFilterPlugins List of cli_filter plugins to use
+	CliFilterPlugins []string `json:"CliFilterPlugins,omitempty"`
+
+	// ClusterName General name of the entire cluster
+	ClusterName *string `json:"ClusterName,omitempty"`
+
+	// CommunicationParameters Communication parameters
+	CommunicationParameters []string `json:"CommunicationParameters,omitempty"`
+
+	// CommunicationParametersFlags CommunicationParameters specific CONF_FLAG_* flags
+	CommunicationParametersFlags []string `json:"CommunicationParametersFlags,omitempty"`
+
+	// CompleteWait Seconds to wait for job completion before scheduling another job
+	CompleteWait *int64 `json:"CompleteWait,omitempty"`
+
+	// ConfFlags General configuration flags (DisableRootJobs, AllowSpecResourcesUsage, UsePAM, TrackWCKey)
+	ConfFlags []string `json:"ConfFlags,omitempty"`
+
+	// CPUFreqDef Default CPU frequency or governor for job steps if not set via --cpu-freq
+	CPUFreqDef *string `json:"CpuFreqDef,omitempty"`
+
+	// CPUFreqGovernors CPU frequency governors allowed via --cpu-freq
+	CPUFreqGovernors []string `json:"CpuFreqGovernors,omitempty"`
+
+	// CredType Credential signature plugin
+	CredType *string `json:"CredType,omitempty"`
+
+	// DataParserParameters Data parser parameters
+	DataParserParameters *string `json:"DataParserParameters,omitempty"`
+
+	// DebugFlags Subsystems which provide more detailed event logging
+	DebugFlags   []string     `json:"DebugFlags,omitempty"`
+	DefMemPerCPU *Uint64NoVal `json:"DefMemPerCPU,omitempty"`
+
+	// DependencyParameters Options controlling job dependency behavior
+	DependencyParameters []string `json:"DependencyParameters,omitempty"`
+
+	// EioTimeout Seconds srun waits for slurmstepd to close the TCP/IP connection
+	EioTimeout *int64 `json:"EioTimeout,omitempty"`
+
+	// EnforcePartLimits Controls whether partition limits are enforced at job submission time
+	EnforcePartLimits []string `json:"EnforcePartLimits,omitempty"`
+
+	// Epilog pathname of job epilog run by slurmd (Epilog programs run by slurmd)
+	Epilog []string `json:"Epilog,omitempty"`
+
+	// EpilogMsgTime Usecs for slurmctld to process an epilog complete message
+	EpilogMsgTime *int64 `json:"EpilogMsgTime,omitempty"`
+
+	// EpilogSlurmctld pathname of job epilog run by slurmctld (Epilog programs run by slurmctld)
+	EpilogSlurmctld []string     `json:"EpilogSlurmctld,omitempty"`
+	EpilogTimeout   *Uint16NoVal `json:"EpilogTimeout,omitempty"`
+
+	// FairShareDampeningFactor Dampening factor for the effect of exceeding fair share of resources
+	FairShareDampeningFactor *int64 `json:"FairShareDampeningFactor,omitempty"`
+
+	// FederationParameters Federation parameters
+	FederationParameters []string `json:"FederationParameters,omitempty"`
+
+	// FirstJobID First slurm generated job_id to assign
+	FirstJobID *int64 `json:"FirstJobId,omitempty"`
+
+	// GetNameInfoCacheTimeout For getnameinfo() cache
+	GetNameInfoCacheTimeout *int64 `json:"GetNameInfoCacheTimeout,omitempty"`
+
+	// GpuFreqDef Default GPU frequency for job steps if not set via --gpu-freq
+	GpuFreqDef *string `json:"GpuFreqDef,omitempty"`
+
+	// GRESTypes Comma-delimited list of generic resources to be managed
+	GRESTypes []string `json:"GresTypes,omitempty"`
+
+	// GroupUpdateForce Update group/partition info even if no change detected
+	GroupUpdateForce *bool `json:"GroupUpdateForce,omitempty"`
+
+	// GroupUpdateTime Interval in seconds between updates of user/group partition membership
+	GroupUpdateTime *int64 `json:"GroupUpdateTime,omitempty"`
+
+	// HashPlugin Hash plugin type
+	HashPlugin *string `json:"HashPlugin,omitempty"`
+
+	// HealthCheckInterval Secs between health checks
+	HealthCheckInterval *int64 `json:"HealthCheckInterval,omitempty"`
+
+	// HealthCheckNodeState Node states on which to execute the HealthCheckProgram
+	HealthCheckNodeState []string `json:"HealthCheckNodeState,omitempty"`
+
+	// HealthCheckProgram Pathname of health check program
+	HealthCheckProgram *string `json:"HealthCheckProgram,omitempty"`
+
+	// HealthCheckTimeout Timeout for health check program
+	HealthCheckTimeout *int64 `json:"HealthCheckTimeout,omitempty"`
+
+	// HostUnreachRetryCount Times to retry connecting if rc=EHOSTUNREACH
+	HostUnreachRetryCount *int64 `json:"HostUnreachRetryCount,omitempty"`
+
+	// HTTPParserType Http_parser plugin type
+	HTTPParserType *string `json:"HttpParserType,omitempty"`
+
+	// InactiveLimit Seconds of inactivity before a inactive resource allocation is released
+	InactiveLimit *int64 `json:"InactiveLimit,omitempty"`
+
+	// InteractiveStepOptions Options for srun when using LaunchParameters=use_interactive_step with salloc
+	InteractiveStepOptions *string `json:"InteractiveStepOptions,omitempty"`
+
+	// JobAcctGatherFrequency Poll frequency for job accounting gather plugins
+	JobAcctGatherFrequency []string `json:"JobAcctGatherFrequency,omitempty"`
+
+	// JobAcctGatherParams Job accounting gather parameters
+	JobAcctGatherParams []string `json:"JobAcctGatherParams,omitempty"`
+
+	// JobAcctGatherType Job accounting gather type
+	JobAcctGatherType *string `json:"JobAcctGatherType,omitempty"`
+
+	// JobAcctOomKill Enforce mem limit at runtime y|n
+	JobAcctOomKill *bool `json:"JobAcctOomKill,omitempty"`
+
+	// JobCompHost Job completion logging host
+	JobCompHost *string `json:"JobCompHost,omitempty"`
+
+	// JobCompLoc Job completion logging location
+	JobCompLoc *string `json:"JobCompLoc,omitempty"`
+
+	// JobCompParams Job completion parameters for plugin
+	JobCompParams *string `json:"JobCompParams,omitempty"`
+
+	// JobCompPort Job completion storage port
+	JobCompPort *int64 `json:"JobCompPort,omitempty"`
+
+	// JobCompType Job completion storage type
+	JobCompType *string `json:"JobCompType,omitempty"`
+
+	// JobCompUser Job completion storage user
+	JobCompUser *string `json:"JobCompUser,omitempty"`
+
+	// JobDefaults List of job_defaults_t elements
+	JobDefaults []JobDefaults `json:"JobDefaults,omitempty"`
+
+	// JobFileAppend If set, append to stdout/err file
+	JobFileAppend *bool `json:"JobFileAppend,omitempty"`
+
+	// JobRequeue If set, jobs get requeued on node failure
+	JobRequeue *bool `json:"JobRequeue,omitempty"`
+
+	// JobSubmitPlugins List of job_submit plugins to use
+	JobSubmitPlugins []string `json:"JobSubmitPlugins,omitempty"`
+
+	// KeepaliveInterval Interval between keepalive probes
+	KeepaliveInterval *int64 `json:"KeepaliveInterval,omitempty"`
+
+	// KeepaliveProbes Number of keepalive probe attempts
+	KeepaliveProbes *int64 `json:"KeepaliveProbes,omitempty"`
+
+	// KeepaliveTime Keep alive time for srun I/O sockets
+	KeepaliveTime *int64 `json:"KeepaliveTime,omitempty"`
+
+	// KillOnBadExit If set, the job will be terminated immediately when one of the processes is aborted or crashed
+	KillOnBadExit *bool `json:"KillOnBadExit,omitempty"`
+
+	// KillWait Seconds between SIGTERM and SIGKILL when a job reaches its time limit
+	KillWait *int64 `json:"KillWait,omitempty"`
+
+	// LaunchParameters Step launcher plugin options
+	LaunchParameters []string `json:"LaunchParameters,omitempty"`
+
+	// LicenseParameters Options for licenses/HRES
+	LicenseParameters []string `json:"LicenseParameters,omitempty"`
+
+	// Licenses Licenses available on this cluster
+	Licenses []string `json:"Licenses,omitempty"`
+
+	// LogTimeFormat Format of the timestamp in slurmctld and slurmd log files
+	LogTimeFormat *string `json:"LogTimeFormat,omitempty"`
+
+	// MCSParameters Mcs plugin parameters
+	MCSParameters []string `json:"MCSParameters,omitempty"`
+
+	// MCSPlugin Mcs plugin type
+	MCSPlugin *string `json:"MCSPlugin,omitempty"`
+
+	// MailDomain Default domain to append to usernames
+	MailDomain *string `json:"MailDomain,omitempty"`
+
+	// MailProg Pathname of mail program
+	MailProg *string `json:"MailProg,omitempty"`
+
+	// MaxArraySize Maximum job array size
+	MaxArraySize *int64 `json:"MaxArraySize,omitempty"`
+
+	// MaxBatchRequeue Max times a batch job may be auto-requeued before being held
+	MaxBatchRequeue *int64 `json:"MaxBatchRequeue,omitempty"`
+
+	// MaxDBDMsgs Maximum number of messages queued while DBD is not connected
+	MaxDBDMsgs *int64 `json:"MaxDBDMsgs,omitempty"`
+
+	// MaxJobCount Maximum number of active jobs
+	MaxJobCount *int64 `json:"MaxJobCount,omitempty"`
+
+	// MaxJobID Maximum job id before wrapping back to FirstJobId
+	MaxJobID     *int64       `json:"MaxJobId,omitempty"`
+	MaxMemPerCPU *Uint64NoVal `json:"MaxMemPerCPU,omitempty"`
+
+	// MaxNodeCount Max number of static + dynamic nodes
+	MaxNodeCount *int64 `json:"MaxNodeCount,omitempty"`
+
+	// MaxStepCount Maximum number of steps per job
+	MaxStepCount *int64 `json:"MaxStepCount,omitempty"`
+
+	// MaxTasksPerNode Maximum tasks per node
+	MaxTasksPerNode *int64 `json:"MaxTasksPerNode,omitempty"`
+
+	// MessageTimeout Seconds permitted for a round-trip communication to complete
+	MessageTimeout *int64 `json:"MessageTimeout,omitempty"`
+
+	// MetricsAuthUsers Users allowed to query metrics
+	MetricsAuthUsers []string `json:"MetricsAuthUsers,omitempty"`
+
+	// MetricsParameters Parameters related to metrics plugins
+	MetricsParameters []string `json:"MetricsParameters,omitempty"`
+
+	// MetricsType Metrics plugin type
+	MetricsType *string `json:"MetricsType,omitempty"`
+
+	// MinJobAge COMPLETED jobs over this age (secs) purged from in memory records
+	MinJobAge *int64 `json:"MinJobAge,omitempty"`
+
+	// MpiDefault Default type of MPI to be used
+	MpiDefault *string `json:"MpiDefault,omitempty"`
+
+	// MpiParams MPI parameters
+	MpiParams []string `json:"MpiParams,omitempty"`
+
+	// NamespaceType Namespace plugin type
+	NamespaceType *string `json:"NamespaceType,omitempty"`
+
+	// NodeFeaturesPlugins List of node_features plugins to use
+	NodeFeaturesPlugins []string `json:"NodeFeaturesPlugins,omitempty"`
+
+	// OverTimeLimit Minutes by which a job can exceed its time limit before being canceled
+	OverTimeLimit *int64 `json:"OverTimeLimit,omitempty"`
+
+	// PlugStackConfig Pathname to plugin stack config file
+	PlugStackConfig *string `json:"PlugStackConfig,omitempty"`
+
+	// PluginDir Pathname to plugins
+	PluginDir *string `json:"PluginDir,omitempty"`
+
+	// PrEpParameters PrEp parameters
+	PrEpParameters *string `json:"PrEpParameters,omitempty"`
+
+	// PrEpPlugins PrEp plugins
+	PrEpPlugins       []string     `json:"PrEpPlugins,omitempty"`
+	PreemptExemptTime *Uint32NoVal `json:"PreemptExemptTime,omitempty"`
+
+	// PreemptMode Mechanism used to preempt jobs or enable gang scheduling
+	PreemptMode []string `json:"PreemptMode,omitempty"`
+
+	// PreemptParameters Options controlling preemption behavior
+	PreemptParameters []string `json:"PreemptParameters,omitempty"`
+
+	// PreemptType Job preemption selection plugin
+	PreemptType *string `json:"PreemptType,omitempty"`
+
+	// PriorityCalcPeriod Period in minutes between half-life decay recalculations (Time formatted as HH:MM:SS or D-HH:MM:SS)
+	PriorityCalcPeriod *string `json:"PriorityCalcPeriod,omitempty"`
+
+	// PriorityDecayHalfLife How long prior resource use is considered in determining job priority (Time formatted as HH:MM:SS or D-HH:MM:SS)
+	PriorityDecayHalfLife *string `json:"PriorityDecayHalfLife,omitempty"`
+
+	// PriorityFavorSmall If set, give small jobs preferential scheduling priority
+	PriorityFavorSmall *bool `json:"PriorityFavorSmall,omitempty"`
+
+	// PriorityFlags Flags controlling priority calculation behavior
+	PriorityFlags []string `json:"PriorityFlags,omitempty"`
+
+	// PriorityMaxAge Job age at which the maximum age priority factor is assigned (Time formatted as HH:MM:SS or D-HH:MM:SS)
+	PriorityMaxAge *string `json:"PriorityMaxAge,omitempty"`
+
+	// PriorityParameters Priority plugin parameters
+	PriorityParameters *string `json:"PriorityParameters,omitempty"`
+
+	// PrioritySiteFactorParameters Parameters for the site-specific priority factor plugin
+	PrioritySiteFactorParameters *string `json:"PrioritySiteFactorParameters,omitempty"`
+
+	// PrioritySiteFactorPlugin Plugin for computing site-specific priority factors
+	PrioritySiteFactorPlugin *string `json:"PrioritySiteFactorPlugin,omitempty"`
+
+	// PriorityType Priority type plugin
+	PriorityType *string `json:"PriorityType,omitempty"`
+
+	// PriorityUsageResetPeriod Interval at which association usage is reset to zero
+	PriorityUsageResetPeriod *string `json:"PriorityUsageResetPeriod,omitempty"`
+
+	// PriorityWeightAge Degree to which queue wait time contributes to job priority
+	PriorityWeightAge *int64 `json:"PriorityWeightAge,omitempty"`
+
+	// PriorityWeightAssoc Degree to which association contributes to job priority
+	PriorityWeightAssoc *int64 `json:"PriorityWeightAssoc,omitempty"`
+
+	// PriorityWeightFairshare Degree to which fair-share contributes to job priority
+	PriorityWeightFairshare *int64 `json:"PriorityWeightFairshare,omitempty"`
+
+	// PriorityWeightJobSize Degree to which job size contributes to job priority
+	PriorityWeightJobSize *int64 `json:"PriorityWeightJobSize,omitempty"`
+
+	// PriorityWeightPartition Degree to which partition contributes to job priority
+	PriorityWeightPartition *int64 `json:"PriorityWeightPartition,omitempty"`
+
+	// PriorityWeightQOS Degree to which QOS contributes to job priority
+	PriorityWeightQOS *int64 `json:"PriorityWeightQOS,omitempty"`
+
+	// PriorityWeightTRES TRES types and weights controlling their contribution to job priority
+	PriorityWeightTRES *string `json:"PriorityWeightTRES,omitempty"`
+
+	// PrivateData Controls what information is hidden from regular users
+	PrivateData []string `json:"PrivateData,omitempty"`
+
+	// ProctrackType Process tracking plugin type
+	ProctrackType *string `json:"ProctrackType,omitempty"`
+
+	// Prolog pathname of job prolog run by slurmd (Prolog programs run by slurmd)
+	Prolog []string `json:"Prolog,omitempty"`
+
+	// PrologFlags Flags controlling Prolog and Epilog behavior
+	PrologFlags []string `json:"PrologFlags,omitempty"`
+
+	// PrologSlurmctld pathname of job prolog run by slurmctld (Prolog programs run by slurmctld)
+	PrologSlurmctld []string     `json:"PrologSlurmctld,omitempty"`
+	PrologTimeout   *Uint16NoVal `json:"PrologTimeout,omitempty"`
+
+	// PropagatePrioProcess Controls scheduling priority (nice value) of user spawned tasks
+	PropagatePrioProcess *string `json:"PropagatePrioProcess,omitempty"`
+
+	// PropagateResourceLimits Propagate (all/specific) resource limits
+	PropagateResourceLimits []string `json:"PropagateResourceLimits,omitempty"`
+
+	// PropagateResourceLimitsExcept Propagate all rlimits except these
+	PropagateResourceLimitsExcept []string `json:"PropagateResourceLimitsExcept,omitempty"`
+
+	// RebootProgram Program to reboot the node
+	RebootProgram *string `json:"RebootProgram,omitempty"`
+
+	// ReconfigFlags Flags controlling actions taken on scontrol reconfig
+	ReconfigFlags []string `json:"ReconfigFlags,omitempty"`
+
+	// RequeueExit Exit codes that trigger automatic batch job requeue
+	RequeueExit []string `json:"RequeueExit,omitempty"`
+
+	// RequeueExitHold Exit codes that trigger automatic requeue with job hold
+	RequeueExitHold []string `json:"RequeueExitHold,omitempty"`
+
+	// ResumeFailProgram Program executed when nodes fail to resume by ResumeTimeout
+	ResumeFailProgram *string `json:"ResumeFailProgram,omitempty"`
+
+	// ResumeProgram Program to bring nodes out of power save mode when assigned work
+	ResumeProgram *string `json:"ResumeProgram,omitempty"`
+
+	// ResumeRate Rate at which nodes are resumed from power save mode per minute
+	ResumeRate *int64 `json:"ResumeRate,omitempty"`
+
+	// ResumeTimeout Max seconds between a resume request and node availability
+	ResumeTimeout *int64 `json:"ResumeTimeout,omitempty"`
+
+	// ResvEpilog Path of reservation epilog run by slurmctld
+	ResvEpilog *string `json:"ResvEpilog,omitempty"`
+
+	// ResvOverRun Minutes a running job can continue after its reservation ends
+	ResvOverRun *int64 `json:"ResvOverRun,omitempty"`
+
+	// ResvProlog Path of reservation prolog run by slurmctld
+	ResvProlog *string `json:"ResvProlog,omitempty"`
+
+	// ReturnToService Controls when a DOWN node is returned to service
+	ReturnToService *string `json:"ReturnToService,omitempty"`
+
+	// SchedulerParameters Options controlling scheduler behavior (varies by SchedulerType)
+	SchedulerParameters []string `json:"SchedulerParameters,omitempty"`
+
+	// SchedulerTimeSlice Time slice in seconds for gang scheduling
+	SchedulerTimeSlice *int64 `json:"SchedulerTimeSlice,omitempty"`
+
+	// SchedulerType Type of scheduler to use
+	SchedulerType *string `json:"SchedulerType,omitempty"`
+
+	// ScronParameters Options controlling scrontab behavior
+	ScronParameters []string `json:"ScronParameters,omitempty"`
+
+	// SelectType Type of node selector to use
+	SelectType *string `json:"SelectType,omitempty"`
+
+	// SelectTypeParameters Scheduler consumable resource selection type
+	SelectTypeParameters []string `json:"SelectTypeParameters,omitempty"`
+
+	// SlurmSchedLogFile Where slurm Scheduler log gets written
+	SlurmSchedLogFile *string `json:"SlurmSchedLogFile,omitempty"`
+
+	// SlurmSchedLogLevel Configured level of slurm Scheduler log
+	SlurmSchedLogLevel *int64 `json:"SlurmSchedLogLevel,omitempty"`
+
+	// SlurmUser User that slurmctld runs as
+	SlurmUser *string `json:"SlurmUser,omitempty"`
+
+	// SlurmUserID Uid of slurm_user_name
+	SlurmUserID *int64 `json:"SlurmUserId,omitempty"`
+
+	// SlurmctldAddr Address used for communications to the currently active slurmctld daemon
+	SlurmctldAddr *string `json:"SlurmctldAddr,omitempty"`
+
+	// SlurmctldDebug Slurmctld logging level
+	SlurmctldDebug          *string  `json:"SlurmctldDebug,omitempty"`
+	SlurmctldHTTPAuthParams []string `json:"SlurmctldHttpAuthParams,omitempty"`
+
+	// SlurmctldLogFile Where slurmctld error log gets written
+	SlurmctldLogFile *string `json:"SlurmctldLogFile,omitempty"`
+
+	// SlurmctldParameters Options controlling slurmctld behavior
+	SlurmctldParameters []string `json:"SlurmctldParameters,omitempty"`
+
+	// SlurmctldPidFile Where to put slurmctld pidfile
+	SlurmctldPidFile *string `json:"SlurmctldPidFile,omitempty"`
+
+	// SlurmctldPort Default communications port to slurmctld
+	SlurmctldPort *int64 `json:"SlurmctldPort,omitempty"`
+
+	// SlurmctldPortCount Number of slurmctld comm ports
+	SlurmctldPortCount *int64 `json:"SlurmctldPortCount,omitempty"`
+
+	// SlurmctldPrimaryOffProg Run when becomes slurmctld backup
+	SlurmctldPrimaryOffProg *string `json:"SlurmctldPrimaryOffProg,omitempty"`
+
+	// SlurmctldPrimaryOnProg Run when becomes slurmctld primary
+	SlurmctldPrimaryOnProg *string `json:"SlurmctldPrimaryOnProg,omitempty"`
+
+	// SlurmctldSyslogDebug Slurmctld output to local logfile and syslog
+	SlurmctldSyslogDebug *string `json:"SlurmctldSyslogDebug,omitempty"`
+
+	// SlurmctldTimeout Seconds the backup controller waits for the primary before taking over
+	SlurmctldTimeout *int64 `json:"SlurmctldTimeout,omitempty"`
+
+	// SlurmdDebug Slurmd logging level
+	SlurmdDebug          *string  `json:"SlurmdDebug,omitempty"`
+	SlurmdHTTPAuthParams []string `json:"SlurmdHttpAuthParams,omitempty"`
+
+	// SlurmdLogFile Where slurmd error log gets written
+	SlurmdLogFile *string `json:"SlurmdLogFile,omitempty"`
+
+	// SlurmdParameters Options controlling slurmd behavior
+	SlurmdParameters []string `json:"SlurmdParameters,omitempty"`
+
+	// SlurmdParametersFlags SlurmdParameters specific CONF_FLAG_* flags
+	SlurmdParametersFlags []string `json:"SlurmdParametersFlags,omitempty"`
+
+	// SlurmdPidFile Where to put slurmd pidfile
+	SlurmdPidFile *string `json:"SlurmdPidFile,omitempty"`
+
+	// SlurmdPort Default communications port to slurmd
+	SlurmdPort *int64 `json:"SlurmdPort,omitempty"`
+
+	// SlurmdSpoolDir Where slurmd put temporary state info
+	SlurmdSpoolDir *string `json:"SlurmdSpoolDir,omitempty"`
+
+	// SlurmdSyslogDebug Slurmd output to local logfile and syslog
+	SlurmdSyslogDebug *string `json:"SlurmdSyslogDebug,omitempty"`
+
+	// SlurmdTimeout Seconds slurmctld waits for slurmd before marking node DOWN
+	SlurmdTimeout *int64 `json:"SlurmdTimeout,omitempty"`
+
+	// SlurmdUser User that slurmd runs as
+	SlurmdUser *string `json:"SlurmdUser,omitempty"`
+
+	// SlurmdUserID Uid of slurmd_user_name
+	SlurmdUserID *int64 `json:"SlurmdUserId,omitempty"`
+
+	// SrunEpilog Srun epilog program
+	SrunEpilog    *string    `json:"SrunEpilog,omitempty"`
+	SrunPortRange *PortRange `json:"SrunPortRange,omitempty"`
+
+	// SrunProlog Srun prolog program
+	SrunProlog *string `json:"SrunProlog,omitempty"`
+
+	// StateSaveLocation Pathname of slurmctld state save directory
+	StateSaveLocation *string `json:"StateSaveLocation,omitempty"`
+
+	// SuspendExcNodes Nodes excluded from power save mode
+	SuspendExcNodes []string `json:"SuspendExcNodes,omitempty"`
+
+	// SuspendExcParts Partitions whose nodes are excluded from power save mode
+	SuspendExcParts []string `json:"SuspendExcParts,omitempty"`
+
+	// SuspendExcStates States that should not be powered down
+	SuspendExcStates []string `json:"SuspendExcStates,omitempty"`
+
+	// SuspendProgram Program to place idle nodes into power save mode
+	SuspendProgram *string `json:"SuspendProgram,omitempty"`
+
+	// SuspendRate Rate at which nodes are placed into power save mode per minute
+	SuspendRate *int64       `json:"SuspendRate,omitempty"`
+	SuspendTime *Uint32NoVal `json:"SuspendTime,omitempty"`
+
+	// SuspendTimeout Max seconds between a suspend request and node shutdown
+	SuspendTimeout *int64 `json:"SuspendTimeout,omitempty"`
+
+	// SwitchParameters Options for the switch plugin
+	SwitchParameters []string `json:"SwitchParameters,omitempty"`
+
+	// SwitchType Switch or interconnect type
+	SwitchType *string `json:"SwitchType,omitempty"`
+
+	// TCPTimeout Seconds permitted for a TCP connection to be established
+	TCPTimeout *int64 `json:"TCPTimeout,omitempty"`
+
+	// TLSParameters Options for the TLS plugin
+	TLSParameters []string `json:"TLSParameters,omitempty"`
+
+	// TLSType Tls plugin type
+	TLSType *string `json:"TLSType,omitempty"`
+
+	// TaskEpilog Pathname of task launch epilog
+	TaskEpilog *string `json:"TaskEpilog,omitempty"`
+
+	// TaskPlugin Task launch plugin
+	TaskPlugin []string `json:"TaskPlugin,omitempty"`
+
+	// TaskPluginParam Default task binding and distribution options
+	TaskPluginParam []string `json:"TaskPluginParam,omitempty"`
+
+	// TaskProlog Pathname of task launch prolog
+	TaskProlog *string `json:"TaskProlog,omitempty"`
+
+	// TmpFS Pathname of temporary file system
+	TmpFS *string `json:"TmpFS,omitempty"`
+
+	// TopologyParam Network topology parameters
+	TopologyParam []string `json:"TopologyParam,omitempty"`
+
+	// TopologyPlugin Network topology plugin
+	TopologyPlugin *string `json:"TopologyPlugin,omitempty"`
+
+	// TreeWidth Fanout of the slurmd communication tree
+	TreeWidth *int64 `json:"TreeWidth,omitempty"`
+
+	// UnkillableStepProgram Program run by the slurmstepd when processes in a job step are unkillable
+	UnkillableStepProgram *string `json:"UnkillableStepProgram,omitempty"`
+
+	// UnkillableStepTimeout Time in seconds, after processes in a job step have been signaled, before they are considered "unkillable".
+	UnkillableStepTimeout *int64 `json:"UnkillableStepTimeout,omitempty"`
+
+	// URLParserType Url_parser plugin type
+	URLParserType *string `json:"UrlParserType,omitempty"`
+
+	// VSizeFactor Job virtual memory limit as a percentage of its real memory limit
+	VSizeFactor *int64 `json:"VSizeFactor,omitempty"`
+
+	// WaitTime Default seconds srun waits after first task exits before terminating all
+	WaitTime *int64 `json:"WaitTime,omitempty"`
+
+	// X11Parameters Options for X11 forwarding
+	X11Parameters []string `json:"X11Parameters,omitempty"`
+
+	// Controllers slurmctld controllers (List of slurmctld controllers)
+	Controllers []Controller `json:"controllers,omitempty"`
+}
+
+// SlurmConfMeta defines model for slurm_conf_meta.
+type SlurmConfMeta struct {
+	// BOOTTIME Time slurmctld last booted (UNIX timestamp or time string recognized by Slurm (e.g., '[MM/DD[/YY]-]HH:MM[:SS]'))
+	BOOTTIME  *int64       `json:"BOOT_TIME,omitempty"`
+	ClusterID *Uint16NoVal `json:"ClusterId,omitempty"`
+
+	// HashValue Hash value of the slurm.conf file
+	HashValue *int64 `json:"HashValue,omitempty"`
+
+	// LastUpdate Last update time of the build parameters (UNIX timestamp or time string recognized by Slurm (e.g., '[MM/DD[/YY]-]HH:MM[:SS]'))
+	LastUpdate *int64       `json:"LastUpdate,omitempty"`
+	NEXTJOBID  *Uint32NoVal `json:"NEXT_JOB_ID,omitempty"`
+
+	// SLURMCONF Pathname of slurm config file
+	SLURMCONF *string `json:"SLURM_CONF,omitempty"`
+
+	// SLURMVERSION Version of slurmctld
+	SLURMVERSION *string `json:"SLURM_VERSION,omitempty"`
 }
 
 // SlurmStepID defines model for slurm_step_id.
@@ -2664,6 +3371,12 @@ type Wckey struct {
 	User *string `json:"user,omitempty"`
 }
 
+// GetConfParams defines parameters for GetConf.
+type GetConfParams struct {
+	// UpdateTime Query config updated more recently than this time (UNIX timestamp)
+	UpdateTime *string `form:"update_time,omitempty" json:"update_time,omitempty"`
+}
+
 // CancelJobParams defines parameters for CancelJob.
 type CancelJobParams struct {
 	// Signal Signal to send to Job
@@ -2855,6 +3568,11 @@ func WithRequestEditorFn(fn RequestEditorFn) ClientOption {
 // The interface specification for the client above.
 type ClientInterface interface {
 
+	// GetConf Dump slurm configuration
+	//
+	// Corresponds with GET /slurm/v0.0.45/conf (the `GetConf` operationId).
+	GetConf(ctx context.Context, params *GetConfParams, reqEditors ...RequestEditorFn) (*http.Response, error)
+
 	// GetDiag get diagnostics
 	//
 	// Corresponds with GET /slurm/v0.0.45/diag/ (the `GetDiag` operationId).
@@ -3039,6 +3757,21 @@ type ClientInterface interface {
 	//
 	// Corresponds with GET /slurmdb/v0.0.45/users/ (the `GetUsers` operationId).
 	GetUsers(ctx context.Context, reqEditors ...RequestEditorFn) (*http.Response, error)
+}
+
+// GetConf Dump slurm configuration
+//
+// Corresponds with GET /slurm/v0.0.45/conf (the `GetConf` operationId).
+func (c *Client) GetConf(ctx context.Context, params *GetConfParams, reqEditors ...RequestEditorFn) (*http.Response, error) {
+	req, err := NewGetConfRequest(c.Server, params)
+	if err != nil {
+		return nil, err
+	}
+	req = req.WithContext(ctx)
+	if err := c.applyEditors(ctx, req, reqEditors); err != nil {
+		return nil, err
+	}
+	return c.Client.Do(req)
 }
 
 // GetDiag get diagnostics
@@ -3554,6 +4287,60 @@ func (c *Client) GetUsers(ctx context.Context, reqEditors ...RequestEditorFn) (*
 		return nil, err
 	}
 	return c.Client.Do(req)
+}
+
+// NewGetConfRequest constructs an http.Request for the GetConf method
+func NewGetConfRequest(server string, params *GetConfParams) (*http.Request, error) {
+	var err error
+
+	serverURL, err := url.Parse(server)
+	if err != nil {
+		return nil, err
+	}
+
+	operationPath := fmt.Sprintf("/slurm/v0.0.45/conf")
+	if operationPath[0] == '/' {
+		operationPath = "." + operationPath
+	}
+
+	queryURL, err := serverURL.Parse(operationPath)
+	if err != nil {
+		return nil, err
+	}
+
+	if params != nil {
+		// queryValues collects non-styled parameters (passthrough, JSON)
+		// that are safe to round-trip through url.Values.Encode().
+		queryValues := queryURL.Query()
+		// rawQueryFragments collects pre-encoded query fragments from
+		// styled parameters, preserving literal commas as delimiters
+		// per the OpenAPI spec (e.g. "color=blue,black,brown").
+		var rawQueryFragments []string
+
+		if params.UpdateTime != nil {
+
+			if queryFrag, err := runtime.StyleParamWithOptions("form", true, "update_time", *params.UpdateTime, runtime.StyleParamOptions{ParamLocation: runtime.ParamLocationQuery, Type: "string", Format: ""}); err != nil {
+				return nil, err
+			} else {
+				for _, qp := range strings.Split(queryFrag, "&") {
+					rawQueryFragments = append(rawQueryFragments, qp)
+				}
+			}
+
+		}
+
+		if encoded := queryValues.Encode(); encoded != "" {
+			rawQueryFragments = append(rawQueryFragments, encoded)
+		}
+		queryURL.RawQuery = strings.Join(rawQueryFragments, "&")
+	}
+
+	req, err := http.NewRequest(http.MethodGet, queryURL.String(), nil)
+	if err != nil {
+		return nil, err
+	}
+
+	return req, nil
 }
 
 // NewGetDiagRequest constructs an http.Request for the GetDiag method

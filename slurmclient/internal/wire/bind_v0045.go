@@ -63,6 +63,13 @@ func (b *bindingV0045) Licenses(ctx context.Context) (Response, error) {
 
 func (b *bindingV0045) Stats(ctx context.Context) (Response, error) { return b.client.GetDiag(ctx) }
 
+func (b *bindingV0045) Conf(ctx context.Context) (Response, error) {
+	//since v0045
+	return b.client.GetConf(ctx, &api.GetConfParams{})
+	//end
+	//before v0045: return nil, ErrUnsupported
+}
+
 func (b *bindingV0045) Shares(ctx context.Context) (Response, error) {
 	return b.client.GetShares(ctx, &api.GetSharesParams{})
 }
@@ -281,6 +288,17 @@ func (b *bindingV0045) DecodeStats(body []byte) (*slurm.Stats, error) {
 	}
 	//end
 	return s, nil
+}
+
+func (b *bindingV0045) DecodeConf(body []byte) (*slurm.Conf, error) {
+	//since v0045
+	v, err := decode[api.OpenapiConfResp](body)
+	if err != nil {
+		return nil, err
+	}
+	return confOf(or(v.SlurmConf).PrivateData)
+	//end
+	//before v0045: return nil, ErrUnsupported
 }
 
 func mainSchedulerV0045(m *api.StatsMsg) slurm.MainScheduler {

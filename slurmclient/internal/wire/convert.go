@@ -3,6 +3,7 @@ package wire
 import (
 	"bytes"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"strconv"
 	"strings"
@@ -45,6 +46,15 @@ func or[T any](p *T) T {
 		return zero
 	}
 	return *p
+}
+
+// confOf is the configuration. Its answer has a list, if only an empty one: without it
+// nothing is known, rather than nothing private.
+func confOf(privateData []string) (*slurm.Conf, error) {
+	if privateData == nil {
+		return nil, errors.New("the configuration has no PrivateData")
+	}
+	return &slurm.Conf{PrivateData: privateData}, nil
 }
 
 // count is a plain number that cannot be negative.

@@ -58,6 +58,10 @@ func (b *bindingV0040) Licenses(ctx context.Context) (Response, error) {
 
 func (b *bindingV0040) Stats(ctx context.Context) (Response, error) { return b.client.GetDiag(ctx) }
 
+func (b *bindingV0040) Conf(ctx context.Context) (Response, error) {
+	return nil, ErrUnsupported
+}
+
 func (b *bindingV0040) Shares(ctx context.Context) (Response, error) {
 	return b.client.GetShares(ctx, &api.GetSharesParams{})
 }
@@ -242,6 +246,10 @@ func (b *bindingV0040) DecodeStats(body []byte) (*slurm.Stats, error) {
 			Count: count(r.Count), TotalMicros: count(r.TotalTime)})
 	}
 	return s, nil
+}
+
+func (b *bindingV0040) DecodeConf(body []byte) (*slurm.Conf, error) {
+	return nil, ErrUnsupported
 }
 
 func mainSchedulerV0040(m *api.StatsMsg) slurm.MainScheduler {

@@ -58,6 +58,10 @@ func (b *bindingV0041) Licenses(ctx context.Context) (Response, error) {
 
 func (b *bindingV0041) Stats(ctx context.Context) (Response, error) { return b.client.GetDiag(ctx) }
 
+func (b *bindingV0041) Conf(ctx context.Context) (Response, error) {
+	return nil, ErrUnsupported
+}
+
 func (b *bindingV0041) Shares(ctx context.Context) (Response, error) {
 	return b.client.GetShares(ctx, &api.GetSharesParams{})
 }
@@ -246,6 +250,10 @@ func (b *bindingV0041) DecodeStats(body []byte) (*slurm.Stats, error) {
 		s.PendingRPCs = append(s.PendingRPCs, slurm.RPC{Name: or(r.MessageType), ID: small(r.TypeID), Count: count(r.Count)})
 	}
 	return s, nil
+}
+
+func (b *bindingV0041) DecodeConf(body []byte) (*slurm.Conf, error) {
+	return nil, ErrUnsupported
 }
 
 func mainSchedulerV0041(m *api.StatsMsg) slurm.MainScheduler {

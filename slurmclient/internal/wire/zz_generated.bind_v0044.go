@@ -58,6 +58,10 @@ func (b *bindingV0044) Licenses(ctx context.Context) (Response, error) {
 
 func (b *bindingV0044) Stats(ctx context.Context) (Response, error) { return b.client.GetDiag(ctx) }
 
+func (b *bindingV0044) Conf(ctx context.Context) (Response, error) {
+	return nil, ErrUnsupported
+}
+
 func (b *bindingV0044) Shares(ctx context.Context) (Response, error) {
 	return b.client.GetShares(ctx, &api.GetSharesParams{})
 }
@@ -249,6 +253,10 @@ func (b *bindingV0044) DecodeStats(body []byte) (*slurm.Stats, error) {
 		s.PendingRPCs = append(s.PendingRPCs, slurm.RPC{Name: or(r.MessageType), ID: small(r.TypeID), Count: count(r.Count)})
 	}
 	return s, nil
+}
+
+func (b *bindingV0044) DecodeConf(body []byte) (*slurm.Conf, error) {
+	return nil, ErrUnsupported
 }
 
 func mainSchedulerV0044(m *api.StatsMsg) slurm.MainScheduler {
