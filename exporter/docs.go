@@ -17,7 +17,8 @@ func MetricsPage() string {
 This page is generated: change the tables in ` + "`exporter`" + ` and run ` + "`make generate`" + `.
 
 Values are in base units. What Slurm has not set, and what has not been read yet,
-has no sample. Counters restart with slurmctld's own.
+has no sample. Counters restart with slurmctld's own. What slurm-metrics-adapter shows of
+NodeSets beside all of this is on [a page of its own](metrics-nodesets.md).
 
 - [The exporter itself](#the-exporter-itself)
 `)

@@ -35,6 +35,9 @@ func (e Entry) OfPartitions() bool { return e.partitions != nil }
 // Catalogue lists every metric, in the order in which they are documented.
 func Catalogue() []Entry { return slices.Concat(nodeSetEntries(), partitionEntries()) }
 
+// unsatisfiableJobs is by reason where there are labels.
+const unsatisfiableJobs = "slurm_nodeset_unsatisfiable_jobs"
+
 func nodeSetEntries() []Entry {
 	of := func(name, help string, value func(p *demand.PoolDemand) uint64) Entry {
 		return Entry{Name: name, On: []Resource{NodeSets()}, Help: help, pool: value}
@@ -52,7 +55,7 @@ func nodeSetEntries() []Entry {
 			func(p *demand.PoolDemand) uint64 { return p.Booting }),
 		of("slurm_nodeset_unusable_nodes", "Nodes of the NodeSet that are down, drained or failed and have no work.",
 			func(p *demand.PoolDemand) uint64 { return p.Unusable }),
-		of("slurm_nodeset_unsatisfiable_jobs", "Pending jobs that the NodeSet could not run with all the nodes that it may have.", unsatisfiable),
+		of(unsatisfiableJobs, "Pending jobs that the NodeSet could not run with all the nodes that it may have.", unsatisfiable),
 	}
 }
 

@@ -22,6 +22,8 @@ type Object struct {
 	// Pool names the pool that the cluster's readings have for a NodeSet; empty for
 	// other objects.
 	Pool string
+	// Offer is how many workers a NodeSet may have; nil for other objects.
+	Offer *Offer
 }
 
 // Cluster is a Slurm cluster.

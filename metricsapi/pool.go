@@ -33,12 +33,7 @@ func PoolOf(n *v1beta1.NodeSet, hpa *autoscalingv2.HorizontalPodAutoscaler, defa
 	if n.Spec.Partition != nil && n.Spec.Partition.Enabled {
 		p.Partitions = []string{n.Name}
 	}
-	if hpa != nil {
-		p.Max = count(hpa.Spec.MaxReplicas)
-	}
-	if n.Spec.MaxReplicas != nil {
-		p.Max = count(*n.Spec.MaxReplicas)
-	}
+	p.Max = maximum(n, hpa)
 	if text, ok := n.Annotations[v1beta1.AnnotationIdleGrace]; ok {
 		if grace, err := time.ParseDuration(text); err == nil && grace >= 0 {
 			p.IdleGrace = grace

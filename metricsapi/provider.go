@@ -25,6 +25,17 @@ type Config struct {
 // DefaultMaxAge is how old a number may be unless told otherwise.
 const DefaultMaxAge = 2 * time.Minute
 
+// filled has the defaults in.
+func (cfg Config) filled() Config {
+	if cfg.MaxAge <= 0 {
+		cfg.MaxAge = DefaultMaxAge
+	}
+	if cfg.Now == nil {
+		cfg.Now = time.Now
+	}
+	return cfg
+}
+
 // Provider answers queries for custom and external metrics. Its methods do not
 // block and make no requests. They return the library's not-found errors for
 // metrics and objects that do not exist, and ServiceUnavailable, with the cluster,
@@ -40,13 +51,7 @@ var _ provider.MetricsProvider = (*Provider)(nil)
 
 // New returns a Provider of the catalogue's metrics.
 func New(objects Directory, cfg Config) *Provider {
-	if cfg.MaxAge <= 0 {
-		cfg.MaxAge = DefaultMaxAge
-	}
-	if cfg.Now == nil {
-		cfg.Now = time.Now
-	}
-	p := &Provider{objects: objects, cfg: cfg, entries: map[string]Entry{}}
+	p := &Provider{objects: objects, cfg: cfg.filled(), entries: map[string]Entry{}}
 	for _, e := range Catalogue() {
 		p.entries[e.Name] = e
 		for _, on := range e.On {

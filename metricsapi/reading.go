@@ -18,9 +18,10 @@ const ComputeEvery = 10 * time.Second
 type Reading struct {
 	snapshot *slurmclient.Snapshot
 	demand   demand.Demand
-	// pools has the place of each pool in demand.Pools and served, the names of the
-	// partitions that it serves.
+	// pools has the place of each pool in demand.Pools; in offers, what it offered; and in
+	// served, the names of the partitions that it serves.
 	pools   map[string]int
+	offers  []demand.Pool
 	served  [][]string
 	overlap overlap
 	// took is how long computing it took.
@@ -83,7 +84,8 @@ func (m *Reader) Read(now time.Time, s *slurmclient.Snapshot, pools []demand.Poo
 		return m.last
 	}
 	begin := time.Now()
-	r := &Reading{snapshot: s, demand: demand.Compute(now, s, pools...), pools: map[string]int{}}
+	pools = slices.Clone(pools)
+	r := &Reading{snapshot: s, demand: demand.Compute(now, s, pools...), pools: map[string]int{}, offers: pools}
 	if r.demand.Known {
 		for i, p := range pools {
 			r.pools[p.Name] = i
@@ -92,7 +94,7 @@ func (m *Reader) Read(now time.Time, s *slurmclient.Snapshot, pools []demand.Poo
 		r.overlap = overlapOf(now, s)
 	}
 	r.took = time.Since(begin)
-	m.last, m.lastPools, m.computedAt = r, slices.Clone(pools), now
+	m.last, m.lastPools, m.computedAt = r, pools, now
 	return r
 }
 

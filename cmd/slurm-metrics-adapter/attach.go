@@ -21,7 +21,7 @@ func (o *options) registryConfig(k kube, expo *exposition, log logger) clusters.
 		Cache: slurmclient.CacheConfig{
 			Period: o.slurm.period, Slow: o.slurm.slow, JobsReader: slurmclient.JobsReader(o.slurm.jobsReader), Resources: expo.resources,
 		},
-		Pools: o.pools, Fixed: o.slurm.fixed(), Connect: o.slurm.connect,
+		Pools: o.pools, Fixed: o.slurm.fixed(), Connect: o.slurm.connect, Readings: expo.reactions,
 		Attach: func(key access.Key) clusters.Attachment {
 			requests := exporter.NewRequests()
 			return clusters.Attachment{

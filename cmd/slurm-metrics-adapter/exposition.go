@@ -8,6 +8,7 @@ import (
 	"slices"
 	"strings"
 	"sync"
+	"time"
 
 	"github.com/prometheus/client_golang/prometheus"
 	"github.com/prometheus/client_golang/prometheus/collectors"
@@ -15,16 +16,20 @@ import (
 	"github.com/prometheus/exporter-toolkit/web"
 
 	"github.com/slurmtide/slurmtide/exporter"
+	"github.com/slurmtide/slurmtide/metricsapi"
 	"github.com/slurmtide/slurmtide/operator/api/access"
 	"github.com/slurmtide/slurmtide/slurmclient"
 )
 
-// exposition shows the metrics of every cluster on one page.
+// exposition shows the metrics of every cluster on one page, and those of NodeSets and
+// of the program.
 type exposition struct {
 	cfg       exporter.Config
 	path      string
 	resources []slurmclient.Resource
 	joint     *exporter.Joint
+	own       *prometheus.Registry // what the page has beside the clusters
+	reactions *metricsapi.Reactions
 	log       logger
 
 	mu    sync.Mutex
@@ -41,6 +46,7 @@ func newExposition(o *options, log logger) *exposition {
 	e := &exposition{
 		cfg:  exporter.Config{Collectors: map[string]bool{}, Compat: o.compat, Limits: o.limits},
 		path: "/" + strings.Trim(o.metricsPath, "/"), log: log,
+		own: prometheus.NewRegistry(), reactions: metricsapi.NewReactions(),
 	}
 	for name, on := range o.collectors {
 		e.cfg.Collectors[name] = *on
@@ -52,13 +58,17 @@ func newExposition(o *options, log logger) *exposition {
 		needed := []slurmclient.Resource{slurmclient.Nodes, slurmclient.Jobs, slurmclient.Partitions, slurmclient.Reservations, slurmclient.Stats, slurmclient.Pings, slurmclient.QOS}
 		return !slices.Contains(shown, r) && !slices.Contains(needed, r)
 	})
-	process := prometheus.NewRegistry()
-	process.MustRegister(
+	e.own.MustRegister(
 		versioncollector.NewCollector("slurm_metrics_adapter"),
-		collectors.NewGoCollector(), collectors.NewProcessCollector(collectors.ProcessCollectorOpts{}),
+		collectors.NewGoCollector(), collectors.NewProcessCollector(collectors.ProcessCollectorOpts{}), e.reactions,
 	)
-	e.joint = exporter.NewJoint(e.exporters, process, o.maxScrapes)
+	e.joint = exporter.NewJoint(e.exporters, e.own, o.maxScrapes)
 	return e
+}
+
+// showNodeSets has the NodeSets on the page from now on. It is called once.
+func (e *exposition) showNodeSets(nodeSets metricsapi.NodeSetLister, maxAge time.Duration) {
+	e.own.MustRegister(metricsapi.NewNodeSetMetrics(nodeSets, metricsapi.Config{MaxAge: maxAge}))
 }
 
 // show has the cluster on the page until ctx ends.

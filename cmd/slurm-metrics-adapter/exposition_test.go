@@ -13,6 +13,7 @@ import (
 	"github.com/prometheus/common/model"
 
 	"github.com/slurmtide/slurmtide/exporter"
+	"github.com/slurmtide/slurmtide/metricsapi"
 	"github.com/slurmtide/slurmtide/operator/api/access"
 	"github.com/slurmtide/slurmtide/slurmclient"
 	"github.com/slurmtide/slurmtide/slurmclient/slurmtest"
@@ -114,4 +115,36 @@ func fetch(t *testing.T, url, accept string, status int) string {
 		t.Fatalf("%s answers %s, %v", url, resp.Status, err)
 	}
 	return string(body)
+}
+
+// oneNodeSet is a NodeSet whose cluster cannot be read.
+type oneNodeSet struct{}
+
+func (oneNodeSet) NodeSets() []metricsapi.Object {
+	return []metricsapi.Object{{Namespace: "team", Name: "gpu", Clusters: []metricsapi.Cluster{unread{}}, Offer: &metricsapi.Offer{Replicas: 3}}}
+}
+
+type unread struct{}
+
+func (unread) Name() string                          { return "red" }
+func (unread) String() string                        { return "team/red" }
+func (unread) Reading() (*metricsapi.Reading, error) { return nil, context.DeadlineExceeded }
+
+func TestNodeSetsAreShownBesideTheClusters(t *testing.T) {
+	e := shown(t)
+	e.showNodeSets(oneNodeSet{}, time.Minute)
+	server := httptest.NewServer(e.routes(func() error { return nil }))
+	defer server.Close()
+	text := fetch(t, server.URL+"/metrics", "", http.StatusOK)
+	for _, want := range []string{
+		`slurm_nodeset_known{cluster="team/red",namespace="team",nodeset="gpu"} 0`,
+		`slurm_nodeset_replicas{cluster="team/red",namespace="team",nodeset="gpu"} 3`,
+	} {
+		if !strings.Contains(text, want+"\n") {
+			t.Errorf("there is no %s", want)
+		}
+	}
+	if strings.Contains(text, "slurm_nodeset_required_nodes") {
+		t.Error("what is not known is told")
+	}
 }

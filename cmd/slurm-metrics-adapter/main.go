@@ -58,6 +58,7 @@ func serve(ctx context.Context, o *options, log logger) error {
 
 	expo := newExposition(o, log)
 	registry := clusters.New(o.registryConfig(kube, expo, log))
+	expo.showNodeSets(registry, o.maxAge)
 	watch := clusters.NewWatch(kube.dynamic, watchFailed(log))
 	wg.Go(func() { watch.Run(work) })
 	wg.Go(func() { registry.Run(work, watch.Changed(), watch.Objects) })

@@ -100,11 +100,15 @@ func (c *cluster) read(ctx context.Context, cache *slurmclient.Cache) {
 		wait, cancel := context.WithTimeout(ctx, metricsapi.ComputeEvery)
 		pools := c.arm(cancel)
 		s := cache.Snapshot()
-		r := reader.Read(c.cfg.Now(), s, pools)
+		now := c.cfg.Now()
+		r := reader.Read(now, s, pools)
 		// A new connection has nothing to tell until it has read, while what the last
 		// one has read grows old by itself.
 		if old := c.reading.Load(); old == nil || !old.Known() || r.Known() {
 			c.reading.Store(r)
+			if c.cfg.Readings != nil {
+				c.cfg.Readings.See(c.key, now, r)
+			}
 			c.bell.ring()
 		}
 		after = s.Sequence

@@ -27,9 +27,21 @@ func (r *Registry) Object(of metricsapi.Resource, namespace, name string) (metri
 // Objects implements metricsapi.Directory.
 func (r *Registry) Objects(of metricsapi.Resource, namespace string, matching labels.Selector) []metricsapi.Object {
 	s := r.state.Load()
+	return s.objects(of, func(key types.NamespacedName, rec record) bool {
+		return key.Namespace == namespace && matching.Matches(rec.labels)
+	})
+}
+
+// NodeSets implements metricsapi.NodeSetLister.
+func (r *Registry) NodeSets() []metricsapi.Object {
+	return r.state.Load().objects(metricsapi.NodeSets(), func(types.NamespacedName, record) bool { return true })
+}
+
+// objects are those of the resource that want accepts, sorted by namespace and name.
+func (s *state) objects(of metricsapi.Resource, want func(types.NamespacedName, record) bool) []metricsapi.Object {
 	var out []metricsapi.Object
 	for key, rec := range s.records[of.Resource] {
-		if key.Namespace == namespace && matching.Matches(rec.labels) {
+		if want(key, rec) {
 			out = append(out, s.object(key, rec))
 		}
 	}
@@ -40,7 +52,7 @@ func (r *Registry) Objects(of metricsapi.Resource, namespace string, matching la
 }
 
 func (s *state) object(key types.NamespacedName, rec record) metricsapi.Object {
-	o := metricsapi.Object{Namespace: key.Namespace, Name: key.Name, Pool: rec.pool}
+	o := metricsapi.Object{Namespace: key.Namespace, Name: key.Name, Pool: rec.pool, Offer: rec.offer}
 	for _, k := range rec.clusters {
 		if c := s.running[k]; c != nil {
 			o.Clusters = append(o.Clusters, c)

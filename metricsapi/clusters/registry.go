@@ -25,6 +25,10 @@ type Config struct {
 	// may be nil.
 	Attach func(access.Key) Attachment
 
+	// Readings is told of every reading, in order for each cluster, and of clusters that
+	// are gone; nil for nobody. It must not block.
+	Readings Readings
+
 	// Fixed is the one cluster to read instead of those that are found, nil for none.
 	// Connect makes its client then.
 	Fixed   *Fixed
@@ -32,6 +36,15 @@ type Config struct {
 
 	// Now is the clock; nil means time.Now.
 	Now func() time.Time
+}
+
+// Readings is told what is read of clusters. Its methods are called from several
+// goroutines at once, but not for one cluster.
+type Readings interface {
+	// See is told what was read of the cluster, and what time it was then.
+	See(cluster access.Key, now time.Time, r *metricsapi.Reading)
+	// Gone is told that the cluster is not read any more.
+	Gone(cluster access.Key)
 }
 
 // Attachment is what goes with a connection to a cluster.
@@ -111,6 +124,9 @@ func (r *Registry) Apply(ctx context.Context, seen Objects) {
 			c.cancel()
 			<-c.done
 			delete(r.running, k)
+			if !ok && r.cfg.Readings != nil {
+				r.cfg.Readings.Gone(k)
+			}
 		}
 	}
 	for k, t := range next.targets {

@@ -49,13 +49,34 @@ type running struct {
 	*Registry
 	mu       sync.Mutex
 	attached map[access.Key]int
+	seen     map[access.Key]int // readings
+}
+
+// See implements Readings.
+func (r *running) See(k access.Key, _ time.Time, _ *metricsapi.Reading) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	r.seen[k]++
+}
+
+// Gone implements Readings.
+func (r *running) Gone(k access.Key) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	delete(r.seen, k)
+}
+
+func (r *running) sees(k access.Key) bool {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	return r.seen[k] > 0
 }
 
 func registryOf(t *testing.T) *running {
 	t.Helper()
-	r := &running{attached: map[access.Key]int{}}
+	r := &running{attached: map[access.Key]int{}, seen: map[access.Key]int{}}
 	r.Registry = New(Config{
-		Access: access.Config{Kube: oneSecret{}, User: "slurm", Lifetime: time.Hour}, Cache: slurmclient.CacheConfig{Period: 20 * time.Millisecond},
+		Access: access.Config{Kube: oneSecret{}, User: "slurm", Lifetime: time.Hour}, Cache: slurmclient.CacheConfig{Period: 20 * time.Millisecond}, Readings: r,
 		Attach: func(k access.Key) Attachment {
 			return Attachment{Run: func(ctx context.Context, _ *slurmclient.Cache, _ slurmclient.TokenSource) {
 				r.add(k, 1)
@@ -129,12 +150,18 @@ func TestClustersComeAndGoAndDoNotMix(t *testing.T) {
 	if n := r.attachedTo(red); n != 1 {
 		t.Errorf("%d connections are attached to", n)
 	}
+	if !r.sees(red) {
+		t.Error("nobody is told of readings")
+	}
 	r.Apply(t.Context(), Objects{Clusters: []*v1beta1.Cluster{two}})
 	if _, err := r.idle(metricsapi.Clusters(), "team", "red"); !apierrors.IsNotFound(err) {
 		t.Errorf("the error of one that is gone is %v", err)
 	}
 	if n := r.attachedTo(red); n != 0 {
 		t.Errorf("one that is gone has %d connections", n)
+	}
+	if r.sees(red) {
+		t.Error("it is not told that one is gone")
 	}
 }
 

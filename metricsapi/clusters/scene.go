@@ -56,6 +56,7 @@ type record struct {
 	labels   labels.Set
 	clusters []access.Key
 	pool     string
+	offer    *metricsapi.Offer // of a NodeSet
 }
 
 // arrange decides what the objects come to. It is pure; the order of the objects
@@ -157,9 +158,9 @@ func (s *scene) addNodeSets(seen Objects, fixed *Fixed, defaults metricsapi.Pool
 			continue
 		}
 		hpa := hpas[types.NamespacedName{Namespace: n.Namespace, Name: n.Name}]
-		pool := metricsapi.PoolOf(n, hpa, defaults)
+		pool, offer := metricsapi.PoolOf(n, hpa, defaults), metricsapi.OfferOf(n, hpa)
 		s.pools[k] = append(s.pools[k], pool)
-		s.put(metricsapi.NodeSets(), n.Namespace, n.Name, record{labels: n.Labels, clusters: []access.Key{k}, pool: pool.Name})
+		s.put(metricsapi.NodeSets(), n.Namespace, n.Name, record{labels: n.Labels, clusters: []access.Key{k}, pool: pool.Name, offer: &offer})
 	}
 }
 

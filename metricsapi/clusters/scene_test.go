@@ -3,6 +3,7 @@ package clusters
 import (
 	"math/rand/v2"
 	"slices"
+	"strconv"
 	"testing"
 	"time"
 
@@ -142,5 +143,22 @@ func TestTheOrderOfObjectsChangesNothing(t *testing.T) {
 		if diff := cmp.Diff(want, arrange(o, nil, metricsapi.PoolDefaults{}), cmp.AllowUnexported(scene{}, record{}), cmpopts.EquateEmpty()); diff != "" {
 			t.Fatal(diff)
 		}
+	}
+}
+
+func TestNodeSetsOfAllNamespacesAreListed(t *testing.T) {
+	r := New(Config{})
+	r.state.Store(&state{scene: arrange(site(), nil, metricsapi.PoolDefaults{})})
+	var got []string
+	for _, o := range r.NodeSets() {
+		most := "any number"
+		if o.Offer.Max != nil {
+			most = strconv.FormatUint(*o.Offer.Max, 10)
+		}
+		got = append(got, o.Pool+" in "+o.Clusters[0].String()+", at most "+most)
+	}
+	want := []string{"lab/a in lab/blue, at most any number", "lab/lost in lab/nobody, at most any number", "team/a in team/red, at most 5", "team/b in team/red, at most any number"}
+	if diff := cmp.Diff(want, got); diff != "" {
+		t.Error(diff)
 	}
 }

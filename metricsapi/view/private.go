@@ -5,6 +5,8 @@ import (
 	"strings"
 
 	"github.com/slurmtide/slurmtide/metricsapi/view/v1alpha1"
+	"github.com/slurmtide/slurmtide/slurmclient"
+	"github.com/slurmtide/slurmtide/slurmclient/slurm"
 )
 
 // Private is what slurm.conf's PrivateData keeps from users whom it is not about, as
@@ -24,7 +26,7 @@ func ParsePrivate(text string) (Private, error) {
 		case "partitions":
 			p.Partitions = true
 		case "all":
-			p = Private{true, true, true}
+			p = everything()
 		case "", "none", "accounts", "cloud", "events", "reservations", "usage", "users":
 		default:
 			return Private{}, fmt.Errorf("PrivateData has no %q", word)
@@ -33,34 +35,45 @@ func ParsePrivate(text string) (Private, error) {
 	return p, nil
 }
 
-// Settings are where a cluster's PrivateData may be known from.
+// Settings are where a cluster's PrivateData may be known from, beside its slurmctld.
 type Settings struct {
 	// Annotations are those of the cluster's object.
 	Annotations map[string]string
 	// Configured is true where slurm.conf is made of the object, with ExtraConf in it.
 	Configured bool
 	ExtraConf  string
+	// Unknown is what counts as private where nothing tells.
+	Unknown Private
 }
 
-// PrivateOf decides what is private: what the annotation says, else what slurm.conf
-// says where it is known, else unknown. An annotation or a slurm.conf that can not be
-// read makes everything private.
-func PrivateOf(s Settings, unknown Private) Private {
-	const everything = "all"
+// everything is kept where what tells of it can not be read.
+func everything() Private { return Private{Jobs: true, Nodes: true, Partitions: true} }
+
+// PrivateOf decides what is private: what the annotation says, else what slurmctld
+// told, else what slurm.conf says where it is made here, else Unknown. What can not be
+// read makes everything private. The configuration is a poll's; one that is not polled
+// tells nothing. While the first poll is still to come PrivateOf returns false, and
+// everything.
+func PrivateOf(s Settings, conf slurmclient.Reading[*slurm.Conf]) (Private, bool) {
 	text, ok := s.Annotations[v1alpha1.AnnotationPrivateData]
-	if !ok {
-		if !s.Configured {
-			return unknown
-		}
+	switch {
+	case ok:
+	case conf.Known && conf.Value != nil:
+		text = strings.Join(conf.Value.PrivateData, ",")
+	case conf.Enabled && !conf.Known && conf.Err == nil:
+		return everything(), false
+	case !s.Configured:
+		return s.Unknown, true
+	default:
 		if text, ok = privateDataIn(s.ExtraConf); !ok {
-			return unknown
+			return s.Unknown, true
 		}
 	}
 	p, err := ParsePrivate(text)
 	if err != nil {
-		p, _ = ParsePrivate(everything)
+		return everything(), true
 	}
-	return p
+	return p, true
 }
 
 // privateDataIn returns the value of PrivateData in lines of slurm.conf, empty when it

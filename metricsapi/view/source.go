@@ -3,7 +3,9 @@ package view
 import (
 	"cmp"
 
+	"github.com/slurmtide/slurmtide/metricsapi/view/v1alpha1"
 	"github.com/slurmtide/slurmtide/slurmclient"
+	"github.com/slurmtide/slurmtide/slurmclient/slurm"
 )
 
 // Directory tells which Slurm clusters there are. Its methods do not block.
@@ -18,10 +20,21 @@ type Directory interface {
 // Source is a Slurm cluster.
 type Source struct {
 	Home Home
-	// Private is what Slurm keeps from users that it is not about.
-	Private Private
+	// Settings tell, beside slurmctld, what Slurm keeps from users that it is not about.
+	Settings Settings
 	// Snapshot returns what was last read, or why nothing was. It does not block.
 	Snapshot func() (*slurmclient.Snapshot, error)
+}
+
+// private is what is private as of the snapshot, nil for none; false while that is not
+// known yet.
+func (s Source) private(snapshot *slurmclient.Snapshot) (Private, bool) {
+	if snapshot == nil {
+		p, _ := PrivateOf(s.Settings, slurmclient.Reading[*slurm.Conf]{})
+		_, annotated := s.Settings.Annotations[v1alpha1.AnnotationPrivateData]
+		return p, annotated
+	}
+	return PrivateOf(s.Settings, snapshot.Conf)
 }
 
 // Home is the object that stands for a Slurm cluster, in whose namespace the cluster's
