@@ -30,12 +30,20 @@ func openmetricsCollector() collector {
 			tallyFamilies("slurm_", nil, cluster, wholeCluster),
 			openmetricsNodes(),
 			tallyFamilies("slurm_", nil, openmetricsJobs(), wholeQueue),
+			[]family{{"slurm_partitions", gauge, "Partitions.", nil, countPartitions}},
 			tallyFamilies("slurm_partition_", []string{"partition"}, slices.Concat(openmetricsJobs(), openmetricsSizes()), queuePerPartition),
 			tallyFamilies("slurm_partition_", []string{"partition"}, openmetricsPartition(), nodesPerPartition),
 			tallyFamilies("slurm_user_", []string{"username"}, openmetricsJobs(), users),
 			tallyFamilies("slurm_account_", []string{"account"}, openmetricsJobs(), accounts),
 			openmetricsScheduler(),
 		),
+	}
+}
+
+// countPartitions is how many there are, once they have been read.
+func countPartitions(v *view, out *samples) {
+	if v.Partitions.Known {
+		out.n(uint64(len(v.Partitions.Value)))
 	}
 }
 
