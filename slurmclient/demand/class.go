@@ -26,7 +26,8 @@ const (
 	ClassInvalid Class = "invalid"
 	// ClassUnevaluated is a job without a reason that no scheduler has looked at yet.
 	ClassUnevaluated Class = "unevaluated"
-	// ClassUnsatisfiable is a job that no node of the partition could run.
+	// ClassUnsatisfiable is a job that no node of the partition could run, or that
+	// slurmctld has given up on for its constraints.
 	ClassUnsatisfiable Class = "unsatisfiable"
 	// ClassOther is everything else, reasons that this version does not know included.
 	ClassOther Class = "other"
@@ -48,6 +49,9 @@ func Classes() []Class {
 func Classify(now slurm.Time, j *slurm.Job) Class {
 	if Held(j) {
 		return ClassHeld
+	}
+	if givenUp(j) {
+		return ClassUnsatisfiable
 	}
 	if waitsForJobs(j.Dependency) {
 		return ClassDependency
@@ -81,14 +85,27 @@ func classOfRecord(j *slurm.Job) Class {
 }
 
 // Held reports whether a user or an administrator holds a pending job back, by
-// its hold, its flags, or a priority of 0.
+// its hold, its flags, or a priority of 0. slurmctld takes the priority of jobs whose
+// constraints it cannot meet as well (26.05): those are not held, see ClassUnsatisfiable.
 func Held(j *slurm.Job) bool {
 	const flags = slurm.JobRequeueHold | slurm.JobSpecialExit | slurm.JobReservationDelHold
-	if j.Hold || j.State.Flags&flags != 0 {
-		return true
-	}
+	return j.State.Flags&flags != 0 || withoutPriority(j) && j.Reason != badConstraints
+}
+
+// givenUp reports that slurmctld will not look at the job again until somebody changes
+// or releases it, since no node that it knew had what the job asks for.
+func givenUp(j *slurm.Job) bool { return j.Reason == badConstraints && withoutPriority(j) }
+
+// badConstraints is slurmctld's reason for jobs that it has given up on. Of those that
+// it looks at again and again it says so too, and they keep their priority. A job that
+// is held gets another reason (JobHeldUser, JobHeldAdmin).
+const badConstraints = "BadConstraints"
+
+// withoutPriority reports that the scheduler does not look at the job. slurmrestd's hold
+// says the same of it.
+func withoutPriority(j *slurm.Job) bool {
 	priority, known := j.Priority.Value()
-	return known && priority == 0
+	return j.Hold || known && priority == 0
 }
 
 // waitsForJobs reports whether a dependency still stands. Slurm drops the terms

@@ -194,9 +194,16 @@ func TestClassify(t *testing.T) {
 		"a limit in spite of the text": {func(j *slurm.Job) {
 			j.Reason, j.ReasonText = "QOSJobLimit", "Nodes required for job are DOWN, DRAINED or reserved"
 		}, demand.ClassLimit},
-		"resources of a reservation":     {func(j *slurm.Job) { j.Reservation = "maint" }, demand.ClassReservation},
-		"a licence inside a reservation": {func(j *slurm.Job) { j.Reservation, j.Reason = "maint", "Licenses" }, demand.ClassLicense},
-		"constraints that may be met":    {func(j *slurm.Job) { j.Reason = "BadConstraints" }, demand.ClassCapacity},
+		"resources of a reservation":          {func(j *slurm.Job) { j.Reservation = "maint" }, demand.ClassReservation},
+		"a licence inside a reservation":      {func(j *slurm.Job) { j.Reservation, j.Reason = "maint", "Licenses" }, demand.ClassLicense},
+		"constraints that may be met":         {func(j *slurm.Job) { j.Reason = "BadConstraints" }, demand.ClassCapacity},
+		"bad constraints take the priority":   {func(j *slurm.Job) { j.Reason, j.Priority = "BadConstraints", slurm.Num(0) }, demand.ClassUnsatisfiable},
+		"slurmrestd calls that a hold":        {func(j *slurm.Job) { j.Reason, j.Priority, j.Hold = "BadConstraints", slurm.Num(0), true }, demand.ClassUnsatisfiable},
+		"a user's hold comes first":           {func(j *slurm.Job) { j.Reason, j.Priority, j.Hold = "JobHeldUser", slurm.Num(0), true }, demand.ClassHeld},
+		"an administrator's hold comes first": {func(j *slurm.Job) { j.Reason, j.Priority, j.Hold = "JobHeldAdmin", slurm.Num(0), true }, demand.ClassHeld},
+		"bad constraints of a job requeued in hold": {func(j *slurm.Job) {
+			j.Reason, j.Priority, j.State.Flags = "BadConstraints", slurm.Num(0), slurm.JobRequeueHold
+		}, demand.ClassHeld},
 	}
 	for name, tt := range tests {
 		t.Run(name, func(t *testing.T) {

@@ -18,9 +18,7 @@ func (p *plan) count() {
 		}
 		if g.class != ClassCapacity {
 			a.add(g, g.class)
-			for _, at := range p.partitionsOf(g.partition) {
-				p.parts[at].add(g, g.class)
-			}
+			p.countOther(g, a.pools)
 			continue
 		}
 		r := &p.requests[next]
@@ -39,6 +37,23 @@ func (p *plan) count() {
 	p.tell(&a)
 }
 
+// countOther counts jobs that more nodes would not help in their partitions. Of those
+// that can not run the pools say why as well.
+func (p *plan) countOther(g *group, pools []int) {
+	for _, at := range p.partitionsOf(g.partition) {
+		p.parts[at].add(g, g.class)
+		if g.class == ClassUnsatisfiable {
+			refuse(p.parts[at].unsatisfiable, g, g.jobs, faultGivenUp)
+		}
+	}
+	if g.class != ClassUnsatisfiable {
+		return
+	}
+	for _, at := range pools {
+		refuse(p.pools[at].unsatisfiable, g, g.jobs, faultGivenUp)
+	}
+}
+
 func (pt *part) addRequest(r *request, f fault) {
 	switch f {
 	case faultNone:
@@ -48,17 +63,17 @@ func (pt *part) addRequest(r *request, f fault) {
 		pt.add(r.group, ClassPartitionLimit)
 	default:
 		pt.add(r.group, ClassUnsatisfiable)
-		refuse(pt.unsatisfiable, r, f)
+		refuse(pt.unsatisfiable, r.group, r.jobs, f)
 	}
 }
 
-// refuse counts the jobs of the request among those that can not run.
-func refuse(in map[string]Unsatisfiable, r *request, f fault) {
+// refuse counts so many jobs of the group among those that can not run.
+func refuse(in map[string]Unsatisfiable, g *group, jobs uint64, f fault) {
 	u := in[f.text()]
-	if u.Jobs == 0 || r.example < u.JobID {
-		u.JobID = r.example
+	if u.Jobs == 0 || g.example < u.JobID {
+		u.JobID = g.example
 	}
-	u.Reason, u.Jobs = f.text(), u.Jobs+r.jobs
+	u.Reason, u.Jobs = f.text(), u.Jobs+jobs
 	in[u.Reason] = u
 }
 
@@ -141,5 +156,5 @@ func (p *plan) refuse(at int, r *request) {
 		return
 	}
 	pl.result.add(ClassUnsatisfiable, r.jobs)
-	refuse(pl.unsatisfiable, r, worst)
+	refuse(pl.unsatisfiable, r.group, r.jobs, worst)
 }

@@ -147,6 +147,19 @@ func TestUnsatisfiableJobsSayWhy(t *testing.T) {
 	}
 }
 
+func TestAJobThatSlurmctldHasGivenUpOnIsNotHeld(t *testing.T) {
+	p := demandOn(t, "cpu", partition("cpu"), node("n1"), jobs(7, 2, givenUp))
+	if diff := cmp.Diff([]demand.Unsatisfiable{{Reason: "slurmctld found no node with its constraints", Jobs: 2, JobID: 7}}, p.Unsatisfiable); diff != "" {
+		t.Error(diff)
+	}
+	if diff := cmp.Diff([]demand.ReasonCount{{Reason: "BadConstraints", Class: demand.ClassUnsatisfiable, Jobs: 2}}, p.PendingByReason); diff != "" {
+		t.Error(diff)
+	}
+	if p.PendingNodes != 0 || p.EligiblePendingJobs != 0 || p.PendingJobs != 2 {
+		t.Errorf("they count: %+v", p)
+	}
+}
+
 func TestTheRestOfAnUnsatisfiableHetJobSaysSo(t *testing.T) {
 	p := demandOn(t, "cpu", partition("cpu"), node("n1"),
 		job(1, het(1, 0)), job(2, het(1, 1), with(func(j *slurm.Job) { j.Features = "gold" })), job(3))

@@ -15,6 +15,7 @@ const (
 	faultNodes
 	faultMaximum
 	faultComponent
+	faultGivenUp
 )
 
 // text is for people, and constant.
@@ -30,6 +31,7 @@ func (f fault) text() string {
 		faultNodes:      "more nodes than the job or the partition may have",
 		faultMaximum:    "more nodes than the pool's maximum",
 		faultComponent:  "another component of the job can not run",
+		faultGivenUp:    "slurmctld found no node with its constraints",
 	}[f]
 }
 

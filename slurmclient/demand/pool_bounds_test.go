@@ -107,6 +107,11 @@ func TestUnusableWorkersAreReplacedWhileThereIsDemand(t *testing.T) {
 	}
 }
 
+// givenUp is how slurmctld 26.05 leaves a job whose constraints it cannot meet.
+func givenUp(j *slurm.Job) {
+	j.Reason, j.Priority, j.Hold = "BadConstraints", slurm.Num(0), true
+}
+
 func TestJobsThatAPoolCanNeverRun(t *testing.T) {
 	const tooMany = "more nodes than the pool's maximum"
 	none := []demand.Unsatisfiable(nil)
@@ -138,6 +143,8 @@ func TestJobsThatAPoolCanNeverRun(t *testing.T) {
 		"het components that may share nodes":     {[]any{small, job(1, het(1, 0), nodes(2)), job(2, het(1, 1), nodes(2))}, none},
 		"het components that go on to a second":   {[]any{small, pool("z"), job(1, het(1, 0), nodes(2), exclusive), job(2, het(1, 1), nodes(2), exclusive)}, none},
 		"het components of two pools":             {[]any{small, gpuPool, job(1, het(1, 0), nodes(2), exclusive), job(2, het(1, 1), nodes(2), exclusive)}, none},
+		"slurmctld has given up on it":            {[]any{small, jobs(1, 2, givenUp)}, because("slurmctld found no node with its constraints", 2)},
+		"it may yet meet the constraints":         {[]any{small, job(1, reason("BadConstraints"))}, none},
 		"a het job of which one part is too much": {[]any{small, job(1, het(1, 0)), job(2, het(1, 1), nodes(4))}, []demand.Unsatisfiable{
 			{Reason: "another component of the job can not run", Jobs: 1, JobID: 1}, {Reason: tooMany, Jobs: 1, JobID: 2},
 		}},
