@@ -36,7 +36,7 @@ type viewOptions struct {
 
 func (v *viewOptions) flags(app *kingpin.Application) {
 	app.Flag("view", "Serve view.slinky.slurm.net: Slurm's jobs, nodes and partitions as read-only objects.").Default("true").BoolVar(&v.enabled)
-	app.Flag("view.private-data", "PrivateData of Slurm clusters whose slurm.conf is not known and whose object has no annotation that tells: such as jobs,nodes, or none.").Default("jobs").StringVar(&v.privateData)
+	app.Flag("view.private-data", "PrivateData of Slurm clusters that do not tell it, whose slurm.conf is not known and whose object has no annotation that tells: such as jobs,nodes, or none.").Default("jobs").StringVar(&v.privateData)
 	app.Flag("view.user-prefix", "What users' names have in front in Kubernetes and not in Slurm, such as oidc:. Who has it not is nobody in Slurm.").StringVar(&v.userPrefix)
 	app.Flag("view.namespace", "Namespace to show the cluster of --slurm.url in when it has no --cluster-namespace; by default the pod's own, or default.").StringVar(&v.namespace)
 }
@@ -56,6 +56,14 @@ func (v *viewOptions) of(registry *clusters.Registry, maxAge time.Duration) *vie
 	unknown, _ := view.ParsePrivate(v.privateData) // checked
 	dir := directory{registry: registry, unknown: unknown, namespace: cmp.Or(v.namespace, ownNamespace(), "default")}
 	return view.New(dir, view.Config{MaxAge: maxAge, Users: view.Users{Prefix: v.userPrefix}})
+}
+
+// reads adds to what is read of each cluster what the view needs: what is private.
+func (v *viewOptions) reads(resources []slurmclient.Resource) []slurmclient.Resource {
+	if !v.enabled {
+		return resources
+	}
+	return append(slices.Clone(resources), slurmclient.Conf)
 }
 
 // ownNamespace is the pod's, empty outside of pods.
@@ -100,9 +108,9 @@ func (d directory) source(s clusters.Shown) view.Source {
 	}
 	return view.Source{
 		Home: home,
-		Private: view.PrivateOf(view.Settings{
-			Annotations: s.Origin.Annotations, Configured: s.Origin.Configured, ExtraConf: s.Origin.ExtraConf,
-		}, d.unknown),
+		Settings: view.Settings{
+			Annotations: s.Origin.Annotations, Configured: s.Origin.Configured, ExtraConf: s.Origin.ExtraConf, Unknown: d.unknown,
+		},
 		Snapshot: func() (*slurmclient.Snapshot, error) {
 			r, err := s.Cluster.Reading()
 			if err != nil {

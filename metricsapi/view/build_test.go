@@ -65,7 +65,27 @@ func sourceOf(h Home, sequence uint64, things ...any) Source {
 }
 
 func (s Source) kept(p Private) Source {
-	s.Private = p
+	s.Settings.Unknown = p
+	return s
+}
+
+// telling is a cluster whose slurmctld tells its PrivateData.
+func (s Source) telling(words ...string) Source {
+	return s.configured(slurmclient.Reading[*slurm.Conf]{
+		Value: &slurm.Conf{PrivateData: words}, Poll: slurmclient.Poll{Enabled: true, Known: true},
+	})
+}
+
+// pending is a cluster whose PrivateData is still to be read.
+func (s Source) pending() Source {
+	return s.configured(slurmclient.Reading[*slurm.Conf]{Poll: slurmclient.Poll{Enabled: true}})
+}
+
+func (s Source) configured(conf slurmclient.Reading[*slurm.Conf]) Source {
+	snapshot, _ := s.Snapshot()
+	changed := *snapshot
+	changed.Conf = conf
+	s.Snapshot = func() (*slurmclient.Snapshot, error) { return &changed, nil }
 	return s
 }
 

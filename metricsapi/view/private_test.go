@@ -1,38 +1,69 @@
 package view
 
-import "testing"
+import (
+	"errors"
+	"testing"
+
+	"github.com/slurmtide/slurmtide/slurmclient"
+	"github.com/slurmtide/slurmtide/slurmclient/slurm"
+)
 
 func TestPrivateOf(t *testing.T) {
-	unknown, everything := Private{Jobs: true}, Private{true, true, true}
+	unknown := Private{Jobs: true}
+	untold := slurmclient.Reading[*slurm.Conf]{Poll: slurmclient.Poll{Enabled: true, Known: true}}
+	told := func(words ...string) slurmclient.Reading[*slurm.Conf] {
+		r := untold
+		r.Value = &slurm.Conf{PrivateData: words}
+		return r
+	}
+	pending := slurmclient.Reading[*slurm.Conf]{Poll: slurmclient.Poll{Enabled: true}}
+	failed := pending
+	failed.Err = errors.New("it does not answer")
 	said := func(value string) map[string]string {
 		return map[string]string{"view.slinky.slurm.net/private-data": value}
 	}
 	for _, tc := range []struct {
 		name string
 		give Settings
+		conf slurmclient.Reading[*slurm.Conf]
 		want Private
 	}{
-		{"nothing is known of a slurmrestd that runs elsewhere", Settings{}, unknown},
-		{"its annotation says none", Settings{Annotations: said("none")}, Private{}},
-		{"its annotation says what slurm.conf does", Settings{Annotations: said("accounts, Jobs,nodes,usage")}, Private{Jobs: true, Nodes: true}},
-		{"all", Settings{Annotations: said("all")}, everything},
-		{"an annotation that can not be read", Settings{Annotations: said("job")}, everything},
-		{"slurm.conf is known and does not set it", Settings{Configured: true, ExtraConf: "MinJobAge=2\n"}, Private{}},
-		{"slurm.conf sets it", Settings{Configured: true, ExtraConf: "MinJobAge=2\n privatedata = jobs,partitions # why\n"}, Private{Jobs: true, Partitions: true}},
-		{"beside another setting of its line", Settings{Configured: true, ExtraConf: "MinJobAge=2\tPrivateData=\"jobs\" MaxJobCount=5"}, Private{Jobs: true}},
-		{"an include behind a tab", Settings{Configured: true, ExtraConf: "include\tmore.conf"}, unknown},
-		{"the last line counts", Settings{Configured: true, ExtraConf: "PrivateData=jobs\nPrivateData=nodes"}, Private{Nodes: true}},
-		{"a comment sets nothing", Settings{Configured: true, ExtraConf: "#PrivateData=jobs"}, Private{}},
-		{"another key that ends so", Settings{Configured: true, ExtraConf: "MyPrivateData=nodes"}, Private{}},
-		{"slurm.conf includes what is not known", Settings{Configured: true, ExtraConf: "Include more.conf"}, unknown},
-		{"words that there are not", Settings{Configured: true, ExtraConf: "PrivateData=everything"}, everything},
-		{"the annotation wins", Settings{Configured: true, ExtraConf: "PrivateData=nodes", Annotations: said("")}, Private{}},
+		{"nothing is known of a slurmrestd that runs elsewhere", Settings{}, untold, unknown},
+		{"its annotation says none", Settings{Annotations: said("none")}, untold, Private{}},
+		{"its annotation says what slurm.conf does", Settings{Annotations: said("accounts, Jobs,nodes,usage")}, untold, Private{Jobs: true, Nodes: true}},
+		{"all", Settings{Annotations: said("all")}, untold, everything()},
+		{"an annotation that can not be read", Settings{Annotations: said("job")}, untold, everything()},
+		{"slurm.conf is known and does not set it", Settings{Configured: true, ExtraConf: "MinJobAge=2\n"}, untold, Private{}},
+		{"slurm.conf sets it", Settings{Configured: true, ExtraConf: "MinJobAge=2\n privatedata = jobs,partitions # why\n"}, untold, Private{Jobs: true, Partitions: true}},
+		{"beside another setting of its line", Settings{Configured: true, ExtraConf: "MinJobAge=2\tPrivateData=\"jobs\" MaxJobCount=5"}, untold, Private{Jobs: true}},
+		{"an include behind a tab", Settings{Configured: true, ExtraConf: "include\tmore.conf"}, untold, unknown},
+		{"the last line counts", Settings{Configured: true, ExtraConf: "PrivateData=jobs\nPrivateData=nodes"}, untold, Private{Nodes: true}},
+		{"a comment sets nothing", Settings{Configured: true, ExtraConf: "#PrivateData=jobs"}, untold, Private{}},
+		{"another key that ends so", Settings{Configured: true, ExtraConf: "MyPrivateData=nodes"}, untold, Private{}},
+		{"slurm.conf includes what is not known", Settings{Configured: true, ExtraConf: "Include more.conf"}, untold, unknown},
+		{"words that there are not", Settings{Configured: true, ExtraConf: "PrivateData=everything"}, untold, everything()},
+		{"the annotation wins", Settings{Configured: true, ExtraConf: "PrivateData=nodes", Annotations: said("")}, untold, Private{}},
+		{"slurmctld tells that nothing is private", Settings{}, told(), Private{}},
+		{"slurmctld tells what is", Settings{}, told("accounts", "jobs", "nodes"), Private{Jobs: true, Nodes: true}},
+		{"slurmctld knows better than what its configuration is made of", Settings{Configured: true, ExtraConf: "PrivateData=nodes"}, told("jobs"), Private{Jobs: true}},
+		{"slurmctld tells a word that there is not", Settings{}, told("steps"), everything()},
+		{"the annotation wins over slurmctld", Settings{Annotations: said("none")}, told("jobs"), Private{}},
+		{"slurmctld could not be asked", Settings{}, failed, unknown},
+		{"slurmctld could not be asked, but slurm.conf is made here", Settings{Configured: true, ExtraConf: "PrivateData=nodes"}, failed, Private{Nodes: true}},
+		{"nobody asks slurmctld", Settings{}, slurmclient.Reading[*slurm.Conf]{}, unknown},
 	} {
 		t.Run(tc.name, func(t *testing.T) {
-			if got := PrivateOf(tc.give, unknown); got != tc.want {
-				t.Errorf("private are %+v, want %+v", got, tc.want)
+			tc.give.Unknown = unknown
+			if got, settled := PrivateOf(tc.give, tc.conf); got != tc.want || !settled {
+				t.Errorf("private are %+v, %t, want %+v", got, settled, tc.want)
 			}
 		})
+	}
+	if got, settled := PrivateOf(Settings{Unknown: unknown}, pending); got != everything() || settled {
+		t.Errorf("before slurmctld was asked, private are %+v, %t", got, settled)
+	}
+	if got, settled := PrivateOf(Settings{Annotations: said("none")}, pending); got != (Private{}) || !settled {
+		t.Errorf("the annotation waits for nobody: private are %+v, %t", got, settled)
 	}
 }
 

@@ -184,7 +184,8 @@ func TestTheAPIOverHTTP(t *testing.T) {
 }
 
 func TestWhatIsNotKnownIsNoEmptyList(t *testing.T) {
-	dir := directoryOf(sourceOf(home("a", "red"), 1, job(7, slurm.JobRunning)), unread(home("b", "blue")))
+	dir := directoryOf(sourceOf(home("a", "red"), 1, job(7, slurm.JobRunning)), unread(home("b", "blue")),
+		sourceOf(home("c", "green"), 1, job(7, slurm.JobRunning)).pending())
 	now := noon()
 	server := serverOf(t, New(dir, Config{Now: func() time.Time { return now }}))
 	for _, tc := range []struct {
@@ -194,6 +195,7 @@ func TestWhatIsNotKnownIsNoEmptyList(t *testing.T) {
 		want       string
 	}{
 		{"one of several that can not be read", "/slurmjobs", 0, 503, "Slurm cluster b/blue: it does not answer"},
+		{"one of which what is private was not read", "/namespaces/c/slurmjobs", 0, 503, "c/green: its PrivateData has not been read yet"},
 		{"it alone", "/namespaces/b/slurmjobs/blue.7", 0, 503, "it does not answer"},
 		{"the others alone", "/namespaces/a/slurmjobs", 0, 200, "red.7"},
 		{"the others by a selector", "/slurmjobs?labelSelector=cluster%3Dred", 0, 200, "red.7"},

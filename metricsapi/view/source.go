@@ -3,7 +3,6 @@ package view
 import (
 	"cmp"
 
-	"github.com/slurmtide/slurmtide/metricsapi/view/v1alpha1"
 	"github.com/slurmtide/slurmtide/slurmclient"
 	"github.com/slurmtide/slurmtide/slurmclient/slurm"
 )
@@ -29,12 +28,11 @@ type Source struct {
 // private is what is private as of the snapshot, nil for none; false while that is not
 // known yet.
 func (s Source) private(snapshot *slurmclient.Snapshot) (Private, bool) {
-	if snapshot == nil {
-		p, _ := PrivateOf(s.Settings, slurmclient.Reading[*slurm.Conf]{})
-		_, annotated := s.Settings.Annotations[v1alpha1.AnnotationPrivateData]
-		return p, annotated
+	var conf slurmclient.Reading[*slurm.Conf]
+	if conf.Enabled = true; snapshot != nil {
+		conf = snapshot.Conf
 	}
-	return PrivateOf(s.Settings, snapshot.Conf)
+	return PrivateOf(s.Settings, conf)
 }
 
 // Home is the object that stands for a Slurm cluster, in whose namespace the cluster's

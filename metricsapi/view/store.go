@@ -2,6 +2,7 @@ package view
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"time"
 
@@ -107,6 +108,9 @@ func (s *store[T]) fresh(counts func(Home) bool) error {
 		if err == nil {
 			_, poll := s.noun.read(snapshot)
 			err = metricsapi.Stale(s.clock(), s.maxAge, poll)
+		}
+		if _, settled := source.private(snapshot); err == nil && !settled {
+			err = errors.New("its PrivateData has not been read yet")
 		}
 		if err != nil {
 			return apierrors.NewServiceUnavailable(fmt.Sprintf("Slurm cluster %s: %v", source.Home, err))

@@ -16,7 +16,7 @@ type part[T any] struct {
 	home    Home
 	prefix  string
 	private bool
-	// known is false for a cluster of which nothing was read yet.
+	// known is false for a cluster of which nothing was read yet, or not what is private.
 	known bool
 	// items are sorted.
 	items []*T
@@ -162,11 +162,18 @@ func partsOf[T any](n *noun[T], sources []Source, last *frame[T]) []*part[T] {
 }
 
 func partOf[T any](n *noun[T], s Source, prefix string, old *part[T]) *part[T] {
-	next := &part[T]{home: s.Home, prefix: prefix, private: n.private(s.Private)}
 	snapshot, err := s.Snapshot()
+	if err != nil {
+		snapshot = nil
+	}
+	private, settled := s.private(snapshot)
+	next := &part[T]{home: s.Home, prefix: prefix, private: n.private(private)}
 	var poll slurmclient.Poll
-	if err == nil {
+	if snapshot != nil && settled {
 		next.raw, poll = n.read(snapshot)
+	}
+	if !settled && old != nil {
+		next.private = old.private
 	}
 	next.known, next.sequence = poll.Known, poll.Sequence
 	switch {

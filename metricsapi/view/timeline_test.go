@@ -97,6 +97,32 @@ func TestWhatIsPrivateFromNowOnMakesAFrame(t *testing.T) {
 	}
 }
 
+func TestPrivateDataThatIsNotReadYet(t *testing.T) {
+	s := sourceOf(home("a", "red"), 1, job(1, slurm.JobRunning))
+	d := directoryOf(s.pending())
+	line := jobLine(d)
+	if p := refreshed(t, line).parts[0]; p.known || !p.private || len(p.items) != 0 {
+		t.Errorf("before it was read, the cluster has %d jobs, is known: %t, and private: %t", len(p.items), p.known, p.private)
+	}
+	d.set(s.telling("accounts"))
+	open := refreshed(t, line)
+	if p := open.parts[0]; !p.known || p.private || len(p.items) != 1 {
+		t.Errorf("once it was read, the cluster has %d jobs, is known: %t, and private: %t", len(p.items), p.known, p.private)
+	}
+	d.set(s.pending())
+	if f := refreshed(t, line); f != open {
+		t.Error("a new connection that has not read it makes a new frame")
+	}
+	d.set(unread(home("a", "red")))
+	if f := refreshed(t, line); f != open {
+		t.Error("a connection that is gone makes a new frame")
+	}
+	d.set(s.telling("accounts", "jobs"))
+	if f := refreshed(t, line); f == open || !f.parts[0].private {
+		t.Error("what is private from now on makes no new frame")
+	}
+}
+
 func TestClustersOfOneNameHaveObjectsOfDifferentNames(t *testing.T) {
 	a, b := Home{"Cluster", "a", "red"}, Home{"Controller", "a", "red"}
 	f := refreshed(t, jobLine(directoryOf(sourceOf(a, 1, job(1, slurm.JobRunning)), sourceOf(b, 1, job(1, slurm.JobRunning)))))

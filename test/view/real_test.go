@@ -11,13 +11,14 @@ import (
 	"github.com/slurmtide/slurmtide/test/realslurm"
 )
 
-// startReal starts a real Slurm with private jobs, and has the adapter find it.
+// startReal starts a real Slurm with private jobs and partitions, of which it alone tells,
+// and has the adapter find it.
 func (s *scene) startReal(t *testing.T) *realslurm.Cluster {
 	t.Helper()
 	if missing := realslurm.Missing(); missing != "" {
 		t.Fatal(missing)
 	}
-	real, err := realslurm.Start(t.Context(), realslurm.Config{Name: "real", Nodes: 2, WithoutAccounting: true, Conf: []string{"PrivateData=jobs"}})
+	real, err := realslurm.Start(t.Context(), realslurm.Config{Name: "real", Nodes: 2, WithoutAccounting: true, Conf: []string{"PrivateData=jobs,partitions"}})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -33,12 +34,12 @@ func (s *scene) startReal(t *testing.T) *realslurm.Cluster {
 	s.applyText(t, "apiVersion: v1\nkind: Namespace\nmetadata: {name: team-r}\n")
 	s.setSecret(t, "team-r", string(token))
 	s.applyText(t, fmt.Sprintf("apiVersion: slinky.slurm.net/v1beta1\nkind: Cluster\n"+
-		"metadata: {name: real, namespace: team-r, annotations: {view.slinky.slurm.net/private-data: jobs}}\n"+
+		"metadata: {name: real, namespace: team-r}\n"+
 		"spec: {server: %q, token: {secretRef: {name: slurm-token, key: SLURM_JWT}}}\n", real.URL))
 	return real
 }
 
-// showsReal submits a job to a real Slurm with private jobs and follows it.
+// showsReal submits a job to a real Slurm and follows it.
 func (s *scene) showsReal(t *testing.T) {
 	real := s.startReal(t)
 	defer s.must(t, "kubectl", "delete", "clusters.slinky.slurm.net", "-n", "team-r", "real")
@@ -61,6 +62,9 @@ func (s *scene) showsReal(t *testing.T) {
 	s.isNames(t, name, "slurmjobs", "-n", "team-r", "--as=alice", "-l", "state=running")
 	s.isNames(t, name, "slurmjobs", "-n", "team-r")
 	s.isNames(t, "real.n1 real.n2", "slurmnodes", "-n", "team-r", "--as=alice")
+	if _, err := s.kubectl(t, "get", "slurmpartitions", "-n", "team-r", "--as=alice"); err == nil || !strings.Contains(err.Error(), "PrivateData of the Slurm cluster team-r/real") {
+		t.Errorf("private partitions: %v", err)
+	}
 	if _, err := s.kubectl(t, "get", "slurmjobs", "-n", "team-r", "--as=bob"); err == nil || !strings.Contains(err.Error(), "Forbidden") {
 		t.Errorf("bob has no role there: %v", err)
 	}

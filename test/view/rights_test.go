@@ -29,7 +29,7 @@ func (s *scene) refuses(t *testing.T) {
 	}
 }
 
-// keepsPrivate looks at beta, of whose PrivateData nothing is known.
+// keepsPrivate looks at beta, whose slurmctld tells that jobs are private.
 func (s *scene) keepsPrivate(t *testing.T) {
 	s.isNames(t, "beta.1 beta.3", "slurmjobs", "-n", "team-b", "--as=alice")
 	s.isNames(t, "beta.2 beta.4", "slurmjobs", "-n", "team-b", "--as=bob")
@@ -57,11 +57,13 @@ func (s *scene) turnsPrivate(t *testing.T) {
 	if _, err := s.kubectl(t, "get", "slurmnodes", "-n", "team-a", "--as=alice"); err == nil || !strings.Contains(err.Error(), "PrivateData of the Slurm cluster team-a/alpha") {
 		t.Errorf("private nodes: %v", err)
 	}
-	annotate("none")
+	// Without the annotation slurmctld is believed, which says that nothing is.
+	s.must(t, "kubectl", "annotate", "clusters.slinky.slurm.net", "-n", "team-a", "alpha", "view.slinky.slurm.net/private-data-")
 	await(t, soon, func() error {
 		if got := s.names(t, "slurmjobs", "-n", "team-a", "--as=alice"); got != "alpha.1 alpha.2 alpha.3 alpha.4" {
 			return fmt.Errorf("alice sees %s", got)
 		}
 		return nil
 	})
+	annotate("none")
 }

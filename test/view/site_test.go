@@ -66,11 +66,11 @@ func newSite(t *testing.T) *site {
 	return s
 }
 
-// simulated is a cluster with partitions gpu, cpu and all, and its URL.
-func simulated(t *testing.T, name string) (*slurmtest.Cluster, string) {
+// simulated is a cluster with partitions gpu, cpu and all, and that PrivateData, and its URL.
+func simulated(t *testing.T, name string, private ...string) (*slurmtest.Cluster, string) {
 	t.Helper()
 	c := slurmtest.New(slurmtest.Config{
-		ClusterName: name, Key: []byte(key),
+		ClusterName: name, Key: []byte(key), PrivateData: private,
 		Nodes: []slurmtest.NodeConf{
 			{Names: "gpu-[0-1]", CPUs: 8, MemoryMiB: 16000, Features: []string{"gpu"}, GRES: "gpu:h100:4"},
 			{Names: "cpu-[0-1]", CPUs: 8, MemoryMiB: 16000, Features: []string{"cpu"}},

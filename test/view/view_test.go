@@ -29,7 +29,7 @@ func TestView(t *testing.T) {
 	s := &scene{site: newSite(t)}
 	var alphaURL, betaURL string
 	s.alpha, alphaURL = simulated(t, "alpha")
-	s.beta, betaURL = simulated(t, "beta")
+	s.beta, betaURL = simulated(t, "beta", "jobs", "usage")
 	for _, c := range []*slurmtest.Cluster{s.alpha, s.beta} {
 		fill(t, c)
 	}

@@ -42,7 +42,7 @@ const (
 
 // AnnotationPrivateData on a Controller or Cluster is the value of PrivateData in
 // that cluster's slurm.conf, such as "jobs,nodes", or "none". Administrators set it
-// where the adapter cannot know it; it wins over what the adapter finds itself.
+// where the adapter cannot know it; it wins over what slurmctld tells.
 const AnnotationPrivateData = "view.slinky.slurm.net/private-data"
 
 // VerbViewAll on a resource of this group is the right to see what PrivateData keeps
