@@ -152,3 +152,29 @@ func TestAPodThatWasCreatedIsNotCreatedAgainAtOnce(t *testing.T) {
 	r.reconcile()
 	expect(t, "the writes", about(r.writes, "create Pod gpu-0"), "create Pod gpu-0")
 }
+
+func TestWorkersThatComeOneByOneAreCountedOnceASecond(t *testing.T) {
+	r := newRig(t, gpu(6))
+	r.turn()
+	r.turn()
+	r.now = r.now.Add(10 * time.Second)
+	r.forget()
+	began := r.now
+	for i, pod := range r.pods()[:4] {
+		run(pod, r.now)
+		r.must(r.Status().Update(t.Context(), pod))
+		if again := r.reconcile().RequeueAfter; i > 0 && (again <= 0 || again > countedEvery) {
+			t.Errorf("what was not told is looked at again after %s", again)
+		}
+		r.now = r.now.Add(100 * time.Millisecond)
+	}
+	const told = "patch status NodeSet gpu"
+	if n := len(about(r.writes, told)); n != 1 {
+		t.Errorf("%d statuses were written within %s: %q", n, r.now.Sub(began), r.writes)
+	}
+	r.now = began.Add(countedEvery)
+	r.reconcile()
+	if got := r.nodeSet().Status.ReadyReplicas; got != 4 {
+		t.Errorf("a second later %d workers are counted as ready", got)
+	}
+}

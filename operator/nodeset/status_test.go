@@ -202,3 +202,37 @@ func TestABrokenNodeSetKeepsWhatWasToldOfItsRevision(t *testing.T) {
 		t.Errorf("the condition is %+v", c)
 	}
 }
+
+func TestOnlyProgressIsWhatCanWait(t *testing.T) {
+	onTheWay := func() v1beta1.NodeSetStatus {
+		return v1beta1.NodeSetStatus{
+			Desired: 100, Replicas: 60, ReadyReplicas: 20, SlurmIdle: 10, SlurmAllocated: 1, Selector: "s",
+			Conditions: []metav1.Condition{says("Ready", "False", "Progressing", "10 of 100 workers are in service", noon)},
+		}
+	}
+	for _, tc := range []struct {
+		name   string
+		change func(*v1beta1.NodeSetStatus)
+		want   bool
+	}{
+		{"more of them are ready", func(s *v1beta1.NodeSetStatus) { s.ReadyReplicas = 30 }, true},
+		{"the words of a condition change with them", func(s *v1beta1.NodeSetStatus) { s.Conditions[0].Message = "30 of 100" }, true},
+		{"all that are wanted are ready", func(s *v1beta1.NodeSetStatus) { s.ReadyReplicas = 100 }, false},
+		{"all that are wanted are there", func(s *v1beta1.NodeSetStatus) { s.Replicas = 100 }, false},
+		{"the last one has no job any more", func(s *v1beta1.NodeSetStatus) { s.SlurmAllocated = 0 }, false},
+		{"another number is wanted", func(s *v1beta1.NodeSetStatus) { s.Desired = 50 }, false},
+		{"a condition has another status", func(s *v1beta1.NodeSetStatus) { s.Conditions[0].Status = "True" }, false},
+		{"a condition has another reason", func(s *v1beta1.NodeSetStatus) { s.Conditions[0].Reason = "Available" }, false},
+		{"a condition is of another generation", func(s *v1beta1.NodeSetStatus) { s.Conditions[0].ObservedGeneration++ }, false},
+		{"a condition is gone", func(s *v1beta1.NodeSetStatus) { s.Conditions = nil }, false},
+		{"the selector is another", func(s *v1beta1.NodeSetStatus) { s.Selector = "t" }, false},
+	} {
+		t.Run(tc.name, func(t *testing.T) {
+			from, to := onTheWay(), onTheWay()
+			tc.change(&to)
+			if got := onlyProgress(&from, &to); got != tc.want {
+				t.Errorf("onlyProgress = %v", got)
+			}
+		})
+	}
+}

@@ -4,9 +4,11 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
+	"time"
 
 	corev1 "k8s.io/api/core/v1"
 	apiequality "k8s.io/apimachinery/pkg/api/equality"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
@@ -27,6 +29,11 @@ func (r *Reconciler) tell(ctx context.Context, s *seen, todo *plan.Todo) error {
 	if apiequality.Semantic.DeepEqual(status, s.nodeSet.Status) {
 		return nil
 	}
+	if wait := s.memory.countedAt.Add(countedEvery).Sub(r.now()); wait > 0 && onlyProgress(&s.nodeSet.Status, &status) {
+		s.lookAgain(wait)
+		return nil
+	}
+	s.memory.countedAt = r.now()
 	written := s.nodeSet.DeepCopy()
 	written.Status = status
 	data, err := statusPatch(s.nodeSet, written)
@@ -38,6 +45,41 @@ func (r *Reconciler) tell(ctx context.Context, s *seen, todo *plan.Todo) error {
 	}
 	s.nodeSet.ResourceVersion = written.ResourceVersion
 	return nil
+}
+
+// countedEvery is how often a status is written that says no more than that it goes on:
+// a thousand workers that come up would have it written a hundred times.
+const countedEvery = time.Second
+
+// onlyProgress reports that all that is new in a status is counts on their way, and the
+// words of conditions that go with them: no condition is another, nothing that is waited
+// for was reached.
+func onlyProgress(from, to *v1beta1.NodeSetStatus) bool {
+	plain := func(s *v1beta1.NodeSetStatus) v1beta1.NodeSetStatus {
+		out := *s.DeepCopy()
+		for _, n := range counts(&out) {
+			*n = 0
+		}
+		for i := range out.Conditions {
+			out.Conditions[i].Message, out.Conditions[i].LastTransitionTime = "", metav1.Time{}
+		}
+		return out
+	}
+	was, is := counts(from), counts(to)
+	for i := range is {
+		if *is[i] != *was[i] && (*is[i] == to.Desired || *is[i] == 0) {
+			return false
+		}
+	}
+	return apiequality.Semantic.DeepEqual(plain(from), plain(to))
+}
+
+// counts are the counts of workers in a status.
+func counts(s *v1beta1.NodeSetStatus) []*int32 {
+	return []*int32{
+		&s.Replicas, &s.UpdatedReplicas, &s.ReadyReplicas, &s.AvailableReplicas, &s.UnavailableReplicas, &s.DrainingReplicas,
+		&s.SlurmIdle, &s.SlurmAllocated, &s.SlurmDown, &s.SlurmDrain,
+	}
 }
 
 // statusPatch is the merge patch from one status to another. Only what differs is in

@@ -39,6 +39,8 @@ type setMemory struct {
 	reservedAt time.Time
 	// shownAt is when pods and Slurm nodes were last told of.
 	shownAt time.Time
+	// countedAt is when the status was last written.
+	countedAt time.Time
 	// look is how long the last look at what there is took, in nanoseconds.
 	look atomic.Int64
 }

@@ -169,15 +169,21 @@ func (c *Cluster) Register(conf NodeConf) {
 		return
 	}
 	conf.State, conf.Dynamic = "", true
+	moved := false
 	for _, name := range names {
 		n := c.nodeByName[name]
 		if n == nil {
 			c.addNode(newNode(name, conf))
+			moved = true
 			continue
 		}
+		was := *n
 		c.takeOver(n, conf)
+		moved = moved || n.cpus != was.cpus || n.memory != was.memory || n.gpus != was.gpus || !slices.Equal(n.features, was.features)
 	}
-	c.refreshPartitions()
+	if moved {
+		c.refreshPartitions()
+	}
 	c.dirty = true
 }
 
