@@ -68,10 +68,10 @@ func TestASimulatedClusterIsServedAndEndsCleanly(t *testing.T) {
 	defer cancel()
 	code := make(chan int, 1)
 	go func() {
-		code <- run(ctx, []string{"--slurm.simulate", "--web.listen-address=" + address, "--compat=vpenso,slinky", "--log.level=error"})
+		code <- run(ctx, []string{"--slurm.simulate", "--cluster=alpha", "--web.listen-address=" + address, "--compat=vpenso,slinky", "--log.level=error"})
 	}()
 	for _, page := range []struct{ path, want string }{
-		{"/-/ready", "ready"}, {"/metrics", "slurm_up 1\n"}, {"/metrics/vpenso", "slurm_queue_running "}, {"/", "Cluster demo"}, {"/-/healthy", "healthy"},
+		{"/-/ready", "ready"}, {"/metrics", "slurm_up{cluster=\"alpha\"} 1\n"}, {"/metrics/vpenso", "slurm_queue_running{cluster=\"alpha\"} "}, {"/", "Cluster demo"}, {"/-/healthy", "healthy"},
 	} {
 		if body := await(ctx, t, "http://"+address+page.path); !strings.Contains(body, page.want) {
 			t.Errorf("%s has no %q", page.path, page.want)

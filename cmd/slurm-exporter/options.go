@@ -30,6 +30,7 @@ type options struct {
 	jobsReader                  string
 	simulate                    bool
 
+	cluster     string
 	collectors  map[string]*bool
 	compat      []exporter.Set
 	limits      exporter.Limits
@@ -106,6 +107,7 @@ func (o *options) metricFlags(app *kingpin.Application) {
 	for _, s := range exporter.Sets() {
 		names = append(names, string(s))
 	}
+	app.Flag("cluster", "Name of the Slurm cluster, for a label cluster of every metric: dashboards choose by it where one Prometheus has several clusters.").PlaceHolder("NAME").StringVar(&o.cluster)
 	app.Flag("compat", "Also show the names of other exporters, separated by commas: "+strings.Join(names, ", ")+". Each is also served alone under its name below the metrics path.").
 		PlaceHolder("SET,…").SetValue((*setList)(&o.compat))
 	app.Flag("limit.nodes", "Nodes that have series of their own, by name; 0 for all.").Default("0").IntVar(&o.limits.Nodes)
@@ -232,6 +234,9 @@ func (o *options) exporterConfig(requests *exporter.Requests, token slurmclient.
 	}
 	for name, on := range o.collectors {
 		cfg.Collectors[name] = *on
+	}
+	if o.cluster != "" {
+		cfg.Labels = map[string]string{"cluster": o.cluster}
 	}
 	if token != nil {
 		cfg.TokenExpiry = token.Expiry

@@ -132,6 +132,9 @@ app.kubernetes.io/part-of: slurmtide
 {{- range $name, $on := .Values.collectors }}
 - --{{ if not $on }}no-{{ end }}collector.{{ $name }}
 {{- end }}
+{{- with .Values.cluster }}
+- {{ printf "--cluster=%s" . | quote }}
+{{- end }}
 {{- with .Values.compat }}
 - {{ printf "--compat=%s" (join "," .) | quote }}
 {{- end }}
