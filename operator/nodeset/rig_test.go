@@ -48,6 +48,7 @@ type rig struct {
 	fail   map[string]error
 	before func() error
 	after  func(error) error
+	shared []shared
 }
 
 // newRig has the NodeSet, its Controller with the key, ten Kubernetes nodes, and a Slurm
@@ -63,7 +64,7 @@ func newRig(t *testing.T, nodeSet *v1beta1.NodeSet, others ...client.Object) *ri
 	store := clienttesting.NewObjectTracker(r.scheme, serializer.NewCodecFactory(r.scheme).UniversalDecoder())
 	b := fake.NewClientBuilder().WithScheme(r.scheme).WithObjectTracker(store).WithGlobalResourceVersionCounter().WithStatusSubresource(nodeSet, &corev1.Pod{}).WithObjects(nodeSet).WithObjects(others...).
 		WithIndex(&autoscalingv2.HorizontalPodAutoscaler{}, wakeup.TargetField, wakeup.Target).
-		WithInterceptorFuncs(interceptor.Funcs{Create: r.create, Delete: r.delete, Patch: r.patch, SubResourcePatch: r.patchStatus})
+		WithInterceptorFuncs(interceptor.Funcs{List: r.list, Create: r.create, Delete: r.delete, Patch: r.patch, SubResourcePatch: r.patchStatus})
 	if err := index(t.Context(), indexes{b}); err != nil {
 		t.Fatal(err)
 	}
@@ -101,6 +102,7 @@ var request = ctrl.Request{NamespacedName: client.ObjectKey{Namespace: "slurm", 
 func (r *rig) reconcile() ctrl.Result {
 	r.t.Helper()
 	result, err := r.Reconcile(r.t.Context(), request)
+	r.cacheStays()
 	if err != nil {
 		r.t.Fatal(err)
 	}

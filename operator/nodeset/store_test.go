@@ -4,8 +4,11 @@ import (
 	"context"
 	"crypto/rand"
 
+	"github.com/google/go-cmp/cmp"
 	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/api/meta"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/types"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 	"sigs.k8s.io/controller-runtime/pkg/client/fake"
@@ -76,4 +79,42 @@ func (r *rig) patchStatus(ctx context.Context, c client.Client, name string, obj
 		return err
 	}
 	return r.after(c.SubResource(name).Patch(ctx, obj, patch, opts...))
+}
+
+// shared is what a cache gave out without copying it: whoever changes that changes it for all.
+type shared struct{ given, was runtime.Object }
+
+// list remembers what the cache of a manager would not copy.
+func (r *rig) list(ctx context.Context, c client.WithWatch, list client.ObjectList, opts ...client.ListOption) error {
+	if err := c.List(ctx, list, opts...); err != nil {
+		return err
+	}
+	options := (&client.ListOptions{}).ApplyOptions(opts)
+	if options.UnsafeDisableDeepCopy == nil || !*options.UnsafeDisableDeepCopy {
+		return nil
+	}
+	return meta.EachListItem(list, func(item runtime.Object) error {
+		switch item := item.(type) { // the list's own struct is a copy, what it points to is not
+		case *corev1.Pod:
+			given := *item
+			r.shared = append(r.shared, shared{&given, item.DeepCopy()})
+		case *corev1.Node:
+			given := *item
+			r.shared = append(r.shared, shared{&given, item.DeepCopy()})
+		default:
+			r.t.Errorf("%T is read without copying it, and nothing holds that it stays as it is", item)
+		}
+		return nil
+	})
+}
+
+// cacheStays fails if something that is the cache's was changed.
+func (r *rig) cacheStays() {
+	r.t.Helper()
+	for _, s := range r.shared {
+		if diff := cmp.Diff(s.was, s.given); diff != "" {
+			r.t.Errorf("an object of the cache was changed (-was +is):\n%s", diff)
+		}
+	}
+	r.shared = nil
 }
