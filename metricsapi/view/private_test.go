@@ -84,6 +84,38 @@ func TestSlurmUser(t *testing.T) {
 	}
 }
 
+func TestTheWarningThatNotAllIsShown(t *testing.T) {
+	kept := func(names ...string) map[Home]bool {
+		out := map[Home]bool{}
+		for _, name := range names {
+			out[home("a", name)] = false
+		}
+		return out
+	}
+	for _, tc := range []struct {
+		name string
+		give viewer
+		want string
+	}{
+		{"nothing is private", viewer{name: "bob", user: "bob"}, ""},
+		{"who may see all", viewer{name: "bob", user: "bob", all: map[Home]bool{home("a", "red"): true}}, ""},
+		{"one's own", viewer{name: "oidc:bob", user: "bob", all: kept("red")},
+			"PrivateData hides jobs of the Slurm cluster a/red: only those of bob are shown; the role slurm-view-all shows all"},
+		{"nobody's", viewer{name: "oidc:bob", all: kept("red")},
+			"PrivateData hides the jobs of the Slurm cluster a/red: oidc:bob is no user of Slurm; the role slurm-view-all shows all"},
+		{"of some clusters", viewer{user: "bob", all: kept("red", "blue", "green")},
+			"PrivateData hides jobs of 3 Slurm clusters (a/blue, a/green, a/red): only those of bob are shown; the role slurm-view-all shows all"},
+		{"of many", viewer{user: "bob", all: kept("red", "blue", "green", "pink")},
+			"PrivateData hides jobs of 4 Slurm clusters (a/blue, a/green, a/pink, …): only those of bob are shown; the role slurm-view-all shows all"},
+	} {
+		t.Run(tc.name, func(t *testing.T) {
+			if got := tc.give.warning(); got != tc.want {
+				t.Errorf("it is %q, want %q", got, tc.want)
+			}
+		})
+	}
+}
+
 func TestARecordWithoutAUserIsNobodys(t *testing.T) {
 	v := viewer{}
 	if v.sees(home("a", "red"), true, func(string) bool { return true }) {

@@ -70,6 +70,18 @@ func serverOf(t *testing.T, v *View) *httptest.Server {
 // ask sends a request as somebody.
 func ask(t *testing.T, server *httptest.Server, who, path string) (int, string) {
 	t.Helper()
+	resp := send(t, server, who, path)
+	defer resp.Body.Close()
+	body, err := io.ReadAll(resp.Body)
+	if err != nil || !json.Valid(body) {
+		t.Fatalf("%s answers %s, %v: %s", path, resp.Status, err, body)
+	}
+	return resp.StatusCode, string(body)
+}
+
+// send sends a request as somebody. The caller closes the body.
+func send(t *testing.T, server *httptest.Server, who, path string) *http.Response {
+	t.Helper()
 	req, err := http.NewRequestWithContext(t.Context(), http.MethodGet, server.URL+path, nil)
 	if err != nil {
 		t.Fatal(err)
@@ -80,12 +92,7 @@ func ask(t *testing.T, server *httptest.Server, who, path string) (int, string) 
 	if err != nil {
 		t.Fatal(err)
 	}
-	defer resp.Body.Close()
-	body, err := io.ReadAll(resp.Body)
-	if err != nil || !json.Valid(body) {
-		t.Fatalf("%s answers %s, %v: %s", path, resp.Status, err, body)
-	}
-	return resp.StatusCode, string(body)
+	return resp
 }
 
 // names are those of the objects in a list.
@@ -178,6 +185,34 @@ func TestTheAPIOverHTTP(t *testing.T) {
 			}
 			if !strings.Contains(body, tc.want) {
 				t.Errorf("%s is missing in %s", tc.want, body)
+			}
+		})
+	}
+}
+
+func TestWhoDoesNotSeeAllIsWarned(t *testing.T) {
+	server := serverOf(t, New(aSite(), Config{Now: noon}))
+	const own = "PrivateData hides jobs of the Slurm cluster b/blue: only those of bob are shown"
+	more := place{Home: home("b", "blue"), Key: "1"}.token()
+	for _, tc := range []struct{ name, who, path, want string }{
+		{"a list", "bob", "/slurmjobs", own},
+		{"whatever is asked for, since that nothing is hidden would tell of others' jobs too", "bob", "/slurmjobs?labelSelector=user%3Dnobody", own},
+		{"one's own job", "bob", "/namespaces/b/slurmjobs/blue.8", ""},
+		{"somebody else's job", "bob", "/namespaces/b/slurmjobs/blue.7", own},
+		{"a job that there is not", "bob", "/namespaces/b/slurmjobs/blue.9", own},
+		{"a watch from the beginning", "bob", "/slurmjobs?watch=1&timeoutSeconds=1", own},
+		{"the next page", "bob", "/slurmjobs?continue=" + more, ""},
+		{"who may see all", "root", "/slurmjobs", ""},
+		{"where nothing is private", "bob", "/namespaces/a/slurmjobs", ""},
+		{"who is nobody in Slurm", "system:serviceaccount:x:y", "/slurmjobs", "system:serviceaccount:x:y is no user of Slurm"},
+		{"what is refused anyway", "bob", "/slurmnodes", ""},
+	} {
+		t.Run(tc.name, func(t *testing.T) {
+			resp := send(t, server, tc.who, group+tc.path)
+			resp.Body.Close()
+			got := strings.Join(resp.Header.Values("Warning"), "; ")
+			if (got == "") != (tc.want == "") || !strings.Contains(got, tc.want) {
+				t.Errorf("it warns %q, want %q", got, tc.want)
 			}
 		})
 	}

@@ -12,6 +12,7 @@ import (
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apiserver/pkg/endpoints/request"
 	"k8s.io/apiserver/pkg/registry/rest"
+	"k8s.io/apiserver/pkg/warning"
 
 	"github.com/slurmtide/slurmtide/metricsapi"
 	"github.com/slurmtide/slurmtide/metricsapi/view/v1alpha1"
@@ -155,8 +156,16 @@ func (s *store[T]) Get(ctx context.Context, name string, _ *metav1.GetOptions) (
 				return s.noun.object(p.setting(f.version), t), nil
 			}
 		}
+		s.warn(ctx, v)
 	}
 	return nil, apierrors.NewNotFound(v1alpha1.Resource(s.noun.resource), name)
+}
+
+// warn has the client told that not all is shown. kubectl prints that by itself.
+func (s *store[T]) warn(ctx context.Context, v viewer) {
+	if text := v.warning(); text != "" {
+		warning.AddWarning(ctx, "", text)
+	}
 }
 
 func (s *store[T]) sees(v viewer, p *part[T], t *T) bool {
@@ -175,6 +184,9 @@ func (s *store[T]) List(ctx context.Context, opts *internalversion.ListOptions) 
 	f, after, err := s.begin(a.newest, opts)
 	if err != nil {
 		return nil, err
+	}
+	if after == nil {
+		s.warn(ctx, a.viewer)
 	}
 	most := mostItems
 	if opts.Limit > 0 && opts.Limit < mostItems {

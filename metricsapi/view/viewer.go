@@ -3,6 +3,8 @@ package view
 import (
 	"context"
 	"fmt"
+	"maps"
+	"slices"
 	"strings"
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
@@ -15,10 +17,40 @@ import (
 
 // viewer is who asks, as far as private records are concerned.
 type viewer struct {
-	// user is the viewer's name in Slurm, empty for none.
-	user string
-	// all has the homes all of whose records may be seen.
+	// name is the viewer's in Kubernetes, user the one in Slurm, empty for none.
+	name, user string
+	// all tells of each private home whether all of its records may be seen.
 	all map[Home]bool
+}
+
+// toldHomes is how many clusters a warning names.
+const toldHomes = 3
+
+// warning tells of which clusters not all jobs are shown, jobs being what has an owner;
+// it is empty where all are. It goes by rights alone: whether there is something to hide
+// is private too.
+func (v viewer) warning() string {
+	var kept []string
+	for _, h := range slices.SortedFunc(maps.Keys(v.all), Home.Compare) {
+		if !v.all[h] {
+			kept = append(kept, h.String())
+		}
+	}
+	if len(kept) == 0 {
+		return ""
+	}
+	clusters := "the Slurm cluster " + kept[0]
+	if n := len(kept); n > 1 {
+		clusters = fmt.Sprintf("%d Slurm clusters (%s)", n, strings.Join(kept[:min(n, toldHomes)], ", "))
+		if n > toldHomes {
+			clusters = strings.TrimSuffix(clusters, ")") + ", …)"
+		}
+	}
+	const cure = "the role slurm-view-all shows all"
+	if v.user == "" {
+		return fmt.Sprintf("PrivateData hides the jobs of %s: %s is no user of Slurm; %s", clusters, v.name, cure)
+	}
+	return fmt.Sprintf("PrivateData hides jobs of %s: only those of %s are shown; %s", clusters, v.user, cure)
 }
 
 // sees reports whether a record of the home is shown; owned reports whether it is
@@ -59,7 +91,7 @@ func (g guard) viewer(ctx context.Context, private []Home) (viewer, error) {
 	if !ok {
 		return viewer{}, apierrors.NewUnauthorized("nobody knows who asks")
 	}
-	v := viewer{user: g.users.slurmUser(info.GetName()), all: map[Home]bool{}}
+	v := viewer{name: info.GetName(), user: g.users.slurmUser(info.GetName()), all: map[Home]bool{}}
 	for _, h := range private {
 		may, err := g.mayViewAll(ctx, info, h)
 		if err != nil {

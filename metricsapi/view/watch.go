@@ -48,6 +48,9 @@ func (s *store[T]) Watch(ctx context.Context, opts *internalversion.ListOptions)
 	if err := w.start(opts); err != nil {
 		return nil, err
 	}
+	if w.initial { // else a list was warned of
+		s.warn(ctx, a.viewer)
+	}
 	ctx, w.cancel = context.WithCancel(ctx)
 	go w.run(ctx)
 	return w, nil

@@ -79,6 +79,7 @@ func (s *session) print(output string, of func(api *observe.API, namespace strin
 		return err
 	}
 	e, err := of(api, namespace)
+	s.notes(api.Warned())
 	switch {
 	case err != nil:
 		return err

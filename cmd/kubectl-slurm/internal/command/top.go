@@ -133,6 +133,7 @@ func (s *session) show(ctx context.Context, f *topFlags, names []string, read lo
 	}
 	once := func(w io.Writer) ([]string, error) {
 		t, notes, err := read(ctx, api, a.at(s.now()))
+		notes = append(notes, api.Warned()...)
 		if err != nil {
 			return notes, err
 		}

@@ -14,7 +14,10 @@ import (
 )
 
 // API reads from one Kubernetes API server. It may be used by several goroutines.
-type API struct{ client rest.Interface }
+type API struct {
+	client   rest.Interface
+	warnings *warnings
+}
 
 // New returns an API with the rights and the address of cfg. It asks for nothing.
 func New(cfg *rest.Config) (*API, error) {
@@ -25,11 +28,13 @@ func New(cfg *rest.Config) (*API, error) {
 	if cfg.QPS == 0 {
 		cfg.QPS, cfg.Burst = 50, 100
 	}
+	said := &warnings{}
+	cfg.WarningHandler, cfg.WarningHandlerWithContext = said, nil
 	client, err := rest.UnversionedRESTClientFor(cfg)
 	if err != nil {
 		return nil, fmt.Errorf("making a client: %w", err)
 	}
-	return &API{client: client}, nil
+	return &API{client: client, warnings: said}, nil
 }
 
 // Scope is which objects are asked for.

@@ -93,6 +93,25 @@ func TestErrorsAreToldInTheServersWordsWithWhatToDo(t *testing.T) {
 	}
 }
 
+func TestWhatTheServerWarnsOfIsToldOnce(t *testing.T) {
+	api := apiOf(t, func(w http.ResponseWriter, _ *http.Request) {
+		w.Header().Add("Warning", `299 - "PrivateData hides jobs"`)
+		w.Header().Add("Warning", `199 - "of no interest"`)
+		fmt.Fprint(w, `{"items":[]}`)
+	})
+	for range 2 {
+		if _, err := api.Jobs(t.Context(), Scope{}); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if got := api.Warned(); len(got) != 1 || got[0] != "PrivateData hides jobs" {
+		t.Errorf("it warned of %q", got)
+	}
+	if got := api.Warned(); len(got) != 0 {
+		t.Errorf("and then of %q", got)
+	}
+}
+
 func TestAMetricIsOneNumberWithItsTime(t *testing.T) {
 	for _, tc := range []struct {
 		name, items string
