@@ -16,6 +16,7 @@ import (
 
 	"github.com/slurmtide/slurmtide/slurmclient/slurm"
 	"github.com/slurmtide/slurmtide/slurmclient/slurmtest"
+	"github.com/slurmtide/slurmtide/test/tables"
 )
 
 var update = flag.Bool("update", false, "rewrite the golden files in testdata")
@@ -37,29 +38,23 @@ func (r *rig) submitAll(t *testing.T) {
 	job(r.beta, "alice", slurm.JobRequest{Name: "other", Partition: "cpu", Exclusive: true})
 }
 
-// stable replaces what is another in each run: ages and times, in the same width.
+// stable replaces what is another in each run: ages, times and addresses. Columns stay
+// columns.
 func stable(s string) string {
-	for _, rule := range []struct{ pattern, by string }{
-		{`\d{4}-\d\d-\d\dT\d\d:\d\d:\d\dZ`, "TIME                "},
-		{`\b\d+m\d+s\b|\b\d+[smhd]\b`, "AGE"},
-		{`http://127\.0\.0\.1:\d+`, "http://RESTD"},
-		{`"seconds": \d+`, `"seconds": N`}, {`seconds: \d+`, `seconds: N`},
-		{`(oldestPendingSeconds"?): \d+`, `$1: N`},
-	} {
-		pattern := regexp.MustCompile(rule.pattern)
-		s = pattern.ReplaceAllStringFunc(s, func(was string) string {
-			by := pattern.ReplaceAllString(was, rule.by)
-			return by + strings.Repeat(" ", max(0, len(was)-len(by)))
-		})
-	}
-	s = regexp.MustCompile(`(?m) +$`).ReplaceAllString(s, "")
 	// An HPA tells of zero once it has scaled.
 	s = regexp.MustCompile(`(?m)^ +ScaledToZero .*\n`).ReplaceAllString(s, "")
-	if strings.Contains(s, "AGE") { // columns are as wide as the ages
-		s = regexp.MustCompile(`(\S) {2,}`).ReplaceAllString(s, "$1   ")
-		s = regexp.MustCompile(`AGE +`).ReplaceAllString(s, "AGE   ")
-	}
-	return regexp.MustCompile(`(?m) +$`).ReplaceAllString(s, "")
+	return tables.Realign(s, func(words string) string {
+		for _, rule := range []struct{ pattern, by string }{
+			{`\d{4}-\d\d-\d\dT\d\d:\d\d:\d\dZ`, "TIME"},
+			{`\b\d+m\d+s\b|\b\d+[smhd]\b`, "AGE"},
+			{`http://127\.0\.0\.1:\d+`, "http://RESTD"},
+			{`"seconds": \d+`, `"seconds": N`}, {`seconds: \d+`, `seconds: N`},
+			{`(oldestPendingSeconds"?): \d+`, `$1: N`},
+		} {
+			words = regexp.MustCompile(rule.pattern).ReplaceAllString(words, rule.by)
+		}
+		return words
+	})
 }
 
 // golden compares what a command prints with a file of testdata.
@@ -132,6 +127,10 @@ func (r *rig) tables(t *testing.T) {
 		"explain-json":     "kubectl slurm explain job 4 -n hpc -o json",
 		"explain-nobody":   "kubectl slurm explain nodeset nobody -n hpc",
 		"explain-no-job":   "kubectl slurm explain job 4711 -n hpc",
+		"private-jobs":     "kubectl slurm top jobs -n lab --as=bob",
+		"private-users":    "kubectl slurm top users -n lab --as=alice",
+		"private-job":      "kubectl slurm explain job 1 -n lab --as=bob",
+		"private-kubectl":  "kubectl get slurmjobs -n lab --as=bob",
 		"complete-nodeset": "kubectl-slurm __complete explain nodeset -n hpc ''",
 		"complete-cluster": "kubectl-slurm __complete top jobs -A --cluster ''",
 	} {

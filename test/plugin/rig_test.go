@@ -66,7 +66,7 @@ func newRig(t *testing.T) *rig {
 			t.Error(err)
 		}
 	})
-	r := &rig{Control: control, whole: t, dir: t.TempDir(), alpha: simulated("alpha"), beta: simulated("beta")}
+	r := &rig{Control: control, whole: t, dir: t.TempDir(), alpha: simulated("alpha"), beta: simulated("beta", "jobs")}
 	config, err := control.Kube.RESTConfig()
 	if err != nil {
 		t.Fatal(err)
@@ -94,10 +94,10 @@ func newRig(t *testing.T) *rig {
 }
 
 // simulated is a cluster with a partition gpu, whose nodes come with workers, and a
-// partition cpu with two nodes of its own.
-func simulated(name string) *slurmtest.Cluster {
+// partition cpu with two nodes of its own. Some of it may be private.
+func simulated(name string, private ...string) *slurmtest.Cluster {
 	return slurmtest.New(slurmtest.Config{
-		ClusterName: name, Key: []byte(key), MessageTimeout: 200 * time.Millisecond, PingAfter: time.Second,
+		ClusterName: name, Key: []byte(key), PrivateData: private, MessageTimeout: 200 * time.Millisecond, PingAfter: time.Second,
 		Nodes:      []slurmtest.NodeConf{{Names: "cpu-[0-1]", CPUs: 8, MemoryMiB: 16000, Features: []string{"static"}}},
 		Partitions: []slurmtest.PartitionConf{{Name: "gpu", Feature: "gpu"}, {Name: "cpu", Feature: "static", Default: true}},
 	})
