@@ -31,8 +31,8 @@ const (
 	sinceHelp    = "Since when more workers are required of the NodeSet than its spec.replicas says, in Unix time; no sample while that is not so, or was so when the adapter started."
 )
 
-// reactionBuckets go from one look of an HPA that is told to look often, to an hour.
-var reactionBuckets = []float64{1, 2.5, 5, 10, 15, 20, 30, 45, 60, 90, 120, 300, 600, 1800, 3600}
+// reactionBuckets go from an HPA that happens to look just then, to an hour.
+var reactionBuckets = []float64{.1, .25, .5, 1, 2.5, 5, 10, 15, 20, 30, 60, 120, 300, 600, 1800, 3600}
 
 // NewReactions returns a Reactions that has seen nothing.
 func NewReactions() *Reactions {

@@ -1,7 +1,7 @@
 import { choice, framed } from './frame.js';
 import { bars, number, rows, series } from './panels.js';
 import { gauge, ratio, sum } from './queries.js';
-import { badFrom, calm, fullness, steps } from './style.js';
+import { badFrom, calm, fullness, nodeStates, steps } from './style.js';
 
 const chosen = 'node=~"$node"';
 const node = (metric: string, by: string[] = [], extra?: string) => gauge(metric, ['node', ...by], [chosen, extra].filter(Boolean).join(', '));
@@ -21,7 +21,7 @@ const now = [
 const states = [
   series({
     title: 'Nodes by state', description: 'Nodes by the word that sinfo has for their state; a node is in exactly one.', unit: 'short', width: 12, stacked: 'areas',
-    named: ['allocated', 'mixed', 'idle', 'drained', 'draining', 'down', 'reserved', 'completing', 'planned', 'maint', 'fail', 'error'],
+    named: nodeStates,
     queries: [{ expr: `${sum(gauge('slurm_nodes', ['state']), ['state'])} > 0`, legend: '{{state}}' }],
   }),
   rows({

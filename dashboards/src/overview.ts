@@ -1,7 +1,7 @@
 import { framed } from './frame.js';
 import { number, rows, series } from './panels.js';
 import { gauge, growth, ratio, sum } from './queries.js';
-import { badFrom, calm, classes, fullness, goodFromOne, steps } from './style.js';
+import { badFrom, calm, classes, fullness, goodFromOne, nodeStates, steps } from './style.js';
 
 const share = (metric: string) => ratio(sum(gauge(metric, ['state', 'type'], 'state="allocated"')), sum(gauge(metric, ['state', 'type'])));
 const shareByCluster = (metric: string) =>
@@ -63,7 +63,7 @@ const jobs = [
   }),
   series({
     title: 'Nodes by state', description: 'Nodes by the word that sinfo has for their state; a node is in exactly one.', unit: 'short', width: 12, stacked: 'areas',
-    named: ['allocated', 'mixed', 'idle', 'drained', 'draining', 'down', 'reserved', 'completing', 'planned', 'maint', 'fail', 'error'],
+    named: nodeStates,
     queries: [{ expr: `${sum(gauge('slurm_nodes', ['state']), ['state'])} > 0`, legend: '{{state}}' }],
   }),
   series({

@@ -1,19 +1,30 @@
 // What looks alike in every dashboard: colours of states, units, thresholds.
 import { DynamicConfigValue, FieldColorModeId, ThresholdsConfigBuilder, ThresholdsMode, Threshold } from '@grafana/grafana-foundation-sdk/dashboard';
 
-/** Colours by the names that series have. */
+// Hues that Grafana has no name for.
+const cyan = '#33B5CC', lime = '#A3C910', brown = '#8F6B45', magenta = '#E0509B', grey = '#8E8E8E', slate = '#4F5B66', teal = '#2A8C82', silver = '#C4C4C4';
+
+/** Colours by the names that series have. Those of one panel differ in hue, not in shade alone. */
 export const colours: Record<string, string> = {
-  allocated: 'blue', mixed: 'light-blue', completing: 'super-light-blue', idle: 'green', planned: 'light-green',
-  reserved: 'purple', maint: 'light-purple', drained: 'orange', draining: 'light-orange', down: 'red',
-  fail: 'dark-red', failing: 'semi-dark-red', error: 'dark-red', other: 'orange', 'down or drained': 'orange',
+  // Nodes, in sinfo's words.
+  allocated: 'blue', mixed: 'purple', completing: cyan, idle: 'green', planned: lime, reserved: magenta, maint: brown,
+  drained: 'orange', draining: 'yellow', down: 'red', fail: 'dark-red', failing: slate, error: 'dark-purple', inval: 'dark-orange',
+  blocked: 'dark-yellow', future: grey, reboot: teal, external: silver, unknown: 'dark-blue', other: grey, 'down or drained': 'orange',
+  // Jobs.
   running: 'blue', pending: 'yellow', suspended: 'purple', completed: 'green', cancelled: 'orange', failed: 'red',
-  timeout: 'light-orange', node_fail: 'dark-red', out_of_memory: 'purple', preempted: 'light-purple',
-  capacity: 'blue', held: 'purple', dependency: 'light-green', time: 'super-light-blue',
-  array_throttle: 'green', license: 'light-yellow', limit: 'light-orange', partition_limit: 'orange',
-  reservation: 'light-purple', invalid: 'dark-red', unevaluated: 'dark-blue', unsatisfiable: 'red',
+  timeout: brown, node_fail: 'dark-red', out_of_memory: 'purple', preempted: cyan,
+  // What pending jobs wait for.
+  capacity: 'blue', held: 'purple', dependency: 'green', time: cyan, array_throttle: lime, license: 'yellow', limit: 'orange',
+  partition_limit: brown, reservation: magenta, invalid: 'dark-red', unevaluated: slate, unsatisfiable: 'red',
+  // What nodes have: shades of one, since they are of one thing.
   highest: 'dark-blue', mean: 'blue', lowest: 'light-blue',
-  required: 'red', busy: 'blue', booting: 'light-blue', unusable: 'orange', supply: 'green',
+  // Demand and supply.
+  required: 'red', replicas: slate, busy: 'blue', booting: cyan, unusable: 'orange', supply: 'green',
+  claimed: cyan, 'in grace': 'green', replacements: 'orange',
 };
+
+/** States of nodes, in sinfo's words. */
+export const nodeStates = ['allocated', 'mixed', 'idle', 'drained', 'draining', 'down', 'reserved', 'completing', 'planned', 'maint', 'fail', 'failing', 'error', 'inval', 'blocked', 'reboot', 'future', 'external', 'unknown'];
 
 /** The classes of what pending jobs wait for. */
 export const classes = ['capacity', 'held', 'dependency', 'time', 'array_throttle', 'license', 'limit', 'partition_limit', 'reservation', 'invalid', 'unevaluated', 'unsatisfiable', 'other'];

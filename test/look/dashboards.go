@@ -51,11 +51,37 @@ type panel struct {
 		Defaults struct {
 			Unit string `json:"unit"`
 		} `json:"defaults"`
+		Overrides []struct {
+			Matcher struct {
+				ID      string `json:"id"`
+				Options any    `json:"options"`
+			} `json:"matcher"`
+			Properties []struct {
+				ID    string `json:"id"`
+				Value any    `json:"value"`
+			} `json:"properties"`
+		} `json:"overrides"`
 	} `json:"fieldConfig"`
 	Targets []struct {
 		Expr   string `json:"expr"`
 		Legend string `json:"legendFormat"`
 	} `json:"targets"`
+}
+
+// colour is the one that the series of the name has, empty for any.
+func (p panel) colour(series string) string {
+	for _, o := range p.FieldConfig.Overrides {
+		if o.Matcher.ID != "byName" || o.Matcher.Options != series {
+			continue
+		}
+		for _, property := range o.Properties {
+			if value, ok := property.Value.(map[string]any); ok && property.ID == "color" {
+				colour, _ := value["fixedColor"].(string)
+				return colour
+			}
+		}
+	}
+	return ""
 }
 
 // dashboards reads all of them by the names of their files.

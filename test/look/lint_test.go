@@ -7,6 +7,8 @@ import (
 	"slices"
 	"strings"
 	"testing"
+
+	"github.com/slurmtide/slurmtide/slurmclient/slurm"
 )
 
 func TestEveryPanelExplainsItself(t *testing.T) {
@@ -83,7 +85,7 @@ func TestEveryDashboardLetsChooseDataSourceAndClusters(t *testing.T) {
 var suffixes = regexp.MustCompile(`_(bucket|count|sum)$`)
 
 func TestMetricsOfTheExporterAreDocumented(t *testing.T) {
-	page := read(t, filepath.Join(root, "docs", "metrics.md"))
+	page := read(t, filepath.Join(root, "docs", "metrics.md")) + read(t, filepath.Join(root, "docs", "metrics-nodesets.md"))
 	var asked []query
 	for _, d := range allDashboards(t) {
 		asked = append(asked, d.queries(everything())...)
@@ -98,9 +100,33 @@ func TestMetricsOfTheExporterAreDocumented(t *testing.T) {
 				continue
 			}
 			if !strings.Contains(page, "`"+suffixes.ReplaceAllString(name, "")+"`") && !strings.Contains(page, "`"+name+"`") {
-				t.Errorf("%s asks for %s, which docs/metrics.md does not have", q.where, name)
+				t.Errorf("%s asks for %s, which the pages of metrics do not have", q.where, name)
 			}
 		}
+	}
+}
+
+// TestEveryStateOfNodesHasAColourOfItsOwn looks at the panels that stack them.
+func TestEveryStateOfNodesHasAColourOfItsOwn(t *testing.T) {
+	seen := 0
+	for _, d := range allDashboards(t) {
+		for _, p := range d.Panels {
+			if p.Title != "Nodes by state" {
+				continue
+			}
+			seen++
+			byColour := map[string]string{}
+			for _, state := range slurm.NodeWords() {
+				colour := p.colour(state)
+				if other := byColour[colour]; colour == "" || other != "" {
+					t.Errorf("%s: %s has the colour %q, as has %q", d.UID, state, colour, other)
+				}
+				byColour[colour] = state
+			}
+		}
+	}
+	if seen == 0 {
+		t.Error("no panel shows nodes by state")
 	}
 }
 

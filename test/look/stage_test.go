@@ -72,6 +72,7 @@ func newStage(t *testing.T) *stage {
 		return err
 	})
 	s.scaleIn(t)
+	s.askForNodes(t)
 	return s
 }
 
@@ -127,6 +128,17 @@ func (s *stage) startLoop(ctx context.Context) (err error) {
 	}
 	_, err = s.loop.Slurm.Run(ctx, "alice", "sbatch", "-p", loop.NodeSet, "--array=0-3", "-n", "4", "-o", "/dev/null", "--wrap", "sleep 40")
 	return err
+}
+
+// askForNodes submits jobs that the NodeSet has to grow for, more than it may, and one
+// that is too large for it.
+func (s *stage) askForNodes(t *testing.T) {
+	t.Helper()
+	for _, job := range [][]string{{"--array=0-9", "-n", "4", "--wrap", "sleep 40"}, {"-N", "9", "--wrap", "true"}} {
+		if _, err := s.loop.Slurm.Run(t.Context(), "alice", append([]string{"sbatch", "-p", loop.NodeSet, "-o", "/dev/null"}, job...)...); err != nil {
+			t.Fatal(err)
+		}
+	}
 }
 
 // startExporter starts slurm-exporter with all that it can show.
