@@ -15,6 +15,7 @@ import (
 
 	"github.com/slurmtide/slurmtide/slurmclient/slurm"
 	"github.com/slurmtide/slurmtide/slurmclient/slurmtest"
+	"github.com/slurmtide/slurmtide/test/tables"
 )
 
 // scene is the site with two simulated clusters and the adapter.
@@ -106,17 +107,8 @@ func (s *scene) printsTables(t *testing.T) {
 		"partitions":      {"slurmpartitions", "-A"},
 		"partitions-wide": {"spart", "-n", "team-a", "-o", "wide", "--show-labels"},
 	} {
-		golden(t, name, squeeze(passing.ReplaceAllString(s.get(t, args...), "AGO")))
+		golden(t, name, tables.Realign(s.get(t, args...), func(s string) string { return passing.ReplaceAllString(s, "AGO") }))
 	}
-}
-
-// squeeze takes away the blanks that align columns, save two.
-func squeeze(table string) string {
-	var out strings.Builder
-	for line := range strings.Lines(table) {
-		out.WriteString(strings.TrimSpace(regexp.MustCompile(` {2,}`).ReplaceAllString(line, "  ")) + "\n")
-	}
-	return out.String()
 }
 
 func golden(t *testing.T, name, got string) {
