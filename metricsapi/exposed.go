@@ -148,36 +148,40 @@ func ofJobs() []exposed {
 	return []exposed{
 		ofPool("slurm_nodeset_pending_jobs", "Pending jobs of the partitions that the NodeSet serves, whatever they wait for: every array task counts.", func(p *demand.PoolDemand) uint64 { return p.PendingJobs }),
 		ofPool("slurm_nodeset_eligible_pending_jobs", "Pending jobs that ask this NodeSet for nodes; no job asks two.", func(p *demand.PoolDemand) uint64 { return p.EligiblePendingJobs }),
-		{
-			name: "slurm_nodeset_pending_jobs_by_class", help: "Pending jobs by the class of what they wait for; only those of the class capacity ask for nodes.", labels: []string{"class"},
-			values: func(s *seen, put func(float64, ...string)) {
-				for _, c := range demand.Classes() {
-					if s.pool != nil {
-						put(float64(s.pool.ByClass[c]), string(c))
-					}
-				}
-			},
-		},
-		ofPool("slurm_nodeset_pending_jobs_inexact", "1 when slurmctld cut the task list of an array, so that the counts of pending jobs are lower bounds.", func(p *demand.PoolDemand) uint64 {
-			if p.Inexact {
-				return 1
-			}
-			return 0
-		}),
-		{
-			name: unsatisfiableJobs, help: "Pending jobs that the NodeSet could not run with all the nodes that it may have, nor any other, by why.", labels: []string{"reason"},
-			values: func(s *seen, put func(float64, ...string)) {
-				if s.pool == nil {
-					return
-				}
-				for _, u := range s.pool.Unsatisfiable {
-					put(float64(u.Jobs), u.Reason)
-				}
-			},
-		},
+		ofPoolBy("class", "slurm_nodeset_pending_jobs_by_class", "Pending jobs by the class of what they wait for; only those of the class capacity ask for nodes.", putClasses),
+		ofPool("slurm_nodeset_pending_jobs_inexact", "1 when slurmctld cut the task list of an array, so that the counts of pending jobs are lower bounds.", inexact),
+		ofPoolBy("reason", unsatisfiableJobs, "Pending jobs that the NodeSet could not run with all the nodes that it may have, nor any other, by why.", putReasons),
 		ofTime("slurm_nodeset_oldest_pending_submit_time_seconds", "When the pending job that waits longest was submitted, in Unix time; no sample when none is pending.", func(p *demand.PoolDemand) slurm.Time { return p.OldestPending }),
 		ofTime("slurm_nodeset_oldest_eligible_time_seconds", "Since when the longest waiting job that asks this NodeSet could have run, in Unix time; no sample when there is none.", func(p *demand.PoolDemand) slurm.Time { return p.OldestEligible }),
 	}
+}
+
+// ofPoolBy is a metric with a label.
+func ofPoolBy(label, name, help string, put func(p *demand.PoolDemand, put func(jobs uint64, value string))) exposed {
+	return exposed{name: name, help: help, labels: []string{label}, values: func(s *seen, out func(float64, ...string)) {
+		if s.pool != nil {
+			put(s.pool, func(jobs uint64, value string) { out(float64(jobs), value) })
+		}
+	}}
+}
+
+func putClasses(p *demand.PoolDemand, put func(jobs uint64, class string)) {
+	for _, c := range demand.Classes() {
+		put(p.ByClass[c], string(c))
+	}
+}
+
+func putReasons(p *demand.PoolDemand, put func(jobs uint64, reason string)) {
+	for _, u := range p.Unsatisfiable {
+		put(u.Jobs, u.Reason)
+	}
+}
+
+func inexact(p *demand.PoolDemand) uint64 {
+	if p.Inexact {
+		return 1
+	}
+	return 0
 }
 
 func ofTime(name, help string, value func(p *demand.PoolDemand) slurm.Time) exposed {
