@@ -13,6 +13,7 @@ import (
 	"github.com/slurmtide/slurmtide/metricsapi"
 	"github.com/slurmtide/slurmtide/slurmclient/slurm"
 	"github.com/slurmtide/slurmtide/slurmclient/slurmtest"
+	"github.com/slurmtide/slurmtide/test/process"
 )
 
 const (
@@ -30,9 +31,9 @@ func TestAdapter(t *testing.T) {
 	s.alpha.Step(time.Minute)
 	p := s.run(t)
 	s.register(t, p)
-	await(t, soon, func() error { _, err := s.kube.Kubectl(t.Context(), "get", "--raw", customAPI); return err })
+	process.Await(t, soon, func() error { _, err := s.kube.Kubectl(t.Context(), "get", "--raw", customAPI); return err })
 	required := query{namespace: "team-a", resource: nodeSets, name: "gpu", metric: "slurm_nodeset_required_nodes"}
-	await(t, soon, func() error {
+	process.Await(t, soon, func() error {
 		_, err := s.kube.Kubectl(t.Context(), "get", "--raw", required.path("v1beta1"))
 		return err
 	})
@@ -51,7 +52,7 @@ func TestAdapter(t *testing.T) {
 	t.Run("replicas share a certificate", func(t *testing.T) { s.shares(t, p) })
 	t.Run("one cluster by flag", s.readsOne)
 	t.Run("every metric of a Controller is answered", s.answersForController)
-	said := p.said(t)
+	said := p.Log()
 	for _, token := range append(s.tokens, key) {
 		if strings.Contains(said, token) {
 			t.Error("a secret is in the log")
@@ -213,7 +214,7 @@ func (s *site) describes(t *testing.T) {
 			}
 		}
 		// kube-apiserver fetches the documents of aggregated servers by and by.
-		await(t, 2*time.Minute, func() error {
+		process.Await(t, 2*time.Minute, func() error {
 			document, err := s.kube.Kubectl(t.Context(), "get", "--raw", "/openapi/v3/apis/custom.metrics.k8s.io/"+version)
 			if err == nil && !strings.Contains(document, "MetricValueList") {
 				err = fmt.Errorf("the OpenAPI document of %s is %.200s", version, document)

@@ -11,6 +11,7 @@ import (
 
 	"github.com/slurmtide/slurmtide/metricsapi"
 	"github.com/slurmtide/slurmtide/slurmclient/slurmtest"
+	"github.com/slurmtide/slurmtide/test/process"
 )
 
 // followsObjects deletes a Cluster and makes it anew.
@@ -18,11 +19,11 @@ func (s *site) followsObjects(t *testing.T) {
 	beta := query{namespace: "team-b", resource: clusters, name: "beta", metric: "slurm_partition_idle_nodes"}
 	manifest := must(t)(s.kube.Kubectl(t.Context(), "-n", "team-b", "get", "clusters.slinky.slurm.net", "beta", "-o", "jsonpath={.spec.server}"))
 	must(t)(s.kube.Kubectl(t.Context(), "-n", "team-b", "delete", "clusters.slinky.slurm.net", "beta"))
-	await(t, soon, func() error { return s.fails(t, beta, "(NotFound)") })
+	process.Await(t, soon, func() error { return s.fails(t, beta, "(NotFound)") })
 	gpu := query{namespace: "team-b", resource: nodeSets, name: "gpu", metric: "slurm_nodeset_required_nodes"}
-	await(t, soon, func() error { return s.fails(t, gpu, "(ServiceUnavailable)", "no Cluster of this name") })
+	process.Await(t, soon, func() error { return s.fails(t, gpu, "(ServiceUnavailable)", "no Cluster of this name") })
 	s.applyText(t, fmt.Sprintf("apiVersion: slinky.slurm.net/v1beta1\nkind: Cluster\nmetadata: {name: beta, namespace: team-b}\nspec: {server: %q, token: {secretRef: {name: beta-token, key: SLURM_JWT}}}\n", manifest))
-	await(t, soon, func() error { return s.is(t, beta, "4") })
+	process.Await(t, soon, func() error { return s.is(t, beta, "4") })
 }
 
 // survivesOutages breaks alpha in every way: the answer becomes an error, that of
@@ -45,7 +46,7 @@ func (s *site) survivesOutages(t *testing.T) {
 		t.Run(tc.name, func(t *testing.T) {
 			gpu := query{namespace: "team-a", resource: nodeSets, name: "gpu", metric: "slurm_nodeset_required_nodes"}
 			beta := query{namespace: "team-b", resource: nodeSets, name: "gpu", metric: "slurm_nodeset_idle_nodes"}
-			await(t, soon, func() error { return s.is(t, gpu, "5") })
+			process.Await(t, soon, func() error { return s.is(t, gpu, "5") })
 			tc.begin()
 			ended := false
 			defer func() {
@@ -53,7 +54,7 @@ func (s *site) survivesOutages(t *testing.T) {
 					tc.end()
 				}
 			}()
-			await(t, soon, func() error {
+			process.Await(t, soon, func() error {
 				got, err := s.values(t, "v1beta2", gpu)
 				if err == nil && got["gpu"] != "5" {
 					t.Fatalf("it answers %v", got) // the last number may be told until it is too old, and no other
@@ -69,7 +70,7 @@ func (s *site) survivesOutages(t *testing.T) {
 			}
 			tc.end()
 			ended = true
-			await(t, soon, func() error { return s.is(t, gpu, "5") })
+			process.Await(t, soon, func() error { return s.is(t, gpu, "5") })
 		})
 	}
 }
@@ -79,9 +80,9 @@ func (s *site) renewsToken(t *testing.T) {
 	gpu := query{namespace: "team-a", resource: nodeSets, name: "gpu", metric: "slurm_nodeset_required_nodes"}
 	s.setToken(t, "team-a", "alpha-token", -time.Minute)
 	s.restartCluster(t)
-	await(t, soon, func() error { return s.fails(t, gpu, "(ServiceUnavailable)", "unauthorised") })
+	process.Await(t, soon, func() error { return s.fails(t, gpu, "(ServiceUnavailable)", "unauthorised") })
 	s.setToken(t, "team-a", "alpha-token", time.Hour)
-	await(t, 90*time.Second, func() error { return s.is(t, gpu, "5") })
+	process.Await(t, 90*time.Second, func() error { return s.is(t, gpu, "5") })
 }
 
 // restartCluster makes the adapter connect to alpha anew, with what its Secret holds.
@@ -99,7 +100,7 @@ func (s *site) readsOne(t *testing.T) {
 	p := s.run(t, "--slurm.url=http://"+s.restd.address, "--slurm.jwt-key-file="+file, "--cluster-namespace=team-a", "--cluster-name=alpha")
 	s.register(t, p)
 	gpu := query{namespace: "team-a", resource: nodeSets, name: "gpu", metric: "slurm_nodeset_required_nodes"}
-	await(t, soon, func() error { return s.is(t, gpu, "5") })
+	process.Await(t, soon, func() error { return s.is(t, gpu, "5") })
 	if err := s.is(t, query{namespace: "team-a", resource: clusters, name: "alpha", metric: "slurm_partition_running_jobs"}, "3"); err != nil {
 		t.Error(err)
 	}
@@ -131,7 +132,7 @@ spec: {slurmKeyRef: {name: keys, key: slurm.key}, jwtHs256KeyRef: {name: keys, k
 	gamma := query{namespace: "team-c", resource: "controllers.slinky.slurm.net", name: "gamma", labels: "site=east"}
 	running := gamma
 	running.labels, running.metric = "", "slurm_partition_running_jobs"
-	await(t, soon, func() error { return s.is(t, running, "3") })
+	process.Await(t, soon, func() error { return s.is(t, running, "3") })
 	asked := 0
 	for _, e := range metricsapi.Catalogue() {
 		for _, on := range e.On {

@@ -10,11 +10,13 @@ import (
 	"strings"
 	"testing"
 	"time"
+
+	"github.com/slurmtide/slurmtide/test/process"
 )
 
 // refuses asks the adapter itself, without the API server in between, and checks
 // what its service account may not do.
-func (s *site) refuses(t *testing.T, p *process) {
+func (s *site) refuses(t *testing.T, p *adapter) {
 	client := &http.Client{Transport: &http.Transport{TLSClientConfig: &tls.Config{InsecureSkipVerify: true}}} //nolint:gosec // it is about credentials
 	path := query{namespace: "team-a", resource: nodeSets, name: "gpu", metric: "slurm_nodeset_required_nodes"}.path("v1beta2")
 	must(t)(s.kube.Kubectl(t.Context(), "create", "serviceaccount", "nobody"))
@@ -55,7 +57,7 @@ func (s *site) refuses(t *testing.T, p *process) {
 }
 
 // exposes compares what Prometheus gets with what the API answers.
-func (s *site) exposes(t *testing.T, p *process) {
+func (s *site) exposes(t *testing.T, p *adapter) {
 	resp, err := http.Get("http://" + p.metrics + "/metrics")
 	if err != nil {
 		t.Fatal(err)
@@ -81,7 +83,7 @@ func (s *site) exposes(t *testing.T, p *process) {
 }
 
 // shares starts a second replica, which takes the certificate that is there.
-func (s *site) shares(t *testing.T, first *process) {
+func (s *site) shares(t *testing.T, first *adapter) {
 	version := func() string {
 		return must(t)(s.kube.Kubectl(t.Context(), "-n", "slurm-metrics", "get", "secret", "slurm-metrics-adapter-certificate", "-o", "jsonpath={.metadata.resourceVersion}"))
 	}
@@ -92,12 +94,14 @@ func (s *site) shares(t *testing.T, first *process) {
 	}
 	required := query{namespace: "team-a", resource: nodeSets, name: "gpu", metric: "slurm_nodeset_required_nodes"}
 	s.register(t, second)
-	first.stop(t)
-	await(t, soon, func() error { return s.is(t, required, "5") })
+	if err := first.Stop(); err != nil {
+		t.Error(err)
+	}
+	process.Await(t, soon, func() error { return s.is(t, required, "5") })
 	// When the Secret is lost a new CA is made and announced.
 	must(t)(s.kube.Kubectl(t.Context(), "-n", "slurm-metrics", "patch", "secret", "slurm-metrics-adapter-certificate", "--type=json", `-p=[{"op":"remove","path":"/data"}]`))
-	await(t, time.Minute, func() error {
-		if !strings.Contains(second.said(t), "made a certificate") {
+	process.Await(t, time.Minute, func() error {
+		if !strings.Contains(second.Log(), "made a certificate") {
 			return fmt.Errorf("no new certificate")
 		}
 		return s.is(t, required, "5")

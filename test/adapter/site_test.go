@@ -3,13 +3,11 @@
 package adapter
 
 import (
-	"context"
 	"fmt"
 	"net"
 	"net/http"
 	"net/http/httptest"
 	"os"
-	"os/exec"
 	"path/filepath"
 	"strings"
 	"testing"
@@ -20,6 +18,7 @@ import (
 	"k8s.io/client-go/rest"
 
 	"github.com/slurmtide/slurmtide/slurmclient/slurmtest"
+	"github.com/slurmtide/slurmtide/test/process"
 	"github.com/slurmtide/slurmtide/test/realkube"
 )
 
@@ -70,10 +69,8 @@ func newSite(t *testing.T) *site {
 		t.Fatal(err)
 	}
 	s.client = set.RESTClient()
-	s.program = filepath.Join(s.dir, "slurm-metrics-adapter")
-	build := exec.CommandContext(t.Context(), "go", "build", "-o", s.program, "github.com/slurmtide/slurmtide/cmd/slurm-metrics-adapter")
-	if out, err := build.CombinedOutput(); err != nil {
-		t.Fatalf("building the adapter: %v\n%s", err, out)
+	if s.program, err = process.Build(t.Context(), s.dir, "slurm-metrics-adapter"); err != nil {
+		t.Fatal(err)
 	}
 	must(t)(kube.Helm(t.Context(), "install", "crds", "../../charts/slurm-operator-crds", "--wait"))
 	s.apply(t, "rbac.yaml")
@@ -166,48 +163,6 @@ func must(t *testing.T) func(out string, err error) string {
 			t.Fatal(err)
 		}
 		return out
-	}
-}
-
-func freePort(t *testing.T) int {
-	t.Helper()
-	l, err := net.Listen("tcp", "127.0.0.1:0")
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer l.Close()
-	return l.Addr().(*net.TCPAddr).Port
-}
-
-func ready(url string) error {
-	r, err := http.Get(url)
-	if err != nil {
-		return err
-	}
-	defer r.Body.Close()
-	if r.StatusCode != http.StatusOK {
-		return fmt.Errorf("%s answers %s", url, r.Status)
-	}
-	return nil
-}
-
-// await tries until try returns nil.
-func await(t *testing.T, limit time.Duration, try func() error) {
-	t.Helper()
-	ctx, cancel := context.WithTimeout(t.Context(), limit)
-	defer cancel()
-	tick := time.NewTicker(100 * time.Millisecond)
-	defer tick.Stop()
-	for {
-		err := try()
-		if err == nil {
-			return
-		}
-		select {
-		case <-tick.C:
-		case <-ctx.Done():
-			t.Fatalf("waited %v in vain: %v", limit, err)
-		}
 	}
 }
 

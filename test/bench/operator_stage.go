@@ -10,15 +10,12 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
-	"strings"
 	"sync"
 	"time"
 
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/client-go/dynamic"
 	"k8s.io/client-go/kubernetes"
-	"k8s.io/client-go/tools/clientcmd"
-	"k8s.io/client-go/tools/clientcmd/api"
 
 	"github.com/slurmtide/slurmtide/slurmclient/slurmtest"
 	"github.com/slurmtide/slurmtide/test/loop"
@@ -219,17 +216,6 @@ func (s *stage) operatorKubeconfig(ctx context.Context) (string, error) {
 			return "", err
 		}
 	}
-	token, err := s.control.Kube.Kubectl(ctx, "create", "token", "slurm-operator", "--namespace", "bench", "--duration=12h")
-	if err != nil {
-		return "", err
-	}
-	config, err := clientcmd.LoadFromFile(s.control.Kube.Kubeconfig())
-	if err != nil {
-		return "", err
-	}
-	for name := range config.AuthInfos {
-		config.AuthInfos[name] = &api.AuthInfo{Token: strings.TrimSpace(token)}
-	}
 	path := filepath.Join(s.dir, "operator.kubeconfig")
-	return path, clientcmd.WriteToFile(*config, path)
+	return path, s.control.Kube.KubeconfigOf(ctx, "bench", "slurm-operator", path)
 }

@@ -276,7 +276,7 @@ func (c *commands) accounting() {
 
 // steady returns what the commands say, and whether they said the same before
 // and after the exporter read the cluster.
-func steady(ctx context.Context, t *testing.T, cluster *realslurm.Cluster, p *process) (want, got series, ok bool) {
+func steady(ctx context.Context, t *testing.T, cluster *realslurm.Cluster, p *exporter) (want, got series, ok bool) {
 	t.Helper()
 	if ctx.Err() != nil {
 		t.Fatal(ctx.Err())

@@ -44,7 +44,7 @@ func TestOutageOfSlurmrestd(t *testing.T) {
 				t.Fatal(err)
 			}
 			p.await("slurm_up to be 1 again", func() bool { return p.scrape()["slurm_up"] == 1 })
-			if n := strings.Count(p.logs.String(), "polling fails"); n > 12 {
+			if n := strings.Count(p.Log(), "polling fails"); n > 12 {
 				t.Errorf("%d lines tell that polling fails", n)
 			}
 		})
@@ -96,7 +96,7 @@ func TestRotatedToken(t *testing.T) {
 	if s["slurm_exporter_token_expiry_time_seconds"] <= first+60 {
 		t.Error("the new token's expiry is not shown")
 	}
-	if strings.Contains(p.logs.String(), string(token("60"))[:20]) {
+	if strings.Contains(p.Log(), string(token("60"))[:20]) {
 		t.Error("a token is in the log")
 	}
 }

@@ -6,6 +6,8 @@ import (
 	"slices"
 	"strings"
 	"time"
+
+	"github.com/slurmtide/slurmtide/test/process"
 )
 
 const (
@@ -21,7 +23,7 @@ const (
 
 // Adapter is one replica of slurm-metrics-adapter.
 type Adapter struct {
-	*Process
+	*process.Process
 	// Port is where it serves the metrics API, on loopback.
 	Port int
 }
@@ -31,7 +33,7 @@ type Adapter struct {
 func (c *Control) StartAdapters(ctx context.Context, replicas int, args ...string) error {
 	var ports []int
 	for range replicas {
-		port, err := freePort()
+		port, err := process.Port()
 		if err != nil {
 			return err
 		}
@@ -79,7 +81,7 @@ func (c *Control) StartAdapter(ctx context.Context, port int, args ...string) (*
 	if err != nil {
 		return nil, err
 	}
-	process, err := c.launch(ctx, "slurm-metrics-adapter", slices.Concat([]string{
+	p, err := c.launch(ctx, "slurm-metrics-adapter", slices.Concat([]string{
 		"--kube.config=" + kubeconfig, "--bind-address=127.0.0.1", fmt.Sprintf("--secure-port=%d", port),
 		"--certificate.namespace=" + metricsNamespace,
 		"--metrics.listen-address=127.0.0.1:0",
@@ -87,7 +89,7 @@ func (c *Control) StartAdapter(ctx context.Context, port int, args ...string) (*
 	if err != nil {
 		return nil, err
 	}
-	a := &Adapter{process, port}
+	a := &Adapter{p, port}
 	c.Adapters = append(c.Adapters, a)
 	return a, nil
 }

@@ -6,12 +6,10 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
-	"strings"
 
 	"k8s.io/client-go/dynamic"
-	"k8s.io/client-go/tools/clientcmd"
-	"k8s.io/client-go/tools/clientcmd/api"
 
+	"github.com/slurmtide/slurmtide/test/process"
 	"github.com/slurmtide/slurmtide/test/realkube"
 )
 
@@ -23,7 +21,9 @@ type Control struct {
 	Adapters []*Adapter
 	Front    *Front
 
-	operator *Process
+	operator *process.Process
+	// programs are those of ours that were made, by name.
+	programs map[string]string
 
 	dir     string
 	objects dynamic.Interface
@@ -32,7 +32,7 @@ type Control struct {
 
 // NewControl starts a control plane with the CRDs of the chart.
 func NewControl(ctx context.Context, config realkube.Config) (*Control, error) {
-	c := &Control{}
+	c := &Control{programs: map[string]string{}}
 	for _, step := range []func(context.Context) error{
 		c.makeDir, func(ctx context.Context) error { return c.startKube(ctx, config) }, c.installCRDs,
 	} {
@@ -91,19 +91,8 @@ func (c *Control) installCRDs(ctx context.Context) error {
 
 // kubeconfigOf writes a kubeconfig with the rights of a service account.
 func (c *Control) kubeconfigOf(ctx context.Context, namespace, account string) (string, error) {
-	token, err := c.Kube.Kubectl(ctx, "create", "token", account, "--namespace", namespace, "--duration=12h")
-	if err != nil {
-		return "", err
-	}
-	config, err := clientcmd.LoadFromFile(c.Kube.Kubeconfig())
-	if err != nil {
-		return "", err
-	}
-	for name := range config.AuthInfos {
-		config.AuthInfos[name] = &api.AuthInfo{Token: strings.TrimSpace(token)}
-	}
 	path := filepath.Join(c.dir, account+".kubeconfig")
-	return path, clientcmd.WriteToFile(*config, path)
+	return path, c.Kube.KubeconfigOf(ctx, namespace, account, path)
 }
 
 // chartDir is the folder of one of our charts.
@@ -125,4 +114,19 @@ func root() (string, error) {
 		dir = filepath.Dir(dir)
 	}
 	return "", err
+}
+
+// launch starts one of our programs, which Close ends.
+func (c *Control) launch(ctx context.Context, name string, args ...string) (_ *process.Process, err error) {
+	if c.programs[name] == "" {
+		if c.programs[name], err = process.Build(ctx, c.dir, name); err != nil {
+			return nil, err
+		}
+	}
+	p, err := process.Launch(c.programs[name], args...)
+	if err != nil {
+		return nil, err
+	}
+	c.atClose(p.Stop)
+	return p, nil
 }

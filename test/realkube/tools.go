@@ -12,6 +12,7 @@ import (
 
 	"k8s.io/client-go/rest"
 	"k8s.io/client-go/tools/clientcmd"
+	"k8s.io/client-go/tools/clientcmd/api"
 )
 
 // Kubeconfig is the path of the administrator's kubeconfig.
@@ -29,6 +30,22 @@ func (c *Cluster) RESTConfig() (*rest.Config, error) {
 	config.QPS = -1
 	config.Proxy = func(*http.Request) (*url.URL, error) { return nil, nil }
 	return config, nil
+}
+
+// KubeconfigOf writes a kubeconfig with the rights of a service account, for half a day.
+func (c *Cluster) KubeconfigOf(ctx context.Context, namespace, account, path string) error {
+	token, err := c.Kubectl(ctx, "create", "token", account, "--namespace", namespace, "--duration=12h")
+	if err != nil {
+		return err
+	}
+	config, err := clientcmd.LoadFromFile(c.Kubeconfig())
+	if err != nil {
+		return fmt.Errorf("reading the kubeconfig: %w", err)
+	}
+	for name := range config.AuthInfos {
+		config.AuthInfos[name] = &api.AuthInfo{Token: strings.TrimSpace(token)}
+	}
+	return clientcmd.WriteToFile(*config, path)
 }
 
 // Kubectl runs kubectl as the administrator and returns what it printed; an

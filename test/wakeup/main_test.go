@@ -7,7 +7,6 @@ import (
 	"flag"
 	"fmt"
 	"os"
-	"os/exec"
 	"path/filepath"
 	"strings"
 	"testing"
@@ -16,6 +15,7 @@ import (
 	"github.com/go-logr/logr"
 	"sigs.k8s.io/controller-runtime/pkg/log"
 
+	"github.com/slurmtide/slurmtide/test/process"
 	"github.com/slurmtide/slurmtide/test/realkube"
 )
 
@@ -35,9 +35,8 @@ func testMain(m *testing.M) int {
 		return 1
 	}
 	defer os.RemoveAll(dir)
-	binary = filepath.Join(dir, "slurm-operator")
-	if out, err := exec.Command("go", "build", "-o", binary, "../../cmd/slurm-operator").CombinedOutput(); err != nil {
-		fmt.Fprintf(os.Stderr, "building slurm-operator: %v\n%s", err, out)
+	if binary, err = process.Build(context.Background(), dir, "slurm-operator"); err != nil {
+		fmt.Fprintln(os.Stderr, err)
 		return 1
 	}
 	log.SetLogger(logr.Discard()) // the stand-in's client wants one

@@ -56,7 +56,7 @@ func TestWithoutTheGate(t *testing.T) {
 			n.says("")
 		})
 	})
-	if log := o.logs.String(); strings.Contains(log, "forbidden") {
+	if log := o.Log(); strings.Contains(log, "forbidden") {
 		t.Errorf("it asks for what it may not:\n%s", log)
 	}
 }

@@ -1,0 +1,60 @@
+package process
+
+import (
+	"errors"
+	"strings"
+	"testing"
+	"time"
+)
+
+func TestAProgramEndsAsItIsTold(t *testing.T) {
+	for _, tc := range []struct{ name, script, want string }{
+		{"one that ends well is no error", `trap 'exit 0' TERM; echo up; while :; do read -t 0.05 <> <(:); done`, ""},
+		{"one that ends badly is one", `trap 'exit 3' TERM; echo up; while :; do read -t 0.05 <> <(:); done`, "bash ended with exit status 3"},
+	} {
+		t.Run(tc.name, func(t *testing.T) {
+			p, err := Launch("bash", "-c", tc.script)
+			if err != nil {
+				t.Fatal(err)
+			}
+			Await(t, time.Minute, func() error {
+				if strings.Contains(p.Log(), "up") {
+					return nil
+				}
+				return errors.New("it is not up")
+			})
+			if p.PID() <= 0 {
+				t.Errorf("its process id is %d", p.PID())
+			}
+			for range 2 {
+				err, text := p.Stop(), ""
+				if err != nil {
+					text = err.Error()
+				}
+				if text != tc.want {
+					t.Errorf("it ended with %q", text)
+				}
+			}
+		})
+	}
+}
+
+func TestOneThatIsKilledIsNoError(t *testing.T) {
+	p, err := Launch("sleep", "1000")
+	if err != nil {
+		t.Fatal(err)
+	}
+	p.Kill()
+	if err := p.Stop(); err != nil {
+		t.Error(err)
+	}
+}
+
+func TestWhatIsNotThereCannotBeStarted(t *testing.T) {
+	if _, err := Launch("/no/such/program"); err == nil || !strings.HasPrefix(err.Error(), "starting program: ") {
+		t.Errorf("the error is %v", err)
+	}
+	if err := Answers("http://" + FreeAddress(t)); err == nil {
+		t.Error("where nobody listens something answers")
+	}
+}
