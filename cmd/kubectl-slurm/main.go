@@ -23,14 +23,20 @@ func main() {
 	os.Exit(code)
 }
 
+// interrupted is the exit status that shells give for SIGINT.
+const interrupted = 130
+
 // run returns the exit status: 0 when all went well, 1 when the doctor found something,
-// 2 for errors.
+// 2 for errors, and interrupted.
 func run(ctx context.Context, args []string) int {
 	streams := command.Streams{In: os.Stdin, Out: os.Stdout, Err: os.Stderr, Terminal: term.IsTerminal(int(os.Stdout.Fd()))}
 	root := command.New(streams, time.Now, version.Info())
 	root.SetArgs(args)
 	err := root.ExecuteContext(ctx)
 	status := command.Status(err)
+	if err != nil && ctx.Err() != nil {
+		return interrupted
+	}
 	if status > 1 {
 		fmt.Fprintln(os.Stderr, "error: "+err.Error())
 	}

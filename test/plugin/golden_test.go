@@ -127,6 +127,11 @@ func (r *rig) tables(t *testing.T) {
 		"explain-json":     "kubectl slurm explain job 4 -n hpc -o json",
 		"explain-nobody":   "kubectl slurm explain nodeset nobody -n hpc",
 		"explain-no-job":   "kubectl slurm explain job 4711 -n hpc",
+		"explain-anywhere": "kubectl slurm explain job 5 -A",
+		"explain-several":  "kubectl slurm explain job 1 -A",
+		"explain-which":    "kubectl slurm explain job",
+		"no-such-nodeset":  "kubectl slurm top nodesets gpu fpga -n hpc",
+		"jobs-none":        "kubectl slurm top jobs -A -l user=carol",
 		"private-jobs":     "kubectl slurm top jobs -n lab --as=bob",
 		"private-users":    "kubectl slurm top users -n lab --as=alice",
 		"private-job":      "kubectl slurm explain job 1 -n lab --as=bob",
@@ -140,8 +145,8 @@ func (r *rig) tables(t *testing.T) {
 
 // watches tells that --watch shows tables again and again.
 func (r *rig) watches(t *testing.T) {
-	a := r.shell(t, "timeout --signal=INT 4 kubectl-slurm top jobs -n hpc --watch --interval=500ms --no-headers -o name; true")
-	if n := strings.Count(a.out, "slurmjob.view.slinky.slurm.net/alpha.3\n"); n < 3 || a.err != "" {
-		t.Errorf("job 3 is shown %d times: %s%s", n, a.out, a.err)
+	a := r.shell(t, "timeout --preserve-status --signal=INT 4 kubectl-slurm top jobs -n hpc --watch --interval=500ms --no-headers -o name")
+	if n := strings.Count(a.out, "slurmjob.view.slinky.slurm.net/alpha.3\n"); n < 3 || a.err != "" || a.status != 0 {
+		t.Errorf("exit status %d; job 3 is shown %d times: %s%s", a.status, n, a.out, a.err)
 	}
 }

@@ -2,7 +2,6 @@ package command
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"strings"
 	"time"
@@ -34,7 +33,7 @@ could not be looked. It changes nothing. The faults that it knows:
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			format, err := table.ParseFormat(output)
 			if err != nil || format == table.Wide || format == table.Names {
-				return errors.New("-o takes json or yaml")
+				return fmt.Errorf("-o takes json or yaml, not %q", output)
 			}
 			unwanted, err := parseCodes(ignore)
 			if err != nil {

@@ -2,7 +2,6 @@ package command
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"io"
 	"strconv"
@@ -21,12 +20,12 @@ import (
 // explain is the command "explain".
 func (s *session) explain() *cobra.Command {
 	var output, cluster string
+	var all bool
 	cmd := &cobra.Command{
 		Use:   "explain",
 		Short: "Explains why a NodeSet has so many workers, or why a job waits",
-		Args:  cobra.NoArgs,
-		RunE:  func(cmd *cobra.Command, _ []string) error { return cmd.Help() },
 	}
+	group(cmd)
 	cmd.PersistentFlags().StringVarP(&output, "output", "o", "", "Output format: json or yaml")
 	complete(cmd, "output", string(table.JSON), string(table.YAML))
 	job := &cobra.Command{
@@ -34,14 +33,18 @@ func (s *session) explain() *cobra.Command {
 		Short:   "Explains why a job waits, and whether more workers would help",
 		Long:    "Explains why a job waits, whether more workers would help, which NodeSets could\nserve it, and how many workers these would need. ID is as squeue prints it: 7, 7_3\nfor a task of an array, 8+1 for a part of a heterogeneous job. It needs the view.",
 		Example: "  kubectl slurm explain job 1234\n  kubectl slurm explain job 77_3 --cluster=alpha",
-		Args:    cobra.ExactArgs(1),
+		Args:    oneArgument("the job's id, such as 7, 7_3 or 8+1"),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			return s.print(output, func(api *observe.API, namespace string) (explained, error) {
+				if all {
+					namespace = ""
+				}
 				return s.explainJob(cmd.Context(), api, namespace, cluster, args[0])
 			})
 		},
 	}
 	job.Flags().StringVar(&cluster, "cluster", "", "Slurm cluster that has the job: the name of its Controller or Cluster")
+	job.Flags().BoolVarP(&all, "all-namespaces", "A", false, "Look for the job in all namespaces")
 	_ = job.RegisterFlagCompletionFunc("cluster", s.completeClusters)
 	nodeSet := &cobra.Command{
 		Use:   "nodeset NAME",
@@ -50,7 +53,7 @@ func (s *session) explain() *cobra.Command {
 it, what keeps the NodeSet from having as many, and which workers a scale-in would
 take next, and until when it would wait for them.`,
 		Example:           "  kubectl slurm explain nodeset gpu",
-		Args:              cobra.ExactArgs(1),
+		Args:              oneArgument("the NodeSet's name"),
 		ValidArgsFunction: s.completeNodeSets,
 		RunE: func(cmd *cobra.Command, args []string) error {
 			return s.print(output, func(api *observe.API, namespace string) (explained, error) {
@@ -62,13 +65,23 @@ take next, and until when it would wait for them.`,
 	return cmd
 }
 
+// oneArgument refuses all but one argument, in words that tell what it is.
+func oneArgument(what string) cobra.PositionalArgs {
+	return func(cmd *cobra.Command, args []string) error {
+		if len(args) == 1 {
+			return nil
+		}
+		return fmt.Errorf("%s takes one argument, %s, not %d", cmd.CommandPath(), what, len(args))
+	}
+}
+
 // explained is an explanation.
 type explained interface{ Write(w io.Writer) error }
 
 func (s *session) print(output string, of func(api *observe.API, namespace string) (explained, error)) error {
 	format, err := table.ParseFormat(output)
 	if err != nil || format == table.Wide || format == table.Names {
-		return errors.New("-o takes json or yaml")
+		return fmt.Errorf("-o takes json or yaml, not %q", output)
 	}
 	api, err := s.api()
 	if err != nil {
@@ -150,6 +163,7 @@ func (s *session) explainJob(ctx context.Context, api *observe.API, namespace, c
 	if err != nil {
 		return nil, err
 	}
+	namespace = found.Namespace
 	seen, err := s.see(ctx, api, namespace)
 	if err != nil {
 		return nil, err
@@ -192,11 +206,15 @@ func findJob(ctx context.Context, api *observe.API, namespace, cluster, id strin
 	}
 	switch len(fits) {
 	case 0:
-		return nil, fmt.Errorf("there is no job %s in namespace %s that you may see", id, namespace)
+		if namespace == "" {
+			return nil, fmt.Errorf("there is no job %s in any namespace that you may see", id)
+		}
+		return nil, fmt.Errorf("there is no job %s in namespace %s that you may see; --all-namespaces looks everywhere", id, namespace)
 	case 1:
 		return &fits[0], nil
 	}
-	return nil, fmt.Errorf("job %s is there in clusters %s and %s: name one with --cluster", id, fits[0].Spec.Cluster.Name, fits[1].Spec.Cluster.Name)
+	return nil, fmt.Errorf("there are several jobs %s, one in Slurm cluster %s/%s and one in %s/%s: name one with --namespace and --cluster",
+		id, fits[0].Namespace, fits[0].Spec.Cluster.Name, fits[1].Namespace, fits[1].Spec.Cluster.Name)
 }
 
 // isJob reports whether a job has the id. A task that has not been split off is in the

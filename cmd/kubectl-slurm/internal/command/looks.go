@@ -31,7 +31,7 @@ func lookJobs(ctx context.Context, api *observe.API, a asked) (printer, []string
 		return nil, []string{withoutView}, failed(observe.View, err)
 	}
 	jobs = slices.DeleteFunc(jobs, func(j view.SlurmJob) bool {
-		return !a.named(fmt.Sprint(j.Spec.JobID)) && !a.named(j.Name) && !a.named(records.JobID(records.Job(&j)))
+		return !a.named(fmt.Sprint(j.Spec.JobID), j.Name, j.Spec.Name, records.JobID(records.Job(&j)))
 	})
 	return top.Jobs(a.now, a.placed, a.which, jobs), nil, nil
 }
@@ -58,7 +58,7 @@ func lookNodes(ctx context.Context, api *observe.API, a asked) (printer, []strin
 	nodes, err := api.Nodes(ctx, a.scope)
 	if err == nil {
 		nodes = slices.DeleteFunc(nodes, func(n view.SlurmNode) bool {
-			return !a.inCluster(n.Spec.Cluster.Name) || !a.named(n.Spec.Name) && !a.named(n.Name)
+			return !a.inCluster(n.Spec.Cluster.Name) || !a.named(n.Spec.Name, n.Name)
 		})
 		return top.Nodes(a.now, a.placed, a.which, nodes), nil, nil
 	}
@@ -70,7 +70,7 @@ func lookNodes(ctx context.Context, api *observe.API, a asked) (printer, []strin
 		return nil, []string{observe.Explain(observe.Workers, podsErr)}, failed(observe.View, err)
 	}
 	pods = slices.DeleteFunc(pods, func(p corev1.Pod) bool {
-		return !a.inCluster(p.Labels[v1beta1.LabelCluster]) || !a.named(p.Labels[v1beta1.LabelPodHostname]) && !a.named(p.Name)
+		return !a.inCluster(p.Labels[v1beta1.LabelCluster]) || !a.named(p.Labels[v1beta1.LabelPodHostname], p.Name)
 	})
 	return top.Workers(a.now, a.placed, pods), []string{observe.Explain(observe.View, err) + "; shown is what the workers' pods tell"}, nil
 }

@@ -58,7 +58,7 @@ func partitionRows(ctx context.Context, api *observe.API, a asked) ([]placedPart
 		var out []placedPartition
 		for i := range list {
 			p := &list[i]
-			if a.inCluster(p.Spec.Cluster.Name) && a.named(p.Spec.Name) {
+			if a.inCluster(p.Spec.Cluster.Name) && a.named(p.Spec.Name, p.Name) {
 				out = append(out, partitionOf(p))
 			}
 		}

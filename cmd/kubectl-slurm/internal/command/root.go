@@ -44,7 +44,10 @@ workers as they have, why jobs wait, and what is wrong.
 
 Everything is read through the Kubernetes API, with the rights that you have there:
 the custom resources of slurm-operator, the metrics and the view of Slurm that
-slurm-metrics-adapter serves. You need no token of Slurm.`,
+slurm-metrics-adapter serves. You need no token of Slurm.
+
+The exit status is 0 when all went well, 1 when the doctor found something, 2 for
+errors, and 130 when a command other than --watch was interrupted.`,
 		Annotations:   map[string]string{cobra.CommandDisplayNameAnnotation: "kubectl slurm"},
 		SilenceUsage:  true,
 		SilenceErrors: true,
@@ -54,6 +57,8 @@ slurm-metrics-adapter serves. You need no token of Slurm.`,
 	root.SetIn(streams.In)
 	root.SetOut(streams.Out)
 	root.SetErr(streams.Err)
+	root.SetFlagErrorFunc(flagError)
+	group(root)
 	root.AddCommand(s.top(), s.explain(), s.doctor())
 	return root
 }

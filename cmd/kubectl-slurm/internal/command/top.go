@@ -2,7 +2,6 @@ package command
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"io"
 	"slices"
@@ -31,27 +30,43 @@ type asked struct {
 	// cluster is the only one to show, names the only rows; empty for all.
 	cluster string
 	names   []string
+	// found are those of the names that there are rows of.
+	found map[string]bool
 	// now is when the table is asked for.
 	now time.Time
 }
 
+// at is the same question, asked at another time.
 func (a asked) at(now time.Time) asked {
-	a.now = now
+	a.now, a.found = now, map[string]bool{}
 	return a
 }
 
 // inCluster reports whether a cluster is to be shown.
 func (a *asked) inCluster(name string) bool { return a.cluster == "" || a.cluster == name }
 
-// named reports whether a row is to be shown.
-func (a *asked) named(name string) bool {
-	return len(a.names) == 0 || slices.Contains(a.names, name)
+// named reports whether a row is to be shown that has the names.
+func (a *asked) named(names ...string) bool {
+	shown := len(a.names) == 0
+	for _, name := range names {
+		if slices.Contains(a.names, name) {
+			a.found[name], shown = true, true
+		}
+	}
+	return shown
 }
 
-// printer is a table of any rows.
-type printer interface {
-	Sort(by string) error
-	Print(w io.Writer, f table.Format, h table.Headings) error
+// missing are the names that there is no row of.
+func (a *asked) missing() []string {
+	return slices.DeleteFunc(slices.Clone(a.names), func(name string) bool { return a.found[name] })
+}
+
+// place is where was looked, in words.
+func (a *asked) place() string {
+	if a.placed == top.ManyNamespaces {
+		return "any namespace"
+	}
+	return "namespace " + a.scope.Namespace
 }
 
 // look reads a table, with what to say beside it.
@@ -63,9 +78,8 @@ func (s *session) top() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "top",
 		Short: "Shows partitions, nodes, jobs, NodeSets or users, with what they use",
-		Args:  cobra.NoArgs,
-		RunE:  func(cmd *cobra.Command, _ []string) error { return cmd.Help() },
 	}
+	group(cmd)
 	flags := cmd.PersistentFlags()
 	flags.StringVarP(&f.output, "output", "o", "", "Output format: json, yaml, wide or name")
 	flags.StringVar(&f.sortBy, "sort-by", "", "Column to sort by; numbers sort from the largest down")
@@ -100,7 +114,7 @@ func (s *session) table(f *topFlags, name, single, short string, read look) *cob
 		Short:   short,
 		Example: fmt.Sprintf("  kubectl slurm top %[1]s\n  kubectl slurm top %[1]s --all-namespaces --output=wide", name),
 		RunE: func(cmd *cobra.Command, args []string) error {
-			return s.show(cmd.Context(), f, args, read)
+			return s.show(cmd.Context(), f, kindOfRow{name, single}, args, read)
 		},
 	}
 	if name == "nodes" || name == "jobs" {
@@ -111,13 +125,13 @@ func (s *session) table(f *topFlags, name, single, short string, read look) *cob
 	return cmd
 }
 
-func (s *session) show(ctx context.Context, f *topFlags, names []string, read look) error {
+func (s *session) show(ctx context.Context, f *topFlags, of kindOfRow, names []string, read look) error {
 	format, err := table.ParseFormat(f.output)
 	if err != nil {
 		return err
 	}
 	if f.watch && (format == table.JSON || format == table.YAML) {
-		return errors.New("--watch is for tables and names")
+		return fmt.Errorf("--watch shows tables and names, not -o %s", format)
 	}
 	a, err := s.asked(f, names)
 	if err != nil {
@@ -127,20 +141,19 @@ func (s *session) show(ctx context.Context, f *topFlags, names []string, read lo
 	if err != nil {
 		return err
 	}
-	headings := table.WithHeadings
+	p := printing{of: of, format: format, sortBy: f.sortBy, headings: table.WithHeadings}
 	if f.noHeaders {
-		headings = table.WithoutHeadings
+		p.headings = table.WithoutHeadings
 	}
 	once := func(w io.Writer) ([]string, error) {
-		t, notes, err := read(ctx, api, a.at(s.now()))
+		now := a.at(s.now())
+		t, notes, err := read(ctx, api, now)
 		notes = append(notes, api.Warned()...)
 		if err != nil {
 			return notes, err
 		}
-		if err := t.Sort(f.sortBy); err != nil {
-			return notes, err
-		}
-		return notes, t.Print(w, format, headings)
+		more, err := p.print(w, &now, t)
+		return append(notes, more...), err
 	}
 	if f.watch {
 		return s.repeat(ctx, f.interval, once)

@@ -21,7 +21,8 @@ func blocks(seen *Seen, n *v1beta1.NodeSet, e *NodeSet) []string {
 		add("how many workers are required is not known: replicas stay where they are")
 	}
 	if e.Need.Max != nil && required != nil && *required >= uint64(*e.Need.Max) && e.Need.wants() > uint64(*e.Need.Max) {
-		add("jobs ask for %d workers, and the maximum is %d", e.Need.wants(), *e.Need.Max)
+		wants := e.Need.wants()
+		add("jobs ask for %s, and the maximum is %d", counted(&wants, "worker"), *e.Need.Max)
 	}
 	scaling := top.Scaling(n, seen.Autoscalers)
 	switch {

@@ -219,8 +219,10 @@ func TestAJobThatRunsNeedsNoHelp(t *testing.T) {
 
 func TestEveryClassHasAMeaning(t *testing.T) {
 	for _, c := range demand.Classes() {
-		if Meaning(c) == "" {
-			t.Errorf("%s has none", c)
+		for _, n := range []Number{One, Many} {
+			if Meaning(c, n) == "" {
+				t.Errorf("%s of %s has none", c, n)
+			}
 		}
 	}
 }

@@ -74,7 +74,7 @@ func OfJob(seen *Seen, namespace, cluster string, j *slurm.Job) Job {
 	out.Reason, out.Text = cmp.Or(j.Reason, "None"), j.ReasonText
 	now := slurm.At(seen.Now)
 	out.Class = seen.class(cluster, now, j)
-	out.Meaning = Meaning(out.Class)
+	out.Meaning = Meaning(out.Class, One)
 	out.Details = details(out.Class, now, j)
 	out.Serving = seen.serving(cluster, j)
 	out.Help = help(out.Class, out.Serving)

@@ -128,7 +128,7 @@ func (e *NodeSet) split(seen *Seen, n *v1beta1.NodeSet) {
 	}
 	for _, class := range demand.Classes() {
 		if jobs := p.ByClass[class]; jobs > 0 {
-			e.Waiting = append(e.Waiting, Waiting{class, jobs, Meaning(class)})
+			e.Waiting = append(e.Waiting, Waiting{class, jobs, Meaning(class, Many)})
 		}
 	}
 	e.Unsatisfiable = p.Unsatisfiable
@@ -202,25 +202,6 @@ func bounded(sum uint64, p *demand.PoolDemand, pool demand.Pool) uint64 {
 		out = max(min(out, pool.Max), p.Busy)
 	}
 	return out
-}
-
-// Meaning says in a few words what jobs of a class wait for.
-func Meaning(c demand.Class) string {
-	return map[demand.Class]string{
-		demand.ClassCapacity:       "more workers would help",
-		demand.ClassHeld:           "somebody holds them back",
-		demand.ClassTime:           "their begin time has not come",
-		demand.ClassDependency:     "other jobs must end first",
-		demand.ClassArrayThrottle:  "so many tasks of their array run already",
-		demand.ClassLicense:        "a licence is not free",
-		demand.ClassLimit:          "a limit of their account or QOS is reached",
-		demand.ClassPartitionLimit: "the partition is not up, or does not allow them",
-		demand.ClassReservation:    "their reservation has not begun",
-		demand.ClassInvalid:        "they may not use their account or QOS",
-		demand.ClassUnevaluated:    "the scheduler has not looked at them yet",
-		demand.ClassUnsatisfiable:  "no worker could ever run them",
-		demand.ClassOther:          "something else",
-	}[c]
 }
 
 func autoscalerOf(h *autoscalingv2.HorizontalPodAutoscaler) *Autoscaler {

@@ -64,8 +64,8 @@ func number[N uint64 | int32](n *N) string {
 // Write writes the explanation for people.
 func (e *NodeSet) Write(w io.Writer) error {
 	var p page
-	p.line("NodeSet %s/%s of Slurm cluster %s: %s workers required, %d wanted, %d there, %d ready",
-		e.Namespace, e.Name, e.Cluster, number(e.Need.Required), e.Wanted, e.Present, e.Ready)
+	p.line("NodeSet %s/%s of Slurm cluster %s: %s required, %d wanted, %d there, %d ready",
+		e.Namespace, e.Name, e.Cluster, counted(e.Need.Required, "worker"), e.Wanted, e.Present, e.Ready)
 	p.rows("Why so many", e.Need.rows())
 	if len(e.Waiting) > 0 {
 		p.rows("Jobs that wait in its partitions", waitingRows(e.Waiting))
@@ -87,6 +87,14 @@ func (e *NodeSet) Write(w io.Writer) error {
 	return p.to(w)
 }
 
+// counted is a number of things.
+func counted[N uint64 | int32](n *N, thing string) string {
+	if n == nil || *n != 1 {
+		thing += "s"
+	}
+	return number(n) + " " + thing
+}
+
 func (e *Need) rows() [][]string {
 	out := [][]string{
 		{"busy", number(e.Busy), "workers with work"},
@@ -100,9 +108,21 @@ func (e *Need) rows() [][]string {
 		{"= required", number(e.Required), "workers to run now"},
 	}
 	if n := e.UnsatisfiableJobs; n != nil && *n > 0 {
-		out = append(out, []string{"unsatisfiable", number(n), "jobs that ask for nothing, since no worker could run them"})
+		out = append(out, []string{"unsatisfiable", number(n), "jobs that count for nothing, since no worker could run them"})
 	}
+	toTheRight(out, 1)
 	return out
+}
+
+// toTheRight puts blanks before the numbers of a column.
+func toTheRight(rows [][]string, column int) {
+	width := 0
+	for _, row := range rows {
+		width = max(width, len(row[column]))
+	}
+	for _, row := range rows {
+		row[column] = strings.Repeat(" ", width-len(row[column])) + row[column]
+	}
 }
 
 func bound(n *int32) string {
@@ -157,13 +177,17 @@ func candidateRows(list []Candidate) [][]string {
 // Write writes the explanation for people.
 func (e *Job) Write(w io.Writer) error {
 	var p page
-	p.line("Job %s (%s) of user %s in %s/%s: %s, in %s", e.ID, e.Name, e.User, e.Namespace, e.Cluster, e.State, strings.Join(e.Partitions, ","))
+	partitions := "partition "
+	if len(e.Partitions) > 1 {
+		partitions = "partitions "
+	}
+	p.line("Job %s (%s) of user %s in Slurm cluster %s/%s: %s in %s", e.ID, e.Name, e.User, e.Namespace, e.Cluster, e.State, partitions+strings.Join(e.Partitions, ","))
 	p.line("  asks for %s", e.Asks)
 	if e.Reason != "" {
 		p.line("  Slurm says %s", strings.TrimSpace(e.Reason+" "+e.Text))
 	}
 	if e.Class != "" {
-		p.line("  it waits because (%s) %s", e.Class, e.Meaning)
+		p.line("  it waits because %s (%s)", e.Meaning, e.Class)
 	}
 	for _, d := range e.Details {
 		p.line("  %s", d)

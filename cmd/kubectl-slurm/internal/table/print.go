@@ -44,7 +44,7 @@ const (
 	WithoutHeadings Headings = "without"
 )
 
-// Print writes the table in the format.
+// Print writes the table in the format. One without rows has no headings either.
 func (t *Table[R]) Print(w io.Writer, f Format, h Headings) error {
 	switch f {
 	case JSON, YAML:
@@ -62,6 +62,9 @@ func (t *Table[R]) Print(w io.Writer, f Format, h Headings) error {
 				return err
 			}
 		}
+		return nil
+	}
+	if len(t.Rows) == 0 {
 		return nil
 	}
 	return t.printColumns(w, f, h)
@@ -86,9 +89,23 @@ func (t *Table[R]) printColumns(w io.Writer, f Format, h Headings) error {
 		line(func(c Column[R]) string { return c.Name })
 	}
 	for i := range t.Rows {
-		line(func(c Column[R]) string { return c.Of(&t.Rows[i]).String() })
+		line(func(c Column[R]) string {
+			if f == Wide {
+				return c.Of(&t.Rows[i]).String()
+			}
+			return cut(c.Of(&t.Rows[i]).String(), c.Most)
+		})
 	}
 	return tabs.Flush()
+}
+
+// cut leaves the first letters, and a mark where some are left out.
+func cut(s string, most int) string {
+	letters := []rune(s)
+	if most == 0 || len(letters) <= most {
+		return s
+	}
+	return string(letters[:most-1]) + "…"
 }
 
 // Clean keeps what users and servers wrote from moving the cursor or the columns.

@@ -63,6 +63,8 @@ type Column[R any] struct {
 	Name string
 	// Wide columns are shown by -o wide alone.
 	Wide bool
+	// Most is how many letters are shown, but for -o wide; 0 for all.
+	Most int
 	// Of is the row's value.
 	Of func(r *R) Cell
 }
@@ -84,6 +86,9 @@ type SortError struct {
 func (e *SortError) Error() string {
 	return fmt.Sprintf("there is no column %q to sort by; there are %s", e.Name, strings.Join(e.Columns, ", "))
 }
+
+// Len is how many rows there are.
+func (t *Table[R]) Len() int { return len(t.Rows) }
 
 // Sort orders the rows by a column: words from A to Z, numbers from the largest to the
 // smallest, what is not known last; equal ones stay in their order. An empty name

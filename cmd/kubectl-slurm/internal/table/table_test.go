@@ -86,3 +86,17 @@ func TestParseFormatRefusesOthers(t *testing.T) {
 		t.Error("xml is taken")
 	}
 }
+
+func TestLongWordsAreCutButInWideTables(t *testing.T) {
+	type row struct{ name string }
+	of := Table[row]{
+		Columns: []Column[row]{{Name: "NAME", Most: 6, Of: func(r *row) Cell { return Text(r.name) }}},
+		Rows:    []row{{"träger"}, {"trägers"}, {""}},
+	}
+	for f, want := range map[Format]string{Plain: "NAME\nträger\nträge…\n<none>\n", Wide: "NAME\nträger\nträgers\n<none>\n"} {
+		var out strings.Builder
+		if err := of.Print(&out, f, WithHeadings); err != nil || out.String() != want {
+			t.Errorf("%q prints %q, %v", f, out.String(), err)
+		}
+	}
+}

@@ -19,4 +19,10 @@ func wide[R any](c table.Column[R]) table.Column[R] {
 	return c
 }
 
+// short cuts long words off, but for -o wide.
+func short[R any](most int, c table.Column[R]) table.Column[R] {
+	c.Most = most
+	return c
+}
+
 func joined(list []string) string { return strings.Join(list, ",") }

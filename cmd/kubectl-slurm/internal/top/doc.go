@@ -5,6 +5,7 @@ package top
 
 import (
 	"fmt"
+	"strings"
 	"time"
 
 	"k8s.io/apimachinery/pkg/util/duration"
@@ -54,11 +55,14 @@ func share(used, all uint64) table.Cell {
 	return table.Number(fmt.Sprintf("%d/%d", used, all), float64(used))
 }
 
-// memory is a number of MiB as people read it.
+// memory is a number of MiB as people read it: with a tenth of a GiB up to 100 of them.
 func memory(mib uint64) string {
 	const gib = 1024
-	if mib >= 10*gib {
+	switch {
+	case mib >= 100*gib:
 		return fmt.Sprintf("%dGi", mib/gib)
+	case mib >= 10*gib:
+		return strings.TrimSuffix(fmt.Sprintf("%d.%d", mib/gib, mib%gib*10/gib), ".0") + "Gi"
 	}
 	return fmt.Sprintf("%dMi", mib)
 }

@@ -54,9 +54,9 @@ func Jobs(now time.Time, placed Placed, which Which, jobs []view.SlurmJob) *tabl
 	})
 	t.Columns = columns(placed, func(r *Job) ClusterName { return r.ClusterName },
 		words("JOBID", func(r *Job) string { return r.ID }),
-		words("NAME", func(r *Job) string { return r.Name }),
+		short(32, words("NAME", func(r *Job) string { return r.Name })),
 		words("USER", func(r *Job) string { return r.User }),
-		words("PARTITION", func(r *Job) string { return joined(r.Partitions) }),
+		short(32, words("PARTITION", func(r *Job) string { return joined(r.Partitions) })),
 		words("STATE", func(r *Job) string { return r.State }),
 		table.Column[Job]{Name: "TIME", Of: func(r *Job) table.Cell {
 			return table.Number(duration.HumanDuration(time.Duration(r.Time)*time.Second), float64(r.Time))
@@ -65,7 +65,7 @@ func Jobs(now time.Time, placed Placed, which Which, jobs []view.SlurmJob) *tabl
 		table.Column[Job]{Name: "CPUS", Of: func(r *Job) table.Cell { return table.CountOf(r.CPUs) }},
 		table.Column[Job]{Name: "MEMORY", Of: func(r *Job) table.Cell { return table.Number(memory(r.Memory), float64(r.Memory)) }},
 		table.Column[Job]{Name: "GPUS", Of: func(r *Job) table.Cell { return table.Count(r.GPUs) }},
-		words("WHERE/WHY", func(r *Job) string { return cmp.Or(r.NodeList, r.Reason) }),
+		short(60, words("WHERE/WHY", func(r *Job) string { return cmp.Or(r.NodeList, r.Reason) })),
 		wide(words("ACCOUNT", func(r *Job) string { return r.Account })),
 		wide(words("QOS", func(r *Job) string { return r.QOS })),
 		wide(table.Column[Job]{Name: "PRIORITY", Of: func(r *Job) table.Cell { return table.CountOf(r.Priority) }}),

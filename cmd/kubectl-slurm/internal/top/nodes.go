@@ -64,7 +64,7 @@ func nodeTable(now time.Time, placed Placed, rows []Node) *table.Table[Node] {
 		table.Column[Node]{Name: "MEMORY", Of: func(r *Node) table.Cell { return usedMemory(r.AllocatedMemory, r.Memory) }},
 		table.Column[Node]{Name: "MEMORY%", Of: func(r *Node) table.Cell { return percent(r.AllocatedMemory, r.Memory) }},
 		table.Column[Node]{Name: "GPUS", Of: func(r *Node) table.Cell { return used(r.AllocatedGPUs, r.GPUs) }},
-		words("REASON", func(r *Node) string { return r.Reason }),
+		short(60, words("REASON", func(r *Node) string { return r.Reason })),
 		wide(words("PARTITIONS", func(r *Node) string { return joined(r.Partitions) })),
 		wide(words("FEATURES", func(r *Node) string { return joined(r.Features) })),
 		wide(words("LOAD", func(r *Node) string { return r.Load })),

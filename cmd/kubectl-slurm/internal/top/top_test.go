@@ -116,3 +116,11 @@ alpha gpu 2 0 0 <unknown> <unknown> <unknown> 0 5`
 		t.Error(diff)
 	}
 }
+
+func TestMemoryIsReadByPeople(t *testing.T) {
+	for mib, want := range map[uint64]string{0: "0Mi", 10239: "10239Mi", 10240: "10Gi", 16000: "15.6Gi", 102399: "99.9Gi", 102400: "100Gi", 515000: "502Gi"} {
+		if got := memory(mib); got != want {
+			t.Errorf("%d MiB are %s, want %s", mib, got, want)
+		}
+	}
+}
