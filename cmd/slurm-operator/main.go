@@ -1,5 +1,6 @@
-// Command slurm-operator runs Slurm on Kubernetes. So far it wakes NodeSets that
-// their HorizontalPodAutoscaler leaves at zero.
+// Command slurm-operator runs Slurm on Kubernetes: it keeps the workers of NodeSets and
+// their jobs safe, wakes NodeSets that their HorizontalPodAutoscaler leaves at zero, and
+// looks after Tokens and Clusters.
 package main
 
 import (
