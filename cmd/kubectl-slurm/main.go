@@ -29,7 +29,10 @@ const interrupted = 130
 // run returns the exit status: 0 when all went well, 1 when the doctor found something,
 // 2 for errors, and interrupted.
 func run(ctx context.Context, args []string) int {
-	streams := command.Streams{In: os.Stdin, Out: os.Stdout, Err: os.Stderr, Terminal: term.IsTerminal(int(os.Stdout.Fd()))}
+	streams := command.Streams{In: os.Stdin, Out: os.Stdout, Err: os.Stderr}
+	if term.IsTerminal(int(os.Stdout.Fd())) {
+		streams.Size = size
+	}
 	root := command.New(streams, time.Now, version.Info())
 	root.SetArgs(args)
 	err := root.ExecuteContext(ctx)
@@ -41,4 +44,13 @@ func run(ctx context.Context, args []string) int {
 		fmt.Fprintln(os.Stderr, "error: "+err.Error())
 	}
 	return status
+}
+
+// size is that of the terminal; 80 columns and 24 lines where it does not tell.
+func size() (columns, lines int) {
+	columns, lines, err := term.GetSize(int(os.Stdout.Fd()))
+	if err != nil || columns <= 0 || lines <= 0 {
+		return 80, 24
+	}
+	return columns, lines
 }

@@ -12,14 +12,16 @@ import (
 	"k8s.io/cli-runtime/pkg/genericclioptions"
 
 	"github.com/slurmtide/slurmtide/cmd/kubectl-slurm/internal/observe"
+	"github.com/slurmtide/slurmtide/cmd/kubectl-slurm/internal/table"
 )
 
 // Streams are where a command reads and writes.
 type Streams struct {
 	In       io.Reader
 	Out, Err io.Writer
-	// Terminal reports whether Out is a terminal, which --watch may redraw.
-	Terminal bool
+	// Size is how many columns and lines Out has now, when it is a terminal, which --watch
+	// redraws; nil when it is none.
+	Size func() (columns, lines int)
 }
 
 // session is what all commands share.
@@ -104,7 +106,7 @@ func (s *session) notes(said []string) {
 	told := map[string]bool{}
 	for _, text := range said {
 		if !told[text] {
-			_, _ = fmt.Fprintln(s.streams.Err, "note: "+text)
+			_, _ = fmt.Fprintln(s.streams.Err, "note: "+table.Clean(text))
 		}
 		told[text] = true
 	}

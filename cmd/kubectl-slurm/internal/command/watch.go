@@ -5,7 +5,12 @@ import (
 	"context"
 	"fmt"
 	"io"
+	"slices"
+	"strings"
 	"time"
+	"unicode/utf8"
+
+	"github.com/slurmtide/slurmtide/cmd/kubectl-slurm/internal/table"
 )
 
 // Control sequences of terminals: to go home, to clear what is right of the cursor and
@@ -44,18 +49,33 @@ func (s *session) repeat(ctx context.Context, pause time.Duration, once func(w i
 
 // draw writes one look.
 func (s *session) draw(screen []byte, notes []string, now time.Time) {
-	if !s.streams.Terminal {
+	if s.streams.Size == nil {
 		_, _ = s.streams.Out.Write(append(screen, '\n'))
 		s.notes(notes)
 		return
 	}
-	var out bytes.Buffer
-	out.WriteString(home)
-	fmt.Fprintf(&out, "%s%s\n", now.Format(time.TimeOnly), clearRight)
-	out.Write(bytes.ReplaceAll(screen, []byte("\n"), []byte(clearRight+"\n")))
-	for _, n := range notes {
-		fmt.Fprintf(&out, "note: %s%s\n", n, clearRight)
+	columns, lines := s.streams.Size()
+	shown := []string{now.Format(time.TimeOnly)}
+	for i := range notes {
+		notes[i] = "note: " + table.Clean(notes[i])
+		lines -= 1 + utf8.RuneCountInString(notes[i])/columns // they may take several lines
 	}
-	out.WriteString(clearBelow)
-	_, _ = s.streams.Out.Write(out.Bytes())
+	// One line is the time's, and one the cursor's.
+	shown = append(shown, fit(strings.Split(strings.TrimSuffix(string(screen), "\n"), "\n"), columns, lines-2)...)
+	shown = append(shown, notes...)
+	_, _ = io.WriteString(s.streams.Out, home+strings.Join(shown, clearRight+"\n")+clearRight+"\n"+clearBelow)
+}
+
+// fit leaves what there is room for: at least one line, and no line that goes on in the
+// next. The last one tells how many are left out.
+func fit(text []string, columns, lines int) []string {
+	lines = max(lines, 1)
+	if n := len(text) - lines + 1; n > 1 {
+		text = append(slices.Clone(text[:lines-1]), fmt.Sprintf("… and %d more lines", n))
+	}
+	out := make([]string, len(text))
+	for i, line := range text {
+		out[i] = table.Cut(line, columns)
+	}
+	return out
 }

@@ -93,14 +93,15 @@ func (t *Table[R]) printColumns(w io.Writer, f Format, h Headings) error {
 			if f == Wide {
 				return c.Of(&t.Rows[i]).String()
 			}
-			return cut(c.Of(&t.Rows[i]).String(), c.Most)
+			return Cut(c.Of(&t.Rows[i]).String(), c.Most)
 		})
 	}
 	return tabs.Flush()
 }
 
-// cut leaves the first letters, and a mark where some are left out.
-func cut(s string, most int) string {
+// Cut leaves at most so many letters, the last of them a mark where some are left out; 0
+// leaves all.
+func Cut(s string, most int) string {
 	letters := []rune(s)
 	if most == 0 || len(letters) <= most {
 		return s
