@@ -38,6 +38,12 @@ func (s *suite) lists(t *testing.T) {
 	if !stats.At.IsSet() || stats.ServerThreads == 0 {
 		t.Errorf("the statistics are %+v", stats)
 	}
+	conf, err := s.client.Conf(ctx)
+	if s.client.Version() < "v0.0.45" {
+		wantCode(t, "the configuration", err, slurmclient.CodeUnsupported)
+	} else if err != nil || len(conf.PrivateData) != 0 {
+		t.Errorf("the configuration is %+v, %v", conf, err)
+	}
 	s.tables(t)
 }
 
