@@ -70,7 +70,7 @@ const reasons = [
   }),
   rows({
     title: 'Jobs that can never run', description: 'Pending jobs that no node of their partition could run, and why.', width: 12,
-    labels: { cluster: 'Cluster', partition: 'Partition', reason: 'Reason' }, sort: { by: 'Jobs', descending: true }, widths: { Jobs: 90 },
+    labels: { cluster: 'Cluster', partition: 'Partition', reason: 'Reason' }, sort: { by: 'Jobs', descending: true }, widths: { Cluster: 120, Partition: 120, Jobs: 70 },
     columns: [{ name: 'Jobs', expr: `${each('slurm_partition_unsatisfiable_jobs', ['reason'])} > 0`, decimals: 0 }],
   }),
 ];

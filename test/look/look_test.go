@@ -54,7 +54,8 @@ func TestQueriesReturnData(t *testing.T) {
 	t.Run("of alerts when Slurm is away", func(t *testing.T) { s.goAway(t) })
 }
 
-// play lets bursts of jobs move the NodeSet, and tells where Prometheus is.
+// play lets bursts of jobs move the NodeSet, and the operator its own, and tells where
+// Prometheus is.
 func (s *stage) play(t *testing.T, duration time.Duration) {
 	fmt.Fprintf(os.Stderr, "Prometheus is at %s, the exporter at http://%s, for %s\n", s.prometheus.url, s.address, duration)
 	end := time.After(duration)
@@ -64,6 +65,9 @@ func (s *stage) play(t *testing.T, duration time.Duration) {
 		tasks := []string{"0-5", "0-2", "0-9", "0-1"}[i%4]
 		_, err := s.loop.Slurm.Run(t.Context(), "alice", "sbatch", "-p", loop.NodeSet, "--array="+tasks, "-n", "4", "-o", "/dev/null", "--wrap", "sleep 25")
 		if err != nil {
+			t.Fatal(err)
+		}
+		if _, err := s.loop.Kube.Kubectl(t.Context(), "scale", "nodeset", "nightly", "-n", other, "--replicas", []string{"3", "1", "2", "0"}[i%4]); err != nil {
 			t.Fatal(err)
 		}
 		select {
