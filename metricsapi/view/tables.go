@@ -158,12 +158,20 @@ func partitionTable() table {
 				return nil
 			}
 			return []any{
-				p.Name, p.Status.State, strconv.FormatBool(p.Spec.Default), p.Status.TotalNodes, p.Status.TotalCPUs,
+				p.Name, p.Status.State, flagged(p.Spec.Default), p.Status.TotalNodes, p.Status.TotalCPUs,
 				minutes(p.Spec.MaxTimeMinutes), cmp.Or(p.Spec.Nodes, p.Spec.NodeSets), amount(p.Spec.MaxNodes),
 				p.Spec.PriorityTier, p.Spec.QOS, p.Spec.AllowAccounts, p.Status.TRES,
 			}
 		},
 	}
+}
+
+// flagged is empty where a flag is not set: before API v0.0.45 nobody tells of it.
+func flagged(set bool) string {
+	if set {
+		return "true"
+	}
+	return ""
 }
 
 // elapsed is how long the job has run, empty while it waits.

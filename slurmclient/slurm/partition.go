@@ -5,7 +5,7 @@ type Partition struct {
 	Name  string
 	State PartitionState
 	// Default is true for the partition of jobs that name none. Absent (false)
-	// before API v0.0.43: those servers do not tell.
+	// before API v0.0.45: those servers do not tell.
 	Default bool
 	// Nodes is the hostlist of configured nodes, TotalNodes their number (FUTURE
 	// records counted), NodeSets what slurm.conf says.

@@ -19,8 +19,7 @@ import (
 
 // explain is the command "explain".
 func (s *session) explain() *cobra.Command {
-	var output, cluster string
-	var all bool
+	var output string
 	cmd := &cobra.Command{
 		Use:   "explain",
 		Short: "Explains why a NodeSet has so many workers, or why a job waits",
@@ -28,6 +27,14 @@ func (s *session) explain() *cobra.Command {
 	group(cmd)
 	cmd.PersistentFlags().StringVarP(&output, "output", "o", "", "Output format: json or yaml")
 	complete(cmd, "output", string(table.JSON), string(table.YAML))
+	cmd.AddCommand(s.jobExplainer(&output), s.nodeSetExplainer(&output))
+	return cmd
+}
+
+// jobExplainer is the command "explain job".
+func (s *session) jobExplainer(output *string) *cobra.Command {
+	var cluster string
+	var all bool
 	job := &cobra.Command{
 		Use:     "job ID",
 		Short:   "Explains why a job waits, and whether more workers would help",
@@ -35,7 +42,7 @@ func (s *session) explain() *cobra.Command {
 		Example: "  kubectl slurm explain job 1234\n  kubectl slurm explain job 77_3 --cluster=alpha",
 		Args:    oneArgument("the job's id, such as 7, 7_3 or 8+1"),
 		RunE: func(cmd *cobra.Command, args []string) error {
-			return s.print(output, func(api *observe.API, namespace string) (explained, error) {
+			return s.print(*output, func(api *observe.API, namespace string) (explained, error) {
 				if all {
 					namespace = ""
 				}
@@ -46,7 +53,12 @@ func (s *session) explain() *cobra.Command {
 	job.Flags().StringVar(&cluster, "cluster", "", "Slurm cluster that has the job: the name of its Controller or Cluster")
 	job.Flags().BoolVarP(&all, "all-namespaces", "A", false, "Look for the job in all namespaces")
 	_ = job.RegisterFlagCompletionFunc("cluster", s.completeClusters)
-	nodeSet := &cobra.Command{
+	return job
+}
+
+// nodeSetExplainer is the command "explain nodeset".
+func (s *session) nodeSetExplainer(output *string) *cobra.Command {
+	return &cobra.Command{
 		Use:   "nodeset NAME",
 		Short: "Explains why a NodeSet has as many workers as it has",
 		Long: `Explains what the number of required workers is made of, what the HPA makes of
@@ -56,13 +68,11 @@ take next, and until when it would wait for them.`,
 		Args:              oneArgument("the NodeSet's name"),
 		ValidArgsFunction: s.completeNodeSets,
 		RunE: func(cmd *cobra.Command, args []string) error {
-			return s.print(output, func(api *observe.API, namespace string) (explained, error) {
+			return s.print(*output, func(api *observe.API, namespace string) (explained, error) {
 				return s.explainNodeSet(cmd.Context(), api, namespace, args[0])
 			})
 		},
 	}
-	cmd.AddCommand(job, nodeSet)
-	return cmd
 }
 
 // oneArgument refuses all but one argument, in words that tell what it is.

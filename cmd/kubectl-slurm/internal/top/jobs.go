@@ -30,9 +30,9 @@ type Job struct {
 	Time  uint64  `json:"seconds"`
 	Nodes *uint64 `json:"nodes"`
 	CPUs  *uint64 `json:"cpus"`
-	GPUs  uint64  `json:"gpus"`
+	GPUs  *uint64 `json:"gpus"`
 	// Memory is in MiB.
-	Memory   uint64  `json:"memoryMiB"`
+	Memory   *uint64 `json:"memoryMiB"`
 	Tasks    uint64  `json:"tasks"`
 	Priority *uint64 `json:"priority,omitempty"`
 	NodeList string  `json:"nodeList,omitempty"`
@@ -63,8 +63,13 @@ func Jobs(now time.Time, placed Placed, which Which, jobs []view.SlurmJob) *tabl
 		}},
 		table.Column[Job]{Name: "NODES", Of: func(r *Job) table.Cell { return table.CountOf(r.Nodes) }},
 		table.Column[Job]{Name: "CPUS", Of: func(r *Job) table.Cell { return table.CountOf(r.CPUs) }},
-		table.Column[Job]{Name: "MEMORY", Of: func(r *Job) table.Cell { return table.Number(memory(r.Memory), float64(r.Memory)) }},
-		table.Column[Job]{Name: "GPUS", Of: func(r *Job) table.Cell { return table.Count(r.GPUs) }},
+		table.Column[Job]{Name: "MEMORY", Of: func(r *Job) table.Cell {
+			if r.Memory == nil {
+				return table.None()
+			}
+			return table.Number(memory(*r.Memory), float64(*r.Memory))
+		}},
+		counts("GPUS", func(r *Job) *uint64 { return r.GPUs }),
 		short(60, words("WHERE/WHY", func(r *Job) string { return cmp.Or(r.NodeList, r.Reason) })),
 		wide(words("ACCOUNT", func(r *Job) string { return r.Account })),
 		wide(words("QOS", func(r *Job) string { return r.QOS })),
@@ -90,12 +95,16 @@ func jobRow(now time.Time, v *view.SlurmJob, j *slurm.Job) Job {
 	if n, _ := demand.PendingTasks(j); j.IsArrayBase() && n > 0 {
 		tasks = n
 	}
-	has := resources(j)
 	r := Job{
 		ClusterName: ClusterName{v.Namespace, v.Spec.Cluster.Name}, Object: v.Name,
 		ID: records.JobID(j), Name: j.Name, User: j.UserName, Account: j.Account, QOS: j.QOS, Partitions: v.Spec.Partitions,
-		State: j.State.String(), Nodes: value(j.NodeCount), CPUs: value(j.CPUs), GPUs: has.GPUs(), Memory: has.MemoryMiB,
+		State: j.State.String(), Nodes: value(j.NodeCount), CPUs: value(j.CPUs),
 		Tasks: tasks, Priority: value(j.Priority), NodeList: j.Nodes,
+	}
+	if cmp.Or(j.TRESAllocated, j.TRESRequested) != "" {
+		has := resources(j)
+		gpus := has.GPUs()
+		r.Memory, r.GPUs = &has.MemoryMiB, &gpus
 	}
 	from, to := j.SubmitTime, slurm.At(now)
 	if j.State.Base != slurm.JobPending && j.StartTime.IsSet() {

@@ -53,7 +53,7 @@ func TestJobsThatHaveEndedAreShownOnDemand(t *testing.T) {
 	}
 	want := `CLUSTER JOBID NAME USER PARTITION STATE TIME NODES CPUS MEMORY GPUS WHERE/WHY
 alpha 1 <none> alice gpu RUNNING 60s 1 4 2048Mi 2 gpu-0
-alpha 2 <none> bob gpu PENDING 60m 1 <unknown> 0Mi 0 Priority
+alpha 2 <none> bob gpu PENDING 60m 1 <unknown> <unknown> <unknown> Priority
 alpha 4 <none> bob gpu COMPLETED+COMPLETING 60m 1 4 2048Mi 2 None`
 	if diff := cmp.Diff(want, print(t, Jobs(now, OneNamespace, Present, jobs))); diff != "" {
 		t.Error(diff)
