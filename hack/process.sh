@@ -2,6 +2,8 @@
 # What the scripts that start daemons share. Sourced, never run.
 
 cache_dir=${XDG_CACHE_HOME:-${HOME:-/root}/.cache}/slurmtide
+# Where blocks of ports are locked: one place for all caches, as ports are the machine's.
+ports_dir=/tmp/slurmtide-ports-$(id -u)
 began=${EPOCHREALTIME//[.,]/}
 
 # say prints one progress line with the seconds since the script began.
@@ -69,4 +71,10 @@ port_open() { (exec 3<>"/dev/tcp/$1/$2") 2>/dev/null; }
 listening() {
 	sed -n 's/^ *[0-9]*: [0-9A-F]*:\([0-9A-F]*\) [0-9A-F:]* 0A .*/\1/p' /proc/net/tcp /proc/net/tcp6 2>/dev/null |
 		while read -r hex; do echo $((16#$hex)); done
+}
+
+# make_ports_dir makes ports_dir, which nobody else may have made.
+make_ports_dir() {
+	mkdir -p -m 700 "$ports_dir"
+	[[ -O $ports_dir && ! -L $ports_dir ]] || die "$ports_dir is not yours: remove it, or have it removed"
 }
