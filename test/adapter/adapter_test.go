@@ -14,6 +14,7 @@ import (
 	"github.com/slurmtide/slurmtide/slurmclient/slurm"
 	"github.com/slurmtide/slurmtide/slurmclient/slurmtest"
 	"github.com/slurmtide/slurmtide/test/process"
+	"github.com/slurmtide/slurmtide/test/restd"
 )
 
 const (
@@ -53,7 +54,7 @@ func TestAdapter(t *testing.T) {
 	t.Run("one cluster by flag", s.readsOne)
 	t.Run("every metric of a Controller is answered", s.answersForController)
 	said := p.Log()
-	for _, token := range append(s.tokens, key) {
+	for _, token := range append(s.tokens, restd.Key) {
 		if strings.Contains(said, token) {
 			t.Error("a secret is in the log")
 		}

@@ -12,6 +12,7 @@ import (
 	"github.com/slurmtide/slurmtide/metricsapi"
 	"github.com/slurmtide/slurmtide/slurmclient/slurmtest"
 	"github.com/slurmtide/slurmtide/test/process"
+	"github.com/slurmtide/slurmtide/test/restd"
 )
 
 // followsObjects deletes a Cluster and makes it anew.
@@ -36,10 +37,10 @@ func (s *site) survivesOutages(t *testing.T) {
 		begin, end func()
 		words      []string
 	}{
-		{"slurmrestd is stopped", s.restd.stop, func() { s.restd.start(t) }, []string{"connection refused"}},
+		{"slurmrestd is stopped", s.restd.Stop, func() { s.restd.Start(t) }, []string{"connection refused"}},
 		{"slurmrestd answers 500", fault(slurmtest.Fault{Kind: slurmtest.FaultStatus, Status: 500}), clear, []string{"500"}},
 		{"slurmrestd answers garbage", fault(slurmtest.Fault{Kind: slurmtest.FaultGarbage}), clear, nil},
-		{"slurmrestd hangs", fault(slurmtest.Fault{Kind: slurmtest.FaultHang}), func() { clear(); s.restd.server.CloseClientConnections() }, nil},
+		{"slurmrestd hangs", fault(slurmtest.Fault{Kind: slurmtest.FaultHang}), func() { clear(); s.restd.HangUp() }, nil},
 		{"the token is refused", fault(slurmtest.Fault{Kind: slurmtest.FaultToken}), clear, []string{"unauthorised"}},
 		{"slurmctld is down", func() { s.alpha.SetController(slurmtest.ControllerDown) }, func() { s.alpha.SetController(slurmtest.ControllerUp) }, []string{"unavailable"}},
 	} {
@@ -88,16 +89,16 @@ func (s *site) renewsToken(t *testing.T) {
 // restartCluster makes the adapter connect to alpha anew, with what its Secret holds.
 func (s *site) restartCluster(t *testing.T) {
 	must(t)(s.kube.Kubectl(t.Context(), "-n", "team-a", "patch", "clusters.slinky.slurm.net", "alpha", "--type=merge", "-p",
-		fmt.Sprintf(`{"spec":{"server":"http://localhost:%s"}}`, portOf(s.restd.address))))
+		fmt.Sprintf(`{"spec":{"server":"http://localhost:%s"}}`, portOf(s.restd.Address))))
 }
 
 // readsOne runs an adapter that is given one slurmrestd, alpha's, for an object.
 func (s *site) readsOne(t *testing.T) {
 	file := filepath.Join(s.dir, "jwt_hs256.key")
-	if err := os.WriteFile(file, []byte(key), 0o600); err != nil {
+	if err := os.WriteFile(file, []byte(restd.Key), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	p := s.run(t, "--slurm.url=http://"+s.restd.address, "--slurm.jwt-key-file="+file, "--cluster-namespace=team-a", "--cluster-name=alpha")
+	p := s.run(t, "--slurm.url="+s.restd.URL(), "--slurm.jwt-key-file="+file, "--cluster-namespace=team-a", "--cluster-name=alpha")
 	s.register(t, p)
 	gpu := query{namespace: "team-a", resource: nodeSets, name: "gpu", metric: "slurm_nodeset_required_nodes"}
 	process.Await(t, soon, func() error { return s.is(t, gpu, "5") })
@@ -126,7 +127,7 @@ kind: Controller
 metadata: {name: gamma, namespace: team-c, labels: {site: east}}
 spec: {slurmKeyRef: {name: keys, key: slurm.key}, jwtHs256KeyRef: {name: keys, key: jwt_hs256.key}}
 `)
-	p := s.run(t, "--slurm.url=http://"+s.restd.address, "--slurm.jwt-key-file="+filepath.Join(s.dir, "jwt_hs256.key"),
+	p := s.run(t, "--slurm.url="+s.restd.URL(), "--slurm.jwt-key-file="+filepath.Join(s.dir, "jwt_hs256.key"),
 		"--cluster-namespace=team-c", "--cluster-name=gamma")
 	s.register(t, p)
 	gamma := query{namespace: "team-c", resource: "controllers.slinky.slurm.net", name: "gamma", labels: "site=east"}

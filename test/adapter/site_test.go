@@ -5,35 +5,30 @@ package adapter
 import (
 	"fmt"
 	"net"
-	"net/http"
-	"net/http/httptest"
 	"os"
 	"path/filepath"
 	"strings"
 	"testing"
 	"time"
 
-	"github.com/golang-jwt/jwt/v5"
 	"k8s.io/client-go/kubernetes"
 	"k8s.io/client-go/rest"
 
 	"github.com/slurmtide/slurmtide/slurmclient/slurmtest"
 	"github.com/slurmtide/slurmtide/test/process"
 	"github.com/slurmtide/slurmtide/test/realkube"
+	"github.com/slurmtide/slurmtide/test/restd"
 )
 
 // maxAge is how old the adapter's data may be here.
 const maxAge = 6 * time.Second
-
-// key is what the simulated clusters check tokens with.
-const key = "a key for tests that nobody else uses"
 
 // site is a Kubernetes with two Slurm clusters.
 type site struct {
 	kube        *realkube.Cluster
 	client      rest.Interface
 	alpha, beta *slurmtest.Cluster
-	restd       *restd // of alpha
+	restd       *restd.Restd // of alpha
 	dir         string
 	program     string
 	tokens      []string
@@ -74,8 +69,8 @@ func newSite(t *testing.T) *site {
 	}
 	must(t)(kube.Helm(t.Context(), "install", "crds", "../../charts/slurm-operator-crds", "--wait"))
 	s.apply(t, "rbac.yaml")
-	s.restd = newRestd(t, s.alpha)
-	s.apply(t, "objects.yaml", "ALPHA", "http://"+s.restd.address, "BETA", "http://"+newRestd(t, s.beta).address)
+	s.restd = restd.Start(t, s.alpha)
+	s.apply(t, "objects.yaml", "ALPHA", s.restd.URL(), "BETA", restd.Start(t, s.beta).URL())
 	s.setToken(t, "team-a", "alpha-token", time.Hour)
 	s.setToken(t, "team-b", "beta-token", time.Hour)
 	return s
@@ -85,7 +80,7 @@ func newSite(t *testing.T) *site {
 // the first two, all four in the last.
 func simulated(name string) *slurmtest.Cluster {
 	return slurmtest.New(slurmtest.Config{
-		ClusterName: name, Key: []byte(key), MessageTimeout: 200 * time.Millisecond,
+		ClusterName: name, Key: []byte(restd.Key), MessageTimeout: 200 * time.Millisecond,
 		Nodes: []slurmtest.NodeConf{
 			{Names: "gpu-[0-1]", CPUs: 8, MemoryMiB: 16000, Features: []string{"gpu"}},
 			{Names: "cpu-[0-1]", CPUs: 8, MemoryMiB: 16000, Features: []string{"cpu"}},
@@ -94,46 +89,10 @@ func simulated(name string) *slurmtest.Cluster {
 	})
 }
 
-// restd is a simulated slurmrestd that can be stopped and started again.
-type restd struct {
-	cluster *slurmtest.Cluster
-	address string
-	server  *httptest.Server
-}
-
-func newRestd(t *testing.T, c *slurmtest.Cluster) *restd {
-	t.Helper()
-	r := &restd{cluster: c, address: "127.0.0.1:0"}
-	r.start(t)
-	t.Cleanup(r.stop)
-	return r
-}
-
-func (r *restd) start(t *testing.T) {
-	t.Helper()
-	l, err := net.Listen("tcp", r.address)
-	if err != nil {
-		t.Fatal(err)
-	}
-	r.address = l.Addr().String()
-	r.server = &httptest.Server{Listener: l, Config: &http.Server{Handler: r.cluster.Handler()}}
-	r.server.Start()
-}
-
-func (r *restd) stop() {
-	r.server.CloseClientConnections()
-	r.server.Close()
-}
-
 // setToken writes a token that is good for so long into a Secret.
 func (s *site) setToken(t *testing.T, namespace, name string, life time.Duration) {
 	t.Helper()
-	now := time.Now()
-	claims := jwt.MapClaims{"iat": now.Unix(), "exp": now.Add(life).Unix(), "sun": "slurm"}
-	token, err := jwt.NewWithClaims(jwt.SigningMethodHS256, claims).SignedString([]byte(key))
-	if err != nil {
-		t.Fatal(err)
-	}
+	token := restd.Token(t, life)
 	s.tokens = append(s.tokens, token)
 	s.applyText(t, fmt.Sprintf("apiVersion: v1\nkind: Secret\nmetadata: {name: %s, namespace: %s}\nstringData: {SLURM_JWT: %s}\n", name, namespace, token))
 }

@@ -11,6 +11,8 @@ import (
 	"strings"
 	"testing"
 	"time"
+
+	"github.com/slurmtide/slurmtide/test/restd"
 )
 
 // serving are faults of what serves APIs.
@@ -23,7 +25,7 @@ func (r *rig) serving() []fault {
 		{"another adapter", func(t *testing.T) { r.serveOther(t, metrics) }, "", "MetricsOfAnother", "gpu", func(t *testing.T, _ finding) {
 			r.must(t, "kubectl replace -f "+filepath.Join(r.dir, metrics))
 		}},
-		{"slurmrestd is gone", func(*testing.T) { r.restd.stop() }, "", "StaleSnapshot", "alpha", func(t *testing.T, _ finding) { r.restd.start(t) }},
+		{"slurmrestd is gone", func(*testing.T) { r.restd.Stop() }, "", "StaleSnapshot", "alpha", func(t *testing.T, _ finding) { r.restd.Start(t) }},
 	}
 }
 
@@ -107,7 +109,7 @@ func (r *rig) serveOther(t *testing.T, service string) {
 // tokens are faults of the Secret of a Cluster, which the named command cures.
 func (r *rig) tokens() []fault {
 	renew := func(t *testing.T, f finding) {
-		r.must(t, strings.Replace(f.Command, "=TOKEN", "="+token(t, 48*time.Hour), 1))
+		r.must(t, strings.Replace(f.Command, "=TOKEN", "="+restd.Token(t, 48*time.Hour), 1))
 	}
 	set := func(text string) func(t *testing.T) {
 		return func(t *testing.T) {
@@ -132,7 +134,7 @@ func (r *rig) objects() []fault {
 			r.applyText(t, "apiVersion: slinky.slurm.net/v1beta1\nkind: Cluster\nmetadata: {name: nobody, namespace: hpc}\nspec: {server: 'http://127.0.0.1:1', token: {secretRef: {name: alpha-token, key: SLURM_JWT}}}\n")
 		}},
 		{"a Cluster that does not answer", func(*testing.T) {}, "", "ClusterNotReady", "nobody", func(t *testing.T, _ finding) {
-			r.kubectl(t, "-n", hpc, "patch", "clusters.slinky.slurm.net", "nobody", "--type=merge", "-p", `{"spec":{"server":"http://`+r.restd.address+`"}}`)
+			r.kubectl(t, "-n", hpc, "patch", "clusters.slinky.slurm.net", "nobody", "--type=merge", "-p", `{"spec":{"server":"`+r.restd.URL()+`"}}`)
 		}},
 		{"a Cluster without slurmctld", func(*testing.T) {}, "", "NodeSetNotReady", "lost", func(t *testing.T, _ finding) {
 			r.kubectl(t, "-n", hpc, "patch", "clusters.slinky.slurm.net", "nobody", "--type=merge", "-p", `{"spec":{"slurmctld":{"host":"x"},"slurmKeyRef":{"name":"keys","key":"slurm.key"}}}`)
@@ -142,7 +144,7 @@ func (r *rig) objects() []fault {
 		}, "", "SharedWorkers", "lost", func(t *testing.T, _ finding) {
 			r.kubectl(t, "-n", hpc, "patch", "nodesets", "lost", "--type=merge", "-p", `{"spec":{"extraConf":"CPUs=8"}}`)
 		}},
-		{"no operator", func(t *testing.T) { r.operator.stop(t) }, "", "OperatorNotRunning", "", func(t *testing.T, _ finding) { r.startOperator(t) }},
+		{"no operator", func(t *testing.T) { r.stopOperator(t) }, "", "OperatorNotRunning", "", func(t *testing.T, _ finding) { r.startOperator(t) }},
 		{"asleep at zero", r.sleeps, "", "AsleepAtZero", "lost", func(t *testing.T, f finding) {
 			r.must(t, f.Command)
 			r.startOperator(t)
@@ -153,7 +155,7 @@ func (r *rig) objects() []fault {
 
 // sleeps lets an HPA find a NodeSet at zero while no operator runs.
 func (r *rig) sleeps(t *testing.T) {
-	r.operator.stop(t)
+	r.stopOperator(t)
 	r.hpa(t, "sleeps", "lost")
 }
 

@@ -5,9 +5,6 @@ package plugin
 import (
 	"context"
 	"fmt"
-	"net"
-	"net/http"
-	"net/http/httptest"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -15,17 +12,16 @@ import (
 	"testing"
 	"time"
 
-	"github.com/golang-jwt/jwt/v5"
 	"k8s.io/client-go/kubernetes"
 
 	"github.com/slurmtide/slurmtide/slurmclient/slurmtest"
 	"github.com/slurmtide/slurmtide/test/loop"
+	"github.com/slurmtide/slurmtide/test/process"
 	"github.com/slurmtide/slurmtide/test/realkube"
+	"github.com/slurmtide/slurmtide/test/restd"
 )
 
 const (
-	// key is what the simulated clusters check tokens with.
-	key = "a key for tests that nobody else uses"
 	// soon is how long anything may take.
 	soon = time.Minute
 	hpc  = "hpc"
@@ -46,9 +42,9 @@ type rig struct {
 	whole       *testing.T
 	client      kubernetes.Interface
 	alpha, beta *slurmtest.Cluster
-	restd       *restd // of alpha
+	restd       *restd.Restd // of alpha
 	dir         string
-	operator    *program
+	operator    *process.Process
 	adapterArgs []string
 }
 
@@ -75,8 +71,8 @@ func newRig(t *testing.T) *rig {
 		t.Fatal(err)
 	}
 	r.build(t, "kubectl-slurm")
-	r.restd = newRestd(t, r.alpha)
-	r.apply(t, "objects.yaml", "ALPHA", "http://"+r.restd.address, "BETA", "http://"+newRestd(t, r.beta).address)
+	r.restd = restd.Start(t, r.alpha)
+	r.apply(t, "objects.yaml", "ALPHA", r.restd.URL(), "BETA", restd.Start(t, r.beta).URL())
 	r.setToken(t, hpc, "alpha-token", 48*time.Hour)
 	r.setToken(t, "lab", "beta-token", 48*time.Hour)
 	r.adapterArgs = []string{"--slurm.poll-interval=1s", "--metrics-max-age=6s", "--slurm.timeout=3s", "--shutdown-delay=1s"}
@@ -97,58 +93,15 @@ func newRig(t *testing.T) *rig {
 // partition cpu with two nodes of its own. Some of it may be private.
 func simulated(name string, private ...string) *slurmtest.Cluster {
 	return slurmtest.New(slurmtest.Config{
-		ClusterName: name, Key: []byte(key), PrivateData: private, MessageTimeout: 200 * time.Millisecond, PingAfter: time.Second,
+		ClusterName: name, Key: []byte(restd.Key), PrivateData: private, MessageTimeout: 200 * time.Millisecond, PingAfter: time.Second,
 		Nodes:      []slurmtest.NodeConf{{Names: "cpu-[0-1]", CPUs: 8, MemoryMiB: 16000, Features: []string{"static"}}},
 		Partitions: []slurmtest.PartitionConf{{Name: "gpu", Feature: "gpu"}, {Name: "cpu", Feature: "static", Default: true}},
 	})
 }
 
-// restd is a simulated slurmrestd that can be stopped and started again.
-type restd struct {
-	cluster *slurmtest.Cluster
-	address string
-	server  *httptest.Server
-}
-
-func newRestd(t *testing.T, c *slurmtest.Cluster) *restd {
-	t.Helper()
-	r := &restd{cluster: c, address: "127.0.0.1:0"}
-	r.start(t)
-	t.Cleanup(r.stop)
-	return r
-}
-
-func (r *restd) start(t *testing.T) {
-	t.Helper()
-	l, err := net.Listen("tcp", r.address)
-	if err != nil {
-		t.Fatal(err)
-	}
-	r.address = l.Addr().String()
-	r.server = &httptest.Server{Listener: l, Config: &http.Server{Handler: r.cluster.Handler()}}
-	r.server.Start()
-}
-
-func (r *restd) stop() {
-	r.server.CloseClientConnections()
-	r.server.Close()
-}
-
-// token is one that is good for so long.
-func token(t *testing.T, life time.Duration) string {
-	t.Helper()
-	now := time.Now()
-	claims := jwt.MapClaims{"iat": now.Unix(), "exp": now.Add(life).Unix(), "sun": "slurm"}
-	text, err := jwt.NewWithClaims(jwt.SigningMethodHS256, claims).SignedString([]byte(key))
-	if err != nil {
-		t.Fatal(err)
-	}
-	return text
-}
-
 func (r *rig) setToken(t *testing.T, namespace, name string, life time.Duration) {
 	t.Helper()
-	r.applyText(t, fmt.Sprintf("apiVersion: v1\nkind: Secret\nmetadata: {name: %s, namespace: %s}\nstringData: {SLURM_JWT: %q}\n", name, namespace, token(t, life)))
+	r.applyText(t, fmt.Sprintf("apiVersion: v1\nkind: Secret\nmetadata: {name: %s, namespace: %s}\nstringData: {SLURM_JWT: %q}\n", name, namespace, restd.Token(t, life)))
 }
 
 // apply applies a file of testdata with words replaced.
@@ -170,10 +123,9 @@ func (r *rig) applyText(t *testing.T, text string) {
 
 func (r *rig) build(t *testing.T, name string) string {
 	t.Helper()
-	file := filepath.Join(r.dir, name)
-	build := exec.CommandContext(t.Context(), "go", "build", "-o", file, "github.com/slurmtide/slurmtide/cmd/"+name)
-	if out, err := build.CombinedOutput(); err != nil {
-		t.Fatalf("building %s: %v\n%s", name, err, out)
+	file, err := process.Build(t.Context(), r.dir, name)
+	if err != nil {
+		t.Fatal(err)
 	}
 	return file
 }
@@ -215,19 +167,5 @@ func (r *rig) shell(t *testing.T, line string) answer {
 // await tries until try returns nil.
 func await(t *testing.T, try func() error) {
 	t.Helper()
-	ctx, cancel := context.WithTimeout(t.Context(), soon)
-	defer cancel()
-	tick := time.NewTicker(200 * time.Millisecond)
-	defer tick.Stop()
-	for {
-		err := try()
-		if err == nil {
-			return
-		}
-		select {
-		case <-tick.C:
-		case <-ctx.Done():
-			t.Fatalf("waited %v in vain: %v", soon, err)
-		}
-	}
+	process.Await(t, soon, try)
 }

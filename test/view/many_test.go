@@ -16,6 +16,8 @@ import (
 	"k8s.io/client-go/rest"
 
 	"github.com/slurmtide/slurmtide/slurmclient/slurmtest"
+	"github.com/slurmtide/slurmtide/test/process"
+	"github.com/slurmtide/slurmtide/test/restd"
 )
 
 // manyJobs is how many records the simulated cluster has, about.
@@ -27,15 +29,15 @@ const mostGrowth = 1.5
 
 // pagesMany lists a hundred thousand jobs in pages and as a stream.
 func (s *scene) pagesMany(t *testing.T) {
-	c := slurmtest.New(slurmtest.Config{ClusterName: "big", Key: []byte(key), Compact: true})
+	c := slurmtest.New(slurmtest.Config{ClusterName: "big", Key: []byte(restd.Key), Compact: true})
 	c.Populate(1000, manyJobs, 1)
 	s.applyText(t, fmt.Sprintf("apiVersion: v1\nkind: Namespace\nmetadata: {name: team-c}\n---\n"+
-		"apiVersion: slinky.slurm.net/v1beta1\nkind: Cluster\nmetadata: {name: big, namespace: team-c}\nspec: {server: %q, token: {secretRef: {name: slurm-token, key: SLURM_JWT}}}\n", served(t, c)))
+		"apiVersion: slinky.slurm.net/v1beta1\nkind: Cluster\nmetadata: {name: big, namespace: team-c}\nspec: {server: %q, token: {secretRef: {name: slurm-token, key: SLURM_JWT}}}\n", restd.Start(t, c).URL()))
 	s.setToken(t, "team-c")
 	p := s.run(t, "--slurm.poll-interval=1m", "--metrics-max-age=10m")
 	defer p.stop(t)
 	client := s.client(t)
-	await(t, 3*time.Minute, func() error { _, err := page(t, client, url.Values{"limit": {"1"}}); return err })
+	process.Await(t, 3*time.Minute, func() error { _, err := page(t, client, url.Values{"limit": {"1"}}); return err })
 
 	before := p.memory(t, "VmRSS")
 	check := func(what string, took time.Duration) {

@@ -3,27 +3,21 @@
 package view
 
 import (
-	"context"
 	"flag"
 	"fmt"
-	"net/http/httptest"
 	"os"
-	"os/exec"
 	"path/filepath"
 	"strings"
 	"testing"
 	"time"
 
-	"github.com/golang-jwt/jwt/v5"
-
 	"github.com/slurmtide/slurmtide/slurmclient/slurmtest"
+	"github.com/slurmtide/slurmtide/test/process"
 	"github.com/slurmtide/slurmtide/test/realkube"
+	"github.com/slurmtide/slurmtide/test/restd"
 )
 
 var update = flag.Bool("update", false, "rewrite the golden files")
-
-// key is what the simulated clusters check tokens with.
-const key = "a key for tests that nobody else uses"
 
 // soon is longer than anything here takes that is not broken.
 const soon = time.Minute
@@ -56,10 +50,8 @@ func newSite(t *testing.T) *site {
 		}
 	})
 	s := &site{kube: kube, dir: t.TempDir()}
-	s.program = filepath.Join(s.dir, "slurm-metrics-adapter")
-	build := exec.CommandContext(t.Context(), "go", "build", "-o", s.program, "github.com/slurmtide/slurmtide/cmd/slurm-metrics-adapter")
-	if out, err := build.CombinedOutput(); err != nil {
-		t.Fatalf("building the adapter: %v\n%s", err, out)
+	if s.program, err = process.Build(t.Context(), s.dir, "slurm-metrics-adapter"); err != nil {
+		t.Fatal(err)
 	}
 	s.must(t, "helm", "install", "crds", "../../charts/slurm-operator-crds", "--wait")
 	s.applyText(t, "apiVersion: v1\nkind: Namespace\nmetadata: {name: slurm-metrics}\n")
@@ -70,36 +62,20 @@ func newSite(t *testing.T) *site {
 func simulated(t *testing.T, name string, private ...string) (*slurmtest.Cluster, string) {
 	t.Helper()
 	c := slurmtest.New(slurmtest.Config{
-		ClusterName: name, Key: []byte(key), PrivateData: private,
+		ClusterName: name, Key: []byte(restd.Key), PrivateData: private,
 		Nodes: []slurmtest.NodeConf{
 			{Names: "gpu-[0-1]", CPUs: 8, MemoryMiB: 16000, Features: []string{"gpu"}, GRES: "gpu:h100:4"},
 			{Names: "cpu-[0-1]", CPUs: 8, MemoryMiB: 16000, Features: []string{"cpu"}},
 		},
 		Partitions: []slurmtest.PartitionConf{{Name: "gpu", Feature: "gpu", Default: true}, {Name: "cpu", Feature: "cpu"}, {Name: "all", Nodes: "ALL"}},
 	})
-	return c, served(t, c)
-}
-
-func served(t *testing.T, c *slurmtest.Cluster) string {
-	t.Helper()
-	server := httptest.NewServer(c.Handler())
-	t.Cleanup(func() {
-		server.CloseClientConnections()
-		server.Close()
-	})
-	return server.URL
+	return c, restd.Start(t, c).URL()
 }
 
 // setToken writes a token of user slurm into a Secret.
 func (s *site) setToken(t *testing.T, namespace string) {
 	t.Helper()
-	now := time.Now()
-	claims := jwt.MapClaims{"iat": now.Unix(), "exp": now.Add(time.Hour).Unix(), "sun": "slurm"}
-	token, err := jwt.NewWithClaims(jwt.SigningMethodHS256, claims).SignedString([]byte(key))
-	if err != nil {
-		t.Fatal(err)
-	}
-	s.setSecret(t, namespace, token)
+	s.setSecret(t, namespace, restd.Token(t, time.Hour))
 }
 
 func (s *site) setSecret(t *testing.T, namespace, token string) {
@@ -148,24 +124,4 @@ func (s *site) must(t *testing.T, program string, args ...string) string {
 func (s *site) get(t *testing.T, args ...string) string {
 	t.Helper()
 	return s.must(t, "kubectl", append([]string{"get"}, args...)...)
-}
-
-// await tries until try returns nil.
-func await(t *testing.T, limit time.Duration, try func() error) {
-	t.Helper()
-	ctx, cancel := context.WithTimeout(t.Context(), limit)
-	defer cancel()
-	tick := time.NewTicker(100 * time.Millisecond)
-	defer tick.Stop()
-	for {
-		err := try()
-		if err == nil {
-			return
-		}
-		select {
-		case <-tick.C:
-		case <-ctx.Done():
-			t.Fatalf("waited %v in vain: %v", limit, err)
-		}
-	}
 }
