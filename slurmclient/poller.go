@@ -92,18 +92,7 @@ func (p *poller) report(begin time.Time, took time.Duration, got reading, err er
 	p.cache.client.cfg.Observer.Polled(p.resource, took, err)
 	var pause time.Duration
 	p.cache.publish(func(s *Snapshot) {
-		poll := s.poll(p.resource)
-		if err != nil {
-			poll.fail(begin, err)
-		} else {
-			if got.set != nil {
-				got.set(s)
-			}
-			poll.succeed(begin, took, got)
-			if got.server.Release != "" {
-				s.Server = got.server
-			}
-		}
+		poll := p.apply(s, begin, took, got, err)
 		spent := took
 		if err == nil && got.rare {
 			spent = 0
@@ -112,6 +101,25 @@ func (p *poller) report(begin time.Time, took time.Duration, got reading, err er
 		poll.Period = pause
 	})
 	return jitter(pause)
+}
+
+// apply writes what came of a poll into a snapshot that nobody reads yet.
+func (p *poller) apply(s *Snapshot, begin time.Time, took time.Duration, got reading, err error) *Poll {
+	poll := s.poll(p.resource)
+	if err != nil {
+		poll.fail(begin, err)
+		return poll
+	}
+	nodes := s.Nodes
+	if got.set != nil {
+		got.set(s)
+	}
+	poll.succeed(begin, took, got)
+	if got.server.Release != "" {
+		s.Server = got.server
+	}
+	s.Earlier = nextEarlier(s.Earlier, nodes, s.Nodes, s.Jobs.ReadAt)
+	return poll
 }
 
 func (p *Poll) fail(begin time.Time, err error) {

@@ -101,6 +101,9 @@ type Snapshot struct {
 	Accounts     Reading[[]slurm.Account]
 	Users        Reading[[]slurm.User]
 	QOS          Reading[[]slurm.QOS]
+	// Earlier has the nodes, by name, that were seen to get work since jobs were last
+	// read: jobs that wait by the list may run there by now.
+	Earlier map[string]Earlier
 	// Conf's value is nil where the server's API version does not tell (before v0.0.45).
 	Conf Reading[*slurm.Conf]
 }

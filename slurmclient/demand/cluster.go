@@ -50,6 +50,9 @@ type member struct {
 	claim claim
 	// room is whether a job could be put on it.
 	room bool
+	// before is the node as it was when jobs were read, where it has got work since: what
+	// waits by their list may be what it runs. nil for a node that is as it was.
+	before *slurm.Node
 }
 
 func newCluster(s *slurmclient.Snapshot, pools []Pool) *cluster {
@@ -93,8 +96,9 @@ func (c *cluster) partitionsOf(list string) []int {
 }
 
 // addNodes counts every node in its partitions and its pool.
-func (c *cluster) addNodes(s *slurmclient.Snapshot, now slurm.Time, holding []string) {
-	held := namesOf(holding)
+func (c *cluster) addNodes(s *slurmclient.Snapshot, now slurm.Time, q *queue) {
+	held := namesOf(q.holding)
+	known := namesOf(q.started)
 	reserved := namesOf(reservedNodes(s, now))
 	starts := c.reservedSoon(s, now)
 	var last *slurm.Node
@@ -106,6 +110,9 @@ func (c *cluster) addNodes(s *slurmclient.Snapshot, now slurm.Time, holding []st
 		last = n
 		m := member{node: n, shape: at, use: useOf(n, held[n.Name], reserved[n.Name])}
 		m.room = hasRoom(n, m.use, reserved[n.Name])
+		if e, ok := s.Earlier[n.Name]; ok && m.use == useBusy && !known[n.Name] && !reserved[n.Name] {
+			m.before, m.room = asBefore(e.Node), true
+		}
 		c.countInPool(&m, held[n.Name], starts[n.Name], now)
 		c.nodes = append(c.nodes, m)
 		for _, i := range c.shapes[at].parts {

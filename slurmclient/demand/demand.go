@@ -99,6 +99,10 @@ func (d Demand) Partition(name string) (Partition, bool) {
 // now is the caller's clock. The times of jobs are slurmctld's, whose clock may
 // differ, so they are compared with an estimate of slurmctld's clock at now.
 //
+// Nodes and jobs are not read at the same moment. A job that began in between is counted
+// once: on the node where it runs, though that looks idle yet, or as what waits, where the
+// node has got work of which the list of jobs does not know (Snapshot.Earlier).
+//
 // Nodes asked for are found in three steps: each eligible job is given the shape
 // of node that it needs fewest of, in the first pool that could run it; all of them
 // are packed on new, empty nodes, and what a pool's Max leaves no room for goes on
@@ -111,7 +115,7 @@ func Compute(now time.Time, s *slurmclient.Snapshot, pools ...Pool) Demand {
 	server := serverTime(now, s)
 	c := newCluster(s, pools)
 	q := tally(server, s, c)
-	c.addNodes(s, server, q.holding)
+	c.addNodes(s, server, q)
 	p := newPlan(c, q.groups)
 	p.satisfy()
 	p.count()

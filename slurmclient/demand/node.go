@@ -96,6 +96,15 @@ func hasRoom(n *slurm.Node, u use, reserved bool) bool {
 	return false
 }
 
+// asBefore is a node before it got its work, given its record of then; nil is one that
+// was not there, and had none.
+func asBefore(was *slurm.Node) *slurm.Node {
+	if was == nil {
+		return &slurm.Node{}
+	}
+	return was
+}
+
 // reservedNodes are the hostlists of the reservations that are active now.
 func reservedNodes(s *slurmclient.Snapshot, now slurm.Time) []string {
 	var out []string

@@ -167,6 +167,41 @@ func TestAJobThatBeganAfterTheNodesWereRead(t *testing.T) {
 	}
 }
 
+// TestANodeThatGotWorkAfterTheJobsWereRead has the list of nodes be newer than that of
+// jobs: what waits by the one may be what runs by the other.
+func TestANodeThatGotWorkAfterTheJobsWereRead(t *testing.T) {
+	const readBefore = 20 // seconds ago, when the nodes were without that work
+	full, half := worker("w1", state("ALLOCATED")), worker("w1", used(2, 0))
+	for name, tt := range map[string]struct {
+		was   *slurm.Node
+		nouns []any
+		want  want
+	}{
+		"the job that waits may be what it runs":         {worker("w1"), []any{full, jobs(1, 4)}, want{Required: 1, Busy: 1, Eligible: 4}},
+		"what does not fit on it asks for more":          {worker("w1"), []any{full, jobs(1, 5)}, want{Required: 2, Busy: 1, Pending: 1, Eligible: 5}},
+		"or takes what is idle":                          {worker("w1"), []any{full, worker("w2"), worker("w3"), jobs(1, 5)}, want{Required: 2, Busy: 1, Idle: 2, Claimed: 1, Eligible: 5}},
+		"it may have come with its work":                 {nil, []any{full, jobs(1, 4)}, want{Required: 1, Busy: 1, Eligible: 4}},
+		"or have been FUTURE":                            {worker("w1", state("FUTURE")), []any{full, jobs(1, 4)}, want{Required: 1, Busy: 1, Eligible: 4}},
+		"what it had before leaves no room":              {half, []any{full, jobs(1, 4)}, want{Required: 2, Busy: 1, Pending: 1, Eligible: 4}},
+		"jobs that need their nodes alone have it":       {worker("w1"), []any{full, jobs(1, 2, exclusive)}, want{Required: 2, Busy: 1, Pending: 1, Eligible: 2}},
+		"a job that is larger does not":                  {worker("w1"), []any{full, job(1, nodes(2))}, want{Required: 2, Busy: 1, Pending: 1, Eligible: 1}},
+		"nothing waits":                                  {worker("w1"), []any{full}, want{Required: 1, Busy: 1}},
+		"a job of the list that began there explains it": {worker("w1"), []any{full, jobs(1, 4), job(9, running("w1"), with(func(j *slurm.Job) { j.StartTime = noon - readBefore }))}, want{Required: 2, Busy: 1, Pending: 1, Eligible: 4}},
+		"one that began long before does not":            {worker("w1"), []any{full, jobs(1, 4), job(9, running("w1"), with(func(j *slurm.Job) { j.StartTime = noon - readBefore - 3 }))}, want{Required: 1, Busy: 1, Eligible: 4}},
+		"one that is drained now takes nothing":          {worker("w1"), []any{worker("w1", state("IDLE+DRAIN")), jobs(1, 4)}, want{Required: 1, Unusable: 1, Pending: 1, Eligible: 4}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			s, pools := splitPools(t, append(tt.nouns, pool("w"), partition("cpu"))...)
+			at := func(ago slurm.Time) time.Time { return time.Unix(int64(noon-ago), 0) }
+			s.Earlier = map[string]slurmclient.Earlier{"w1": {Node: tt.was, ReadAt: at(readBefore), SeenAt: at(1)}}
+			p, _ := demand.Compute(at(0), s, pools...).Pool("w")
+			if diff := cmp.Diff(tt.want, wantOf(p)); diff != "" {
+				t.Error(diff)
+			}
+		})
+	}
+}
+
 func TestWhatJobsAskOfAPool(t *testing.T) {
 	gpu := shaped(&demand.Shape{CPUs: 16, MemoryMiB: 64000, GRES: "gpu:h100:4"})
 	tests := map[string]struct {

@@ -33,14 +33,18 @@ func (p *plan) supplies() []supply {
 		if !m.room {
 			continue
 		}
-		s := supply{shape: m.shape, whole: m.use != useBusy && m.node.AllocCPUs == 0 && m.node.AllocMemoryMiB == 0}
+		n, work := m.node, m.use == useBusy
+		if m.before != nil {
+			n, work = m.before, false
+		}
+		s := supply{shape: m.shape, whole: !work && n.AllocCPUs == 0 && n.AllocMemoryMiB == 0}
 		if s.whole {
 			s.claim = m.claim
 		}
 		if named[m.node.Name] {
 			s.name = m.node.Name
 		}
-		p.freeOf(scratch, p.shapes[m.shape].room, m.node)
+		p.freeOf(scratch, p.shapes[m.shape].room, n)
 		if scratch[amountCPUs] == 0 {
 			continue
 		}

@@ -25,6 +25,11 @@ type queue struct {
 	// slurmctld's clock when the nodes were read, 0 for not known.
 	holding []string
 	nodesAt slurm.Time
+	// started are the hostlists of jobs that began since the nodes of Snapshot.Earlier were
+	// read without their work, which was at earlierAt by slurmctld's clock or later; 0 for
+	// no such nodes.
+	started   []string
+	earlierAt slurm.Time
 	// anyNodes are the QOS whose jobs are not bound by a partition's node limit.
 	anyNodes map[string]bool
 	limits   limits
@@ -60,6 +65,9 @@ func tally(now slurm.Time, s *slurmclient.Snapshot, c *cluster) *queue {
 	}
 	if !s.Nodes.ReadAt.IsZero() {
 		q.nodesAt = serverTime(s.Nodes.ReadAt, s)
+	}
+	for _, e := range s.Earlier {
+		q.earlierAt = earliest(q.earlierAt, serverTime(e.ReadAt, s))
 	}
 	q.survey(s.Jobs.Value)
 	for _, j := range s.Jobs.Value {
@@ -136,6 +144,9 @@ func (q *queue) addActive(j *slurm.Job) {
 	}
 	if j.Nodes != "" && (suspended || j.State.Has(slurm.JobConfiguring) || q.newer(j)) {
 		q.holding = append(q.holding, j.Nodes)
+	}
+	if q.earlierAt > 0 && j.Nodes != "" && !(j.StartTime.IsSet() && j.StartTime+aroundStart < q.earlierAt) {
+		q.started = append(q.started, j.Nodes)
 	}
 	if a := q.arrays[j.ArrayJobID]; a != nil {
 		a.running++

@@ -1,0 +1,80 @@
+package slurmclient
+
+import (
+	"maps"
+	"slices"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/slurmtide/slurmtide/slurmclient/slurm"
+)
+
+func TestWhatIsKeptOfNodesThatGotWork(t *testing.T) {
+	at := func(second int) time.Time { return time.Unix(1_800_000_000+int64(second), 0) }
+	node := func(base slurm.NodeBase, cpus uint32) *slurm.Node {
+		return &slurm.Node{Name: "n1", State: slurm.NodeState{Base: base}, AllocCPUs: cpus}
+	}
+	read := func(second int, nodes ...*slurm.Node) Reading[[]*slurm.Node] {
+		return Reading[[]*slurm.Node]{Value: nodes, Poll: Poll{Known: true, ReadAt: at(second), Sequence: uint64(second)}}
+	}
+	idle, some, more, all := node(slurm.NodeIdle, 0), node(slurm.NodeMixed, 1), node(slurm.NodeMixed, 2), node(slurm.NodeAllocated, 4)
+	kept := map[string]Earlier{"n1": {Node: idle, ReadAt: at(1), SeenAt: at(10)}}
+	for _, tc := range []struct {
+		name    string
+		old     map[string]Earlier
+		was, is Reading[[]*slurm.Node]
+		jobsAt  int
+		want    map[string]Earlier
+	}{
+		{"one that got its first work", nil, read(1, idle), read(10, all), 5, map[string]Earlier{"n1": {idle, at(1), at(10)}}},
+		{"one that got more", nil, read(1, some), read(10, more), 5, map[string]Earlier{"n1": {some, at(1), at(10)}}},
+		{"one that was not there", nil, read(1), read(10, all), 5, map[string]Earlier{"n1": {nil, at(1), at(10)}}},
+		{"jobs that were read later know it", nil, read(1, idle), read(10, all), 10, nil},
+		{"or once they are", kept, read(10, all), read(10, all), 11, nil},
+		{"not before", kept, read(10, all), read(10, all), 9, kept},
+		{"more work later is of the same wait", kept, read(10, some), read(20, more), 5, map[string]Earlier{"n1": {idle, at(1), at(20)}}},
+		{"one that has less work", nil, read(1, more), read(10, some), 5, nil},
+		{"one whose work is over", kept, read(10, all), read(20, idle), 5, nil},
+		{"one that is gone", kept, read(10, all), read(20), 5, nil},
+		{"one that did not change", nil, read(1, all), read(10, all), 5, nil},
+		{"the first reading tells nothing", nil, Reading[[]*slurm.Node]{}, read(10, all), 5, nil},
+	} {
+		t.Run(tc.name, func(t *testing.T) {
+			before := maps.Clone(tc.old)
+			if diff := cmp.Diff(tc.want, nextEarlier(tc.old, tc.was, tc.is, at(tc.jobsAt))); diff != "" {
+				t.Error(diff)
+			}
+			if diff := cmp.Diff(before, tc.old); diff != "" {
+				t.Errorf("what others read was changed:\n%s", diff)
+			}
+		})
+	}
+}
+
+func TestTheCacheKeepsNodesThatGotWork(t *testing.T) {
+	c := NewCache(&Client{}, CacheConfig{})
+	at := time.Unix(1_800_000_000, 0)
+	report := func(r Resource, second int, set func(*Snapshot)) []string {
+		p := c.pollerOf(r)
+		p.cache.publish(func(s *Snapshot) { p.apply(s, at.Add(time.Duration(second)*time.Second), 0, reading{set: set}, nil) })
+		return slices.Sorted(maps.Keys(c.Snapshot().Earlier))
+	}
+	nodes := func(base slurm.NodeBase) func(*Snapshot) {
+		return func(s *Snapshot) {
+			s.Nodes.Value = []*slurm.Node{{Name: "n1", State: slurm.NodeState{Base: base}}}
+		}
+	}
+	report(Jobs, 0, nil)
+	report(Nodes, 1, nodes(slurm.NodeIdle))
+	if got := report(Nodes, 2, nodes(slurm.NodeAllocated)); len(got) != 1 {
+		t.Errorf("when nodes were read it keeps %q", got)
+	}
+	if got := report(Partitions, 3, nil); len(got) != 1 {
+		t.Errorf("when partitions were read it keeps %q", got)
+	}
+	if got := report(Jobs, 4, nil); len(got) != 0 {
+		t.Errorf("when jobs were read it keeps %q", got)
+	}
+}
