@@ -33,7 +33,13 @@ func Stale(now time.Time, maxAge time.Duration, polls ...slurmclient.Poll) error
 	return nil
 }
 
-func short(d time.Duration) time.Duration { return d.Round(time.Second) }
+// short is a time for people. One that is just above a limit does not read as the limit.
+func short(d time.Duration) time.Duration {
+	if d < time.Minute {
+		return d.Round(100 * time.Millisecond)
+	}
+	return d.Round(time.Second)
+}
 
 // oneLine keeps what a server sent from filling events and log lines.
 func oneLine(err error) string {
