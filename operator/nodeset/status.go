@@ -92,7 +92,7 @@ func ready(out *v1beta1.NodeSetStatus, s *seen, todo *plan.Todo) metav1.Conditio
 	case todo.Available < desired:
 		return say(metav1.ConditionFalse, v1beta1.ReasonProgressing, "%d of %d workers are in service", todo.Available, desired)
 	case int(out.Replicas) > desired:
-		return say(metav1.ConditionFalse, v1beta1.ReasonProgressing, "%d workers are to go", int(out.Replicas)-desired)
+		return say(metav1.ConditionFalse, v1beta1.ReasonProgressing, "%s to go", workers(int(out.Replicas)-desired))
 	default:
 		return say(metav1.ConditionTrue, v1beta1.ReasonAvailable, "%d of %d workers are in service", todo.Available, desired)
 	}
@@ -145,7 +145,15 @@ func updated(s *seen, todo *plan.Todo) metav1.Condition {
 	case strategy.Type == v1beta1.UpdateScheduled:
 		reason = v1beta1.ReasonScheduled
 	}
-	return condition(v1beta1.ConditionUpdated, metav1.ConditionFalse, reason, "%d workers are of an old revision", todo.Outdated)
+	return condition(v1beta1.ConditionUpdated, metav1.ConditionFalse, reason, "%s of an old revision", workers(todo.Outdated))
+}
+
+// workers is so many of them, before what they are.
+func workers(n int) string {
+	if n == 1 {
+		return "1 worker is"
+	}
+	return fmt.Sprintf("%d workers are", n)
 }
 
 // submittable is empty where it makes no sense.

@@ -136,7 +136,7 @@ func TestConditions(t *testing.T) {
 		reason, message string
 	}{
 		{"workers are missing", func(*seen) {}, plan.Todo{Available: 1}, "Ready", "False", "Progressing", "1 of 2 workers are in service"},
-		{"there are too many", func(s *seen) { s.wish.Replicas = 1 }, plan.Todo{Available: 1}, "Ready", "False", "Progressing", "1 workers are to go"},
+		{"there are too many", func(s *seen) { s.wish.Replicas = 1 }, plan.Todo{Available: 1}, "Ready", "False", "Progressing", "1 worker is to go"},
 		{"there are none and none should be", func(s *seen) { s.wish.Replicas, s.workers = 0, nil }, plan.Todo{}, "Ready", "True", "Available", "0 of 0 workers are in service"},
 		{"what is not fresh is not Ready", stale, serves, "Ready", "Unknown", "NotObserved", "slurmrestd does not answer"},
 		{"a problem goes before that", both(stale, trouble), serves, "Ready", "False", "ReferenceNotFound", "there is no Controller slurm"},
@@ -150,9 +150,9 @@ func TestConditions(t *testing.T) {
 			"worker gpu-0 is to go (ScaleIn) and waits: job 7 is running on it, without a time limit"},
 
 		{"an update", func(*seen) {}, plan.Todo{Outdated: 2}, "Updated", "False", "Updating", "2 workers are of an old revision"},
-		{"an update that is paused", strategy(v1beta1.NodeSetUpdateStrategy{Type: v1beta1.UpdateScheduled, Paused: true}), plan.Todo{Outdated: 1}, "Updated", "False", "UpdatePaused", "1 workers are of an old revision"},
-		{"an update of deleted workers alone", strategy(v1beta1.NodeSetUpdateStrategy{Type: v1beta1.UpdateOnDelete, Paused: true}), plan.Todo{Outdated: 1}, "Updated", "False", "OnDelete", "1 workers are of an old revision"},
-		{"an update at its time", strategy(v1beta1.NodeSetUpdateStrategy{Type: v1beta1.UpdateScheduled}), plan.Todo{Outdated: 1}, "Updated", "False", "Scheduled", "1 workers are of an old revision"},
+		{"an update that is paused", strategy(v1beta1.NodeSetUpdateStrategy{Type: v1beta1.UpdateScheduled, Paused: true}), plan.Todo{Outdated: 1}, "Updated", "False", "UpdatePaused", "1 worker is of an old revision"},
+		{"an update of deleted workers alone", strategy(v1beta1.NodeSetUpdateStrategy{Type: v1beta1.UpdateOnDelete, Paused: true}), plan.Todo{Outdated: 1}, "Updated", "False", "OnDelete", "1 worker is of an old revision"},
+		{"an update at its time", strategy(v1beta1.NodeSetUpdateStrategy{Type: v1beta1.UpdateScheduled}), plan.Todo{Outdated: 1}, "Updated", "False", "Scheduled", "1 worker is of an old revision"},
 		{"of what revision workers are is not told of a broken NodeSet", trouble, plan.Todo{Outdated: 2}, "Updated", "", "", ""},
 
 		{"no maximum", func(s *seen) { s.wish.Max = nil }, serves, "Submittable", "False", "NoMaximum", "neither spec.maxReplicas nor a HorizontalPodAutoscaler says how many workers may come"},
