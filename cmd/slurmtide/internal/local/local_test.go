@@ -168,8 +168,9 @@ func TestACommandThatIsInterruptedEndsInOrder(t *testing.T) {
 	stopped := errors.New("stopped")
 	begin := time.Now()
 	marker := l.dir + "/cleared"
-	// A child runs in the foreground, as in the scripts.
-	_, err := l.run(ctx, exec.CommandContext(ctx, "bash", "-c", `trap 'touch "$1"' EXIT; echo ready >&2; sleep 60`, "bash", marker),
+	// A child runs in the foreground, as in the scripts, and is there when it is interrupted:
+	// bash would wait for one that it is just about to start.
+	_, err := l.run(ctx, exec.CommandContext(ctx, "bash", "-c", `trap 'touch "$1"' EXIT; bash -c 'echo ready >&2; exec sleep 60'`, "bash", marker),
 		func(string) { cancel(stopped) })
 	if !errors.Is(err, stopped) {
 		t.Errorf("the error is %v", err)
