@@ -15,6 +15,7 @@ import (
 	"time"
 
 	"github.com/slurmtide/slurmtide/test/loop"
+	"github.com/slurmtide/slurmtide/test/realkube"
 	"github.com/slurmtide/slurmtide/test/realslurm"
 )
 
@@ -29,7 +30,7 @@ type stage struct {
 
 func TestMain(m *testing.M) {
 	flag.Parse()
-	if missing := loop.Missing(); missing != "" {
+	if missing := cmp.Or(realslurm.Missing(), realkube.Missing()); missing != "" {
 		fmt.Fprintln(os.Stderr, missing)
 		os.Exit(1)
 	}
