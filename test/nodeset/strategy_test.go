@@ -47,7 +47,7 @@ func paused(t *testing.T, s *nodeset.Scene) {
 	c.awaitState("pause-0", "MIXED+DRAIN", "slurm-operator: update")
 	c.change(2, "  updateStrategy: {paused: true}")
 	c.awaitState("pause-0", "MIXED", "")
-	c.updated("False", "UpdatePaused", "1 workers")
+	c.updated("False", "UpdatePaused", "1 worker ")
 	c.keepRounds("pause-0 0")
 	c.change(2, "  updateStrategy: {paused: false}")
 	c.awaitState("pause-0", "MIXED+DRAIN", "slurm-operator: update")
