@@ -53,7 +53,7 @@ func TestTheExpositionOfSeveralClustersIsWellFormed(t *testing.T) {
 	defer server.Close()
 	var text string
 	deadline := time.Now().Add(20 * time.Second)
-	for strings.Count(text, "slurm_partition_pending_jobs{") < 3 && time.Now().Before(deadline) {
+	for (strings.Count(text, "\nslurm_up{") < 3 || !strings.Contains(text, "slurm_partition_pending_jobs{")) && time.Now().Before(deadline) {
 		text = fetch(t, server.URL+"/metrics", "", http.StatusOK)
 	}
 	parser := expfmt.NewTextParser(model.UTF8Validation)
