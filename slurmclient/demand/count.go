@@ -16,6 +16,11 @@ func (p *plan) count() {
 			p.tell(&a)
 			a = p.audienceOf(g.partition)
 		}
+		if g.deviations != 0 {
+			for _, at := range a.pools {
+				p.pools[at].result.addUnmodelled(g.deviations, g.jobs)
+			}
+		}
 		if g.class != ClassCapacity {
 			a.add(g, g.class)
 			p.countOther(g, a.pools)

@@ -8,10 +8,11 @@ import (
 )
 
 // key is all that two pending jobs must have in common to be counted and packed
-// together. Jobs that ask for no node differ in the first three only.
+// together. Jobs that ask for no node differ in the first four only.
 type key struct {
 	partition, reason string
 	class             Class
+	deviations        deviations
 	ask
 }
 
@@ -29,7 +30,7 @@ type ask struct {
 }
 
 func keyOf(j *slurm.Job, class Class, anyNodes map[string]bool) key {
-	k := key{partition: j.Partition, reason: j.Reason, class: class}
+	k := key{partition: j.Partition, reason: j.Reason, class: class, deviations: deviationsOf(j)}
 	if k.reason == "" {
 		k.reason = "None"
 	}
@@ -56,7 +57,7 @@ func keyOf(j *slurm.Job, class Class, anyNodes map[string]bool) key {
 func (k *key) compare(l *key) int {
 	if c := cmp.Or(
 		cmp.Compare(k.partition, l.partition), cmp.Compare(k.reason, l.reason),
-		cmp.Compare(k.class, l.class),
+		cmp.Compare(k.class, l.class), cmp.Compare(k.deviations, l.deviations),
 	); c != 0 {
 		return c
 	}

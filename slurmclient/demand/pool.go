@@ -100,6 +100,10 @@ type PoolDemand struct {
 	// more nodes would help, of this pool or of another, its ClassUnsatisfiable part
 	// those of Unsatisfiable. Callers do not write to it.
 	ByClass map[Class]uint64
+	// Unmodelled counts those of PendingJobs that ask for something which demand only
+	// estimates, by what that is; a job may be in several. No entry is 0. Callers do not
+	// write to it.
+	Unmodelled map[Deviation]uint64
 	// Inexact is true when PendingJobs is a lower bound, see Partition.
 	Inexact bool
 	// OldestPending is the earliest submit time in PendingJobs, OldestEligible the

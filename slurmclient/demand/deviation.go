@@ -1,0 +1,62 @@
+package demand
+
+import (
+	"strings"
+
+	"github.com/slurmtide/slurmtide/slurmclient/slurm"
+)
+
+// Deviation is something that a pending job asks for and that Slurm follows
+// exactly, while demand only estimates it. docs/autoscaling.md says what demand does
+// instead.
+type Deviation string
+
+// The deviations.
+const (
+	// DeviationFeatures is a feature expression that counts nodes or wants them alike,
+	// such as "a*2&b*2" or "[a|b]".
+	DeviationFeatures Deviation = "features"
+	// DeviationReservation is a job that may only run inside a reservation.
+	DeviationReservation Deviation = "reservation"
+	// DeviationTopology is a job whose nodes must be neighbours (--contiguous).
+	DeviationTopology Deviation = "topology"
+	// DeviationSockets is generic resources for each socket.
+	DeviationSockets Deviation = "sockets"
+)
+
+// Deviations returns every deviation, in the order in which they are shown.
+func Deviations() []Deviation {
+	return []Deviation{DeviationFeatures, DeviationReservation, DeviationSockets, DeviationTopology}
+}
+
+// deviations is a set of places in the list of Deviations.
+type deviations uint8
+
+// deviationsOf tells what of the job demand estimates.
+func deviationsOf(j *slurm.Job) deviations {
+	var set deviations
+	for i, yes := range [...]bool{
+		j.Features != "" && strings.ContainsAny(j.Features, "*["),
+		j.Reservation != "",
+		j.TRESPerSocket != "",
+		j.Contiguous,
+	} {
+		if yes {
+			set |= 1 << i
+		}
+	}
+	return set
+}
+
+// addUnmodelled counts so many jobs with the deviations.
+func (d *PoolDemand) addUnmodelled(set deviations, jobs uint64) {
+	for i, why := range Deviations() {
+		if set&(1<<i) == 0 {
+			continue
+		}
+		if d.Unmodelled == nil {
+			d.Unmodelled = map[Deviation]uint64{}
+		}
+		d.Unmodelled[why] += jobs
+	}
+}

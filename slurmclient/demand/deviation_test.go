@@ -1,0 +1,33 @@
+package demand_test
+
+import (
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/slurmtide/slurmtide/slurmclient/demand"
+	"github.com/slurmtide/slurmtide/slurmclient/slurm"
+)
+
+func TestWhatDemandOnlyEstimatesIsCounted(t *testing.T) {
+	for name, tc := range map[string]struct {
+		job  *slurm.Job
+		want map[demand.Deviation]uint64
+	}{
+		"a plain job":                  {job(1), nil},
+		"features that count nodes":    {job(1, constraint("a*2&b*2")), map[demand.Deviation]uint64{demand.DeviationFeatures: 1}},
+		"nodes alike in a feature":     {job(1, constraint("[a|b]")), map[demand.Deviation]uint64{demand.DeviationFeatures: 1}},
+		"tasks inside a reservation":   {job(1, array(1, "1-3", 0), with(func(j *slurm.Job) { j.Reservation = "r" })), map[demand.Deviation]uint64{demand.DeviationReservation: 3}},
+		"neighbouring nodes":           {job(1, with(func(j *slurm.Job) { j.Contiguous = true })), map[demand.Deviation]uint64{demand.DeviationTopology: 1}},
+		"GPUs for each of its sockets": {job(1, with(func(j *slurm.Job) { j.TRESPerSocket = "gres/gpu:1" })), map[demand.Deviation]uint64{demand.DeviationSockets: 1}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			s := snapshotOf(t, partition("cpu"), node("w-0", having("w")), tc.job)
+			d := demand.Compute(time.Unix(int64(noon), 0), s, demand.Pool{Name: "w", Feature: "w", Partitions: []string{"cpu"}, Max: 9})
+			if diff := cmp.Diff(tc.want, d.Pools[0].Unmodelled); diff != "" {
+				t.Error(diff)
+			}
+		})
+	}
+}
