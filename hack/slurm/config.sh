@@ -1,16 +1,23 @@
 # shellcheck shell=bash
 # Renders the files of one cluster's etc folder. Sourced by up, which sets
-# cluster_name, version, port_base, nodes, accounting, max_jobs, min_job_age and
-# the array conf.
+# cluster_name, version, port_base, nodes, accounting, accounting_of, max_jobs,
+# min_job_age and the arrays node, conf, gres and etc_file.
 
 ctld_port() { echo "$port_base"; }
-dbd_port() { echo $((port_base + 1)); }
+dbd_port() { echo $((${dbd_base:-$port_base} + 1)); }
 restd_port() { echo $((port_base + 2)); }
 slurmd_port() { echo $((port_base + 10 + $1)); }
 
-# node_lines puts the nodes into two racks, so that features differ.
+# node_lines prints the nodes that the caller describes, or else puts equal ones
+# into two racks, so that features differ.
 node_lines() {
-	local half=$(((nodes + 1) / 2))
+	local half=$(((nodes + 1) / 2)) i
+	if ((${#node[@]})); then
+		for i in "${!node[@]}"; do
+			echo "NodeName=${node[i]%% *} NodeHostname=ctl NodeAddr=127.0.0.1 Port=$(slurmd_port $((i + 1))) ${node[i]#* }"
+		done
+		return
+	fi
 	node_line 1 "$half" rack1
 	((nodes == half)) || node_line $((half + 1)) "$nodes" rack2
 }
@@ -19,6 +26,29 @@ node_line() {
 	echo "NodeName=n[$1-$2] NodeHostname=ctl NodeAddr=127.0.0.1 Port=[$(slurmd_port "$1")-$(slurmd_port "$2")]" \
 		"CPUs=16 Boards=1 SocketsPerBoard=2 CoresPerSocket=8 ThreadsPerCore=1 RealMemory=64000" \
 		"Gres=gpu:h100:4 Features=x86,h100,$3"
+}
+
+# node_names lists the nodes that have a slurmd.
+node_names() {
+	local i
+	((${#node[@]})) && printf '%s\n' "${node[@]%% *}" && return
+	for ((i = 1; i <= nodes; i++)); do echo "n$i"; done
+}
+
+# partition_lines prints one partition of all nodes, and two more of equal ones.
+partition_lines() {
+	echo "PartitionName=batch Nodes=ALL Default=YES MaxTime=INFINITE State=UP"
+	((${#node[@]} == 0)) || return 0
+	echo "PartitionName=gpu Nodes=n[1-$nodes] MaxTime=1-0 State=UP"
+	echo "PartitionName=debug Nodes=n1 MaxTime=1:00:00 State=UP"
+}
+
+gres_lines() {
+	if ((${#node[@]} + ${#gres[@]})); then
+		((${#gres[@]} == 0)) || printf '%s\n' "${gres[@]}"
+		return
+	fi
+	echo "NodeName=n[1-$nodes] Name=gpu Type=h100 File=/inst/gpu/h100-[0-3]"
 }
 
 accounting_lines() {
@@ -94,9 +124,7 @@ GresTypes=gpu
 Licenses=matlab:20,ansys:5
 $(accounting_lines)
 $(node_lines)
-PartitionName=batch Nodes=ALL Default=YES MaxTime=INFINITE State=UP
-PartitionName=gpu Nodes=n[1-$nodes] MaxTime=1-0 State=UP
-PartitionName=debug Nodes=n1 MaxTime=1:00:00 State=UP
+$(partition_lines)
 $(extra_lines)
 TEXT
 }
@@ -123,13 +151,25 @@ StorageLoc=slurm_acct
 TEXT
 }
 
-# render_etc fills folder $1. A GPU needs a File, any file that exists.
-render_etc() {
-	slurm_conf >"$1/slurm.conf"
-	echo "NodeName=n[1-$nodes] Name=gpu Type=h100 File=/inst/gpu/h100-[0-3]" >"$1/gres.conf"
-	echo CgroupPlugin=disabled >"$1/cgroup.conf"
-	[[ $accounting == off ]] || slurmdbd_conf >"$1/slurmdbd.conf"
+# render_keys makes keys, or takes those of the cluster that keeps the accounts:
+# daemons of two clusters that talk to each other share them.
+render_keys() {
+	if [[ $accounting_of ]]; then
+		cp "$accounting_of"/etc/{slurm.key,jwt_hs256.key} "$1"
+		return
+	fi
 	head -c 1024 /dev/urandom >"$1/slurm.key"
 	head -c 32 /dev/urandom >"$1/jwt_hs256.key"
+}
+
+# render_etc fills folder $1. A GPU needs a File, any file that exists.
+render_etc() {
+	local file
+	slurm_conf >"$1/slurm.conf"
+	gres_lines >"$1/gres.conf"
+	echo CgroupPlugin=disabled >"$1/cgroup.conf"
+	for file in "${etc_file[@]}"; do printf '%s\n' "${file#*=}" >"$1/${file%%=*}"; done
+	[[ $accounting == off || $accounting_of ]] || slurmdbd_conf >"$1/slurmdbd.conf"
+	render_keys "$1"
 	chmod 600 "$1"/*.key "$1"/slurmdbd.conf 2>/dev/null || true
 }

@@ -1,6 +1,8 @@
 package realslurm
 
 import (
+	"maps"
+	"slices"
 	"strconv"
 	"time"
 )
@@ -15,6 +17,17 @@ type Config struct {
 	// Nodes is the number of slurmds, n1 and so on, 16 CPUs, 64 GB and four
 	// GPUs each, 180 at most. Zero means 4.
 	Nodes int
+	// Node are slurmds instead of those: a name and its line of slurm.conf, such as
+	// "a1 CPUs=4 RealMemory=1000". The only partition is then batch, of all nodes.
+	Node []string
+	// Gres are the lines of gres.conf, instead of that of the GPUs. The files
+	// /inst/gpu/h100-[0-7] stand for GPUs.
+	Gres []string
+	// Files are more files of /etc/slurm: their text by name.
+	Files map[string]string
+	// AccountingOf is a cluster whose slurmdbd and keys this one shares; nil for
+	// its own.
+	AccountingOf *Cluster
 	// WithoutAccounting leaves out slurmdbd, MariaDB, accounts and QOS.
 	WithoutAccounting bool
 	// Conf are lines at the end of slurm.conf; the last of two settings counts
@@ -63,8 +76,20 @@ func (c Config) flags() []string {
 	if c.WithoutJemalloc {
 		flags = append(flags, "--no-jemalloc")
 	}
+	if c.AccountingOf != nil {
+		add("--accounting-of", c.AccountingOf.Dir)
+	}
+	for _, node := range c.Node {
+		add("--node", node)
+	}
 	for _, line := range c.Conf {
 		add("--conf", line)
+	}
+	for _, line := range c.Gres {
+		add("--gres", line)
+	}
+	for _, name := range slices.Sorted(maps.Keys(c.Files)) {
+		add("--etc-file", name+"="+c.Files[name])
 	}
 	for _, variable := range c.RestdEnv {
 		add("--restd-env", variable)

@@ -3,6 +3,7 @@ package realslurm
 import (
 	"os/exec"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -14,10 +15,13 @@ func TestFlags(t *testing.T) {
 	config := Config{
 		Version: "24.11", Name: "a", Nodes: 7, WithoutAccounting: true, Conf: []string{"X=1", "Y=2"},
 		MaxJobs: 5, MinJobAge: time.Minute, RestdEnv: []string{"K=V"}, RestdArgs: []string{"-t", "2"},
-		ArenaMax: 1, WithoutJemalloc: true,
+		ArenaMax: 1, WithoutJemalloc: true, Node: []string{"a1 CPUs=4"}, Gres: []string{"Name=gpu"},
+		Files: map[string]string{"topology.conf": "A", "b": "B"}, AccountingOf: &Cluster{Dir: "/other"},
 	}
-	want := strings.Fields("--slurm 24.11 --name a --nodes 7 --max-jobs 5 --min-job-age 60 --arena-max 1 " +
-		"--no-accounting --no-jemalloc --conf X=1 --conf Y=2 --restd-env K=V --restd-arg -t --restd-arg 2")
+	want := strings.Split("--slurm 24.11 --name a --nodes 7 --max-jobs 5 --min-job-age 60 --arena-max 1 "+
+		"--no-accounting --no-jemalloc --accounting-of /other --node a1_CPUs=4 --conf X=1 --conf Y=2 --gres Name=gpu "+
+		"--etc-file b=B --etc-file topology.conf=A --restd-env K=V --restd-arg -t --restd-arg 2", " ")
+	want[slices.Index(want, "a1_CPUs=4")] = "a1 CPUs=4"
 	if diff := cmp.Diff(want, config.flags()); diff != "" {
 		t.Errorf("flags (-want +got):\n%s", diff)
 	}
