@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"maps"
 	"slices"
 	"strings"
 	"time"
@@ -38,9 +39,9 @@ func (c *Cluster) Populate(ctx context.Context) (map[string]string, error) {
 	defer cancel()
 	ids := map[string]string{}
 	steps := []func(context.Context, map[string]string) error{
-		func(ctx context.Context, ids map[string]string) error { return c.submit(ctx, ids, startedJobs) },
+		func(ctx context.Context, ids map[string]string) error { return c.submitSet(ctx, ids, startedJobs) },
 		c.disturb,
-		func(ctx context.Context, ids map[string]string) error { return c.submit(ctx, ids, pendingJobs) },
+		func(ctx context.Context, ids map[string]string) error { return c.submitSet(ctx, ids, pendingJobs) },
 		func(ctx context.Context, _ map[string]string) error { return c.awaitNodes(ctx) },
 	}
 	for _, step := range steps {
@@ -51,19 +52,26 @@ func (c *Cluster) Populate(ctx context.Context) (map[string]string, error) {
 	return ids, nil
 }
 
-// submit submits the jobs in order and waits until squeue shows of each what
-// it is wanted to be.
-func (c *Cluster) submit(ctx context.Context, ids map[string]string, set func(accounting bool, ids map[string]string) []populateJob) error {
-	jobs := set(!c.config.WithoutAccounting, ids)
+// submitSet submits jobs that may depend on those submitted before, and adds their ids.
+func (c *Cluster) submitSet(ctx context.Context, ids map[string]string, set func(accounting bool, ids map[string]string) []Job) error {
+	submitted, err := c.Submit(ctx, set(!c.config.WithoutAccounting, ids)...)
+	maps.Copy(ids, submitted)
+	return err
+}
+
+// Submit submits the jobs in order, waits until squeue shows of each what it is wanted
+// to be, and returns their ids by name.
+func (c *Cluster) Submit(ctx context.Context, jobs ...Job) (map[string]string, error) {
+	ids := map[string]string{}
 	for _, job := range jobs {
-		args := []string{"sbatch", "--parsable", "-o", "/dev/null", "-J", job.name}
-		out, err := c.Run(ctx, job.user, append(args, job.args...)...)
+		args := []string{"sbatch", "--parsable", "-o", "/dev/null", "-J", job.Name}
+		out, err := c.Run(ctx, job.User, append(args, job.Args...)...)
 		if err != nil {
-			return fmt.Errorf("submitting %s: %w", job.name, err)
+			return ids, fmt.Errorf("submitting %s: %w", job.Name, err)
 		}
-		ids[job.name] = strings.TrimSpace(out)
+		ids[job.Name] = strings.TrimSpace(out)
 	}
-	return c.awaitJobs(ctx, jobs)
+	return ids, c.awaitJobs(ctx, jobs)
 }
 
 // disturb does what needs running jobs: cancel, suspend, drain, take down,
@@ -85,15 +93,15 @@ func (c *Cluster) disturb(ctx context.Context, ids map[string]string) error {
 			return err
 		}
 	}
-	return c.awaitJobs(ctx, []populateJob{
-		{name: "cancelled", want: []string{"CANCELLED"}},
-		{name: "suspended", want: []string{"SUSPENDED"}},
+	return c.awaitJobs(ctx, []Job{
+		{Name: "cancelled", Want: []string{"CANCELLED"}},
+		{Name: "suspended", Want: []string{"SUSPENDED"}},
 	})
 }
 
 // awaitJobs waits until squeue has, for every job and every state wanted of it,
 // a line with that state and, for a pending job, that reason.
-func (c *Cluster) awaitJobs(ctx context.Context, jobs []populateJob) error {
+func (c *Cluster) awaitJobs(ctx context.Context, jobs []Job) error {
 	return poll(ctx, func(ctx context.Context) ([]string, error) {
 		out, err := c.Run(ctx, "", "squeue", "-h", "-t", "all", "-o", "%j %T %r")
 		if err != nil {
@@ -110,9 +118,9 @@ func (c *Cluster) awaitJobs(ctx context.Context, jobs []populateJob) error {
 		}
 		var missing []string
 		for _, job := range jobs {
-			for _, want := range job.want {
-				if !matchesAny(seen[job.name], want) {
-					missing = append(missing, fmt.Sprintf("%s is %q, not %s", job.name, seen[job.name], want))
+			for _, want := range job.Want {
+				if !matchesAny(seen[job.Name], want) {
+					missing = append(missing, fmt.Sprintf("%s is %q, not %s", job.Name, seen[job.Name], want))
 				}
 			}
 		}

@@ -1,13 +1,14 @@
 package realslurm
 
-// populateJob is one job of the variety.
-type populateJob struct {
-	name, user string
-	// args follow sbatch's name, output and --parsable.
-	args []string
-	// want are states to be seen of the job, of its tasks or of its components
+// Job is one that a test submits.
+type Job struct {
+	// Name is the job's; User submits it.
+	Name, User string
+	// Args follow sbatch's name, output and --parsable.
+	Args []string
+	// Want are states to be seen of the job, of its tasks or of its components
 	// together; a pending one with its reason. A | separates alternatives.
-	want []string
+	Want []string
 }
 
 // long is the batch script of what runs on: longer than any test.
@@ -15,8 +16,8 @@ const long = "sleep 86400"
 
 // startedJobs run at once: on n7 the ones that are over soon, elsewhere the
 // ones that stay.
-func startedJobs(accounting bool, _ map[string]string) []populateJob {
-	return []populateJob{
+func startedJobs(accounting bool, _ map[string]string) []Job {
+	return []Job{
 		{"completed", "alice", wrap("true", "-w", "n7"), []string{"COMPLETED"}},
 		{"failed", "alice", wrap("exit 3", "-w", "n7"), []string{"FAILED"}},
 		{"cancelled", "bob", wrap(long, "-w", "n7"), []string{"RUNNING"}},
@@ -35,8 +36,8 @@ func startedJobs(accounting bool, _ map[string]string) []populateJob {
 // resources and for priority are in the partition of n1 alone: of a job that asks
 // for n1 by name the scheduler says that n1 is not available, and of one that
 // could use a node that is down that this one is not.
-func pendingJobs(accounting bool, ids map[string]string) []populateJob {
-	jobs := []populateJob{
+func pendingJobs(accounting bool, ids map[string]string) []Job {
+	jobs := []Job{
 		{"for-resources", "alice", wrap(long, "-p", "debug", "-n", "16", "--gpus=4", "-t", "60"),
 			[]string{"PENDING Resources"}},
 		{"for-priority", "bob", wrap(long, "-p", "debug", "-n", "16", "-t", "60", "--nice=1000000"),
@@ -50,7 +51,7 @@ func pendingJobs(accounting bool, ids map[string]string) []populateJob {
 		{"for-node", "bob", wrap(long, "-w", "n5"), []string{"PENDING ReqNodeNotAvail|PENDING Nodes required"}},
 	}
 	if accounting {
-		jobs = append(jobs, populateJob{"for-qos", "alice",
+		jobs = append(jobs, Job{"for-qos", "alice",
 			wrap(long, withQOS(accounting, "-p", "gpu", "-N", "2", "--gpus=8")...), []string{"PENDING QOSMaxGRESPerUser"}})
 	}
 	return jobs

@@ -138,7 +138,7 @@ func runJob(t *testing.T, c *Cluster) {
 		"--wrap", `srun sh -c 'echo $(id -un) $SLURMD_NODENAME' | sort`)
 	ctx, cancel := context.WithTimeout(t.Context(), 30*time.Second)
 	defer cancel()
-	if err := c.awaitJobs(ctx, []populateJob{{name: "hello", want: []string{"COMPLETED"}}}); err != nil {
+	if err := c.awaitJobs(ctx, []Job{{Name: "hello", Want: []string{"COMPLETED"}}}); err != nil {
 		t.Fatal(err)
 	}
 	got, err := os.ReadFile(filepath.Join(c.Dir, "scratch", "out"))
