@@ -140,7 +140,7 @@ func ofKubernetes() []exposed {
 	return []exposed{
 		of("slurm_nodeset_replicas", "Workers that the NodeSet is meant to have: its spec.replicas.", func(o *Offer) *uint64 { return &o.Replicas }),
 		of("slurm_nodeset_min_nodes", "Least workers that the NodeSet's HPA keeps; no sample without one.", func(o *Offer) *uint64 { return o.Min }),
-		of("slurm_nodeset_max_nodes", "Most workers that the NodeSet may have, by itself or else its HPA; no sample where neither tells.", func(o *Offer) *uint64 { return o.Max }),
+		of("slurm_nodeset_max_nodes", "Most workers that the NodeSet can have: the smaller of its spec.maxReplicas and its HPA's maxReplicas; no sample where neither is set.", func(o *Offer) *uint64 { return o.Max }),
 	}
 }
 

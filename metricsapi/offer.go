@@ -3,6 +3,7 @@ package metricsapi
 import (
 	autoscalingv2 "k8s.io/api/autoscaling/v2"
 
+	"github.com/slurmtide/slurmtide/operator/api/shape"
 	"github.com/slurmtide/slurmtide/operator/api/v1beta1"
 )
 
@@ -32,13 +33,10 @@ func OfferOf(n *v1beta1.NodeSet, hpa *autoscalingv2.HorizontalPodAutoscaler) Off
 	return o
 }
 
-// maximum is the NodeSet's own, else the HPA's, else 0.
+// maximum is the most workers that the NodeSet can have, 0 where that is not known.
 func maximum(n *v1beta1.NodeSet, hpa *autoscalingv2.HorizontalPodAutoscaler) uint64 {
-	switch {
-	case n.Spec.MaxReplicas != nil:
-		return count(*n.Spec.MaxReplicas)
-	case hpa != nil:
-		return count(hpa.Spec.MaxReplicas)
+	if most := shape.MaxReplicas(n, hpa); most != nil {
+		return count(*most)
 	}
 	return 0
 }

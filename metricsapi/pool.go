@@ -23,7 +23,7 @@ type PoolDefaults struct {
 func PoolName(namespace, name string) string { return namespace + "/" + name }
 
 // PoolOf is what a NodeSet offers. hpa is the HPA that scales it, nil for none. The
-// maximum is the NodeSet's own, else the HPA's, else not known. The HPA keeps its minimum
+// maximum is the smaller of the NodeSet's own and the HPA's. The HPA keeps its minimum
 // itself: what is required is what the jobs need. It is pure, and writes to nothing.
 func PoolOf(n *v1beta1.NodeSet, hpa *autoscalingv2.HorizontalPodAutoscaler, defaults PoolDefaults) demand.Pool {
 	p := demand.Pool{

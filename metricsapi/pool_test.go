@@ -10,6 +10,7 @@ import (
 
 	"github.com/slurmtide/slurmtide/operator/api/v1beta1"
 	"github.com/slurmtide/slurmtide/slurmclient/demand"
+	"github.com/slurmtide/slurmtide/slurmclient/slurm"
 )
 
 func ptr[T any](v T) *T { return &v }
@@ -46,7 +47,7 @@ func TestPoolOfANodeSet(t *testing.T) {
 		{"one that says nothing", aNodeSet(), nil, base},
 		{"its HPA bounds it", aNodeSet(), hpa(ptr[int32](0), 20), with(func(p *demand.Pool) { p.Max = 20 })},
 		{"the HPA keeps its minimum itself", aNodeSet(), hpa(nil, 20), with(func(p *demand.Pool) { p.Max = 20 })},
-		{"its own maximum wins", aNodeSet(func(n *v1beta1.NodeSet) { n.Spec.MaxReplicas = ptr[int32](5) }), hpa(ptr[int32](2), 20), with(func(p *demand.Pool) { p.Max = 5 })},
+		{"its own maximum wins where it is smaller", aNodeSet(func(n *v1beta1.NodeSet) { n.Spec.MaxReplicas = ptr[int32](5) }), hpa(ptr[int32](2), 20), with(func(p *demand.Pool) { p.Max = 5 })},
 		{"a partition of its own", aNodeSet(func(n *v1beta1.NodeSet) { n.Spec.Partition = &v1beta1.NodeSetPartition{Enabled: true} }), nil, with(func(p *demand.Pool) { p.Partitions = []string{"gpu"} })},
 		{"a partition that is switched off", aNodeSet(func(n *v1beta1.NodeSet) { n.Spec.Partition = &v1beta1.NodeSetPartition{} }), nil, base},
 		{"replicas that are not set are one", aNodeSet(func(n *v1beta1.NodeSet) { n.Spec.Replicas = nil }), nil, with(func(p *demand.Pool) { p.Running = 1 })},
@@ -62,6 +63,24 @@ func TestPoolOfANodeSet(t *testing.T) {
 				t.Error(diff)
 			}
 		})
+	}
+}
+
+func TestANodeSetAboveItsHPADoesNotStarveTheNext(t *testing.T) {
+	pools := []demand.Pool{}
+	for _, name := range []string{"big", "small"} {
+		n := aNodeSet(func(n *v1beta1.NodeSet) {
+			n.Name, n.Spec.MaxReplicas, n.Spec.Replicas, n.Spec.ExtraConf = name, ptr[int32](100), ptr[int32](0), "CPUs=8 RealMemory=16000"
+		})
+		hpa := &autoscalingv2.HorizontalPodAutoscaler{Spec: autoscalingv2.HorizontalPodAutoscalerSpec{MaxReplicas: 2}}
+		p := PoolOf(n, hpa, PoolDefaults{})
+		p.Partitions = []string{"a"}
+		pools = append(pools, p)
+	}
+	s := snapshotOf(nil, []*slurm.Job{aJob(1, "a", "Resources"), aJob(2, "a", "Resources"), aJob(3, "a", "Resources")}, aPartition("a"))
+	r := new(Reader).Read(noon(), s, pools)
+	if got := []uint64{r.demand.Pools[0].Required, r.demand.Pools[1].Required}; !cmp.Equal(got, []uint64{2, 1}) {
+		t.Errorf("three jobs require %d workers of NodeSets whose HPAs allow 2 each", got)
 	}
 }
 

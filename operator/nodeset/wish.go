@@ -67,20 +67,18 @@ func replicas(n *v1beta1.NodeSet) int {
 	return int(max(0, *n.Spec.Replicas))
 }
 
-// maxOf is the most workers that there may ever be: what the NodeSet says, else its
-// HPA, but never less than it has now. nil for not known.
+// maxOf is the most workers that there may ever be: the smaller of what the NodeSet and
+// its HPA say, but never less than it has now. nil for not known.
 func maxOf(n *v1beta1.NodeSet, hpas []autoscalingv2.HorizontalPodAutoscaler) *int {
-	var top int
-	switch {
-	case n.Spec.MaxReplicas != nil:
-		top = int(*n.Spec.MaxReplicas)
-	case len(hpas) == 1:
-		top = int(hpas[0].Spec.MaxReplicas)
-	default:
+	var hpa *autoscalingv2.HorizontalPodAutoscaler
+	if len(hpas) == 1 {
+		hpa = &hpas[0]
+	}
+	most := shape.MaxReplicas(n, hpa)
+	if most == nil {
 		return nil
 	}
-	top = max(top, replicas(n))
-	return &top
+	return new(max(int(*most), replicas(n)))
 }
 
 func policyOf(p *v1beta1.DrainPolicy) plan.Policy {

@@ -89,6 +89,7 @@ func TestTheMostWorkers(t *testing.T) {
 		{"are those of the HPA", gpu(2), []autoscalingv2.HorizontalPodAutoscaler{hpa(9)}, new(9)},
 		{"are not known with two HPAs", gpu(2), []autoscalingv2.HorizontalPodAutoscaler{hpa(9), hpa(9)}, nil},
 		{"are those that the NodeSet says", gpu(2, most(4)), []autoscalingv2.HorizontalPodAutoscaler{hpa(9), hpa(8)}, new(4)},
+		{"are those of the HPA where it allows fewer than the NodeSet", gpu(2, most(100)), []autoscalingv2.HorizontalPodAutoscaler{hpa(9)}, new(9)},
 		{"are never fewer than there should be", gpu(6, most(4)), nil, new(6)},
 		{"are none when the NodeSet says so", gpu(0, most(0)), nil, new(0)},
 	} {

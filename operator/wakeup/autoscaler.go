@@ -45,14 +45,6 @@ func floorOf(hpa *autoscalingv2.HorizontalPodAutoscaler) int32 {
 	return *hpa.Spec.MinReplicas
 }
 
-// limitOf returns the most replicas that the NodeSet and its HPA allow.
-func limitOf(nodeSet *v1beta1.NodeSet, hpa *autoscalingv2.HorizontalPodAutoscaler) int32 {
-	if own := nodeSet.Spec.MaxReplicas; own != nil {
-		return min(*own, hpa.Spec.MaxReplicas)
-	}
-	return hpa.Spec.MaxReplicas
-}
-
 // replicas returns spec.replicas; the API's default is 1.
 func replicas(nodeSet *v1beta1.NodeSet) int32 {
 	if nodeSet.Spec.Replicas == nil {

@@ -7,6 +7,7 @@ import (
 	"k8s.io/apimachinery/pkg/api/meta"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
+	"github.com/slurmtide/slurmtide/operator/api/shape"
 	"github.com/slurmtide/slurmtide/operator/api/v1beta1"
 )
 
@@ -80,7 +81,7 @@ func withoutAutoscaler(nodeSet *v1beta1.NodeSet) todo {
 // planAtZero decides whether to wake.
 func (c Config) planAtZero(now time.Time, s seen, w wishes) todo {
 	hpa := &s.hpas[0]
-	limit := limitOf(s.nodeSet, hpa)
+	limit := *shape.MaxReplicas(s.nodeSet, hpa)
 	from := originOf(s.nodeSet.ManagedFields)
 	switch {
 	case w.wake == v1beta1.WakeNever:

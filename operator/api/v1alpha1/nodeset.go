@@ -61,8 +61,9 @@ type NodeSetSpec struct {
 	Replicas *int32 `json:"replicas,omitempty"`
 
 	// maxReplicas is the most workers that the NodeSet may ever have: Slurm takes
-	// jobs of up to that many nodes while there are fewer. Unset: what the
-	// HorizontalPodAutoscaler says that scales the NodeSet. The field is ours.
+	// jobs of up to that many nodes while there are fewer. The smaller of it and
+	// the maxReplicas of the HorizontalPodAutoscaler that scales the NodeSet
+	// holds. The field is ours.
 	// +optional
 	// +kubebuilder:validation:Minimum=0
 	MaxReplicas *int32 `json:"maxReplicas,omitempty"`

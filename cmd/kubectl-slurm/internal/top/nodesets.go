@@ -10,6 +10,7 @@ import (
 
 	"github.com/slurmtide/slurmtide/cmd/kubectl-slurm/internal/table"
 	"github.com/slurmtide/slurmtide/metricsapi"
+	"github.com/slurmtide/slurmtide/operator/api/shape"
 	"github.com/slurmtide/slurmtide/operator/api/v1beta1"
 )
 
@@ -102,12 +103,12 @@ func nodeSetRow(n *v1beta1.NodeSet, hpas []autoscalingv2.HorizontalPodAutoscaler
 	var names []string
 	for _, h := range Scaling(n, hpas) {
 		names = append(names, h.Name)
-		low, high := int32(1), h.Spec.MaxReplicas
+		low := int32(1)
 		if h.Spec.MinReplicas != nil {
 			low = *h.Spec.MinReplicas
 		}
-		if r.Max == nil || *r.Max > high {
-			r.Max = &high
+		if most := shape.MaxReplicas(n, h); r.Max == nil || *r.Max > *most {
+			r.Max = most
 		}
 		r.Min = &low
 	}
