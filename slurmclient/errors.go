@@ -28,6 +28,8 @@ const (
 	CodeConflict Code = "conflict"
 	// CodeUnsupported: the server's API version cannot do this.
 	CodeUnsupported Code = "unsupported"
+	// CodePanic: the code that reads the answer panicked. Err is the *Panic.
+	CodePanic Code = "panic"
 )
 
 // Error is the one error type of this package. Its text holds no token.
@@ -76,6 +78,24 @@ func CodeOf(err error) Code {
 		return e.Code
 	}
 	return ""
+}
+
+// Panic is a panic that ended one poll instead of the program: a defect of this
+// library that an answer of the server brought to light.
+type Panic struct {
+	// Value is what the code panicked with, Stack the stack of its goroutine, for logs.
+	Value any
+	Stack []byte
+}
+
+// Error returns one line without the stack.
+func (p *Panic) Error() string { return fmt.Sprint("panic: ", p.Value) }
+
+// PanicOf returns the panic in err's chain, or nil when there is none.
+func PanicOf(err error) *Panic {
+	var p *Panic
+	errors.As(err, &p)
+	return p
 }
 
 // IsNotFound reports whether err says that the object does not exist.

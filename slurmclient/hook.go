@@ -11,7 +11,8 @@ type Observer interface {
 	// read, and the bytes of the body.
 	Request(op string, status int, took time.Duration, bytes int64)
 	// Polled reports one poll of a resource: err is nil when it succeeded, also
-	// when nothing had changed.
+	// when nothing had changed. A poll that panicked fails with an error in which
+	// PanicOf finds the stack.
 	Polled(r Resource, took time.Duration, err error)
 }
 

@@ -3,6 +3,7 @@ package slurmclient
 import (
 	"context"
 	"math/rand/v2"
+	"runtime/debug"
 	"sync"
 	"time"
 )
@@ -72,7 +73,7 @@ func (p *poller) once(ctx context.Context) time.Duration {
 
 	begin := p.cache.cfg.Now()
 	pollCtx, cancel := context.WithTimeout(ctx, pollDeadline)
-	got, err := p.read(pollCtx)
+	got, err := p.readSafely(pollCtx)
 	cancel()
 	took := p.cache.cfg.Now().Sub(begin)
 
@@ -86,6 +87,19 @@ func (p *poller) once(ctx context.Context) time.Duration {
 	p.finished = make(chan struct{})
 	p.mu.Unlock()
 	return pause
+}
+
+// readSafely reads the resource. A panic becomes an error, and the next poll begins
+// with a new reader, since this one may have stopped halfway through a change.
+func (p *poller) readSafely(ctx context.Context) (got reading, err error) {
+	defer func() {
+		if v := recover(); v != nil {
+			p.read = p.cache.readerOf(p.resource)
+			got, err = reading{}, &Error{Code: CodePanic, Op: "polling " + string(p.resource),
+				Err: &Panic{Value: v, Stack: debug.Stack()}}
+		}
+	}()
+	return p.read(ctx)
 }
 
 func (p *poller) report(begin time.Time, took time.Duration, got reading, err error) time.Duration {
@@ -128,6 +142,9 @@ func (p *Poll) fail(begin time.Time, err error) {
 	}
 	p.Failures++
 	p.Err = err
+	if PanicOf(err) != nil {
+		p.Panics++
+	}
 }
 
 func (p *Poll) succeed(begin time.Time, took time.Duration, got reading) {

@@ -1,6 +1,8 @@
 package slurmclient
 
 import (
+	"context"
+	"strings"
 	"testing"
 	"time"
 
@@ -116,5 +118,37 @@ func TestAShortListOfNodesHasNoGate(t *testing.T) {
 		if got := g.nextNodes(begin.Add(c.after), c.known); got != c.want {
 			t.Errorf("%s: asked since %d, want %d", name, got, c.want)
 		}
+	}
+}
+
+func TestAPollThatPanicsFailsAndTheNextGoesOn(t *testing.T) {
+	client, err := New(Config{URL: "http://127.0.0.1:1", Token: TokenFromKey([]byte("key"), "slurm", time.Hour, time.Now)})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer client.Close()
+	c := NewCache(client, CacheConfig{Resources: []Resource{Nodes}})
+	p := c.pollers[0]
+	p.read = func(context.Context) (reading, error) {
+		return reading{set: func(s *Snapshot) { s.Nodes.Value = []*slurm.Node{{Name: "n1"}} }}, nil
+	}
+	p.once(t.Context())
+	p.read = func(context.Context) (reading, error) { panic("no such index") }
+	p.once(t.Context())
+
+	poll := c.Snapshot().Nodes
+	if poll.Panics != 1 || poll.Failures != 1 || CodeOf(poll.Err) != CodePanic {
+		t.Errorf("after a panic: %d panics, %d failures, %v", poll.Panics, poll.Failures, poll.Err)
+	}
+	if !poll.Known || len(poll.Value) != 1 {
+		t.Error("the last good reading is lost")
+	}
+	if found := PanicOf(poll.Err); found == nil || !strings.Contains(string(found.Stack), "TestAPollThatPanics") {
+		t.Errorf("the error tells no stack: %v", poll.Err)
+	}
+
+	p.once(t.Context()) // a reader made anew, which finds nobody at that address
+	if poll := c.Snapshot().Nodes; CodeOf(poll.Err) != CodeUnavailable || poll.Panics != 1 || poll.Failures != 2 {
+		t.Errorf("the poll after a panic: %d panics, %v", poll.Panics, poll.Err)
 	}
 }

@@ -65,6 +65,9 @@ type Poll struct {
 	Err          error
 	FailingSince time.Time
 	Failures     int
+	// Panics is how many polls have ended in a panic since the cache began. Each is also
+	// a failure whose Err has the Panic, with its stack.
+	Panics int
 }
 
 // Age is how old the value is at now. Callers check Known first: a resource

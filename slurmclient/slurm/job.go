@@ -111,7 +111,8 @@ type JobStatus struct {
 	ID uint32
 	// TaskID is the array index of a task that has or could have a record of its own.
 	TaskID Number
-	// Tasks is the task expression of a base record, such as "2-9%2".
+	// Tasks is the task expression of a base record, such as "2-9%2", or "*" where the
+	// server does not list the tasks.
 	Tasks string
 	// HetOffset is a heterogeneous component's place.
 	HetOffset Number

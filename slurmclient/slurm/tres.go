@@ -75,36 +75,51 @@ func (t *TRES) set(name string, n uint64) {
 }
 
 // ParseGRES reads a node's generic resources, such as "gpu:h100:4(S:0-1),shard:8"
-// or "gpu:h100:2(IDX:0-1)", into counts by name and by name:type. Text such as
-// "(null)" and "N/A" is empty.
+// or "gpu:h100:2(IDX:0-1)", into counts by name and by name:type. slurmctld 24.11
+// writes "(null)" for the type of untyped ones in use, as in "gpu:(null):2(IDX:0-1)".
+// Text such as "(null)" and "N/A" is empty. An item that it cannot read is an error
+// that names it, with the rest of the set.
 func ParseGRES(text string) (map[string]uint64, error) {
 	var out map[string]uint64
 	var bad error
 	for _, item := range splitOutsideParens(text) {
-		if i := strings.IndexByte(item, '('); i >= 0 {
-			item = item[:i]
-		}
+		item = strings.ReplaceAll(item, ":(null)", "")
+		item, _, _ = strings.Cut(item, "(")
 		if item == "" || item == "N/A" {
 			continue
 		}
-		name, count, typed := item, uint64(1), ""
-		if i := strings.LastIndexByte(item, ':'); i >= 0 {
-			n, err := parseCount(item[i+1:], false)
-			if err == nil {
-				name, count = item[:i], n
-			} else if c := item[i+1]; c >= '0' && c <= '9' {
-				bad = fmt.Errorf("reading GRES %q: %w", text, err)
-				continue
-			}
+		name, count, err := parseGRESItem(item)
+		if err != nil {
+			bad = fmt.Errorf("reading GRES %q: %w", text, err)
+			continue
 		}
-		if base, _, ok := strings.Cut(name, ":"); ok {
-			typed, name = name, base
-			add(&out, typed, count)
+		if base, _, typed := strings.Cut(name, ":"); typed {
+			add(&out, name, count)
+			name = base
 		}
 		add(&out, name, count)
 	}
 	return out, bad
 }
+
+// parseGRESItem splits "gpu:h100:4" into "gpu:h100" and 4. Without a count there is one.
+func parseGRESItem(item string) (name string, count uint64, err error) {
+	i := strings.LastIndexByte(item, ':')
+	if i < 0 {
+		return item, 1, nil
+	}
+	last := item[i+1:]
+	count, err = parseCount(last, false)
+	switch {
+	case err == nil:
+		return item[:i], count, nil
+	case last == "" || isDigit(last[0]):
+		return "", 0, err
+	}
+	return item, 1, nil // the last part is a type
+}
+
+func isDigit(c byte) bool { return c >= '0' && c <= '9' }
 
 func splitOutsideParens(s string) []string {
 	var out []string
@@ -130,8 +145,12 @@ func splitOutsideParens(s string) []string {
 func parseCount(s string, memory bool) (uint64, error) {
 	digits := strings.TrimRight(s, "KMGTPBib")
 	unit := strings.TrimRight(s[len(digits):], "iBb")
+	if digits == "" || !isDigit(digits[0]) {
+		// strconv takes signs, "Inf" and "NaN" for numbers.
+		return 0, fmt.Errorf("%q is not a count", s)
+	}
 	f, err := strconv.ParseFloat(digits, 64)
-	if err != nil || f < 0 || f > 1<<62 {
+	if err != nil || f > 1<<62 {
 		return 0, fmt.Errorf("%q is not a count", s)
 	}
 	shift := map[string]int{"": 0, "K": 10, "M": 20, "G": 30, "T": 40, "P": 50}

@@ -202,7 +202,8 @@ func withoutInfinity(body []byte) []byte {
 	return bytes.ReplaceAll(body, []byte(": Infinity"), []byte(": 1e300"))
 }
 
-// jobStatus reads an id of jobs/state: "7", "7_3", "7_[2-9%2]" or "8+1".
+// jobStatus reads an id of jobs/state: "7", "7_3", "7_[2-9%2]", "8+1", or "7_*" for an
+// array whose tasks the server does not list.
 func jobStatus(id string) (slurm.JobStatus, error) {
 	var s slurm.JobStatus
 	number, rest := id, ""
@@ -218,6 +219,8 @@ func jobStatus(id string) (slurm.JobStatus, error) {
 	case rest == "":
 	case strings.HasPrefix(rest, "_["):
 		s.Tasks = strings.TrimSuffix(rest[2:], "]")
+	case rest == "_*":
+		s.Tasks = "*"
 	default:
 		v, err := strconv.ParseUint(rest[1:], 10, 32)
 		if err != nil {

@@ -1,0 +1,94 @@
+package slurm
+
+import (
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+)
+
+func TestGRESOfANode(t *testing.T) {
+	type counts = map[string]uint64
+	for text, c := range map[string]struct {
+		want counts
+		bad  bool
+	}{
+		"":                                {},
+		"(null)":                          {},
+		"N/A":                             {},
+		"gpu":                             {want: counts{"gpu": 1}},
+		"gpu:4":                           {want: counts{"gpu": 4}},
+		"gpu:h100":                        {want: counts{"gpu": 1, "gpu:h100": 1}},
+		"gpu:h100:4(S:0-1),shard:8":       {want: counts{"gpu": 4, "gpu:h100": 4, "shard": 8}},
+		"gpu:a100:2(S:0),gpu:h100:2(S:1)": {want: counts{"gpu": 4, "gpu:a100": 2, "gpu:h100": 2}},
+		"gpu:h100:2(IDX:0-1)":             {want: counts{"gpu": 2, "gpu:h100": 2}},
+		"gpu:h100:0(IDX:N/A)":             {want: counts{"gpu": 0, "gpu:h100": 0}},
+		"gpu:(null):2(IDX:0-1)":           {want: counts{"gpu": 2}},
+		"gpu:(null):0(IDX:N/A)":           {want: counts{"gpu": 0}},
+		"gpu:(null):2(IDX:0,3),gpu:h100:1(IDX:4)": {want: counts{"gpu": 3, "gpu:h100": 1}},
+		"shard:(null):3(2/8,1/8)":                 {want: counts{"shard": 3}},
+		"mps:100(0/100)":                          {want: counts{"mps": 100}},
+		"lustre:4K":                               {want: counts{"lustre": 4096}},
+		"gpu:":                                    {bad: true},
+		"gpu:,shard:2":                            {want: counts{"shard": 2}, bad: true},
+		"gpu:1080ti":                              {bad: true},
+		"gpu:nan":                                 {want: counts{"gpu": 1, "gpu:nan": 1}},
+		"gpu:h100:2(IDX:0-1":                      {want: counts{"gpu": 2, "gpu:h100": 2}},
+	} {
+		got, err := ParseGRES(text)
+		if diff := cmp.Diff(c.want, got); diff != "" || (err != nil) != c.bad {
+			t.Errorf("%q: %v, %s", text, err, diff)
+		}
+	}
+}
+
+func TestTRESText(t *testing.T) {
+	for text, c := range map[string]struct {
+		want TRES
+		bad  bool
+	}{
+		"": {},
+		"cpu=4,mem=62.50G,node=1,billing=4,gres/gpu:h100=2,license/matlab=3": {want: TRES{CPUs: 4, Nodes: 1, MemoryMiB: 64000, Billing: 4,
+			GRES: map[string]uint64{"gpu:h100": 2}, Licenses: map[string]uint64{"matlab": 3}}},
+		"mem=500":         {want: TRES{MemoryMiB: 500}},
+		"cpu=,node=2":     {want: TRES{Nodes: 2}, bad: true},
+		"cpu=NaN":         {bad: true},
+		"cpu=Inf":         {bad: true},
+		"cpu=-1":          {bad: true},
+		"cpu=9999999999P": {bad: true},
+		"cpu":             {bad: true},
+		"fs/disk=7":       {},
+	} {
+		got, err := ParseTRES(text)
+		if diff := cmp.Diff(c.want, got); diff != "" || (err != nil) != c.bad {
+			t.Errorf("%q: %v, %s", text, err, diff)
+		}
+	}
+}
+
+// FuzzTextsOfSlurm gives any text to every parser of Slurm's texts; each must be total.
+func FuzzTextsOfSlurm(f *testing.F) {
+	for _, s := range []string{
+		"gpu:(null):2(IDX:0-1)", "gpu:h100:4(S:0-1),shard:8", "cpu=4,mem=62.50G,gres/gpu:h100=2", "cpu=NaN", "2-9,12-20:4%2", "0-19,...",
+		"IDLE", "RUNNING", "%", ":", "=", ",", "(", "4294967295-1", "0-18446744073709551615:1",
+	} {
+		f.Add(s)
+	}
+	f.Fuzz(func(t *testing.T, text string) {
+		if gres, err := ParseGRES(text); err == nil && text == "" && gres != nil {
+			t.Errorf("no text is %v", gres)
+		}
+		_, _ = ParseTRES(text)
+		if tasks, ok := ParseArrayTasks(text); ok && (tasks.Count == 0 || tasks.First > 1<<32) {
+			t.Errorf("%q is %+v", text, tasks)
+		}
+		if s := ParseNodeState(text); s.Word() == "" {
+			t.Errorf("%q has no word", text)
+		}
+		if s := ParseJobState(text); s.String() == "" {
+			t.Errorf("%q has no name", text)
+		}
+		if (&Job{Partition: text}).Partitions() == nil && text != "" {
+			t.Errorf("%q names no partition", text)
+		}
+	})
+}
