@@ -1,6 +1,7 @@
 package wire
 
 import (
+	"bytes"
 	"encoding/json"
 	"testing"
 
@@ -69,7 +70,7 @@ func FuzzNodes(f *testing.F) {
 		f.Add(raw)
 	}
 	f.Fuzz(func(t *testing.T, raw []byte) {
-		got, env, err := decodeNodes(raw)
+		got, env, err := decodeNodes(bytes.NewReader(raw))
 		var doc struct {
 			Nodes []json.RawMessage `json:"nodes"`
 		}
