@@ -162,7 +162,7 @@ func TestPackagesOfSlurm(t *testing.T) {
 	if compact := slices.Compact(slices.Sorted(slices.Values(names))); len(compact) != len(names) {
 		t.Errorf("a package is named twice: %q", names)
 	}
-	for _, name := range []string{"slurmd", "slurm-client"} { // the probe is scontrol's
+	for _, name := range []string{"slurmd", "slurm-client"} { // the hook that runs before a worker stops calls scontrol
 		if !slices.Contains(names, name) {
 			t.Errorf("%s is missing", name)
 		}

@@ -107,7 +107,6 @@ func lifeOfAWorker(t *testing.T, s slurm) {
 				t.Errorf("the Slurm node has no %q:\n%s", want, node)
 			}
 		}
-		s.run(t, "scontrol", "show", "slurmd")
 		if out := s.run(t, "srun", "-w", "n-0", "-C", "ssd", "echo", "ran"); out != "ran\n" && out != "ran" {
 			t.Errorf("the job said %q", out)
 		}

@@ -4,6 +4,7 @@ import (
 	"strings"
 
 	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/util/intstr"
 
 	"github.com/slurmtide/slurmtide/operator/api/v1beta1"
 )
@@ -48,11 +49,7 @@ func (in Input) defaultSlurmd(user userParts) corev1.Container {
 			{Name: EnvConf, Value: literal(Conf(in, KubeNodeFacts{}))},
 		},
 		Ports: []corev1.ContainerPort{{Name: "slurmd", ContainerPort: SlurmdPort, Protocol: corev1.ProtocolTCP}},
-		ReadinessProbe: &corev1.Probe{
-			// slurmd of 24.11 logs an error about every connection without a request.
-			ProbeHandler:  corev1.ProbeHandler{Exec: &corev1.ExecAction{Command: []string{"scontrol", "show", "slurmd"}}},
-			PeriodSeconds: 3, TimeoutSeconds: 5, FailureThreshold: 5, // a busy worker may be slow to answer
-		},
+		ReadinessProbe: defaultReadinessProbe(),
 		Lifecycle: &corev1.Lifecycle{PreStop: &corev1.LifecycleHandler{
 			Exec: &corev1.ExecAction{Command: []string{"sh", "-c", stopScript, StopReason}},
 		}},
@@ -67,6 +64,17 @@ func (in Input) defaultSlurmd(user userParts) corev1.Container {
 	}
 	c.Env = append(c.Env, user.limitVariables()...)
 	return c
+}
+
+// defaultReadinessProbe connects to slurmd's port and asks nothing. A request that lists
+// steps, such as those of scontrol show slurmd, scontrol listpids and sstat, must never be
+// a probe: slurmd then connects to the socket of every step, takes a batch step that does
+// not listen yet for a stray one and deletes its script, and the job fails.
+func defaultReadinessProbe() *corev1.Probe {
+	return &corev1.Probe{
+		ProbeHandler:  corev1.ProbeHandler{TCPSocket: &corev1.TCPSocketAction{Port: intstr.FromInt32(SlurmdPort)}},
+		PeriodSeconds: 5, TimeoutSeconds: 5, FailureThreshold: 5, // a busy worker may be slow to accept
+	}
 }
 
 // fieldOf is where the Slurm node's name comes from: the pod's label, or with the

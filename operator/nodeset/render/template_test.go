@@ -70,11 +70,11 @@ func TestWhatAUserWritesWins(t *testing.T) {
 			func(p corev1.PodSpec) any { return p.Affinity == nil }, true},
 		{"a user's variable that would be put into slurmd's --conf", "extraConf: 'Comment=$(HOME)'",
 			func(p corev1.PodSpec) any { return env(p.Containers[0], EnvConf).Value }, "Feature=n Comment=$$(HOME)"},
-		{"a probe of another kind", "slurmd: {readinessProbe: {tcpSocket: {port: 6818}}}",
+		{"a probe of another kind", "slurmd: {readinessProbe: {exec: {command: [mine]}}}",
 			func(p corev1.PodSpec) any {
 				r := p.Containers[0].ReadinessProbe
-				return fmt.Sprint(r.Exec == nil, r.TCPSocket.Port.IntVal, r.PeriodSeconds)
-			}, "true 6818 3"},
+				return fmt.Sprint(r.TCPSocket == nil, r.Exec.Command, r.PeriodSeconds)
+			}, "true [mine] 5"},
 		{"shareProcessNamespace: false", "template: {spec: {shareProcessNamespace: false}}",
 			func(p corev1.PodSpec) any { return *p.ShareProcessNamespace }, false},
 		{"hostPID, which shares all processes", "template: {spec: {hostPID: true}}",
@@ -155,6 +155,26 @@ func fields() map[string][]any {
 		"logfile.image":                                       {"", "tail:1"},
 		"logfile.securityContext.allowPrivilegeEscalation":    {true, false},
 		"logfile.restartPolicy":                               {"Always"},
+	}
+}
+
+// A request that lists the steps of a worker makes slurmd delete the script of a batch step
+// that does not listen yet, and its job fails.
+func TestProbesAndHooksListNoSteps(t *testing.T) {
+	for _, mode := range []string{"", "scalingMode: DaemonSet", "securityProfile: Unprivileged"} {
+		pod := templateOf(t, spec(t, mode)).Spec
+		text, err := json.Marshal(append(pod.InitContainers, pod.Containers...))
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, command := range []string{`"scontrol","show","slurmd"`, "show slurmd", "listpids", "sstat"} {
+			if strings.Contains(string(text), command) {
+				t.Errorf("with %q a worker runs %s", mode, command)
+			}
+		}
+		if slurmd := pod.Containers[0]; slurmd.ReadinessProbe.TCPSocket == nil || slurmd.LivenessProbe != nil || slurmd.StartupProbe != nil {
+			t.Errorf("with %q the probes of slurmd are %v, %v and %v", mode, slurmd.ReadinessProbe, slurmd.LivenessProbe, slurmd.StartupProbe)
+		}
 	}
 }
 
