@@ -20,7 +20,6 @@ import (
 const (
 	nodeSets  = "nodesets.slinky.slurm.net"
 	clusters  = "clusters.slinky.slurm.net"
-	soon      = 30 * time.Second
 	customAPI = "/apis/custom.metrics.k8s.io/v1beta2"
 )
 
@@ -32,9 +31,9 @@ func TestAdapter(t *testing.T) {
 	s.alpha.Step(time.Minute)
 	p := s.run(t)
 	s.register(t, p)
-	process.Await(t, soon, func() error { _, err := s.kube.Kubectl(t.Context(), "get", "--raw", customAPI); return err })
+	process.Await(t, func() error { _, err := s.kube.Kubectl(t.Context(), "get", "--raw", customAPI); return err })
 	required := query{namespace: "team-a", resource: nodeSets, name: "gpu", metric: "slurm_nodeset_required_nodes"}
-	process.Await(t, soon, func() error {
+	process.Await(t, func() error {
 		_, err := s.kube.Kubectl(t.Context(), "get", "--raw", required.path("v1beta1"))
 		return err
 	})
@@ -215,7 +214,7 @@ func (s *site) describes(t *testing.T) {
 			}
 		}
 		// kube-apiserver fetches the documents of aggregated servers by and by.
-		process.Await(t, 2*time.Minute, func() error {
+		process.Await(t, func() error {
 			document, err := s.kube.Kubectl(t.Context(), "get", "--raw", "/openapi/v3/apis/custom.metrics.k8s.io/"+version)
 			if err == nil && !strings.Contains(document, "MetricValueList") {
 				err = fmt.Errorf("the OpenAPI document of %s is %.200s", version, document)

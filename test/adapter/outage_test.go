@@ -20,11 +20,11 @@ func (s *site) followsObjects(t *testing.T) {
 	beta := query{namespace: "team-b", resource: clusters, name: "beta", metric: "slurm_partition_idle_nodes"}
 	manifest := must(t)(s.kube.Kubectl(t.Context(), "-n", "team-b", "get", "clusters.slinky.slurm.net", "beta", "-o", "jsonpath={.spec.server}"))
 	must(t)(s.kube.Kubectl(t.Context(), "-n", "team-b", "delete", "clusters.slinky.slurm.net", "beta"))
-	process.Await(t, soon, func() error { return s.fails(t, beta, "(NotFound)") })
+	process.Await(t, func() error { return s.fails(t, beta, "(NotFound)") })
 	gpu := query{namespace: "team-b", resource: nodeSets, name: "gpu", metric: "slurm_nodeset_required_nodes"}
-	process.Await(t, soon, func() error { return s.fails(t, gpu, "(ServiceUnavailable)", "no Cluster of this name") })
+	process.Await(t, func() error { return s.fails(t, gpu, "(ServiceUnavailable)", "no Cluster of this name") })
 	s.applyText(t, fmt.Sprintf("apiVersion: slinky.slurm.net/v1beta1\nkind: Cluster\nmetadata: {name: beta, namespace: team-b}\nspec: {server: %q, token: {secretRef: {name: beta-token, key: SLURM_JWT}}}\n", manifest))
-	process.Await(t, soon, func() error { return s.is(t, beta, "4") })
+	process.Await(t, func() error { return s.is(t, beta, "4") })
 }
 
 // survivesOutages breaks alpha in every way: the answer becomes an error, that of
@@ -47,7 +47,7 @@ func (s *site) survivesOutages(t *testing.T) {
 		t.Run(tc.name, func(t *testing.T) {
 			gpu := query{namespace: "team-a", resource: nodeSets, name: "gpu", metric: "slurm_nodeset_required_nodes"}
 			beta := query{namespace: "team-b", resource: nodeSets, name: "gpu", metric: "slurm_nodeset_idle_nodes"}
-			process.Await(t, soon, func() error { return s.is(t, gpu, "5") })
+			process.Await(t, func() error { return s.is(t, gpu, "5") })
 			tc.begin()
 			ended := false
 			defer func() {
@@ -55,7 +55,7 @@ func (s *site) survivesOutages(t *testing.T) {
 					tc.end()
 				}
 			}()
-			process.Await(t, soon, func() error {
+			process.Await(t, func() error {
 				got, err := s.values(t, "v1beta2", gpu)
 				if err == nil && got["gpu"] != "5" {
 					t.Fatalf("it answers %v", got) // the last number may be told until it is too old, and no other
@@ -71,7 +71,7 @@ func (s *site) survivesOutages(t *testing.T) {
 			}
 			tc.end()
 			ended = true
-			process.Await(t, soon, func() error { return s.is(t, gpu, "5") })
+			process.Await(t, func() error { return s.is(t, gpu, "5") })
 		})
 	}
 }
@@ -81,9 +81,9 @@ func (s *site) renewsToken(t *testing.T) {
 	gpu := query{namespace: "team-a", resource: nodeSets, name: "gpu", metric: "slurm_nodeset_required_nodes"}
 	s.setToken(t, "team-a", "alpha-token", -time.Minute)
 	s.restartCluster(t)
-	process.Await(t, soon, func() error { return s.fails(t, gpu, "(ServiceUnavailable)", "unauthorised") })
+	process.Await(t, func() error { return s.fails(t, gpu, "(ServiceUnavailable)", "unauthorised") })
 	s.setToken(t, "team-a", "alpha-token", time.Hour)
-	process.Await(t, 90*time.Second, func() error { return s.is(t, gpu, "5") })
+	process.Await(t, func() error { return s.is(t, gpu, "5") })
 }
 
 // restartCluster makes the adapter connect to alpha anew, with what its Secret holds.
@@ -101,7 +101,7 @@ func (s *site) readsOne(t *testing.T) {
 	p := s.run(t, "--slurm.url="+s.restd.URL(), "--slurm.jwt-key-file="+file, "--cluster-namespace=team-a", "--cluster-name=alpha")
 	s.register(t, p)
 	gpu := query{namespace: "team-a", resource: nodeSets, name: "gpu", metric: "slurm_nodeset_required_nodes"}
-	process.Await(t, soon, func() error { return s.is(t, gpu, "5") })
+	process.Await(t, func() error { return s.is(t, gpu, "5") })
 	if err := s.is(t, query{namespace: "team-a", resource: clusters, name: "alpha", metric: "slurm_partition_running_jobs"}, "3"); err != nil {
 		t.Error(err)
 	}
@@ -133,7 +133,7 @@ spec: {slurmKeyRef: {name: keys, key: slurm.key}, jwtHs256KeyRef: {name: keys, k
 	gamma := query{namespace: "team-c", resource: "controllers.slinky.slurm.net", name: "gamma", labels: "site=east"}
 	running := gamma
 	running.labels, running.metric = "", "slurm_partition_running_jobs"
-	process.Await(t, soon, func() error { return s.is(t, running, "3") })
+	process.Await(t, func() error { return s.is(t, running, "3") })
 	asked := 0
 	for _, e := range metricsapi.Catalogue() {
 		for _, on := range e.On {

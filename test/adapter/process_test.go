@@ -6,7 +6,6 @@ import (
 	"fmt"
 	"path/filepath"
 	"testing"
-	"time"
 
 	"github.com/slurmtide/slurmtide/test/process"
 )
@@ -32,7 +31,7 @@ func (s *site) run(t *testing.T, args ...string) *adapter {
 		"--certificate.namespace=slurm-metrics", "--metrics.listen-address=" + a.metrics, "--external-metrics",
 		"--slurm.poll-interval=1s", "--metrics-max-age=" + maxAge.String(), "--shutdown-delay=1s",
 	}, args...)...)
-	process.Await(t, 30*time.Second, func() error { return process.Answers("http://" + a.metrics + "/-/ready") })
+	process.Await(t, func() error { return process.Answers("http://" + a.metrics + "/-/ready") })
 	return a
 }
 

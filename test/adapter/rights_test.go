@@ -9,7 +9,6 @@ import (
 	"net/http"
 	"strings"
 	"testing"
-	"time"
 
 	"github.com/slurmtide/slurmtide/test/process"
 )
@@ -97,10 +96,10 @@ func (s *site) shares(t *testing.T, first *adapter) {
 	if err := first.Stop(); err != nil {
 		t.Error(err)
 	}
-	process.Await(t, soon, func() error { return s.is(t, required, "5") })
+	process.Await(t, func() error { return s.is(t, required, "5") })
 	// When the Secret is lost a new CA is made and announced.
 	must(t)(s.kube.Kubectl(t.Context(), "-n", "slurm-metrics", "patch", "secret", "slurm-metrics-adapter-certificate", "--type=json", `-p=[{"op":"remove","path":"/data"}]`))
-	process.Await(t, time.Minute, func() error {
+	process.Await(t, func() error {
 		if !strings.Contains(second.Log(), "made a certificate") {
 			return fmt.Errorf("no new certificate")
 		}

@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"github.com/slurmtide/slurmtide/slurmclient"
+	"github.com/slurmtide/slurmtide/test/process"
 )
 
 // Server is a slurmrestd in front of a cluster that a test may change: static
@@ -73,7 +74,7 @@ func (s *suite) as(t *testing.T, user string) *slurmclient.Client {
 
 func (s *suite) with(t *testing.T, token slurmclient.TokenSource) *slurmclient.Client {
 	t.Helper()
-	client, err := slurmclient.New(slurmclient.Config{URL: s.server.URL, Version: s.version, Token: token, Timeout: 20 * time.Second})
+	client, err := slurmclient.New(slurmclient.Config{URL: s.server.URL, Version: s.version, Token: token, Timeout: time.Minute})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -81,10 +82,10 @@ func (s *suite) with(t *testing.T, token slurmclient.TokenSource) *slurmclient.C
 	return client
 }
 
-// eventually looks until a condition holds, for half a minute.
+// eventually looks until a condition holds.
 func (s *suite) eventually(t *testing.T, what string, holds func(ctx context.Context) (bool, error)) {
 	t.Helper()
-	ctx, cancel := context.WithTimeout(t.Context(), 30*time.Second)
+	ctx, cancel := context.WithTimeout(t.Context(), process.Patience)
 	defer cancel()
 	tick := time.NewTicker(100 * time.Millisecond)
 	defer tick.Stop()

@@ -18,6 +18,7 @@ import (
 
 	"github.com/slurmtide/slurmtide/slurmclient"
 	"github.com/slurmtide/slurmtide/slurmclient/slurm"
+	"github.com/slurmtide/slurmtide/test/process"
 	"github.com/slurmtide/slurmtide/test/realslurm"
 )
 
@@ -67,14 +68,18 @@ func TestDeltaEqualsListAfterAnyHistory(t *testing.T) {
 	}
 }
 
-// seedVariable repeats what happened in another run, as far as Slurm lets it.
+// seedVariable repeats what happened in another run, as far as Slurm lets it; "random"
+// plays another history each time.
 const seedVariable = "SLURMTIDE_HISTORY_SEED"
 
 func historySeed(t *testing.T) uint64 {
 	t.Helper()
 	text := os.Getenv(seedVariable)
-	if text == "" {
-		return uint64(time.Now().UnixNano())
+	switch text {
+	case "":
+		return 1
+	case "random":
+		return rand.Uint64()
 	}
 	seed, err := strconv.ParseUint(text, 10, 64)
 	must(t, err)
@@ -209,7 +214,7 @@ func (h *history) list(t *testing.T) []*slurm.Job {
 // when it stays: while backfill looks at a job, its flags change and change back.
 func (h *history) compare(t *testing.T) {
 	t.Helper()
-	ctx, cancel := context.WithTimeout(t.Context(), 2*time.Minute)
+	ctx, cancel := context.WithTimeout(t.Context(), 2*process.Patience)
 	defer cancel()
 	for v, cache := range h.caches {
 		diff := ""
@@ -261,7 +266,7 @@ func (h *history) settle(t *testing.T) {
 		_, err := h.cluster.Run(t.Context(), "", "scontrol", "update", "partitionname="+partition, "state=down")
 		must(t, err)
 	}
-	ctx, cancel := context.WithTimeout(t.Context(), 3*time.Minute)
+	ctx, cancel := context.WithTimeout(t.Context(), 2*process.Patience)
 	defer cancel()
 	for v, cache := range h.caches {
 		for {

@@ -54,14 +54,14 @@ func startExporter(t *testing.T, flags ...string) *exporter {
 	address := process.FreeAddress(t)
 	e := &exporter{t: t, url: "http://" + address}
 	e.Process = process.Start(t, binary, append([]string{"--web.listen-address=" + address, "--slurm.poll-interval=1s"}, flags...)...)
-	process.Await(t, 30*time.Second, func() error { return process.Answers(e.url + "/-/ready") })
+	process.Await(t, func() error { return process.Answers(e.url + "/-/ready") })
 	return e
 }
 
 // await looks until a condition holds, for half a minute.
 func (e *exporter) await(what string, holds func() bool) {
 	e.t.Helper()
-	process.Await(e.t, 30*time.Second, func() error {
+	process.Await(e.t, func() error {
 		if !holds() {
 			return errors.New(what + ": not yet")
 		}

@@ -10,6 +10,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"github.com/slurmtide/slurmtide/test/process"
 	"github.com/slurmtide/slurmtide/test/realkube"
 )
 
@@ -160,10 +161,10 @@ func (s slurm) stops(t *testing.T) {
 	}
 }
 
-// await returns what look says when it is what is wanted, or after half a minute.
+// await returns what look says when it is what is wanted, or when it has waited in vain.
 func (s slurm) await(t *testing.T, want string, look func() string) string {
 	t.Helper()
-	ctx, cancel := context.WithTimeout(t.Context(), 30*time.Second)
+	ctx, cancel := context.WithTimeout(t.Context(), process.Patience)
 	defer cancel()
 	for {
 		got := look()

@@ -15,6 +15,7 @@ import (
 	"github.com/slurmtide/slurmtide/operator/live"
 	"github.com/slurmtide/slurmtide/slurmclient"
 	"github.com/slurmtide/slurmtide/slurmclient/slurm"
+	"github.com/slurmtide/slurmtide/test/process"
 	"github.com/slurmtide/slurmtide/test/realslurm"
 )
 
@@ -78,7 +79,7 @@ func slurmOf(t *testing.T, cluster *realslurm.Cluster) *live.Slurm {
 // until waits for a reading that is as it should be.
 func until(t *testing.T, s *live.Slurm, what string, ok func(r *live.Reading) bool) {
 	t.Helper()
-	deadline := time.After(40 * time.Second)
+	deadline := time.After(process.Patience)
 	tick := time.NewTicker(50 * time.Millisecond)
 	defer tick.Stop()
 	for !ok(s.Reading()) {

@@ -13,7 +13,6 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
-	"time"
 
 	"github.com/slurmtide/slurmtide/test/loop"
 )
@@ -80,8 +79,8 @@ func (s *stage) startOperator(t *testing.T, dir string) string {
 	address := freeAddress(t)
 	launch(t, build(t, dir, "slurm-operator"), "--kube.config="+kube.Kubeconfig(), "--namespaces="+other, "--reconcilers=nodeset,cluster",
 		"--no-webhook", "--no-leader-election", "--health.listen-address=0", "--no-metrics.secure", "--metrics.listen-address="+address)
-	await(t, 60*time.Second, func() error { return answers("http://" + address + "/metrics") })
-	await(t, 60*time.Second, func() error {
+	await(t, func() error { return answers("http://" + address + "/metrics") })
+	await(t, func() error {
 		if pods := kubectl("get", "pods", "-n", other, "-o", "name"); strings.Count(pods, "pod/") != 2 {
 			return fmt.Errorf("the operator made %q, and says %s", pods, kubectl("get", "nodeset", "nightly", "-n", other, "-o", "jsonpath={.status}"))
 		}
@@ -120,7 +119,7 @@ func (s *stage) startKubeStateMetrics(t *testing.T) string {
 		_, telemetry, _ := strings.Cut(freeAddress(t), ":")
 		launch(t, *kubeStateMetrics, "--kubeconfig="+s.loop.Kube.Kubeconfig(), "--resources=horizontalpodautoscalers",
 			"--host=127.0.0.1", "--telemetry-host=127.0.0.1", "--port="+port, "--telemetry-port="+telemetry)
-		await(t, 30*time.Second, func() error { return answers("http://" + address + "/healthz") })
+		await(t, func() error { return answers("http://" + address + "/healthz") })
 		t.Cleanup(func() { keep(t, "http://"+address+"/metrics", recorded) })
 		return address
 	}

@@ -18,7 +18,7 @@ import (
 
 // patience is for queries that need something to happen first: a cycle of a scheduler,
 // a job that ends.
-const patience = 2 * time.Minute
+const patience = 5 * time.Minute
 
 // hold keeps the stage, for pictures.
 var hold = flag.Duration("hold", 0, "time to go on before the end, with jobs that come and go")

@@ -79,11 +79,11 @@ func freeAddress(t *testing.T) string {
 }
 
 // await looks every quarter of a second until look tells of no error, or fails with the last one.
-func await(t *testing.T, limit time.Duration, look func() error) {
+func await(t *testing.T, look func() error) {
 	t.Helper()
 	tick := time.NewTicker(250 * time.Millisecond)
 	defer tick.Stop()
-	end := time.After(limit)
+	end := time.After(patience)
 	for {
 		err := look()
 		if err == nil {
@@ -92,7 +92,7 @@ func await(t *testing.T, limit time.Duration, look func() error) {
 		select {
 		case <-tick.C:
 		case <-end:
-			t.Fatalf("waited %s in vain: %v", limit, err)
+			t.Fatalf("waited %s in vain: %v", patience, err)
 		case <-t.Context().Done():
 			t.Fatal(t.Context().Err())
 		}

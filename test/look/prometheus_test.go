@@ -52,7 +52,7 @@ func startPrometheus(t *testing.T, dir string, targets []target) *prometheus {
 	launch(t, "prometheus", "--config.file="+file, "--storage.tsdb.path="+filepath.Join(dir, "prometheus"),
 		"--web.listen-address="+address, "--log.level=warn")
 	p := &prometheus{"http://" + address}
-	await(t, 30*time.Second, func() error { return answers(p.url + "/-/ready") })
+	await(t, func() error { return answers(p.url + "/-/ready") })
 	return p
 }
 

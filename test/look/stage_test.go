@@ -65,7 +65,7 @@ func newStage(t *testing.T) *stage {
 		{"apiserver", s.serveAPIServer(t), "/metrics", ""},
 	}
 	s.prometheus = startPrometheus(t, dir, targets)
-	await(t, time.Minute, func() error {
+	await(t, func() error {
 		up, err := s.prometheus.ask("up == 1")
 		if err == nil && len(up) < len(targets) {
 			err = fmt.Errorf("%d of %d targets are up", len(up), len(targets))
@@ -148,7 +148,7 @@ func startExporter(t *testing.T, dir string, slurm *realslurm.Cluster) (*process
 	address := freeAddress(t)
 	p := launch(t, build(t, dir, "slurm-exporter"), "--web.listen-address="+address, "--slurm.poll-interval=1s", "--slurm.slow-poll-interval=5s",
 		"--slurm.url="+slurm.URL, "--slurm.token-file="+slurm.TokenFile, "--collector.users", "--compat=slinky,openmetrics,vpenso")
-	await(t, 30*time.Second, func() error { return answers("http://" + address + "/-/ready") })
+	await(t, func() error { return answers("http://" + address + "/-/ready") })
 	return p, address
 }
 
@@ -158,7 +158,7 @@ var listening = regexp.MustCompile(`(?i)listening on"? address=(?:\[::\]|127\.0\
 func adapterAddress(t *testing.T, l *loop.Loop) string {
 	t.Helper()
 	var address string
-	await(t, 30*time.Second, func() error {
+	await(t, func() error {
 		m := listening.FindStringSubmatch(l.Adapters[0].Log())
 		if m == nil {
 			return errors.New("the adapter does not tell where it listens: " + l.Adapters[0].Log())

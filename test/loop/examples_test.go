@@ -59,7 +59,7 @@ func awaitRunning(t *testing.T, l *loop.Loop, want int) {
 		if running == want {
 			return
 		}
-		if time.Since(begin) > 30*time.Second {
+		if time.Since(begin) > slack {
 			t.Fatalf("%d jobs run, not %d:\n%s\n%s", running, want, run(t, l, "squeue"), run(t, l, "sinfo", "-N", "-l"))
 		}
 	}

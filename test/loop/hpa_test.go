@@ -9,11 +9,12 @@ import (
 	"time"
 
 	"github.com/slurmtide/slurmtide/test/loop"
+	"github.com/slurmtide/slurmtide/test/process"
 	"github.com/slurmtide/slurmtide/test/realslurm"
 )
 
-// slack is for what does not count as reaction: processes that start on a busy machine.
-const slack = 8 * time.Second
+// slack is for a busy machine: how fast the loop reacts is measured by make bench, not here.
+const slack = process.Patience
 
 // start starts a loop with the HPA of an example.
 func start(t *testing.T, config loop.Config, example string) *loop.Loop {
@@ -107,7 +108,7 @@ func TestTheQueueScalesANodeSetFromZeroAndBack(t *testing.T) {
 // awaitDone waits for every task of a job to end well.
 func awaitDone(t *testing.T, l *loop.Loop, id string) {
 	t.Helper()
-	deadline := time.Now().Add(2 * time.Minute)
+	deadline := time.Now().Add(slack)
 	for {
 		out := run(t, l, "squeue", "-h", "-t", "PD,R,CG,CF", "-j", id)
 		if strings.TrimSpace(out) == "" {

@@ -4,23 +4,26 @@ package nodeset_test
 
 import (
 	"context"
+	"flag"
 	"fmt"
 	"math/rand/v2"
 	"testing"
 	"time"
 
 	"github.com/slurmtide/slurmtide/test/nodeset"
+	"github.com/slurmtide/slurmtide/test/process"
 )
+
+var chaosSeed = flag.Uint64("seed", 1, "of the moments at which things fail")
 
 // random scales a NodeSet out and in while jobs come and things fail at moments that
 // nobody chose: the operator is killed in its pod, slurmctld stands still, slurmrestd is
 // gone. In the end every job has run once and well, and nothing is left.
 func random(t *testing.T, s *nodeset.Scene) {
-	seed := rand.Uint64()
-	t.Logf("the seed is %d", seed)
-	dice := rand.New(rand.NewPCG(seed, 0))
+	t.Logf("the seed is %d", *chaosSeed)
+	dice := rand.New(rand.NewPCG(*chaosSeed, 0))
 	pause := func(most time.Duration) { time.Sleep(time.Duration(dice.Int64N(int64(most)))) }
-	c := crew{t, s, nodeset.NodeSet{Name: "rough", Replicas: 2, ExtraConf: "CPUs=2 RealMemory=500"}, 2 * time.Minute}
+	c := crew{t, s, nodeset.NodeSet{Name: "rough", Replicas: 2, ExtraConf: "CPUs=2 RealMemory=500"}, process.Patience}
 	must(t, s.Apply(t.Context(), c.spec))
 	submittable(t, s, c.spec.Name)
 	var jobs []string

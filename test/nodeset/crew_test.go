@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"github.com/slurmtide/slurmtide/test/nodeset"
+	"github.com/slurmtide/slurmtide/test/process"
 )
 
 // crew are the workers of one NodeSet that has no HPA.
@@ -27,7 +28,7 @@ type crew struct {
 func hire(t *testing.T, s *nodeset.Scene, spec nodeset.NodeSet) crew {
 	t.Helper()
 	spec.ExtraConf = "CPUs=2 RealMemory=500"
-	c := crew{t, s, spec, 4 * time.Minute}
+	c := crew{t, s, spec, process.Patience}
 	must(t, s.Apply(t.Context(), spec))
 	for i := range spec.Replicas {
 		c.awaitState(c.worker(i), "IDLE", "")

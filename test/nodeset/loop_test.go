@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"github.com/slurmtide/slurmtide/test/nodeset"
+	"github.com/slurmtide/slurmtide/test/process"
 )
 
 // start starts a scene, or skips the test where it cannot run.
@@ -66,7 +67,7 @@ func fromZeroAndBack(t *testing.T, s *nodeset.Scene) {
 func submittable(t *testing.T, s *nodeset.Scene, nodeSets ...string) {
 	t.Helper()
 	for _, name := range nodeSets {
-		await(t, s, name+" is submittable", time.Minute, func(ctx context.Context) (bool, string) {
+		await(t, s, name+" is submittable", process.Patience, func(ctx context.Context) (bool, string) {
 			return condition(ctx, s, name, "Submittable", "True")
 		})
 	}
@@ -98,11 +99,11 @@ func jobsRun(t *testing.T, s *nodeset.Scene) {
 	sbatch(t, s, "-J", "work", "-p", "gpu", "--gres=gpu:h100:1", "--wrap", `test -n "$CUDA_VISIBLE_DEVICES"; sleep 3`)
 	tooLarge(t, s)
 	begin := time.Now()
-	await(t, s, "the first job runs", time.Minute, func(ctx context.Context) (bool, string) {
+	await(t, s, "the first job runs", process.Patience, func(ctx context.Context) (bool, string) {
 		jobs, err := s.Jobs(ctx, "work")
 		return slices.Contains(slices.Collect(maps.Values(jobs)), "RUNNING"), fmt.Sprint(jobs, err)
 	})
-	await(t, s, "all jobs are done", 3*time.Minute, func(ctx context.Context) (bool, string) {
+	await(t, s, "all jobs are done", process.Patience, func(ctx context.Context) (bool, string) {
 		jobs, err := s.Jobs(ctx, "work")
 		done := err == nil && len(jobs) == 8
 		for _, state := range jobs {
@@ -123,7 +124,7 @@ func tooLarge(t *testing.T, s *nodeset.Scene) {
 		t.Log("a job of 7 nodes is refused")
 		return
 	}
-	await(t, s, "the job of 7 nodes is reported", time.Minute, func(ctx context.Context) (bool, string) {
+	await(t, s, "the job of 7 nodes is reported", process.Patience, func(ctx context.Context) (bool, string) {
 		reported, err := s.Kube.Kubectl(ctx, "get", "--raw",
 			"/apis/custom.metrics.k8s.io/v1beta2/namespaces/"+s.Site.Namespace+"/nodesets.slinky.slurm.net/cpu/slurm_nodeset_unsatisfiable_jobs")
 		return err == nil && strings.Contains(reported, `"value":"1"`), fmt.Sprint(reported, err)
@@ -147,12 +148,12 @@ func notRequeued(t *testing.T, s *nodeset.Scene) {
 func atZero(t *testing.T, s *nodeset.Scene, nodeSets ...string) {
 	t.Helper()
 	for _, name := range nodeSets {
-		await(t, s, name+" is at zero", 2*time.Minute, func(ctx context.Context) (bool, string) {
+		await(t, s, name+" is at zero", process.Patience, func(ctx context.Context) (bool, string) {
 			pods, err := s.Pods(ctx, name)
 			return err == nil && len(pods) == 0, fmt.Sprint(pods, err)
 		})
 	}
-	await(t, s, "sinfo has no node", time.Minute, func(ctx context.Context) (bool, string) {
+	await(t, s, "sinfo has no node", process.Patience, func(ctx context.Context) (bool, string) {
 		out, err := s.Slurm(ctx, "sinfo", "--noheader", "-N", "-o", "%N %T %E")
 		return err == nil && out == "", fmt.Sprint(out, err)
 	})

@@ -11,6 +11,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/slurmtide/slurmtide/test/process"
 	"github.com/slurmtide/slurmtide/test/realkube"
 )
 
@@ -101,7 +102,7 @@ func (s *Scene) slurm(ctx context.Context) error {
 			return err
 		}
 	}
-	_, err := s.Await(ctx, "slurmctld answers", time.Minute, func(ctx context.Context) (bool, string) {
+	_, err := s.Await(ctx, "slurmctld answers", process.Patience, func(ctx context.Context) (bool, string) {
 		out, err := s.Slurm(ctx, "scontrol", "ping")
 		return err == nil, fmt.Sprint(out, err)
 	})

@@ -22,9 +22,7 @@ import (
 )
 
 const (
-	// soon is how long anything may take.
-	soon = time.Minute
-	hpc  = "hpc"
+	hpc = "hpc"
 )
 
 func TestMain(m *testing.M) {
@@ -150,7 +148,7 @@ type answer struct {
 // at hand.
 func (r *rig) shell(t *testing.T, line string) answer {
 	t.Helper()
-	ctx, cancel := context.WithTimeout(context.WithoutCancel(t.Context()), soon)
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(t.Context()), process.Patience)
 	defer cancel()
 	cmd := exec.CommandContext(ctx, "bash", "-c", line)
 	cmd.Env = append(os.Environ(), "KUBECONFIG="+r.Kube.Kubeconfig(), "NO_PROXY="+r.Kube.HostAddress, "KUBECACHEDIR="+filepath.Join(r.dir, "cache"),
@@ -167,5 +165,5 @@ func (r *rig) shell(t *testing.T, line string) answer {
 // await tries until try returns nil.
 func await(t *testing.T, try func() error) {
 	t.Helper()
-	process.Await(t, soon, try)
+	process.Await(t, try)
 }

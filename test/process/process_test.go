@@ -4,7 +4,6 @@ import (
 	"errors"
 	"strings"
 	"testing"
-	"time"
 )
 
 func TestAProgramEndsAsItIsTold(t *testing.T) {
@@ -17,7 +16,7 @@ func TestAProgramEndsAsItIsTold(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			Await(t, time.Minute, func() error {
+			Await(t, func() error {
 				if strings.Contains(p.Log(), "up") {
 					return nil
 				}

@@ -31,11 +31,15 @@ func Start(t testing.TB, program string, args ...string) *Process {
 	return p
 }
 
+// Patience is how long a test waits for what must come, however slow or busy the machine is.
+// A test that succeeds never takes so long; speed is measured by benchmarks.
+const Patience = 4 * time.Minute
+
 // Await tries ten times a second until there is no error, and fails the test with the
-// last one when the limit has passed.
-func Await(t testing.TB, limit time.Duration, try func() error) {
+// last one when Patience has passed.
+func Await(t testing.TB, try func() error) {
 	t.Helper()
-	ctx, cancel := context.WithTimeout(t.Context(), limit)
+	ctx, cancel := context.WithTimeout(t.Context(), Patience)
 	defer cancel()
 	tick := time.NewTicker(100 * time.Millisecond)
 	defer tick.Stop()
@@ -47,7 +51,7 @@ func Await(t testing.TB, limit time.Duration, try func() error) {
 		select {
 		case <-tick.C:
 		case <-ctx.Done():
-			t.Fatalf("waited %v in vain: %v", limit, err)
+			t.Fatalf("waited %v in vain: %v", Patience, err)
 		}
 	}
 }

@@ -55,7 +55,7 @@ metadata: {name: v1.tide.example.com}
 spec: {group: tide.example.com, version: v1, groupPriorityMinimum: 100, versionPriority: 100,
   caBundle: %s, service: {name: tide, namespace: default, port: %d}}
 `, base64.StdEncoding.EncodeToString(bundle), port))
-	await(t, 30*time.Second, "True", c.asks("get", "apiservice", "v1.tide.example.com",
+	await(t, "True", c.asks("get", "apiservice", "v1.tide.example.com",
 		"-o", `jsonpath={.status.conditions[?(@.type=="Available")].status}`))
 	kubectl(t, c, "get", "--raw", "/apis/tide.example.com/v1")
 	if got := user.Load(); got != "admin" {

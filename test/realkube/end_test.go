@@ -11,7 +11,6 @@ import (
 	"strconv"
 	"strings"
 	"testing"
-	"time"
 
 	"github.com/google/go-cmp/cmp"
 )
@@ -62,7 +61,7 @@ func TestClusterEndsWithItsOwner(t *testing.T) {
 		t.Fatal(err)
 	}
 	owner.Wait()
-	await(t, 20*time.Second, "[]", func(context.Context) (string, error) {
+	await(t, "[]", func(context.Context) (string, error) {
 		return fmt.Sprint(processesIn(t, namespace)), nil
 	})
 }

@@ -7,7 +7,6 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
-	"time"
 
 	"github.com/google/go-cmp/cmp"
 )
@@ -26,7 +25,7 @@ func TestNode(t *testing.T) {
 	}
 	t.Run("pods become ready", func(t *testing.T) {
 		apply(t, c, pages)
-		await(t, 60*time.Second, "2", c.asks("get", "statefulset", "pages", "-o", "jsonpath={.status.readyReplicas}"))
+		await(t, "2", c.asks("get", "statefulset", "pages", "-o", "jsonpath={.status.readyReplicas}"))
 	})
 	t.Run("pods reach each other by a Service", func(t *testing.T) { reachService(t, c) })
 	t.Run("pods find Services and each other by name", func(t *testing.T) { resolve(t, c) })
@@ -109,7 +108,7 @@ func reachService(t *testing.T, c *Cluster) {
 // resolve asks as a pod does, also for a name that is nobody's: that is answered too,
 // since a program without an answer asks again for seconds.
 func resolve(t *testing.T, c *Cluster) {
-	await(t, 30*time.Second, "Running", c.asks("get", "pod", "named", "-o", "jsonpath={.status.phase}"))
+	await(t, "Running", c.asks("get", "pod", "named", "-o", "jsonpath={.status.phase}"))
 	address := kubectl(t, c, "get", "pod", "named", "-o", "jsonpath={.status.podIP}")
 	for _, tc := range []struct{ name, want string }{
 		{"pages.default.svc.cluster.local", "Address: 10.96.50.1"},
@@ -117,7 +116,7 @@ func resolve(t *testing.T, c *Cluster) {
 		{"nobody.example.com", "server can't find nobody.example.com: NXDOMAIN"},
 	} {
 		ask := "nslookup " + tc.name + " 2>&1 | sed '1,3d; s/^[* ]*//' | grep -m1 -e ^Address: -e ^server || true"
-		await(t, 10*time.Second, tc.want, c.asks("exec", "pages-0", "--", "sh", "-c", ask))
+		await(t, tc.want, c.asks("exec", "pages-0", "--", "sh", "-c", ask))
 	}
 	if got := kubectl(t, c, "exec", "pages-0", "--", "wget", "-q", "-O", "-", "-T", "5", "http://pages"); got != "page" {
 		t.Errorf("http://pages is %q", got)
@@ -143,7 +142,7 @@ kind: Pod
 metadata: {name: made}
 spec: {restartPolicy: Never, containers: [{name: made, image: "localhost/made:1", imagePullPolicy: Never}]}
 `)
-	await(t, 30*time.Second, "made", c.asks("logs", "made"))
+	await(t, "made", c.asks("logs", "made"))
 }
 
 // nodeRoot is the folder that the node runs in.

@@ -9,6 +9,8 @@ import (
 	"strings"
 	"testing"
 	"time"
+
+	"github.com/slurmtide/slurmtide/test/process"
 )
 
 func TestMain(m *testing.M) {
@@ -56,9 +58,9 @@ func apply(t *testing.T, c *Cluster, yaml string) {
 }
 
 // await looks until what it sees is what is wanted.
-func await(t *testing.T, limit time.Duration, want string, look func(context.Context) (string, error)) {
+func await(t *testing.T, want string, look func(context.Context) (string, error)) {
 	t.Helper()
-	ctx, cancel := context.WithTimeout(t.Context(), limit)
+	ctx, cancel := context.WithTimeout(t.Context(), process.Patience)
 	defer cancel()
 	tick := time.NewTicker(100 * time.Millisecond)
 	defer tick.Stop()
@@ -69,7 +71,7 @@ func await(t *testing.T, limit time.Duration, want string, look func(context.Con
 		}
 		select {
 		case <-ctx.Done():
-			t.Fatalf("waited %v for %q, saw %q, %v", limit, want, got, err)
+			t.Fatalf("waited %v for %q, saw %q, %v", process.Patience, want, got, err)
 		case <-tick.C:
 		}
 	}
@@ -136,7 +138,7 @@ spec:
 
 func schedule(t *testing.T, c *Cluster) {
 	apply(t, c, sleeper)
-	await(t, 30*time.Second, "Unschedulable", c.asks("get", "pods", "-l", "app=sleeper",
+	await(t, "Unschedulable", c.asks("get", "pods", "-l", "app=sleeper",
 		"-o", `jsonpath={.items[*].status.conditions[?(@.type=="PodScheduled")].reason}`))
 }
 
@@ -153,7 +155,7 @@ spec:
 
 func autoscale(t *testing.T, c *Cluster) {
 	apply(t, c, fmt.Sprintf(hpa, 0))
-	await(t, 60*time.Second, "FailedGetExternalMetric", c.asks("get", "hpa", "sleeper",
+	await(t, "FailedGetExternalMetric", c.asks("get", "hpa", "sleeper",
 		"-o", `jsonpath={.status.conditions[?(@.type=="ScalingActive")].reason}`))
 }
 
@@ -168,7 +170,7 @@ func restart(t *testing.T, c *Cluster) {
 	if after, err := c.PID(t.Context(), "kube-apiserver"); err != nil || after == before {
 		t.Errorf("pid after the restart = %d, %v, before %d", after, err, before)
 	}
-	await(t, 60*time.Second, "ok", c.asks("get", "--raw", "/readyz"))
+	await(t, "ok", c.asks("get", "--raw", "/readyz"))
 	if got := kubectl(t, c, "get", "deployment", "sleeper", "-o", "name"); got != "deployment.apps/sleeper" {
 		t.Errorf("after the restart there is %q, want the deployment", got)
 	}

@@ -26,6 +26,7 @@ import (
 	"github.com/slurmtide/slurmtide/operator/token"
 	"github.com/slurmtide/slurmtide/slurmclient"
 	"github.com/slurmtide/slurmtide/slurmclient/slurmtest"
+	"github.com/slurmtide/slurmtide/test/process"
 	"github.com/slurmtide/slurmtide/test/realkube"
 )
 
@@ -91,7 +92,7 @@ func must(t *testing.T, err error) {
 // await looks until kubectl prints what is wanted.
 func await(t *testing.T, c *realkube.Cluster, want string, args ...string) {
 	t.Helper()
-	ctx, cancel := context.WithTimeout(t.Context(), 2*time.Minute)
+	ctx, cancel := context.WithTimeout(t.Context(), process.Patience)
 	defer cancel()
 	for {
 		got, err := c.Kubectl(ctx, args...)

@@ -37,7 +37,7 @@ func (s *scene) pagesMany(t *testing.T) {
 	p := s.run(t, "--slurm.poll-interval=1m", "--metrics-max-age=10m")
 	defer p.stop(t)
 	client := s.client(t)
-	process.Await(t, 3*time.Minute, func() error { _, err := page(t, client, url.Values{"limit": {"1"}}); return err })
+	process.Await(t, func() error { _, err := page(t, client, url.Values{"limit": {"1"}}); return err })
 
 	before := p.memory(t, "VmRSS")
 	check := func(what string, took time.Duration) {

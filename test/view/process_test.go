@@ -30,7 +30,7 @@ func (s *site) run(t *testing.T, args ...string) adapter {
 		"--certificate.namespace=slurm-metrics", "--certificate.service=slurm-metrics", "--certificate.secret=slurm-metrics-certificate",
 		"--metrics.listen-address=" + metrics, "--shutdown-delay=1s",
 	}, args...)...)}
-	process.Await(t, 2*soon, func() error { return process.Answers("http://" + metrics + "/-/ready") })
+	process.Await(t, func() error { return process.Answers("http://" + metrics + "/-/ready") })
 	return a
 }
 

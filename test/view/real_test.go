@@ -51,7 +51,7 @@ func (s *scene) showsReal(t *testing.T) {
 	name := "real." + strings.TrimSpace(out)
 	state := func(want string) {
 		t.Helper()
-		process.Await(t, soon, func() error {
+		process.Await(t, func() error {
 			got, err := s.kubectl(t, "get", "slurmjob", "-n", "team-r", name, "--as=alice", "-o", "jsonpath={.spec.name} {.spec.user} {.status.state} {.status.nodes}")
 			if err == nil && !strings.HasPrefix(got, "real alice "+want) {
 				err = fmt.Errorf("it is %q", got)
@@ -71,7 +71,7 @@ func (s *scene) showsReal(t *testing.T) {
 	}
 	s.applyText(t, "apiVersion: rbac.authorization.k8s.io/v1\nkind: RoleBinding\nmetadata: {name: view-bob, namespace: team-r}\n"+
 		"roleRef: {apiGroup: rbac.authorization.k8s.io, kind: ClusterRole, name: slurm-view}\nsubjects: [{apiGroup: rbac.authorization.k8s.io, kind: User, name: bob}]\n")
-	process.Await(t, soon, func() error { _, err := s.kubectl(t, "get", "slurmjobs", "-n", "team-r", "--as=bob"); return err })
+	process.Await(t, func() error { _, err := s.kubectl(t, "get", "slurmjobs", "-n", "team-r", "--as=bob"); return err })
 	s.isNames(t, "", "slurmjobs", "-n", "team-r", "--as=bob")
 	if _, err := real.Run(t.Context(), "alice", "scancel", strings.TrimSpace(out)); err != nil {
 		t.Fatal(err)

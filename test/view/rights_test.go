@@ -51,7 +51,7 @@ func (s *scene) turnsPrivate(t *testing.T) {
 		s.must(t, "kubectl", "annotate", "clusters.slinky.slurm.net", "-n", "team-a", "alpha", "--overwrite", "view.slinky.slurm.net/private-data="+value)
 	}
 	annotate("jobs,nodes")
-	process.Await(t, soon, func() error {
+	process.Await(t, func() error {
 		if got := s.names(t, "slurmjobs", "-n", "team-a", "--as=alice"); got != "alpha.1 alpha.3" {
 			return fmt.Errorf("alice sees %s", got)
 		}
@@ -62,7 +62,7 @@ func (s *scene) turnsPrivate(t *testing.T) {
 	}
 	// Without the annotation slurmctld is believed, which says that nothing is.
 	s.must(t, "kubectl", "annotate", "clusters.slinky.slurm.net", "-n", "team-a", "alpha", "view.slinky.slurm.net/private-data-")
-	process.Await(t, soon, func() error {
+	process.Await(t, func() error {
 		if got := s.names(t, "slurmjobs", "-n", "team-a", "--as=alice"); got != "alpha.1 alpha.2 alpha.3 alpha.4" {
 			return fmt.Errorf("alice sees %s", got)
 		}

@@ -41,7 +41,7 @@ func TestView(t *testing.T) {
 	s.setToken(t, "team-a")
 	s.setToken(t, "team-b")
 	p := s.run(t, args...)
-	process.Await(t, soon, func() error { _, err := s.kubectl(t, "get", jobs, "-A"); return err })
+	process.Await(t, func() error { _, err := s.kubectl(t, "get", jobs, "-A"); return err })
 
 	t.Run("it is discovered", s.isDiscovered)
 	t.Run("tables are the golden ones", s.printsTables)
@@ -84,7 +84,7 @@ func (s *scene) isDiscovered(t *testing.T) {
 		}
 	}
 	// The API server takes schemas of aggregated APIs in after a while.
-	process.Await(t, 3*time.Minute, func() error {
+	process.Await(t, func() error {
 		text, err := s.kube.Kubectl(t.Context(), "explain", "slurmjobs.spec.partitions")
 		if err == nil && !strings.Contains(text, "in which the job may run") {
 			t.Fatalf("kubectl explain says\n%s", text)
@@ -186,7 +186,7 @@ func (s *scene) pages(t *testing.T) {
 // old, those of alpha are not, and all is well afterwards.
 func (s *scene) survivesOutage(t *testing.T) {
 	s.beta.Fail(slurmtest.Fault{Kind: slurmtest.FaultStatus, Status: 500})
-	process.Await(t, soon, func() error {
+	process.Await(t, func() error {
 		out, err := s.kubectl(t, "get", "slurmjobs", "-n", "team-b", "-o", "name")
 		switch {
 		case err == nil && len(strings.Fields(out)) != 4:
@@ -200,12 +200,12 @@ func (s *scene) survivesOutage(t *testing.T) {
 	})
 	s.isNames(t, "alpha.1 alpha.2 alpha.3 alpha.4", "slurmjobs", "-A", "-l", "cluster=alpha")
 	s.beta.ClearFaults()
-	process.Await(t, soon, func() error { _, err := s.kubectl(t, "get", "slurmjobs", "-A"); return err })
+	process.Await(t, func() error { _, err := s.kubectl(t, "get", "slurmjobs", "-A"); return err })
 }
 
 func (s *scene) isOff(t *testing.T, args []string) {
 	s.run(t, append(args, "--no-view")...)
-	process.Await(t, soon, func() error {
+	process.Await(t, func() error {
 		_, err := s.kubectl(t, "get", "--raw", "/apis/custom.metrics.k8s.io/v1beta2")
 		return err
 	})

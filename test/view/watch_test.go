@@ -88,7 +88,7 @@ func (o *output) all() string {
 // has waits for a line with all the words.
 func (o *output) has(t *testing.T, words ...string) {
 	t.Helper()
-	process.Await(t, soon, func() error {
+	process.Await(t, func() error {
 		for line := range strings.Lines(o.all()) {
 			found := true
 			for _, w := range words {
@@ -128,14 +128,14 @@ func (s *scene) informs(t *testing.T) {
 			t.Fatal(err)
 		}
 		s.alpha.Step(5 * time.Second)
-		process.Await(t, soon, func() error { return agrees(ctx, client.Resource(resource).Namespace("team-a"), informer, id) })
+		process.Await(t, func() error { return agrees(ctx, client.Resource(resource).Namespace("team-a"), informer, id) })
 		if err := s.alpha.Cancel(fmt.Sprint(id)); err != nil {
 			t.Fatal(err)
 		}
 	}
 	// The records of finished jobs are dropped after MinJobAge.
 	s.alpha.Step(10 * time.Minute)
-	process.Await(t, soon, func() error {
+	process.Await(t, func() error {
 		if n := len(informer.GetStore().List()); n != 4 {
 			return fmt.Errorf("it holds %d jobs, want 4", n)
 		}

@@ -50,9 +50,9 @@ func testMain(m *testing.M) int {
 }
 
 // await looks until what it sees is what is wanted.
-func await(t *testing.T, limit time.Duration, what, want string, look func(context.Context) (string, error)) {
+func await(t *testing.T, what, want string, look func(context.Context) (string, error)) {
 	t.Helper()
-	ctx, cancel := context.WithTimeout(t.Context(), limit)
+	ctx, cancel := context.WithTimeout(t.Context(), process.Patience)
 	defer cancel()
 	for {
 		got, err := look(ctx)
@@ -61,7 +61,7 @@ func await(t *testing.T, limit time.Duration, what, want string, look func(conte
 		}
 		select {
 		case <-ctx.Done():
-			t.Fatalf("%s is %q (%v) after %s, not %q", what, got, err, limit, want)
+			t.Fatalf("%s is %q (%v) after %s, not %q", what, got, err, process.Patience, want)
 		case <-time.After(100 * time.Millisecond):
 		}
 	}

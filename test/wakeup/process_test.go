@@ -10,7 +10,6 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
-	"time"
 
 	"github.com/slurmtide/slurmtide/test/process"
 	"github.com/slurmtide/slurmtide/test/realkube"
@@ -36,7 +35,7 @@ func startOperator(t *testing.T, c *realkube.Cluster, flags ...string) *operator
 		"--kube.config=" + kubeconfig, "--reconcilers=wakeup", "--no-webhook", "--leader-election.namespace=slurm-system", "--wakeup.look-interval=1s",
 		"--health.listen-address=" + o.health, "--metrics.listen-address=" + o.metrics, "--log.level=debug",
 	}, flags...)...)
-	process.Await(t, 30*time.Second, func() error { return process.Answers("http://" + o.health + "/readyz") })
+	process.Await(t, func() error { return process.Answers("http://" + o.health + "/readyz") })
 	return o
 }
 

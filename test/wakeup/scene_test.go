@@ -47,7 +47,7 @@ func newScene(t *testing.T, config realkube.Config) *scene {
 	s.apply(t, contents(t, "../../cmd/slurm-operator/testdata/rbac.yaml"))
 	s.adapter = serveMetrics(t, c)
 	for what, path := range map[string]string{"nodesets": "/apis/slinky.slurm.net/v1beta1", "custom metrics": metricsPath} {
-		await(t, 30*time.Second, what, "served", func(ctx context.Context) (string, error) {
+		await(t, what, "served", func(ctx context.Context) (string, error) {
 			_, err := c.Kubectl(ctx, "get", "--raw", path)
 			return "served", err
 		})
@@ -171,7 +171,7 @@ func (n *nodeSet) asks(kind, path string) func(context.Context) (string, error) 
 
 func (n *nodeSet) reaches(replicas int) {
 	n.t.Helper()
-	await(n.t, 30*time.Second, "spec.replicas of "+n.name, fmt.Sprint(replicas), n.asks("nodeset", "{.spec.replicas}"))
+	await(n.t, "spec.replicas of "+n.name, fmt.Sprint(replicas), n.asks("nodeset", "{.spec.replicas}"))
 }
 
 func (n *nodeSet) staysAt(replicas int) {
@@ -182,20 +182,20 @@ func (n *nodeSet) staysAt(replicas int) {
 // says waits for the reason of the condition WakeUp.
 func (n *nodeSet) says(reason string) {
 	n.t.Helper()
-	await(n.t, 30*time.Second, "the condition of "+n.name, reason, n.asks("nodeset", `{.status.conditions[?(@.type=="WakeUp")].reason}`))
+	await(n.t, "the condition of "+n.name, reason, n.asks("nodeset", `{.status.conditions[?(@.type=="WakeUp")].reason}`))
 }
 
 // hpaSays waits for the reason of a condition of its HPA.
 func (n *nodeSet) hpaSays(condition, reason string) {
 	n.t.Helper()
-	await(n.t, 60*time.Second, "condition "+condition+" of HPA "+n.name, reason,
+	await(n.t, "condition "+condition+" of HPA "+n.name, reason,
 		n.asks("hpa", fmt.Sprintf(`{.status.conditions[?(@.type==%q)].reason}`, condition)))
 }
 
 // ownedBy waits until this is who owns spec.replicas: a manager and its subresource.
 func (n *nodeSet) ownedBy(owner string) {
 	n.t.Helper()
-	await(n.t, 30*time.Second, "the owner of the replicas of "+n.name, owner, func(ctx context.Context) (string, error) {
+	await(n.t, "the owner of the replicas of "+n.name, owner, func(ctx context.Context) (string, error) {
 		out, err := n.Kubectl(ctx, "get", "nodeset", n.name, "--namespace="+n.namespace, "--show-managed-fields", "-o", "json")
 		if err != nil {
 			return "", err

@@ -5,7 +5,6 @@ package wakeup
 import (
 	"context"
 	"testing"
-	"time"
 
 	"github.com/slurmtide/slurmtide/test/realkube"
 )
@@ -79,7 +78,7 @@ rules: [{nonResourceURLs: [/metrics], verbs: [get]}]
 		{"somebody", token(t, s.Cluster, "default"), "403"},
 		{"prometheus", token(t, s.Cluster, "prometheus"), "200"},
 	} {
-		await(t, 10*time.Second, "the answer to "+tc.who, tc.want, func(ctx context.Context) (string, error) {
+		await(t, "the answer to "+tc.who, tc.want, func(ctx context.Context) (string, error) {
 			return o.get(ctx, "https://"+o.metrics+"/metrics", tc.token)
 		})
 	}
