@@ -127,18 +127,9 @@ func (a *answer) problem(op string) error {
 		return &Error{Code: CodeUnavailable, Op: op, Status: a.status,
 			Message: "the answer is not JSON: is this a slurmrestd?"}
 	}
-	return &Error{Code: codeOfStatus(a.status), Op: op, Status: a.status, Message: excerpt(a)}
-}
-
-func excerpt(a *answer) string {
-	if a.json {
-		return ""
-	}
-	line, _, _ := strings.Cut(strings.TrimSpace(string(a.body)), "\n")
-	if len(line) > 120 {
-		line = line[:120] + "…"
-	}
-	return strings.ToValidUTF8(line, "?")
+	// Nothing is quoted: the server may be any, and who reads an error may not be one who
+	// may read its answers.
+	return &Error{Code: codeOfStatus(a.status), Op: op, Status: a.status}
 }
 
 func outlineProblem(op string, status int, out wire.Outline) error {
@@ -160,7 +151,11 @@ func outlineProblem(op string, status int, out wire.Outline) error {
 	default:
 		code = codeOfStatus(status)
 	}
-	return &Error{Code: code, Op: op, Status: status, Number: p.Number, Message: message(p)}
+	text := "the answer does not say which release of Slurm it is from"
+	if out.Server.Release != "" {
+		text = message(p)
+	}
+	return &Error{Code: code, Op: op, Status: status, Number: p.Number, Message: text}
 }
 
 func message(p wire.Problem) string {

@@ -27,8 +27,8 @@ import (
 // oneSecret is what every Secret holds.
 type oneSecret struct{}
 
-func (oneSecret) Read(context.Context, access.Ref) (map[string][]byte, error) {
-	return map[string][]byte{"jwt": []byte("token")}, nil
+func (oneSecret) Read(context.Context, access.Ref) (access.Object, error) {
+	return access.Object{Data: map[string][]byte{"jwt": []byte("token")}, Mark: "true"}, nil
 }
 
 func namespaced(namespace, name string) types.NamespacedName {

@@ -26,8 +26,8 @@ const secret = "a token that nobody may see"
 
 type secrets struct{}
 
-func (secrets) Read(context.Context, access.Ref) (map[string][]byte, error) {
-	return map[string][]byte{"jwt": []byte(strings.ReplaceAll(secret, " ", "-"))}, nil
+func (secrets) Read(context.Context, access.Ref) (access.Object, error) {
+	return access.Object{Data: map[string][]byte{"jwt": []byte(strings.ReplaceAll(secret, " ", "-"))}, Mark: "true"}, nil
 }
 
 func TestAClustersStatusFollowsItsSlurm(t *testing.T) {

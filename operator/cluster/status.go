@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"regexp"
+	"strings"
 	"time"
 
 	"k8s.io/apimachinery/pkg/api/meta"
@@ -57,6 +58,9 @@ type verdict struct {
 func statusOf(now time.Time, c *v1beta1.Cluster, s seen) v1beta1.ClusterStatus {
 	out := *c.Status.DeepCopy()
 	v := judge(now, s)
+	if v.status == metav1.ConditionTrue && strings.HasPrefix(c.Spec.Server, "http:") {
+		v.message += clearText
+	}
 	was := meta.FindStatusCondition(out.Conditions, v1beta1.ConditionReady)
 	if s.err == nil && v.reason == v1beta1.ReasonNotObserved && was != nil && was.ObservedGeneration == c.Generation &&
 		out.LastContact != nil && now.Sub(out.LastContact.Time) < staleAfter {
@@ -100,12 +104,18 @@ func judge(now time.Time, s seen) verdict {
 	return verdict{metav1.ConditionTrue, v1beta1.ReasonAvailable, "slurmrestd answers"}
 }
 
+// clearText is added to the message of a Cluster that is asked by plain HTTP.
+const clearText = "; the token is sent as clear text, since spec.server is not https"
+
 // failed says what an error means. Its text holds no secret, and nothing that is another
 // at each try.
 func failed(err error) verdict {
 	reason := v1beta1.ReasonUnreachable
 	var target *live.TargetError
+	var refused *access.NotSendableError
 	switch code := slurmclient.CodeOf(err); {
+	case errors.As(err, &refused):
+		reason = v1beta1.ReasonTokenNotSendable
 	case access.IsMissing(err):
 		reason = v1beta1.ReasonReferenceNotFound
 	case errors.As(err, &target), code == "", code == slurmclient.CodeInvalid:

@@ -2,6 +2,7 @@ package cluster
 
 import (
 	"errors"
+	"strings"
 	"testing"
 	"time"
 
@@ -49,6 +50,7 @@ func TestWhetherAClusterIsReady(t *testing.T) {
 		{"no answer at all", seen{unread, refused(slurmclient.CodeUnavailable, errors.New("refused"))}, "False", v1beta1.ReasonUnreachable},
 		{"a token that is refused, though it was not before", seen{read(time.Second, time.Second), refused(slurmclient.CodeUnauthorized, nil)}, "False", v1beta1.ReasonUnauthorized},
 		{"no token", seen{unread, refused(slurmclient.CodeUnauthorized, missing)}, "False", v1beta1.ReasonReferenceNotFound},
+		{"a Secret that is no token", seen{unread, refused(slurmclient.CodeUnauthorized, &access.NotSendableError{})}, "False", v1beta1.ReasonTokenNotSendable},
 		{"no certificate", seen{unread, missing}, "False", v1beta1.ReasonReferenceNotFound},
 		{"a certificate that is none", seen{unread, errors.New("no certificate in PEM")}, "False", v1beta1.ReasonInvalidSpec},
 		{"no version in common", seen{unread, refused(slurmclient.CodeUnsupported, nil)}, "False", v1beta1.ReasonIncompatible},
@@ -62,6 +64,16 @@ func TestWhetherAClusterIsReady(t *testing.T) {
 				t.Errorf("it is %+v", c)
 			}
 		})
+	}
+}
+
+func TestPlainHTTPIsTold(t *testing.T) {
+	for server, told := range map[string]bool{"http://slurm:6820": true, "https://slurm:6820": false} {
+		c := &v1beta1.Cluster{Spec: v1beta1.ClusterSpec{Server: server}}
+		got := statusOf(noon, c, seen{reading: read(time.Second, time.Second)}).Conditions[0]
+		if strings.Contains(got.Message, "clear text") != told {
+			t.Errorf("of %s it says %q", server, got.Message)
+		}
 	}
 }
 

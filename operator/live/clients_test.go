@@ -25,8 +25,8 @@ var (
 // secrets answers with one token, whatever is asked for.
 type secrets struct{}
 
-func (secrets) Read(context.Context, access.Ref) (map[string][]byte, error) {
-	return map[string][]byte{"jwt": []byte("token")}, nil
+func (secrets) Read(context.Context, access.Ref) (access.Object, error) {
+	return access.Object{Data: map[string][]byte{"jwt": []byte("token")}, Mark: "true"}, nil
 }
 
 func at(url string) access.Target {

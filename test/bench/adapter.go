@@ -157,7 +157,7 @@ metadata: {name: %[1]s}
 ---
 apiVersion: v1
 kind: Secret
-metadata: {name: token, namespace: %[1]s}
+metadata: {name: token, namespace: %[1]s, annotations: {slinky.slurm.net/slurm-token: "true"}}
 stringData: {SLURM_JWT: t}
 ---
 apiVersion: slinky.slurm.net/v1beta1

@@ -25,7 +25,7 @@ metadata: {name: bench}
 ---
 apiVersion: v1
 kind: Secret
-metadata: {name: keys, namespace: bench}
+metadata: {name: keys, namespace: bench, annotations: {slinky.slurm.net/slurm-token: "true"}}
 stringData: {SLURM_JWT: t, slurm.key: k}
 ---
 apiVersion: slinky.slurm.net/v1beta1

@@ -73,7 +73,7 @@ func applyCluster(t *testing.T, k *realkube.Cluster, url string) {
 	if err := k.Apply(t.Context(), fmt.Sprintf(`
 apiVersion: v1
 kind: Secret
-metadata: {name: token, namespace: team-a}
+metadata: {name: token, namespace: team-a, annotations: {slinky.slurm.net/slurm-token: "true"}}
 stringData: {SLURM_JWT: any}
 ---
 apiVersion: slinky.slurm.net/v1beta1

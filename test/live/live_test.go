@@ -47,9 +47,9 @@ func eachRelease(t *testing.T, test func(t *testing.T, cluster *realslurm.Cluste
 // keyFile answers with the key that tokens are signed with.
 type keyFile string
 
-func (k keyFile) Read(context.Context, access.Ref) (map[string][]byte, error) {
+func (k keyFile) Read(context.Context, access.Ref) (access.Object, error) {
 	raw, err := os.ReadFile(string(k))
-	return map[string][]byte{"jwt": raw}, err
+	return access.Object{Data: map[string][]byte{"jwt": raw}}, err
 }
 
 // inside runs scontrol where slurmctld runs.

@@ -13,8 +13,15 @@ import (
 // Kube reads single objects that hold secrets and certificates. Its errors hold
 // no content.
 type Kube interface {
-	// Read returns the data of a Secret or ConfigMap, whose kind the reference says.
-	Read(ctx context.Context, r Ref) (map[string][]byte, error)
+	// Read returns a Secret or ConfigMap, whose kind the reference says.
+	Read(ctx context.Context, r Ref) (Object, error)
+}
+
+// Object is a Secret or ConfigMap.
+type Object struct {
+	Data map[string][]byte
+	// Mark is what a Secret says about its use as a token, see markOf.
+	Mark string
 }
 
 // FromClientset reads with plain GETs.
@@ -22,11 +29,11 @@ func FromClientset(c kubernetes.Interface) Kube { return clientset{c} }
 
 type clientset struct{ kubernetes.Interface }
 
-func (c clientset) Read(ctx context.Context, r Ref) (map[string][]byte, error) {
+func (c clientset) Read(ctx context.Context, r Ref) (Object, error) {
 	if r.Kind == "ConfigMap" {
 		m, err := c.CoreV1().ConfigMaps(r.Namespace).Get(ctx, r.Name, metav1.GetOptions{})
 		if err != nil {
-			return nil, fmt.Errorf("reading ConfigMap %s/%s: %w", r.Namespace, r.Name, err)
+			return Object{}, fmt.Errorf("reading ConfigMap %s/%s: %w", r.Namespace, r.Name, err)
 		}
 		out := map[string][]byte{}
 		for k, v := range m.Data {
@@ -35,13 +42,13 @@ func (c clientset) Read(ctx context.Context, r Ref) (map[string][]byte, error) {
 		for k, v := range m.BinaryData {
 			out[k] = v
 		}
-		return out, nil
+		return Object{Data: out}, nil
 	}
 	s, err := c.CoreV1().Secrets(r.Namespace).Get(ctx, r.Name, metav1.GetOptions{})
 	if err != nil {
-		return nil, fmt.Errorf("reading Secret %s/%s: %w", r.Namespace, r.Name, err)
+		return Object{}, fmt.Errorf("reading Secret %s/%s: %w", r.Namespace, r.Name, err)
 	}
-	return s.Data, nil
+	return Object{Data: s.Data, Mark: markOf(s)}, nil
 }
 
 // MissingError says that a Secret or ConfigMap is there and does not have a key, or
@@ -61,12 +68,18 @@ func IsMissing(err error) bool {
 
 // ReadKey returns one key of a Secret or ConfigMap. One that is empty is a *MissingError.
 func ReadKey(ctx context.Context, kube Kube, r Ref) ([]byte, error) {
-	data, err := kube.Read(ctx, r)
+	object, err := readKey(ctx, kube, r)
+	return object.Data[r.Key], err
+}
+
+// readKey returns the object, in which the key is not empty.
+func readKey(ctx context.Context, kube Kube, r Ref) (Object, error) {
+	object, err := kube.Read(ctx, r)
 	if err != nil {
-		return nil, err
+		return Object{}, err
 	}
-	if len(data[r.Key]) == 0 {
-		return nil, &MissingError{r}
+	if len(object.Data[r.Key]) == 0 {
+		return Object{}, &MissingError{r}
 	}
-	return data[r.Key], nil
+	return object, nil
 }

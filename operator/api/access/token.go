@@ -48,8 +48,9 @@ var errNoToken = errors.New("the token has not been read yet")
 // tokenOf returns the source of a target's tokens. user and lifetime are those of
 // minted ones. ctx bounds the readings that Reload makes.
 func tokenOf(ctx context.Context, kube Kube, t Target, user string, lifetime time.Duration, now func() time.Time) *secretToken {
-	from := fixedToken
+	read, from := func(ctx context.Context) ([]byte, error) { return readToken(ctx, kube, t) }, fixedToken
 	if t.Mint {
+		read = func(ctx context.Context) ([]byte, error) { return ReadKey(ctx, kube, t.Token) }
 		from = func(raw []byte) (slurmclient.TokenSource, error) {
 			if bytes.HasPrefix(bytes.TrimSpace(raw), []byte("-----BEGIN")) {
 				return nil, errors.New("the key is not one for HS256, which is all that tokens can be minted with")
@@ -58,8 +59,7 @@ func tokenOf(ctx context.Context, kube Kube, t Target, user string, lifetime tim
 		}
 	}
 	return &secretToken{
-		read: func(ctx context.Context) ([]byte, error) { return ReadKey(ctx, kube, t.Token) },
-		from: from, now: now, err: errNoToken,
+		read: read, from: from, now: now, err: errNoToken,
 		ctx: func() context.Context { return ctx },
 	}
 }
@@ -184,7 +184,7 @@ type heldToken struct {
 
 // fixedToken reads a token as scontrol prints it, with or without "SLURM_JWT=".
 func fixedToken(raw []byte) (slurmclient.TokenSource, error) {
-	token := strings.TrimPrefix(strings.TrimSpace(string(raw)), "SLURM_JWT=")
+	token := tokenText(raw)
 	if token == "" || strings.ContainsAny(token, " \t\r\n") {
 		return nil, errors.New("the Secret's key must hold one token and nothing else")
 	}
@@ -197,6 +197,11 @@ func fixedToken(raw []byte) (slurmclient.TokenSource, error) {
 		}
 	}
 	return h, nil
+}
+
+// tokenText is the token alone.
+func tokenText(raw []byte) string {
+	return strings.TrimPrefix(strings.TrimSpace(string(raw)), "SLURM_JWT=")
 }
 
 func (h heldToken) Token() (string, error) { return h.token, nil }

@@ -20,12 +20,12 @@ type fakeKube struct {
 
 func (k *fakeKube) set(key, value string) { k.data.Store(&map[string][]byte{key: []byte(value)}) }
 
-func (k *fakeKube) Read(context.Context, Ref) (map[string][]byte, error) {
+func (k *fakeKube) Read(context.Context, Ref) (Object, error) {
 	k.reads.Add(1)
 	if d := k.data.Load(); d != nil {
-		return *d, nil
+		return Object{Data: *d, Mark: "true"}, nil
 	}
-	return nil, errors.New("not found")
+	return Object{}, errors.New("not found")
 }
 
 func tokenUntil(t *testing.T, end time.Time) string {

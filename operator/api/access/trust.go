@@ -26,11 +26,11 @@ func trustOf(ctx context.Context, kube Kube, t Target) (trust, error) {
 		out.ca = pem
 	}
 	if t.Certificate != (Ref{}) {
-		data, err := kube.Read(ctx, t.Certificate)
+		secret, err := kube.Read(ctx, t.Certificate)
 		if err != nil {
 			return trust{}, err
 		}
-		out.cert, out.key = data["tls.crt"], data["tls.key"]
+		out.cert, out.key = secret.Data["tls.crt"], secret.Data["tls.key"]
 	}
 	return out, nil
 }

@@ -28,6 +28,9 @@ const (
 	ReasonReferenceNotFound = "ReferenceNotFound"
 	// ReasonUnauthorized (False): slurmrestd does not take the token.
 	ReasonUnauthorized = "Unauthorized"
+	// ReasonTokenNotSendable (False): the Secret of the token does not say that it holds one
+	// for this server, so it is not sent.
+	ReasonTokenNotSendable = "TokenNotSendable"
 	// ReasonUnreachable (False): slurmrestd does not answer.
 	ReasonUnreachable = "Unreachable"
 	// ReasonIncompatible (False): slurmrestd speaks no version of its API that we speak.

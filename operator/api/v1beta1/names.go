@@ -30,6 +30,16 @@ const (
 	WakeNever  = "never"
 )
 
+// MarkSlurmToken is an annotation, or a label, of Secrets: what they hold is a Slurm
+// token, which may be sent to the slurmrestd of a Cluster. Its value is MarkAnyServer or,
+// for the annotation, a list of values of spec.server, separated by commas, and the token
+// is sent nowhere else. Users set it; operator and metrics adapter read it; it is ours.
+// Secrets of Tokens need none, nor do tokens that name a Slurm user (claim sun).
+const (
+	MarkSlurmToken = Prefix + "slurm-token"
+	MarkAnyServer  = "true"
+)
+
 // Annotations of workers' pods.
 const (
 	// AnnotationPodCordon "true": the worker is to be drained. Users set it; the
