@@ -89,15 +89,18 @@ func (in Input) defaultVolumes(user userParts) []corev1.Volume {
 }
 
 // defaultTolerations are those of all workers and, where there is one on each
-// Kubernetes node, those that Kubernetes gives to pods of DaemonSets.
+// Kubernetes node, those that Kubernetes gives to pods of DaemonSets. That a kubelet is
+// silent is no sign that the jobs are not running: no worker is deleted for it.
 func (in Input) defaultTolerations(user userParts) []corev1.Toleration {
-	out := []corev1.Toleration{tolerate(v1beta1.TaintWorker, corev1.TaintEffectNoExecute)}
+	out := []corev1.Toleration{
+		tolerate(v1beta1.TaintWorker, corev1.TaintEffectNoExecute),
+		tolerate(corev1.TaintNodeNotReady, corev1.TaintEffectNoExecute),
+		tolerate(corev1.TaintNodeUnreachable, corev1.TaintEffectNoExecute),
+	}
 	if !in.perKubeNode() {
 		return out
 	}
 	out = append(out,
-		tolerate(corev1.TaintNodeNotReady, corev1.TaintEffectNoExecute),
-		tolerate(corev1.TaintNodeUnreachable, corev1.TaintEffectNoExecute),
 		tolerate(corev1.TaintNodeDiskPressure, corev1.TaintEffectNoSchedule),
 		tolerate(corev1.TaintNodeMemoryPressure, corev1.TaintEffectNoSchedule),
 		tolerate(corev1.TaintNodePIDPressure, corev1.TaintEffectNoSchedule),

