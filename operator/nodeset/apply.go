@@ -56,7 +56,7 @@ func (r *Reconciler) apply(ctx context.Context, s *seen, todo *plan.Todo) error 
 
 // drains reports whether a Slurm node is drained in the steps.
 func drains(steps []plan.Step) bool {
-	return slices.ContainsFunc(steps, func(s plan.Step) bool { return s.Verb == plan.Drain })
+	return slices.ContainsFunc(steps, func(s plan.Step) bool { return s.Verb == plan.Drain || s.Verb == plan.Close })
 }
 
 // withoutCreations leaves out workers that are to be made: those that are there go on
@@ -197,7 +197,7 @@ func (r *Reconciler) deletePod(ctx context.Context, s *seen, step plan.Step) err
 		return ignoreGone(fmt.Errorf("deleting pod %s: %w", step.Pod, err))
 	}
 	s.memory.pods.removed(pod.UID, r.now())
-	if step.Look == plan.LookUnregistered {
+	if step.Look == plan.LookUnregistered || step.Look == plan.LookFuture {
 		r.memory.deletedUnregistered(s.memory, r.now())
 	}
 	return nil
@@ -219,6 +219,8 @@ func (r *Reconciler) write(ctx context.Context, s *seen, step plan.Step) error {
 	switch step.Verb {
 	case plan.Drain:
 		err = s.live.Drain(ctx, step.SlurmName, step.Reason)
+	case plan.Close: // without a reason theirs stays
+		err = s.live.UpdateNode(ctx, step.SlurmName, slurmclient.NodeUpdate{State: new("DRAIN")})
 	case plan.Undrain:
 		err = s.live.Undrain(ctx, step.SlurmName)
 	case plan.Resume:

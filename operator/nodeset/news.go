@@ -23,7 +23,7 @@ func (r *Reconciler) announce(ctx context.Context, s *seen, step plan.Step) {
 		}
 		log.FromContext(ctx).Info("chose a worker to go", "pod", step.Pod, "cause", step.Note.Cause)
 		return
-	case plan.Drain:
+	case plan.Drain, plan.Close:
 		reason, action = "DrainStarted", "Drain"
 	case plan.Undrain, plan.Resume:
 		reason, action = "Undrained", "Undrain"

@@ -1,6 +1,7 @@
 package nodeset
 
 import (
+	"slices"
 	"strings"
 
 	"github.com/slurmtide/slurmtide/operator/api/v1beta1"
@@ -22,6 +23,7 @@ func recordOf(n *slurm.Node, kubeNodes func(name string) bool) plan.Record {
 		Silent:  state.Base != slurm.NodeDown && state.Has(slurm.NodeNotResponding),
 		Drain:   state.Has(slurm.NodeDrain) && !state.Has(slurm.NodeUndrain),
 		Ours:    strings.HasPrefix(n.Reason, v1beta1.DrainReasonPrefix),
+		Held:    heldByOthers(n),
 	}
 	if n.LastBusy.IsSet() {
 		r.IdleSince = n.LastBusy.Time()
@@ -31,6 +33,26 @@ func recordOf(n *slurm.Node, kubeNodes func(name string) bool) plan.Record {
 		r.KubeNodeGone = note.Node != "" && !kubeNodes(note.Node)
 	}
 	return r
+}
+
+// heldByOthers reports that a person or Slurm's health check set a Slurm node FAIL, or DOWN for a
+// reason that is neither ours nor one that slurmctld gives nodes whose slurmd went away.
+func heldByOthers(n *slurm.Node) bool {
+	if n.State.Base == slurm.NodeFuture {
+		return false
+	}
+	if n.State.Has(slurm.NodeFail) {
+		return true
+	}
+	reason := strings.TrimSpace(n.Reason)
+	return n.State.Base == slurm.NodeDown && reason != "" && !slices.ContainsFunc(absenceReasons(), func(prefix string) bool {
+		return strings.HasPrefix(reason, prefix)
+	})
+}
+
+// absenceReasons begin the reasons of nodes that went DOWN with their slurmd.
+func absenceReasons() []string {
+	return []string{v1beta1.DrainReasonPrefix, "Not responding", "Node unexpectedly rebooted"}
 }
 
 // busy reports that a Slurm node has work, or that its state does not say that it

@@ -25,6 +25,7 @@ func TestNothingButIdleDownAndFutureHasNoWork(t *testing.T) {
 				Name: "n", Future: base == slurm.NodeFuture, Busy: !slices.Contains(quiet, base) || flag == slurm.NodeCompleting,
 				Dynamic: flag == slurm.NodeDynamicNorm || flag == slurm.NodeDynamicFuture,
 				Down:    base == slurm.NodeDown || flag == slurm.NodeNotResponding, Drain: flag == slurm.NodeDrain,
+				Held:   flag == slurm.NodeFail && base != slurm.NodeFuture,
 				Silent: base != slurm.NodeDown && flag == slurm.NodeNotResponding,
 			}
 			if diff := cmp.Diff(want, got); diff != "" {
@@ -41,6 +42,7 @@ func TestRecords(t *testing.T) {
 	}
 	comment := func(text string) func(*slurm.Node) { return func(n *slurm.Node) { n.Comment = text } }
 	reason := func(text string) func(*slurm.Node) { return func(n *slurm.Node) { n.Reason = text } }
+	both := func(a, b func(*slurm.Node)) func(*slurm.Node) { return func(n *slurm.Node) { a(n); b(n) } }
 	for _, tc := range []struct {
 		name   string
 		change func(*slurm.Node)
@@ -56,6 +58,11 @@ func TestRecords(t *testing.T) {
 		{"a reason of ours", reason("slurm-operator: scale-in"), plan.Record{Ours: true}},
 		{"a reason of ours must begin with our prefix", reason("see slurm-operator: scale-in"), plan.Record{}},
 		{"a reason of others", reason("bad disk"), plan.Record{}},
+		{"one that somebody set DOWN is held", both(state("DOWN"), reason("bad disk")), plan.Record{Down: true, Held: true}},
+		{"one that went down with its pod is not", both(state("DOWN"), reason("slurm-operator: the pod is being stopped")), plan.Record{Down: true, Ours: true}},
+		{"nor one that ceased to respond", both(state("DOWN"), reason("Not responding [slurm@2026-11-21T12:00:00]")), plan.Record{Down: true}},
+		{"nor one whose reason was blanked", both(state("DOWN"), reason(" ")), plan.Record{Down: true}},
+		{"one that somebody set FAIL is held, whatever its reason", both(state("IDLE+FAIL"), reason("slurm-operator: scale-in")), plan.Record{Held: true, Ours: true}},
 		{"a comment of ours", comment(ours), plan.Record{Owner: "uid-gpu"}},
 		{"a comment of ours whose Kubernetes node is gone", comment(strings.Replace(ours, "kube-0", "kube-9", 1)), plan.Record{Owner: "uid-gpu", KubeNodeGone: true}},
 		{"a comment of ours without a Kubernetes node", comment(strings.Replace(ours, "kube-0", "", 1)), plan.Record{Owner: "uid-gpu"}},

@@ -36,7 +36,9 @@ func workerOf(pod *corev1.Pod, kubeNode *corev1.Node, propagated []string) plan.
 	}
 	for _, c := range pod.Status.ContainerStatuses {
 		if c.Name == render.ContainerSlurmd {
-			w.Running = c.State.Running != nil
+			if w.Running = c.State.Running != nil; w.Running {
+				w.RunningSince = c.State.Running.StartedAt.Time
+			}
 		}
 	}
 	for _, c := range pod.Status.Conditions {
@@ -99,7 +101,7 @@ func notePatch(n, was plan.Note, own map[string]string) map[string]any {
 		v1beta1.AnnotationDrainStarted: text(n.Cause != "", n.Since.UTC().Format(time.RFC3339)),
 		v1beta1.AnnotationPodDeadline:  text(!n.Deadline.IsZero(), n.Deadline.UTC().Format(time.RFC3339)),
 	}
-	for name, value := range map[string]string{v1beta1.AnnotationSafeToEvict: "false", v1beta1.AnnotationDoNotDisrupt: "true"} {
+	for name, value := range v1beta1.ProtectingAnnotations() {
 		users, has := own[name]
 		switch {
 		case n.Protect:

@@ -143,6 +143,8 @@ func (s *setMemory) overlay(to *plan.Slurm, nodesReadAt time.Time, brake time.Du
 		switch w.verb {
 		case plan.Drain:
 			record.Drain, record.Ours = true, true
+		case plan.Close:
+			record.Drain = true
 		case plan.Undrain, plan.Resume:
 			record.Drain, record.Down, record.Ours = false, false, false
 		case plan.Unmark:

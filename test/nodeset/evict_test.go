@@ -62,7 +62,10 @@ func cordon(t *testing.T, s *nodeset.Scene) {
 	c.awaitState("ck-2", "IDLE+DRAIN", cordonReason)
 	c.awaitState("ck-1", "IDLE+DRAIN", adminReason)
 	c.refused("ck-0")
-	must(t, c.evict("ck-2"))
+	c.await("ck-2 may be evicted", func(context.Context) (bool, string) {
+		err := c.evict("ck-2") // once jobs were listed after its drain
+		return err == nil, fmt.Sprint(err)
+	})
 	c.await("ck-2 is made anew", func(context.Context) (bool, string) {
 		w := c.mustWorkers()["ck-2"]
 		return w.UID != "" && w.UID != before["ck-2"].UID, fmt.Sprint(w)

@@ -59,10 +59,10 @@ const (
 	// AnnotationDrainStarted is when the operator chose the worker (RFC 3339). A drain
 	// policy's timeout counts from then. The operator sets and reads it; it is ours.
 	AnnotationDrainStarted = NodeSetPrefix + "drain-started"
-	// AnnotationSafeToEvict "false" is on workers that have work: cluster-autoscaler
+	// AnnotationSafeToEvict "false" is on workers that have or may get work: cluster-autoscaler
 	// leaves their Kubernetes node. The operator sets it.
 	AnnotationSafeToEvict = "cluster-autoscaler.kubernetes.io/safe-to-evict"
-	// AnnotationDoNotDisrupt "true" is on workers that have work: Karpenter leaves
+	// AnnotationDoNotDisrupt "true" is on workers that have or may get work: Karpenter leaves
 	// their Kubernetes node. The operator sets it.
 	AnnotationDoNotDisrupt = "karpenter.sh/do-not-disrupt"
 )
@@ -129,12 +129,17 @@ const (
 	// LabelPodHostname is on workers: the Slurm node's name. The operator and the
 	// metrics adapter read it.
 	LabelPodHostname = NodeSetPrefix + "pod-hostname"
-	// LabelPodProtect is "true" on workers that have work. The disruption budget's
+	// LabelPodProtect is "true" on workers that have or may get work. The disruption budget's
 	// selector reads it.
 	LabelPodProtect = NodeSetPrefix + "pod-protect"
 	// LabelScalingMode is on workers: the NodeSet's scalingMode. The operator reads it.
 	LabelScalingMode = NodeSetPrefix + "scaling-mode"
 )
+
+// ProtectingAnnotations keep others from deleting a worker that has or may get work.
+func ProtectingAnnotations() map[string]string {
+	return map[string]string{AnnotationSafeToEvict: "false", AnnotationDoNotDisrupt: "true"}
+}
 
 // Kubernetes' recommended labels. The operator sets them on all that it makes;
 // selectors read them.

@@ -11,7 +11,9 @@ func (w *world) reconcile(faults bool) Todo {
 	if !faults || w.chance(80) {
 		w.readPods()
 	}
-	todo := w.op.planner.Plan(w.now, w.wish, w.seen())
+	seen := w.seen()
+	todo := w.op.planner.Plan(w.now, w.wish, seen)
+	w.checkBudget(&seen, todo.Steps)
 	skip := map[string]bool{}
 	for _, s := range todo.Steps {
 		if skip[s.Pod+s.SlurmName] {
@@ -44,13 +46,54 @@ func (w *world) apply(s Step) bool {
 	return !w.dead && w.look(s) && w.write(s)
 }
 
+// checkBudget holds the choice of workers for an update to the budget.
+func (w *world) checkBudget(seen *Seen, steps []Step) {
+	causes := map[string]string{}
+	for _, p := range seen.Workers {
+		if p.Running && p.Going.IsZero() && !p.Finished {
+			causes[p.Pod] = p.Note.Cause
+		}
+	}
+	for _, s := range steps {
+		if _, runs := causes[s.Pod]; runs && s.Verb == Notes {
+			causes[s.Pod] = s.Note.Cause
+		}
+	}
+	chosen := 0
+	for _, cause := range causes {
+		if cause == update {
+			chosen++
+		}
+	}
+	if seen.Slurm.Fresh && !w.wish.Deleting && chosen > w.wish.Update.MaxUnavailable {
+		w.fail("%d workers are chosen for an update at a time", chosen)
+	}
+}
+
+// checkHolds looks at what others may rely on.
+func (w *world) checkHolds() {
+	for _, p := range w.pods {
+		if len(p.work) > 0 && !p.note.Protect && !p.loose && p.going.IsZero() {
+			w.fail("pod %s has work and is not protected", p.name)
+		}
+	}
+	for name := range w.held {
+		if n := w.slurm[name]; n == nil || n.Future || !n.Foreign() || n.reason != "bad memory" {
+			w.fail("%s is not out of service any more, as an administrator had it", name)
+		}
+	}
+}
+
 func (w *world) createPod(s Step) bool {
 	name := w.wish.SlurmName(s.Slot.Ordinal)
 	if w.pods[name] != nil {
 		return false // AlreadyExists
 	}
+	if n := w.slurm[name]; n != nil && w.held[name] && !n.Drain && !n.fail && w.op.nodes[name].Held && w.seen().Slurm.Fresh {
+		w.fail("a worker is made that ends an administrator's DOWN by registering")
+	}
 	w.uids++
-	w.pods[name] = &simPod{name: name, uid: fmt.Sprint(w.uids), ordinal: s.Slot.Ordinal, revision: w.wish.Revision, created: w.now, work: map[uint32]bool{}, stuck: w.chance(10)}
+	w.pods[name] = &simPod{name: name, uid: fmt.Sprint(w.uids), ordinal: s.Slot.Ordinal, revision: w.wish.Revision, created: w.now, work: map[uint32]bool{}, stuck: w.chance(10), refused: !w.calm && w.chance(10), note: Note{Protect: true}}
 	return true
 }
 
@@ -62,7 +105,7 @@ func (w *world) onPod(s Step, change func(*simPod)) bool {
 	}
 	change(p)
 	p.version++
-	seen.version = p.version
+	seen.version, seen.note = p.version, p.note
 	w.op.pods[s.Pod] = seen
 	return true
 }
@@ -79,8 +122,7 @@ func (w *world) look(s Step) bool {
 	case n == nil:
 		return s.Look.Passes(nil)
 	}
-	r := n.Record
-	r.Busy = w.allocated(n) > 0
+	r := w.record(n)
 	return s.Look.Passes(&r)
 }
 
@@ -92,7 +134,7 @@ func (w *world) deletePod(s Step) bool {
 		if len(p.work) > 0 && !w.wish.Policy.Force && (w.wish.Policy.Timeout == 0 || w.now.Sub(p.note.Since) < w.wish.Policy.Timeout) {
 			w.fail("pod %s was deleted with %d jobs on it: %s", p.name, len(p.work), s.Reason)
 		}
-		if s.Look == LookUnregistered {
+		if s.Look == LookUnregistered || s.Look == LookFuture {
 			w.op.unregistered = append(w.op.unregistered, w.now)
 		}
 		p.going = w.now
@@ -113,10 +155,12 @@ func (w *world) write(s Step) bool {
 	if n == nil {
 		return false
 	}
-	if n.Foreign() && n.reason != "" {
-		w.fail("%s of %s, that somebody else drained", s.Verb, s.SlurmName)
+	if n.Foreign() && n.reason != "" && s.Verb != Close {
+		w.fail("%s of %s, that somebody else took out of service", s.Verb, s.SlurmName)
 	}
 	switch s.Verb {
+	case Close:
+		n.Drain = true
 	case Drain:
 		n.Drain, n.Ours, n.reason = true, true, s.Reason
 	case Undrain:
@@ -134,7 +178,7 @@ func (w *world) write(s Step) bool {
 			return true
 		}
 		n.Record = Record{Name: n.Name, Future: true, Dynamic: true, Owner: w.wish.UID}
-		n.up, n.reason = false, ""
+		n.up, n.reason, n.fail = false, "", false
 	}
 	return true
 }
@@ -147,8 +191,11 @@ func (w *world) join(p *simPod) {
 		w.slurm[p.name] = n
 	}
 	n.up, n.Owner, n.IdleSince = true, w.wish.UID, w.now
-	if !n.Drain && (!n.Ours || w.chance(50)) {
+	if n.reason == "" || w.returnToService == 2 {
 		n.Down = false // ReturnToService, which leaves the reason
+	}
+	if !n.Foreign() {
+		delete(w.held, p.name)
 	}
 	p.joins = true
 }

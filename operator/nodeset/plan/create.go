@@ -27,7 +27,7 @@ func (b *pass) createPerKubeNode() {
 }
 
 // createOrdinals makes workers at the lowest free ordinals; those whose Slurm node
-// somebody else has drained come last. A pod that is on its way out is waited for,
+// somebody else took out of service come last. A pod that is on its way out is waited for,
 // since another of its name will follow, but not for ever.
 func (b *pass) createOrdinals() {
 	missing := b.wish.Desired() - len(b.active) - len(b.finished)
@@ -40,6 +40,9 @@ func (b *pass) createOrdinals() {
 	for _, ordinal := range b.freeOrdinals(missing) {
 		name := b.wish.SlurmName(ordinal)
 		b.taken[name] = true
+		if r := b.slurm.Records[name]; b.slurm.Fresh && !r.Future && b.foreign(r) && !r.Drain {
+			b.closeHeld(Step{SlurmName: name})
+		}
 		b.add(Step{Verb: Create, Slot: Slot{Ordinal: ordinal}, SlurmName: name})
 	}
 }

@@ -13,7 +13,12 @@
 //   - A worker that is not registered is deleted only when it had time to register,
 //     and no more than a share of the NodeSet at a time. An empty list of nodes is
 //     no reason to delete anything.
-//   - Drains that others made are not undone and not overwritten.
+//   - What others took out of service, drained or set DOWN or FAIL, stays so with its
+//     reason, with or without a pod, until they take it back.
+//   - A worker is protected from others from its creation on, until it is cordoned and
+//     a reading shows that it takes no more jobs and has none. A reading that lacks its node changes nothing.
+//   - No more workers than the disruption budget are chosen for an update, whatever a
+//     reading shows; of more, those that it exceeds are given back.
 //   - A worker that was chosen stays chosen until there is no excess any more; then
 //     it is undrained, and none is created in its place.
 //

@@ -28,7 +28,7 @@ func (s *Slurm) rank(w *Worker) int {
 		return busy
 	case !w.Running:
 		return notRunning
-	case !known, record.Future, record.Down:
+	case !known, record.Future, record.Down, record.Held:
 		return notInService
 	}
 	return idle

@@ -7,18 +7,21 @@ import (
 	"github.com/slurmtide/slurmtide/operator/api/v1beta1"
 )
 
-// Planner decides. Its rules are its Config, and judge; tests break judge to see
+// Planner decides. Its rules are its Config and its functions; tests break those to see
 // that they would notice.
 type Planner struct {
-	cfg   Config
-	judge func(now time.Time, wish *Wish, s *Slurm, w *Worker, since time.Time) verdict
-	// mayUndrain reports whether a drain may be taken back.
-	mayUndrain func(Record) bool
+	cfg      Config
+	judge    func(now time.Time, wish *Wish, s *Slurm, w *Worker, since time.Time) verdict
+	protects func(s *Slurm, w *Worker) bool
+	// updateLimit is how many workers may be chosen for an update at a time.
+	updateLimit func(*Wish) int
+	// foreign reports that somebody else took a Slurm node out of service.
+	foreign func(Record) bool
 }
 
 // New returns a Planner.
 func New(cfg Config) *Planner {
-	return &Planner{cfg: cfg, judge: cfg.judge, mayUndrain: func(r Record) bool { return r.Ours }}
+	return &Planner{cfg: cfg, judge: cfg.judge, protects: protects, updateLimit: func(w *Wish) int { return w.Update.MaxUnavailable }, foreign: Record.Foreign}
 }
 
 // Plan decides what to do. It is total and deterministic: the order of what was
@@ -171,7 +174,7 @@ func (b *pass) outdated(w *Worker) bool {
 // reading shows.
 func (b *pass) available(w *Worker) bool {
 	record, known := b.slurm.Records[w.SlurmName]
-	if !w.Ready || !known || record.Future || record.Down || record.Drain || w.Cordon != "" || b.cause[w.Pod] != "" {
+	if !w.Ready || !known || record.Future || record.Down || record.Drain || record.Held || w.Cordon != "" || b.cause[w.Pod] != "" {
 		return false
 	}
 	since := w.ReadySince.Add(b.wish.MinReady)
@@ -179,47 +182,79 @@ func (b *pass) available(w *Worker) bool {
 	return !b.now.Before(since)
 }
 
-// chooseUpdates decides who is replaced now, within the disruption budget that all
-// causes share: so many of the desired workers may be out of service, for whatever
-// reason. Workers that are so anyway cost nothing.
+// chooseUpdates decides who is replaced now. The disruption budget, which all causes
+// share, bounds how many are chosen at a time, whatever a reading shows of the others.
+// Of its own choice an update takes so many out of service that, with those that are so
+// anyway, there are no more than that.
 func (b *pass) chooseUpdates() {
-	var idle, serving []*Worker
-	inService := 0
+	var c candidates
 	for _, w := range b.active {
 		up := b.available(w)
 		if up {
-			inService++
+			c.inService++
 		}
-		switch {
-		case b.cause[w.Pod] != "":
-		case b.outdated(w):
-			b.todo.Outdated++
-			if !b.wish.Update.Open {
-				continue
-			}
-			switch {
-			case w.Note.Cause == v1beta1.CauseUpdate:
-				b.cause[w.Pod] = v1beta1.CauseUpdate
-				if up {
-					inService-- // it is about to be drained
-				}
-			case up:
-				serving = append(serving, w)
-			default:
-				idle = append(idle, w)
-			}
+		if b.cause[w.Pod] != "" || !b.outdated(w) {
+			continue
+		}
+		b.todo.Outdated++
+		if b.wish.Update.Open {
+			c.sort(w, up)
 		}
 	}
-	b.todo.Available = inService
-	if !b.slurm.Fresh || b.wish.Deleting {
-		return
-	}
-	for _, w := range idle {
+	b.todo.Available = c.inService
+	for _, w := range c.chosen {
 		b.cause[w.Pod] = v1beta1.CauseUpdate
 	}
-	budget := b.wish.Update.MaxUnavailable - max(0, b.wish.Desired()-inService)
-	serving = b.slurm.sorted(serving)
-	for _, w := range serving[:min(len(serving), max(0, budget))] {
+	if b.slurm.Fresh && !b.wish.Deleting {
+		b.choose(&c)
+	}
+}
+
+// candidates are the outdated workers: chosen before, out of service, in service, and
+// those in which nothing runs, which costs nothing to replace.
+type candidates struct {
+	chosen, broken, serving, unstarted []*Worker
+	inService                          int
+}
+
+func (c *candidates) sort(w *Worker, up bool) {
+	switch {
+	case w.KubeNode == "" || !w.Running:
+		c.unstarted = append(c.unstarted, w)
+	case w.Note.Cause == v1beta1.CauseUpdate:
+		c.chosen = append(c.chosen, w)
+		if up {
+			c.inService-- // it is about to be drained
+		}
+	case up:
+		c.serving = append(c.serving, w)
+	default:
+		c.broken = append(c.broken, w)
+	}
+}
+
+// choose gives back what was chosen above the budget, and chooses as far as it goes.
+func (b *pass) choose(c *candidates) {
+	for _, w := range c.unstarted {
 		b.cause[w.Pod] = v1beta1.CauseUpdate
+	}
+	limit := b.updateLimit(b.wish)
+	left := limit
+	for _, w := range b.slurm.sorted(c.chosen) {
+		if left--; left < 0 {
+			b.cause[w.Pod] = ""
+		}
+	}
+	out := limit - max(0, b.wish.Desired()-c.inService)
+	for i, w := range slices.Concat(b.slurm.sorted(c.broken), b.slurm.sorted(c.serving)) {
+		serving := i >= len(c.broken)
+		if left <= 0 || serving && out <= 0 {
+			return
+		}
+		b.cause[w.Pod] = v1beta1.CauseUpdate
+		left--
+		if serving {
+			out--
+		}
 	}
 }

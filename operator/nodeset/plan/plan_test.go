@@ -40,13 +40,40 @@ func TestSteps(t *testing.T) {
 		"policy Timeout deletes after it, even unseen":                      {set(0, 1, protect, chosen(0, scaleIn), stale, func(s *scene) { s.wish.Policy.Timeout = time.Minute }), []string{"delete n-0"}},
 		"policy Timeout waits until it":                                     {set(0, 1, protect, chosen(0, scaleIn), job(0, 7, 0), drained(0), func(s *scene) { s.wish.Policy.Timeout = time.Hour }), nil},
 		"a busy worker is protected until its job ends":                     {set(1, 1, job(0, 7, time.Hour)), []string{"note n-0 "}},
-		"an idle one is not":                                                {set(1, 1, protect), []string{"note n-0 "}},
+		"an idle one is protected too":                                      {set(1, 1, unprotected), []string{"note n-0 "}},
+		"so is one that Slurm does not know yet":                            {set(1, 1, unprotected, unknown), []string{"note n-0 "}},
+		"so is one while Slurm is not read":                                 {set(1, 1, unprotected, stale), []string{"note n-0 "}},
+		"a cordoned one is until it is drained":                             {set(1, 1, cordon), []string{"drain n-0"}},
+		"and while it has work":                                             {set(1, 1, cordon, drained(0), job(0, 7, 0)), nil},
+		"and until jobs were listed since":                                  {set(1, 1, cordon, drained(0), func(s *scene) { s.seen.Slurm.JobsReadAt = noon.Add(-time.Hour) }), nil},
+		"a reading that lacks its node does not unprotect it":               {set(1, 1, cordon, unknown), nil},
+		"nor does one that is not fresh":                                    {set(1, 1, cordon, drained(0), stale), nil},
+		"one that is uncordoned is protected before it is undrained":        {set(1, 1, unprotected, drained(0)), []string{"note n-0 ", "undrain n-0"}},
+		"an administrator's DOWN or FAIL is not overwritten by a drain":     {set(0, 1, chosen(0, scaleIn), held(0)), []string{"close n-0"}},
+		"closed it goes like any other":                                     {set(0, 1, chosen(0, scaleIn), drained(0), held(0)), []string{"delete n-0"}},
+		"it is not resumed":                                                 {set(1, 1, held(0)), nil},
+		"nor when it is no longer to go":                                    {set(1, 1, chosen(0, scaleIn), drained(0), held(0)), []string{"note n-0 "}},
+		"without a pod it is kept, and kept from returning by itself":       {set(0, 0, left(0), held(0), record(0, func(r *Record) { r.Drain = false }), func(s *scene) { *s.wish.Max, s.wish.Records = 1, true }), []string{"close n-0"}},
+		"closed it stays":                                                   {set(0, 0, left(0), held(0), func(s *scene) { *s.wish.Max, s.wish.Records = 1, true }), nil},
+		"its ordinal comes last":                                            {set(1, 0, held(0), drained(0), record(0, func(r *Record) { r.Ours = false })), []string{"create 1"}},
+		"it is closed before its worker comes back":                         {set(1, 0, held(0), func(s *scene) { *s.wish.Max = 1 }), []string{"close n-0", "create 0"}},
+		"a running worker that never registered is replaced":                {set(1, 1, strayed(0)), []string{"delete n-0"}},
+		"not before its time":                                               {set(1, 1, strayed(0), worker(0, func(w *Worker) { w.RunningSince = noon.Add(-time.Minute) })), nil},
+		"not by a reading from before its time":                             {set(1, 1, strayed(0), func(s *scene) { s.seen.Slurm.NodesReadAt = noon.Add(-time.Hour) }), nil},
+		"not while a job is listed on it":                                   {set(1, 1, job(0, 7, 0), strayed(0)), nil},
+		"not on a stale reading":                                            {set(1, 1, strayed(0), stale), nil},
+		"one that Slurm does not know at all may have jobs and stays":       {set(1, 1, unknown), nil},
+		"one that is to go and never registered goes":                       {set(0, 1, chosen(0, scaleIn), strayed(0)), []string{"delete n-0"}},
 		"a worker whose node went down with the pod before is resumed":      {set(1, 1, record(0, func(r *Record) { r.Down, r.Ours = true, true })), []string{"resume n-0"}},
 		"a cordoned worker is drained and stays":                            {set(1, 1, worker(0, func(w *Worker) { w.Cordon = "cordoned" })), []string{"drain n-0"}},
-		"a cordoned worker that is drained stays drained":                   {set(1, 1, worker(0, func(w *Worker) { w.Cordon = "cordoned" }), drained(0)), nil},
+		"a cordoned worker that is drained stays drained":                   {set(1, 1, worker(0, func(w *Worker) { w.Cordon = "cordoned" }), drained(0)), []string{"note n-0 "}},
 		"an outdated worker is drained":                                     {set(2, 2, outdated(0, 1)), []string{"note n-1 Update", "drain n-1"}},
 		"the budget counts those that are out of service":                   {set(3, 3, outdated(0, 1), worker(2, func(w *Worker) { w.Ready = false })), nil},
 		"one that is out of service anyway is replaced at no cost":          {set(2, 2, outdated(0, 1), worker(0, func(w *Worker) { w.Ready = false })), []string{"note n-0 Update", "drain n-0"}},
+		"no reading chooses more than the budget":                           {set(4, 4, outdated(0, 1, 2, 3), silent), []string{"note n-3 Update", "drain n-3"}},
+		"nor does one that lacks all nodes":                                 {set(3, 3, outdated(0, 1, 2), func(s *scene) { clear(s.seen.Slurm.Records) }), []string{"note n-2 Update"}},
+		"what was chosen above it is given back":                            {set(3, 3, outdated(0, 1, 2), chosen(0, update), chosen(1, update), chosen(2, update), drained(0), drained(1), drained(2)), []string{"note n-0 ", "note n-1 ", "undrain n-0", "undrain n-1", "delete n-2"}},
+		"workers in which nothing runs cost nothing":                        {set(3, 3, outdated(0, 1, 2), unstarted(0), unstarted(1)), []string{"note n-0 Update", "note n-1 Update", "delete n-1"}},
 		"ordinals below the partition keep their revision":                  {set(2, 2, outdated(0, 1), func(s *scene) { s.wish.Update.Partition, s.wish.Update.MaxUnavailable = 1, 2 }), []string{"note n-1 Update", "drain n-1"}},
 		"a pause takes updates under way back":                              {set(2, 2, outdated(0, 1), chosen(1, update), drained(1), func(s *scene) { s.wish.Update.Open = false }), []string{"note n-1 ", "undrain n-1"}},
 		"updates do not begin on a stale reading":                           {set(2, 2, stale, outdated(0, 1)), nil},
@@ -66,6 +93,29 @@ func TestSteps(t *testing.T) {
 		"and is left where nobody asked for that":                           {set(0, 0, left(0), record(0, func(r *Record) { r.Drain, r.Ours, r.KubeNodeGone = false, false, true })), nil},
 	} {
 		t.Run(name, func(t *testing.T) { expect(t, tc.scene, tc.want...) })
+	}
+}
+
+func unprotected(s *scene) { s.seen.Workers[0].Note.Protect = false }
+
+func unknown(s *scene) { delete(s.seen.Slurm.Records, "n-0") }
+
+func cordon(s *scene) { s.seen.Workers[0].Cordon = "cordoned" }
+
+// held is a Slurm node that an administrator set DOWN.
+func held(i int) func(*scene) {
+	return record(i, func(r *Record) { r.Dynamic, r.Owner, r.Held, r.Down, r.Ours = true, "set", true, true, false })
+}
+
+// strayed is a worker whose slurmd runs and never took its FUTURE record over.
+func strayed(i int) func(*scene) {
+	return record(i, func(r *Record) { *r = Record{Name: r.Name, Future: true, Dynamic: true, Owner: "set"} })
+}
+
+// silent has no Slurm node respond.
+func silent(s *scene) {
+	for i := range s.seen.Workers {
+		record(i, func(r *Record) { r.Down, r.Silent = true, true })(s)
 	}
 }
 
@@ -179,7 +229,6 @@ func TestWorkersPerKubernetesNode(t *testing.T) {
 }
 
 func TestWhatKeepsAWorkerBesideWorkIsToldApart(t *testing.T) {
-	unknown := func(s *scene) { delete(s.seen.Slurm.Records, "n-0") }
 	for name, tc := range map[string]struct {
 		scene *scene
 		want  Block

@@ -62,7 +62,9 @@ func (b *pass) keep(r Record, wanted bool) {
 	case r.Future && wanted:
 	case r.Future:
 		b.add(Step{Verb: Forget, SlurmName: r.Name, Look: LookUnregistered, Reason: "the NodeSet will not have this worker"})
-	case r.Foreign(), r.Busy, b.slurm.Work[r.Name].Jobs > 0:
+	case b.foreign(r) && !r.Drain:
+		b.closeHeld(Step{SlurmName: r.Name})
+	case b.foreign(r), r.Busy, b.slurm.Work[r.Name].Jobs > 0:
 	case !r.Ours && !wanted && !b.wish.Deleting && !b.stale(r):
 	case !r.Drain:
 		b.add(Step{Verb: Drain, SlurmName: r.Name, Look: LookUndrained, Reason: v1beta1.DrainReasonPrefix + "its pod is gone"})

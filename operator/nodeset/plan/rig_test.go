@@ -28,14 +28,15 @@ func set(replicas, workers int, change ...func(*scene)) *scene {
 		},
 		seen: Seen{Slurm: Slurm{
 			Connected: true, Known: true, Fresh: true, Total: workers, Records: map[string]Record{}, Work: map[string]Work{},
-			DrainedSince: map[string]time.Time{}, JobsReadAt: noon,
+			DrainedSince: map[string]time.Time{}, JobsReadAt: noon, NodesReadAt: noon,
 		}},
 	}
 	for i := range workers {
 		name := fmt.Sprintf("n-%d", i)
 		s.seen.Workers = append(s.seen.Workers, Worker{
 			Pod: name, UID: "uid-" + name, Slot: Slot{Ordinal: i}, SlurmName: name, Revision: "new", Created: noon.Add(-time.Hour),
-			KubeNode: "k-" + name, Running: true, Ready: true, ReadySince: noon.Add(-time.Hour),
+			KubeNode: "k-" + name, Running: true, RunningSince: noon.Add(-time.Hour), Ready: true, ReadySince: noon.Add(-time.Hour),
+			Note: Note{Protect: true},
 		})
 		s.seen.Slurm.Records[name] = Record{Name: name, Dynamic: true, Owner: "set", IdleSince: noon.Add(-time.Hour)}
 	}

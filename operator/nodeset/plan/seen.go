@@ -79,10 +79,11 @@ type Worker struct {
 	Created   time.Time
 	// KubeNode is where the pod is scheduled, empty before.
 	KubeNode string
-	// Running: its slurmd is running now. Ready since ReadySince.
-	Running    bool
-	Ready      bool
-	ReadySince time.Time
+	// Running: its slurmd is running now, since RunningSince. Ready since ReadySince.
+	Running      bool
+	RunningSince time.Time
+	Ready        bool
+	ReadySince   time.Time
 	// Finished: all of its containers have ended for good.
 	Finished bool
 	// Going is when it was deleted, zero for not. Until it is gone nothing is done to it.
@@ -102,7 +103,7 @@ type Note struct {
 	// v1beta1's causes, or empty.
 	Cause string
 	Since time.Time
-	// Protect: it has work, and evictions are refused. Deadline is when the time limit
+	// Protect: it has or may get work, and evictions are refused. Deadline is when the time limit
 	// of its last job ends, zero for none.
 	Protect  bool
 	Deadline time.Time
@@ -126,6 +127,8 @@ type Record struct {
 	Drain bool
 	// Ours: the reason of its drain, or of its being down, was set by us.
 	Ours bool
+	// Held: a person or Slurm's health check set it DOWN or FAIL, for a reason of theirs.
+	Held bool
 	// Owner is the UID of the NodeSet in its comment, empty for none; KubeNodeGone
 	// that the Kubernetes node named there is not there any more.
 	Owner        string
@@ -136,10 +139,13 @@ type Record struct {
 
 // leftOver reports that it has a reason of ours though it is in service: Slurm leaves one
 // on a node that registers again, and would keep it for a drain of its own.
-func (r Record) leftOver() bool { return r.Ours && !r.Future && !r.Drain && (!r.Down || r.Silent) }
+func (r Record) leftOver() bool {
+	return r.Ours && !r.Held && !r.Future && !r.Drain && (!r.Down || r.Silent)
+}
 
-// Foreign reports that somebody else drained it.
-func (r Record) Foreign() bool { return r.Drain && !r.Ours }
+// Foreign reports that somebody else took it out of service: drained it, or set it DOWN
+// or FAIL. That is theirs to take back.
+func (r Record) Foreign() bool { return r.Held || r.Drain && !r.Ours }
 
 // Work is what the list of jobs has on a Slurm node.
 type Work struct {

@@ -12,9 +12,10 @@ import (
 var histories = flag.Int("histories", 2000, "number of random histories to play")
 
 // TestNoHistoryBreaksThePromise plays random histories of scaling, jobs, lost
-// nodes, restarts, stale readings, faults of slurmrestd, lost state of slurmctld and
-// drains of others. In none a pod is deleted under a job or a foreign drain touched;
-// each comes to rest at what was asked for.
+// nodes, restarts, stale readings and such that lack nodes or have all of
+// them silent, faults of slurmrestd, lost state of slurmctld, and administrators who drain
+// nodes or set them DOWN or FAIL. In none a pod is deleted under a job, a worker with work
+// unprotected, what others set touched, or the disruption budget exceeded; each comes to rest at what was asked for.
 func TestNoHistoryBreaksThePromise(t *testing.T) {
 	var total tally
 	for seed := range uint64(*histories) {
@@ -25,13 +26,13 @@ func TestNoHistoryBreaksThePromise(t *testing.T) {
 		}
 	}
 	t.Logf("%d histories: %+v", *histories, total)
-	if total.Deleted == 0 || total.Drained == 0 || total.Undrained == 0 || total.Killed == 0 || total.Unregistered == 0 || total.Retired == 0 || total.Unmarked == 0 {
+	if total.Deleted == 0 || total.Drained == 0 || total.Undrained == 0 || total.Killed == 0 || total.Unregistered == 0 || total.Retired == 0 || total.Unmarked == 0 || total.Closed == 0 || total.Strayed == 0 {
 		t.Errorf("the histories did not have everything in them: %+v", total)
 	}
 }
 
 // tally counts what happened.
-type tally struct{ Steps, Created, Deleted, Drained, Undrained, Resumed, Retired, Unmarked, Unregistered, Killed int }
+type tally struct{ Steps, Created, Deleted, Drained, Undrained, Resumed, Retired, Unmarked, Unregistered, Strayed, Closed, Killed int }
 
 func (t *tally) add(w *world) {
 	for _, line := range w.log {
@@ -39,23 +40,30 @@ func (t *tally) add(w *world) {
 		t.Steps++
 		for word, n := range map[string]*int{
 			"create": &t.Created, "delete": &t.Deleted, "drain": &t.Drained, "undrain": &t.Undrained, "resume": &t.Resumed,
-			"retire": &t.Retired, "unmark": &t.Unmarked, "operator killed": &t.Killed,
+			"retire": &t.Retired, "unmark": &t.Unmarked, "close": &t.Closed, "operator killed": &t.Killed,
 		} {
 			if strings.HasPrefix(line, word) {
 				*n++
 			}
 		}
-		if strings.Contains(line, "did not register with Slurm in") {
+		switch {
+		case strings.Contains(line, "its slurmd runs and did not register with Slurm in"):
+			t.Strayed++
+		case strings.Contains(line, "did not register with Slurm in"):
 			t.Unregistered++
 		}
 	}
 }
 
 // play plays one history to its rest.
-func play(seed uint64, planner *Planner) *world {
+func play(seed uint64, planner *Planner, change ...func(*world)) *world {
 	w := newWorld(seed, planner)
+	for _, c := range change {
+		c(w)
+	}
 	for range 40 + w.r.IntN(120) {
 		w.event()
+		w.checkHolds()
 		if w.broken != "" {
 			return w
 		}
@@ -101,8 +109,11 @@ func (w *world) advance(p *simPod) {
 	p.version++
 	switch {
 	case !p.going.IsZero():
-		if n := w.slurm[p.name]; n != nil && !n.Foreign() && !n.Future && w.chance(90) {
-			n.Down, n.Ours = true, true // preStop
+		if n := w.slurm[p.name]; n != nil && !n.Future && w.chance(90) {
+			n.Down = true // preStop, which keeps a reason that is there
+			if n.reason == "" {
+				n.Ours, n.reason = true, "the pod is being stopped"
+			}
 		}
 		w.lose(p)
 	case p.finished:
@@ -110,7 +121,9 @@ func (w *world) advance(p *simPod) {
 		p.scheduled = true
 	case p.stuck:
 	case !p.running:
-		p.running = true
+		p.running, p.runningSince = true, w.now
+	case !p.joins && p.refused:
+		p.version = before
 	case !p.joins:
 		w.join(p)
 	case !p.ready:
@@ -124,7 +137,7 @@ func (w *world) advance(p *simPod) {
 func (w *world) schedule() {
 	for _, name := range slices.Sorted(maps.Keys(w.slurm)) {
 		n, p := w.slurm[name], w.pods[name]
-		if n.Future || n.Down || n.Drain || !n.up || p == nil || !p.joins || !w.chance(50) {
+		if n.Future || n.Down || n.Drain || n.fail || !n.up || p == nil || !p.joins || !w.chance(50) {
 			continue
 		}
 		w.uids++
@@ -176,19 +189,45 @@ func (w *world) userEvent() {
 	}
 }
 
-// foreign is an administrator who drains a node or takes that back.
+// foreign is an administrator who drains a node, or sets it DOWN or FAIL, or takes that
+// back.
 func (w *world) foreign() {
 	for _, name := range slices.Sorted(maps.Keys(w.slurm)) {
 		n := w.slurm[name]
 		if n.Future || !w.chance(30) {
 			continue
 		}
-		n.Drain, n.Ours, n.reason = !n.Foreign(), false, "bad memory"
-		if !n.Drain && n.up {
-			n.Down = false // who takes a drain back resumes the node
+		if n.Foreign() {
+			w.resume(name)
+			continue
 		}
-		w.say("an administrator drains %s: %v", name, n.Drain)
+		n.Ours, n.reason, w.held[name] = false, "bad memory", true
+		switch w.r.IntN(3) {
+		case 0:
+			n.Drain = true
+		case 1:
+			n.fail = true
+		case 2:
+			n.Down = true
+			for id := range n.jobs {
+				w.end(id)
+			}
+		}
+		w.say("an administrator takes %s out of service: %+v fail=%v", name, n.Record, n.fail)
 	}
+}
+
+func (w *world) resume(name string) {
+	n := w.slurm[name]
+	delete(w.held, name)
+	n.Drain, n.fail, n.Ours, n.reason = false, false, false, ""
+	if n.up {
+		n.Down = false
+	}
+	if p := w.pods[name]; p != nil {
+		p.loose = true
+	}
+	w.say("an administrator resumes %s", name)
 }
 
 func (w *world) accident() {
@@ -204,6 +243,10 @@ func (w *world) accident() {
 		w.say("slurmctld lost its state")
 		clear(w.slurm)
 		clear(w.jobs)
+		clear(w.held)
+		for _, p := range w.pods {
+			p.loose = true
+		}
 	case 4:
 		if len(names) > 0 {
 			w.say("the Kubernetes node of %s is lost", names[0])

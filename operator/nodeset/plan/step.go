@@ -13,6 +13,8 @@ const (
 	Notes Verb = "note"
 	// Drain drains SlurmName, with Reason.
 	Drain Verb = "drain"
+	// Close adds DRAIN to SlurmName, which somebody else set DOWN or FAIL. Their reason stays.
+	Close Verb = "close"
 	// Undrain takes our drain of SlurmName back.
 	Undrain Verb = "undrain"
 	// Resume puts SlurmName, that went down with a pod before, back into service.
@@ -44,8 +46,12 @@ const (
 	LookDrainedByUs Look = "drained by us"
 	// LookUnregistered: Slurm does not know it, or as FUTURE.
 	LookUnregistered Look = "unregistered"
-	// LookUndrained: it has no DRAIN.
+	// LookUndrained: it is neither drained nor held by somebody else.
 	LookUndrained Look = "undrained"
+	// LookHeld: somebody else set it DOWN or FAIL, and it has no DRAIN.
+	LookHeld Look = "held"
+	// LookFuture: Slurm has it as FUTURE.
+	LookFuture Look = "future"
 	// LookUndrainable: it is drained with a reason of ours, and not down, since that
 	// would lose the reason and leave it down.
 	LookUndrainable Look = "undrainable"
@@ -62,6 +68,8 @@ func (l Look) Passes(r *Record) bool {
 		return true
 	case LookUnregistered:
 		return r == nil || r.Future
+	case LookFuture:
+		return r != nil && r.Future
 	}
 	if r == nil || r.Future {
 		return false
@@ -70,13 +78,15 @@ func (l Look) Passes(r *Record) bool {
 	case LookDrained:
 		return r.Drain && !r.Busy
 	case LookDrainedByUs:
-		return r.Drain && !r.Busy && r.Ours
+		return r.Drain && !r.Busy && !r.Foreign()
 	case LookUndrained:
-		return !r.Drain
+		return !r.Drain && !r.Held
+	case LookHeld:
+		return r.Held && !r.Drain
 	case LookUndrainable:
-		return r.Drain && r.Ours && !r.Down
+		return r.Drain && !r.Foreign() && !r.Down
 	case LookOurs:
-		return r.Ours
+		return r.Ours && !r.Foreign()
 	case LookLeftOver:
 		return r.leftOver()
 	}

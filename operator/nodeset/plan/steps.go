@@ -28,19 +28,32 @@ func (b *pass) since(w *Worker) time.Time {
 // note keeps on each pod what is to outlive the process, and what others read.
 func (b *pass) note() {
 	for _, w := range b.active {
-		n := Note{Cause: b.cause[w.Pod], Protect: w.Note.Protect, Deadline: w.Note.Deadline}
+		n := Note{Cause: b.cause[w.Pod], Protect: b.protects(b.slurm, w), Deadline: w.Note.Deadline}
 		if n.Cause != "" {
 			n.Since = b.since(w)
 		}
-		if b.slurm.Fresh {
-			work := b.slurm.Work[w.SlurmName]
-			n.Protect = b.slurm.Records[w.SlurmName].Busy || work.Jobs > 0
-			n.Deadline = work.End.Truncate(time.Second)
+		if _, ok := b.registered(w); ok {
+			n.Deadline = b.slurm.Work[w.SlurmName].End.Truncate(time.Second)
 		}
 		if !n.same(w.Note) {
 			b.add(Step{Verb: Notes, Pod: w.Pod, UID: w.UID, SlurmName: w.SlurmName, Note: n, Reason: n.Cause})
 		}
 	}
+}
+
+// protects reports whether others must be kept from evicting the worker. Slurm may give
+// any worker a job at any moment, so that only one that is cordoned loses its protection,
+// on a reading that shows it drained and without work: whoever empties its Kubernetes
+// node may go on. A reading that is not fresh, or lacks its Slurm node, changes nothing.
+func protects(s *Slurm, w *Worker) bool {
+	record, known := s.Records[w.SlurmName]
+	switch {
+	case w.Cordon == "":
+		return true
+	case !s.Fresh, !known, record.Future:
+		return w.Note.Protect
+	}
+	return record.Busy || s.Work[w.SlurmName].Jobs > 0 || !record.Drain || !s.drained(w.SlurmName)
 }
 
 func (n Note) same(m Note) bool {
@@ -75,11 +88,11 @@ func (b *pass) registered(w *Worker) (Record, bool) {
 func (b *pass) undrain() {
 	for _, w := range b.active {
 		record, ok := b.registered(w)
-		if !ok || b.drainReason(w) != "" {
+		if !ok || b.drainReason(w) != "" || b.foreign(record) {
 			continue
 		}
 		switch {
-		case record.Drain && b.mayUndrain(record) && !record.Down:
+		case record.Drain && !record.Down:
 			b.add(Step{Verb: Undrain, Pod: w.Pod, UID: w.UID, SlurmName: w.SlurmName, Look: LookUndrainable, Reason: "nothing asks for its drain any more"})
 		case record.leftOver():
 			b.add(Step{Verb: Unmark, Pod: w.Pod, UID: w.UID, SlurmName: w.SlurmName, Look: LookLeftOver, Reason: "its reason is of a drain that is over"})
@@ -94,10 +107,22 @@ func (b *pass) undrain() {
 func (b *pass) drain() {
 	for _, w := range b.active {
 		reason := b.drainReason(w)
-		if record, ok := b.registered(w); ok && reason != "" && !record.Drain {
+		record, ok := b.registered(w)
+		switch {
+		case !ok || reason == "" || record.Drain:
+		case b.foreign(record):
+			b.closeHeld(Step{Pod: w.Pod, UID: w.UID, SlurmName: w.SlurmName})
+		default:
 			b.add(Step{Verb: Drain, Pod: w.Pod, UID: w.UID, SlurmName: w.SlurmName, Look: LookUndrained, Reason: reason})
 		}
 	}
+}
+
+// closeHeld adds DRAIN to a Slurm node that somebody else set DOWN or FAIL: where
+// ReturnToService is 2 slurmd's next registration would put it back into service.
+func (b *pass) closeHeld(s Step) {
+	s.Verb, s.Look, s.Reason = Close, LookHeld, "it stays out of service until those who set it DOWN or FAIL resume it"
+	b.add(s)
 }
 
 // remove deletes the workers that are to go and may.
@@ -109,22 +134,37 @@ func (b *pass) remove() {
 	}
 	left, grows := b.cfg.brake(b.now, len(b.active), b.seen.Unregistered)
 	for _, w := range b.slurm.sorted(b.active) {
-		if b.cause[w.Pod] == "" {
-			continue
-		}
-		v := b.judge(b.now, b.wish, b.slurm, w, b.since(w))
+		v, asked := b.verdictOn(w)
 		if v.ok && v.unregistered {
 			if left--; left < 0 {
 				v = blocked(Unregistered, "too many workers were deleted lately that did not register with Slurm")
 				v.at = grows
 			}
 		}
-		if v.ok {
+		switch {
+		case v.ok:
 			b.add(Step{Verb: Delete, Pod: w.Pod, UID: w.UID, SlurmName: w.SlurmName, Look: v.look, Reason: v.why})
-			continue
+		case asked:
+			b.waitFor(w, v)
+		default:
+			b.lookAt(v.at)
 		}
-		b.waitFor(w, v)
 	}
+}
+
+// verdictOn is whether the worker may be deleted now, and whether it is to go. One that
+// is to stay is replaced only when its slurmd strayed.
+func (b *pass) verdictOn(w *Worker) (v verdict, asked bool) {
+	if b.cause[w.Pod] != "" {
+		return b.judge(b.now, b.wish, b.slurm, w, b.since(w)), true
+	}
+	if !b.slurm.Fresh || !b.slurm.Records[w.SlurmName].Future || !w.Running {
+		return verdict{}, false
+	}
+	if v = b.cfg.judgeUnregistered(b.now, b.slurm, w); v.look != LookFuture {
+		v.ok = false
+	}
+	return v, false
 }
 
 func (b *pass) waitFor(w *Worker, v verdict) {

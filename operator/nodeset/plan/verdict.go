@@ -109,8 +109,17 @@ func (c Config) judgeUnregistered(now time.Time, s *Slurm, w *Worker) verdict {
 	switch {
 	case s.Work[w.SlurmName].Jobs > 0:
 		return wait("job %d is on it, though Slurm does not list the node", s.Work[w.SlurmName].LastJob)
+	case c.strayed(now, s, w):
+		v := allowed(LookFuture, "its slurmd runs and did not register with Slurm in "+c.RegisterWithin.String())
+		v.unregistered = true
+		return v
 	case w.Running || w.Ready:
-		return blocked(Unregistered, "Slurm does not know its node, though slurmd is running")
+		v := blocked(Unregistered, "Slurm does not know its node, though slurmd is running: it may have jobs that Slurm lost; delete the pod if it has none")
+		if s.Records[w.SlurmName].Future {
+			v = blocked(Unregistered, "its slurmd is running and did not register with Slurm yet")
+			v.at = w.RunningSince.Add(c.RegisterWithin)
+		}
+		return v
 	case now.Before(due):
 		v := wait("it may still register with Slurm")
 		v.at = due
@@ -121,6 +130,13 @@ func (c Config) judgeUnregistered(now time.Time, s *Slurm, w *Worker) verdict {
 	v := allowed(LookUnregistered, "it did not register with Slurm in "+c.RegisterWithin.String())
 	v.unregistered = true
 	return v
+}
+
+// strayed reports that the worker's slurmd has run for long, and Slurm still has its
+// record as FUTURE: no slurmd took that over, so that no job was ever given to it.
+func (c Config) strayed(now time.Time, s *Slurm, w *Worker) bool {
+	return w.Running && !w.RunningSince.IsZero() && s.Records[w.SlurmName].Future && s.Work[w.SlurmName].Jobs == 0 &&
+		!now.Before(w.RunningSince.Add(c.RegisterWithin)) && !s.NodesReadAt.Before(w.RunningSince.Add(c.RegisterWithin))
 }
 
 // brake returns how many more workers may be deleted now for not being registered,

@@ -22,8 +22,16 @@ type world struct {
 	cordoned map[int]bool
 	// dead is whether slurmrestd answers at present.
 	dead bool
+	// returnToService is Slurm's: with 2 any DOWN ends when slurmd registers.
+	returnToService int
+	// held are the Slurm nodes that an administrator took out of service, by name.
+	held map[string]bool
+	// blind: the operator is not told who set a node DOWN or FAIL.
+	blind bool
 
 	op operator
+	// calm: nothing odd happens any more.
+	calm bool
 	// broken is the first promise that was broken.
 	broken string
 	log    []string
@@ -40,6 +48,9 @@ type simPod struct {
 	readySince      time.Time
 	finished, joins bool
 	stuck           bool // its containers do not start
+	refused         bool // Slurm does not let its slurmd register
+	runningSince    time.Time
+	loose           bool // somebody else took back the drain on which its protection rests
 	going           time.Time
 	note            Note
 	work            map[uint32]bool // jobs whose processes run in it
@@ -50,6 +61,20 @@ type simRecord struct {
 	reason string
 	jobs   map[uint32]bool // as slurmctld has it
 	up     bool            // a slurmd answers
+	fail   bool
+}
+
+// Foreign reports that somebody else took the node out of service.
+func (n *simRecord) Foreign() bool { return n.holds() || n.Drain && !n.Ours }
+
+func (n *simRecord) holds() bool { return n.fail || n.Down && !n.Ours && n.reason != "" }
+
+// record is the node as slurmrestd tells it.
+func (w *world) record(n *simRecord) Record {
+	r := n.Record
+	r.Busy = w.allocated(n) > 0
+	r.Held = n.holds() && !w.blind
+	return r
 }
 
 type simJob struct {
@@ -74,8 +99,9 @@ type operator struct {
 func newWorld(seed uint64, planner *Planner) *world {
 	w := &world{
 		r: rand.New(rand.NewPCG(seed, 1)), now: time.Unix(1_800_000_000, 0),
-		pods: map[string]*simPod{}, slurm: map[string]*simRecord{}, jobs: map[uint32]*simJob{}, cordoned: map[int]bool{},
+		pods: map[string]*simPod{}, slurm: map[string]*simRecord{}, jobs: map[uint32]*simJob{}, cordoned: map[int]bool{}, held: map[string]bool{},
 	}
+	w.returnToService = 1 + w.r.IntN(2)
 	top := 5
 	w.wish = Wish{
 		UID: "set", Replicas: w.r.IntN(4), Revision: "a", SlurmName: func(i int) string { return fmt.Sprintf("n-%d", i) },
@@ -121,10 +147,18 @@ func (w *world) readNodes() {
 		return
 	}
 	w.op.nodes, w.op.total, w.op.nodesAt = map[string]Record{}, 0, w.now
-	for name, n := range w.slurm {
-		r := n.Record
-		r.Busy = w.allocated(n) > 0
+	odd := w.r.IntN(20)
+	for _, name := range slices.Sorted(maps.Keys(w.slurm)) {
+		n := w.slurm[name]
+		r := w.record(n)
 		r.Down = r.Down || !n.up && !r.Future
+		switch {
+		case w.calm:
+		case odd == 0, odd == 1 && w.chance(50):
+			continue // a reading that lacks nodes
+		case odd == 2 && !r.Future && !r.Down:
+			r.Down, r.Silent = true, true
+		}
 		w.op.nodes[name] = r
 		if !r.Future {
 			w.op.total++
@@ -170,7 +204,7 @@ func (w *world) seen() Seen {
 	for _, p := range w.op.pods {
 		worker := Worker{
 			Pod: p.name, UID: p.uid, Slot: Slot{Ordinal: p.ordinal}, SlurmName: p.name, Revision: p.revision, Created: p.created,
-			Running: p.running, Ready: p.ready, ReadySince: p.readySince, Finished: p.finished, Going: p.going, Note: p.note,
+			Running: p.running, RunningSince: p.runningSince, Ready: p.ready, ReadySince: p.readySince, Finished: p.finished, Going: p.going, Note: p.note,
 		}
 		if p.scheduled {
 			worker.KubeNode = fmt.Sprintf("k-%d", p.ordinal)

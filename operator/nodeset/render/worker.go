@@ -12,7 +12,8 @@ import (
 )
 
 // Worker is the pod of one worker: the template, which is not changed, with what is
-// the worker's own. It fails when the worker can not have its names.
+// the worker's own. It is protected from the start: slurmd may get a job before Slurm is
+// read again. It fails when the worker can not have its names.
 func Worker(in Input, template corev1.PodTemplateSpec, id Identity) (*corev1.Pod, error) {
 	names, err := NamesOf(in)
 	if err != nil {
@@ -30,7 +31,7 @@ func Worker(in Input, template corev1.PodTemplateSpec, id Identity) (*corev1.Pod
 		TypeMeta: metav1.TypeMeta{APIVersion: "v1", Kind: "Pod"},
 		ObjectMeta: metav1.ObjectMeta{
 			Name: names.Pod(id), Namespace: in.NodeSet.Namespace,
-			Labels: over(t.Labels, ownLabels(names, id)), Annotations: t.Annotations,
+			Labels: over(t.Labels, ownLabels(names, id)), Annotations: over(t.Annotations, v1beta1.ProtectingAnnotations()),
 			OwnerReferences: []metav1.OwnerReference{in.owner()},
 		},
 		Spec: t.Spec,
@@ -52,7 +53,7 @@ func Worker(in Input, template corev1.PodTemplateSpec, id Identity) (*corev1.Pod
 
 // ownLabels are those that tell a worker from the others.
 func ownLabels(names Names, id Identity) map[string]string {
-	out := map[string]string{v1beta1.LabelPodName: names.Pod(id), LabelRevision: id.Revision}
+	out := map[string]string{v1beta1.LabelPodName: names.Pod(id), LabelRevision: id.Revision, v1beta1.LabelPodProtect: "true"}
 	if id.Ordinal != nil && !names.perKubeNode {
 		out[v1beta1.LabelPodIndex] = strconv.Itoa(*id.Ordinal)
 	}
