@@ -1,0 +1,170 @@
+package oracle
+
+import (
+	"errors"
+	"slices"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+)
+
+func TestJudge(t *testing.T) {
+	type counts = []uint64
+	both, one := []string{"q1", "q2"}, []string{"q1"}
+	tests := map[string]struct {
+		up         counts
+		now, all   []string
+		least      counts
+		unmodelled uint64
+		want       Verdict
+		fails      bool
+	}{
+		"what is required is the least":             {counts{3, 1}, both, both, counts{3, 1}, 0, Verdict{Exact: true}, false},
+		"nothing is required, and nothing needed":   {counts{0}, nil, nil, counts{0}, 0, Verdict{Exact: true}, false},
+		"a job starts only on all":                  {counts{3}, one, both, counts{3}, 0, Verdict{Starved: []string{"q2"}}, true},
+		"a job that starts on none starves nowhere": {counts{3}, one, one, counts{3}, 0, Verdict{Exact: true}, false},
+		"nor does one that another number helps":    {counts{3}, both, one, counts{3}, 0, Verdict{Exact: true}, false},
+		"one more than needed is not dear":          {counts{3}, both, both, counts{2}, 0, Verdict{}, false},
+		"nor is one of each pool up to a tenth":     {counts{21, 1}, both, both, counts{20, 0}, 0, Verdict{}, false},
+		"two more than needed are":                  {counts{3}, both, both, counts{1}, 0, Verdict{Dear: true}, true},
+		"pools count together":                      {counts{2, 2}, both, both, counts{1, 1}, 0, Verdict{Dear: true}, true},
+		"two more of twenty are not":                {counts{22}, both, both, counts{20}, 0, Verdict{}, false},
+		"three more of twenty are":                  {counts{23}, both, both, counts{20}, 0, Verdict{Dear: true}, true},
+		"two for nothing are":                       {counts{2}, nil, nil, counts{0}, 0, Verdict{Dear: true}, true},
+		"what demand says not to model is let pass": {counts{3}, one, both, counts{3}, 1, Verdict{Starved: []string{"q2"}, Allowed: true}, false},
+		"be it too dear":                            {counts{9}, both, both, counts{1}, 1, Verdict{Dear: true, Allowed: true}, false},
+	}
+	for name, tt := range tests {
+		t.Run(name, func(t *testing.T) {
+			got := judge(Trial{tt.up, tt.now}, Trial{nil, tt.all}, tt.least, tt.unmodelled)
+			if diff := cmp.Diff(tt.want, got); diff != "" {
+				t.Error(diff)
+			}
+			if got.Fails() != tt.fails {
+				t.Errorf("fails: %v, want %v", got.Fails(), tt.fails)
+			}
+		})
+	}
+}
+
+// TestTheJudgeNoticesAWrongDemand has a cluster on which every job needs a worker: one
+// more or less than the truth is seen.
+func TestTheJudgeNoticesAWrongDemand(t *testing.T) {
+	queue := []string{"q1", "q2", "q3", "q4", "q5"}
+	on := func(n uint64) Trial { return Trial{[]uint64{n}, queue[:min(n, 5)]} }
+	for required, want := range map[uint64]Verdict{
+		5: {Exact: true}, 6: {}, 7: {Dear: true}, 4: {Starved: queue[4:]}, 0: {Starved: queue},
+	} {
+		least, err := findLeast([]uint64{required}, func(up []uint64) (bool, error) {
+			return len(missing(on(9), on(up[0]))) == 0, nil
+		})
+		if required < 5 {
+			least = []uint64{required} // there is nothing to lower where jobs wait already
+		}
+		if diff := cmp.Diff(want, judge(on(required), on(9), least, 0)); diff != "" || err != nil {
+			t.Errorf("required %d: %v %s", required, err, diff)
+		}
+	}
+}
+
+func TestFigures(t *testing.T) {
+	var f Figures
+	for _, v := range []Verdict{
+		{Exact: true}, {Exact: true}, {Starved: []string{"q1"}}, {Dear: true}, {}, {Starved: []string{"q1"}, Allowed: true}, {Dear: true, Allowed: true}, {Exact: true},
+	} {
+		f.Add(v)
+	}
+	want := Figures{Rounds: 8, Starved: 1, Exact: 5, Dear: 1, Allowed: 2}
+	if diff := cmp.Diff(want, f); diff != "" {
+		t.Error(diff)
+	}
+	if f.ExactShare() != 0.625 || f.DearShare() != 0.125 {
+		t.Errorf("shares %v and %v", f.ExactShare(), f.DearShare())
+	}
+	if empty := (Figures{}); empty.ExactShare() != 0 || empty.DearShare() != 0 {
+		t.Error("no rounds have a share")
+	}
+}
+
+func TestFindLeast(t *testing.T) {
+	tests := map[string]struct {
+		from, want []uint64
+		enough     func([]uint64) bool
+		asked      int
+	}{
+		"what is the least is found in one try":      {[]uint64{7}, []uint64{7}, atLeast(7), 1},
+		"nothing is tried where nothing is required": {[]uint64{0}, []uint64{0}, atLeast(0), 0},
+		"one less":                        {[]uint64{7}, []uint64{6}, atLeast(6), 4},
+		"none at all":                     {[]uint64{100}, []uint64{0}, atLeast(0), 8},
+		"each pool for itself":            {[]uint64{4, 9}, []uint64{4, 2}, atLeast(4, 2), 5},
+		"the first gives to the second":   {[]uint64{4, 9}, []uint64{0, 5}, func(up []uint64) bool { return sum(up) >= 5 }, 7},
+		"a pool that nobody needs is let": {[]uint64{0, 3}, []uint64{0, 3}, atLeast(0, 3), 1},
+	}
+	for name, tt := range tests {
+		t.Run(name, func(t *testing.T) {
+			asked, from := 0, slices.Clone(tt.from)
+			got, err := findLeast(tt.from, func(up []uint64) (bool, error) {
+				asked++
+				return tt.enough(up), nil
+			})
+			if diff := cmp.Diff(tt.want, got); diff != "" || err != nil {
+				t.Errorf("%v %s", err, diff)
+			}
+			if asked > tt.asked {
+				t.Errorf("tried %d times, want at most %d", asked, tt.asked)
+			}
+			if !slices.Equal(tt.from, from) {
+				t.Error("the input was written to")
+			}
+		})
+	}
+	broken := errors.New("broken")
+	if _, err := findLeast([]uint64{1}, func([]uint64) (bool, error) { return false, broken }); !errors.Is(err, broken) {
+		t.Errorf("error %v, want %v", err, broken)
+	}
+}
+
+func atLeast(least ...uint64) func([]uint64) bool {
+	return func(up []uint64) bool {
+		for i := range up {
+			if up[i] < least[i] {
+				return false
+			}
+		}
+		return true
+	}
+}
+
+func TestMinimise(t *testing.T) {
+	queue := func(names ...string) (out []Job) {
+		for _, name := range names {
+			out = append(out, Job{Name: name})
+		}
+		return out
+	}
+	holds := func(wanted ...string) func([]Job) bool {
+		return func(jobs []Job) bool {
+			return !slices.ContainsFunc(wanted, func(name string) bool { return !slices.Contains(jobs, Job{Name: name}) })
+		}
+	}
+	tests := map[string]struct {
+		queue, want []Job
+		fails       func([]Job) bool
+	}{
+		"one job does it":          {queue("a", "b", "c", "d", "e"), queue("d"), holds("d")},
+		"two do it together":       {queue("a", "b", "c", "d", "e"), queue("a", "e"), holds("a", "e")},
+		"all are needed":           {queue("a", "b", "c"), queue("a", "b", "c"), holds("a", "b", "c")},
+		"an empty queue is enough": {queue("a", "b"), queue(), func([]Job) bool { return true }},
+	}
+	for name, tt := range tests {
+		t.Run(name, func(t *testing.T) {
+			got, err := minimise(tt.queue, func(jobs []Job) (bool, error) { return tt.fails(jobs), nil })
+			if err != nil {
+				t.Fatal(err)
+			}
+			if !slices.Equal(got, tt.want) {
+				t.Errorf("left %v, want %v", got, tt.want)
+			}
+		})
+	}
+}

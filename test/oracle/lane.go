@@ -1,0 +1,137 @@
+//go:build e2e
+
+package oracle
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"regexp"
+	"strings"
+
+	"github.com/slurmtide/slurmtide/slurmclient"
+	"github.com/slurmtide/slurmtide/test/realslurm"
+)
+
+// lane is a real Slurm that plays scenes, one after the other.
+type lane struct {
+	cluster *realslurm.Cluster
+	shell   *realslurm.Shell
+	client  *slurmclient.Client
+	base    string // slurm.conf as the cluster was started
+	port    string // of n1's slurmd
+
+	variant *Variant
+	cache   *slurmclient.Cache
+	stop    func() // ends the cache
+	up      []uint64
+}
+
+// gate is PrologSlurmctld: jobs wait for it and launch nothing.
+const gate = "#!/bin/sh\nexec sleep 86400\n"
+
+// newLane starts a cluster.
+func newLane(ctx context.Context, version string) (*lane, error) {
+	cluster, err := realslurm.Start(ctx, realslurm.Config{Version: version, Nodes: 1, WithoutAccounting: true, Conf: []string{
+		// Backfill looks at everything each second.
+		"SchedulerParameters=sched_interval=2,sched_min_interval=0,bf_interval=1,bf_continue,bf_max_job_test=1000",
+		"SlurmdTimeout=65000",
+		"MaxNodeCount=1000",
+	}, MinJobAge: 2e9})
+	if err != nil {
+		return nil, err
+	}
+	l := &lane{cluster: cluster, stop: func() {}}
+	return l, errors.Join(l.open(ctx), nil)
+}
+
+func (l *lane) open(ctx context.Context) (err error) {
+	if err = os.WriteFile(filepath.Join(l.cluster.Dir, "bin", "gate"), []byte(gate), 0o755); err != nil {
+		return err
+	}
+	base, err := os.ReadFile(l.conf())
+	if err != nil {
+		return err
+	}
+	l.base = string(base) + "PrologSlurmctld=/inst/bin/gate\n"
+	port := regexp.MustCompile(`NodeName=n\[1-1\].* Port=\[(\d+)-`).FindSubmatch(base)
+	if port == nil {
+		return fmt.Errorf("no port of n1 in %s", base)
+	}
+	l.port = string(port[1])
+	if l.shell, err = l.cluster.OpenShell(ctx); err != nil {
+		return err
+	}
+	l.client, err = slurmclient.New(slurmclient.Config{URL: l.cluster.URL, Token: slurmclient.TokenFromFile(l.cluster.TokenFile)})
+	return err
+}
+
+func (l *lane) conf() string { return filepath.Join(l.cluster.Dir, "etc", "slurm.conf") }
+
+// close ends the cluster.
+func (l *lane) close() error {
+	l.stop()
+	var err error
+	if l.shell != nil {
+		err = l.shell.Close()
+	}
+	return errors.Join(err, l.cluster.Close())
+}
+
+// setVariant restarts slurmctld with a variant, all workers away.
+func (l *lane) setVariant(ctx context.Context, v *Variant) error {
+	l.stop()
+	l.variant, l.up = v, make([]uint64, len(v.Pools))
+	if err := l.cluster.Stop(ctx, "slurmctld"); err != nil {
+		return err
+	}
+	if err := os.WriteFile(l.conf(), []byte(v.slurmConf(l.base, l.port)), 0o644); err != nil {
+		return err
+	}
+	if err := l.cluster.Start(ctx, "slurmctld", "-c"); err != nil {
+		return err
+	}
+	names := l.allWorkers()
+	out, err := l.shell.Run(strings.Join([]string{
+		`until scontrol ping | grep -q "is UP"; do sleep 0.05; done`,
+		`until sinfo -h -n n1 -o %T | grep -q "^idle$"; do sleep 0.05; done`,
+		"scontrol update nodename=" + names + " state=down reason=oracle",
+		"scontrol update nodename=" + names + " state=resume",
+		"while sinfo -h -N -n " + names + ` -o %T | grep -qv "^idle$"; do sleep 0.05; done`,
+		"scontrol update nodename=n1," + names + " state=drain reason=oracle",
+	}, "\n"))
+	if err != nil {
+		return fmt.Errorf("%w: %s", err, out)
+	}
+	l.startCache(ctx)
+	return nil
+}
+
+// startCache has a new cache: job ids begin anew.
+func (l *lane) startCache(ctx context.Context) {
+	l.cache = slurmclient.NewCache(l.client, slurmclient.CacheConfig{
+		Period: 1e18, Slow: 1e18, JobsReader: slurmclient.ReadList, Resources: resources(),
+	})
+	ctx, cancel := context.WithCancel(ctx)
+	ended := make(chan struct{})
+	cache := l.cache
+	go func() { defer close(ended); cache.Run(ctx) }()
+	l.stop = func() { cancel(); <-ended }
+}
+
+func resources() []slurmclient.Resource {
+	return []slurmclient.Resource{
+		slurmclient.Nodes, slurmclient.Jobs, slurmclient.Partitions, slurmclient.Reservations,
+		slurmclient.Licenses, slurmclient.Stats,
+	}
+}
+
+func (l *lane) allWorkers() string {
+	var names []string
+	for _, p := range l.variant.Pools {
+		names = append(names, workers(p.Name, 0, p.Max))
+	}
+	return strings.Join(names, ",")
+}

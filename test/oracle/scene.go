@@ -1,0 +1,92 @@
+package oracle
+
+import (
+	"fmt"
+	"strings"
+
+	"github.com/slurmtide/slurmtide/slurmclient/demand"
+)
+
+const (
+	// idlePartition has one job that never starts, so that backfill always has
+	// something to look at and its cycles can be counted.
+	idlePartition = "never"
+	idleJob       = "never"
+)
+
+// Variant is a cluster to ask on.
+type Variant struct {
+	Name string
+	// Pools are the NodeSets; the feature of each is its name, its records are NAME-0 to
+	// NAME-(Max-1), and its Shape is what Slurm has in them.
+	Pools []demand.Pool
+	// Conf are lines of slurm.conf beside those of nodes, the partitions' among them.
+	// The node set NAME has the workers of a pool.
+	Conf []string
+}
+
+// Job is a job to submit: the arguments of sbatch. Names are unique in a queue; another
+// job's id is in the shell variable of its name.
+type Job struct {
+	Name string
+	Args string
+}
+
+// Scene is what one round plays: a queue on a variant.
+type Scene struct {
+	Seed    uint64
+	Variant *Variant
+	Queue   []Job
+}
+
+// worker is the node name of a pool's worker.
+func worker(pool string, ordinal uint64) string { return fmt.Sprintf("%s-%d", pool, ordinal) }
+
+// workers is the hostlist of a pool's workers from one ordinal to before another; empty
+// for none.
+func workers(pool string, from, to uint64) string {
+	if from >= to {
+		return ""
+	}
+	return fmt.Sprintf("%s-[%d-%d]", pool, from, to-1)
+}
+
+// nodeLine is the line of slurm.conf for all workers of a pool, whose pings a slurmd
+// on the port answers.
+func nodeLine(p demand.Pool, port string) string {
+	s := p.Shape
+	options := []string{
+		"NodeName=" + workers(p.Name, 0, p.Max), "NodeHostname=ctl", "NodeAddr=127.0.0.1", "Port=" + port,
+		fmt.Sprintf("CPUs=%d RealMemory=%d", s.CPUs, s.MemoryMiB),
+		"Feature=" + strings.Join(append([]string{p.Feature}, s.Features...), ","),
+	}
+	if s.GRES != "" {
+		options = append(options, "Gres="+s.GRES)
+	}
+	if s.TmpDiskMiB > 0 {
+		options = append(options, fmt.Sprintf("TmpDisk=%d", s.TmpDiskMiB))
+	}
+	if s.Weight > 0 {
+		options = append(options, fmt.Sprintf("Weight=%d", s.Weight))
+	}
+	return strings.Join(options, " ")
+}
+
+// slurmConf is the slurm.conf of a variant, given that of the cluster as it was started:
+// its nodes and partitions go, but for n1, whose slurmd answers for all workers and which
+// has the partition of the job that keeps the scheduler busy.
+func (v *Variant) slurmConf(base, port string) string {
+	var out strings.Builder
+	for line := range strings.Lines(base) {
+		if !strings.HasPrefix(line, "PartitionName=") {
+			out.WriteString(line)
+		}
+	}
+	for _, p := range v.Pools {
+		fmt.Fprintf(&out, "%s\nNodeSet=%s Feature=%s\n", nodeLine(p, port), p.Name, p.Feature)
+	}
+	for _, line := range append(v.Conf, "PartitionName="+idlePartition+" Nodes=n1 PriorityTier=0") {
+		out.WriteString(line + "\n")
+	}
+	return out.String()
+}

@@ -1,0 +1,162 @@
+//go:build e2e
+
+package oracle
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/slurmtide/slurmtide/slurmclient"
+)
+
+// submit ends all jobs, takes all workers away and submits a queue.
+func (l *lane) submit(queue []Job) error {
+	if err := l.bring(make([]uint64, len(l.up))); err != nil {
+		return err
+	}
+	script := []string{
+		"scancel -u root", `while [ "$(squeue -h -a)" ]; do sleep 0.01; done`,
+		"sbatch -Q -J " + idleJob + " -p " + idlePartition + " --wrap true",
+	}
+	for _, job := range queue {
+		// A job that Slurm refuses is none.
+		script = append(script, job.Name+"=$(sbatch --parsable -Q -J "+job.Name+" "+job.Args+` --wrap "sleep 1000")`)
+	}
+	if out, err := l.shell.Run(strings.Join(append(script, ":"), "\n")); err != nil {
+		return fmt.Errorf("%w: %s", err, out)
+	}
+	return nil
+}
+
+// bring has so many workers of each pool there, the first ones by ordinal.
+func (l *lane) bring(up []uint64) error {
+	var come, leave []string
+	for i, p := range l.variant.Pools {
+		if list := workers(p.Name, l.up[i], up[i]); list != "" {
+			come = append(come, list)
+		}
+		if list := workers(p.Name, up[i], l.up[i]); list != "" {
+			leave = append(leave, list)
+		}
+	}
+	l.up = slices.Clone(up)
+	var script []string
+	if len(come) > 0 {
+		script = append(script, "scontrol update nodename="+strings.Join(come, ",")+" state=idle")
+	}
+	if len(leave) > 0 {
+		script = append(script, "scontrol update nodename="+strings.Join(leave, ",")+" state=drain reason=oracle")
+	}
+	if len(script) == 0 {
+		return nil
+	}
+	_, err := l.shell.Run(strings.Join(script, " && "))
+	return err
+}
+
+func (l *lane) all() []uint64 {
+	var all []uint64
+	for _, p := range l.variant.Pools {
+		all = append(all, p.Max)
+	}
+	return all
+}
+
+// awaitScheduler waits for a cycle of backfill that begins after the call: it looks at
+// every job that could start.
+func (l *lane) awaitScheduler(ctx context.Context) error {
+	ctx, cancel := context.WithTimeoutCause(ctx, time.Minute, fmt.Errorf("no cycle of backfill within a minute"))
+	defer cancel()
+	stats, err := l.client.Stats(ctx)
+	if err != nil {
+		return err
+	}
+	target := stats.Backfill.Cycles + 1
+	if stats.Backfill.Active {
+		target++
+	}
+	for stats.Backfill.Cycles < target {
+		select {
+		case <-ctx.Done():
+			return context.Cause(ctx)
+		case <-time.After(30 * time.Millisecond):
+		}
+		if stats, err = l.client.Stats(ctx); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// startedJobs are the jobs of the queue that do not wait, array tasks and components each
+// for itself, sorted.
+func (l *lane) startedJobs() ([]string, error) {
+	out, err := l.shell.Run("squeue -h -a -r -t all -o '%j|%K|%i|%t'")
+	if err != nil {
+		return nil, err
+	}
+	var started []string
+	for line := range strings.Lines(out) {
+		f := strings.Split(strings.TrimSpace(line), "|")
+		if len(f) < 4 || f[3] == "PD" || f[3] == "CA" {
+			continue
+		}
+		name := f[0]
+		if f[1] != "N/A" {
+			name += "_" + f[1]
+		}
+		if _, offset, het := strings.Cut(f[2], "+"); het {
+			name += "+" + offset
+		}
+		started = append(started, name)
+	}
+	slices.Sort(started)
+	return started, nil
+}
+
+// try submits a queue and lets Slurm schedule it on so many workers.
+func (l *lane) try(ctx context.Context, queue []Job, up []uint64) (Trial, error) {
+	trial := Trial{Up: up}
+	if err := l.submit(queue); err != nil {
+		return trial, err
+	}
+	return trial, l.schedule(ctx, &trial)
+}
+
+// schedule lets Slurm schedule what was submitted on the workers of the trial.
+func (l *lane) schedule(ctx context.Context, trial *Trial) error {
+	if err := l.bring(trial.Up); err != nil {
+		return err
+	}
+	if err := l.awaitScheduler(ctx); err != nil {
+		return err
+	}
+	var err error
+	trial.Started, err = l.startedJobs()
+	return err
+}
+
+// read reads the cluster as products do, without the workers that are not there.
+func (l *lane) read(ctx context.Context) (*slurmclient.Snapshot, error) {
+	if err := l.cache.Refresh(ctx, resources()...); err != nil {
+		return nil, err
+	}
+	s := *l.cache.Snapshot()
+	away := map[string]bool{}
+	for i, p := range l.variant.Pools {
+		for n := l.up[i]; n < p.Max; n++ {
+			away[worker(p.Name, n)] = true
+		}
+	}
+	nodes := s.Nodes.Value
+	s.Nodes.Value = nil
+	for _, n := range nodes {
+		if !away[n.Name] {
+			s.Nodes.Value = append(s.Nodes.Value, n)
+		}
+	}
+	return &s, nil
+}
