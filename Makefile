@@ -18,6 +18,8 @@ IMAGES ?=
 BENCH ?= poll scrape memory restd demand adapter reaction operator
 FUZZTIME ?= 30s
 HISTORIES ?= 100000
+ROUNDS ?= 1000
+SEED ?= 1
 
 DEMO ?=
 
@@ -92,6 +94,10 @@ e2e-nodeset: go-present ## Run the suite of the operator: real slurmds in pods (
 .PHONY: e2e-look
 e2e-look: go-present ## Run every query of dashboards and rules on a real Prometheus
 	hack/test look
+
+.PHONY: oracle
+oracle: go-present ## Ask real Slurm whether demand is right (ROUNDS, SEED, SLURM=both)
+	cd test/oracle && $(GO) test -tags e2e -count 1 -timeout 24h -v -run DemandIsWhatSlurmNeeds . -args -rounds $(ROUNDS) -seed $(SEED) -release $(if $(filter command line,$(origin SLURM)),$(SLURM),both)
 
 .PHONY: docs-check
 docs-check: go-present ## Check the pages: links, what is generated, and the commands, which are run

@@ -3,6 +3,7 @@ package oracle
 import (
 	"fmt"
 	"reflect"
+	"slices"
 	"strings"
 
 	"github.com/slurmtide/slurmtide/slurmclient"
@@ -19,9 +20,15 @@ func tableRow(name string, s *slurmclient.Snapshot, pools []demand.Pool, want []
 		fmt.Fprintf(&out, "\t\t%s,\n", literal(reflect.ValueOf(p)))
 	}
 	for _, p := range s.Partitions.Value {
+		if p.Name == idlePartition {
+			continue
+		}
 		fmt.Fprintf(&out, "\t\t%s,\n", literal(reflect.ValueOf(p)))
 	}
 	for _, n := range s.Nodes.Value {
+		if slices.Equal(n.Partitions, []string{idlePartition}) {
+			continue
+		}
 		fmt.Fprintf(&out, "\t\t%s,\n", literal(reflect.ValueOf(n)))
 	}
 	for _, j := range s.Jobs.Value {
@@ -33,7 +40,15 @@ func tableRow(name string, s *slurmclient.Snapshot, pools []demand.Pool, want []
 	return out.String()
 }
 
-// literal writes a value as Go source, without the fields that are zero.
+// ignored are fields that demand does not look at.
+var ignored = map[string]bool{
+	"UserName": true, "GroupName": true, "ReasonText": true, "LastSchedEval": true, "AccrueTime": true,
+	"SubmitTime": true, "EligibleTime": true, "Requeue": true, "TRES": true, "Default": true, "JobFactor": true,
+	"PriorityTier": true, "PreemptMode": true, "Architecture": true, "OS": true, "Version": true, "BootTime": true,
+	"Address": true, "Hostname": true, "Port": true, "ReasonBy": true, "ReasonAt": true, "ActiveFeatures": true,
+}
+
+// literal writes a value as Go source, without fields that are zero or do not count.
 func literal(v reflect.Value) string {
 	if n, ok := v.Interface().(slurm.Number); ok {
 		return numberLiteral(n)
@@ -44,8 +59,12 @@ func literal(v reflect.Value) string {
 	case reflect.Struct:
 		var fields []string
 		for i := range v.NumField() {
-			if !v.Field(i).IsZero() && v.Type().Field(i).IsExported() {
-				fields = append(fields, v.Type().Field(i).Name+": "+literal(v.Field(i)))
+			field := v.Type().Field(i)
+			if n, ok := v.Field(i).Interface().(slurm.Number); ok && !n.IsInfinite() && n.Or(0) == 0 {
+				continue // 0 and unset are the same to demand
+			}
+			if !v.Field(i).IsZero() && !ignored[field.Name] {
+				fields = append(fields, field.Name+": "+literal(v.Field(i)))
 			}
 		}
 		return v.Type().String() + "{" + strings.Join(fields, ", ") + "}"
@@ -56,11 +75,8 @@ func literal(v reflect.Value) string {
 }
 
 func numberLiteral(n slurm.Number) string {
-	switch {
-	case n.IsInfinite():
+	if n.IsInfinite() {
 		return "slurm.Infinite()"
-	case n.IsUnset():
-		return "slurm.Unset()"
 	}
 	return fmt.Sprintf("slurm.Num(%d)", n.Or(0))
 }

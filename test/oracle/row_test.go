@@ -24,7 +24,7 @@ func TestTableRow(t *testing.T) {
 		demand.Pool{Name: "a", Shape: &demand.Shape{CPUs: 4}, Max: 8},
 		&slurm.Partition{Name: "a", MaxNodes: slurm.Infinite()},
 		&slurm.Node{Name: "a-0", Features: []string{"a"}},
-		&slurm.Job{ID: 7, State: slurm.JobState{Base: 1}, CPUs: slurm.Num(3), Tasks: slurm.Unset()},
+		&slurm.Job{ID: 7, State: slurm.JobState{Base: 1}, CPUs: slurm.Num(3)},
 	},
 	want: []uint64{0x2},
 },`
