@@ -1,7 +1,6 @@
 package exporter
 
 import (
-	"github.com/slurmtide/slurmtide/slurmclient"
 	"github.com/slurmtide/slurmtide/slurmclient/demand"
 )
 
@@ -11,7 +10,7 @@ func demandCollector() collector {
 	}
 	return collector{
 		name: "demand", set: Native, help: "why jobs wait, and the nodes that they need", clocked: true,
-		needs: []slurmclient.Resource{slurmclient.Nodes, slurmclient.Jobs, slurmclient.Partitions},
+		needs: demand.Resources(),
 		families: []family{
 			{"slurm_partition_pending_jobs_by_reason", gauge, "Pending jobs of the partition by Slurm's reason and by the class of what they wait for; only jobs of the class capacity would be helped by more nodes.",
 				[]string{"partition", "reason", "class"}, demands(func(p *demand.Partition, out *samples) {

@@ -145,7 +145,7 @@ func needs(chosen []collector) []slurmclient.Resource {
 	for _, c := range chosen {
 		want = append(want, c.needs...)
 	}
-	return slices.DeleteFunc(slurmclient.Resources(), func(r slurmclient.Resource) bool { return !slices.Contains(want, r) })
+	return slices.DeleteFunc(append(slurmclient.Resources(), slurmclient.Conf), func(r slurmclient.Resource) bool { return !slices.Contains(want, r) })
 }
 
 // Run takes every snapshot until ctx ends: it notes what has changed since the one

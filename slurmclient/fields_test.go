@@ -228,3 +228,50 @@ func TestSmallTablesHoldWhatWasRecorded(t *testing.T) {
 		})
 	}
 }
+
+// TestLimitsHoldWhatWasRecorded reads what an administrator set, each limit with a number
+// of its own.
+func TestLimitsHoldWhatWasRecorded(t *testing.T) {
+	for _, release := range []string{"24.11/v0.0.40", "24.11/v0.0.41", "24.11/v0.0.42", "26.05/v0.0.45"} {
+		t.Run(release, func(t *testing.T) {
+			client := func(file string) *slurmclient.Client {
+				return playing(t, versionOf(release), always(recordedReply(t, release+"/"+file)))
+			}
+			assocs, err := client("slurmdb_associations_limits.json").Associations(t.Context())
+			if err != nil || len(assocs.Items) != 2 {
+				t.Fatalf("the associations are %+v, %v", assocs.Items, err)
+			}
+			account := slurm.Association{
+				GrpJobs: slurm.Num(11), GrpSubmitJobs: slurm.Num(13), GrpTRES: map[string]uint64{"cpu": 16, "gres/gpu": 15},
+				MaxJobs: slurm.Num(12), MaxSubmitJobs: slurm.Num(14), MaxTRESPerJob: map[string]uint64{"cpu": 17, "node": 18},
+				MaxWallMinutesPerJob: slurm.Num(200), MinuteLimits: true,
+			}
+			user := account
+			user.GrpJobs, user.GrpSubmitJobs, user.GrpTRES, user.MinuteLimits = slurm.Infinite(), slurm.Infinite(), nil, false
+			for i, want := range []slurm.Association{account, user} {
+				if diff := cmp.Diff(limitsOf(want), limitsOf(assocs.Items[i])); diff != "" {
+					t.Errorf("association %d: %s", i, diff)
+				}
+			}
+			qos, err := client("slurmdb_qos_limits.json").QOS(t.Context())
+			if err != nil || len(qos.Items) != 1 {
+				t.Fatalf("the QOS are %+v, %v", qos.Items, err)
+			}
+			q := qos.Items[0]
+			cpus := []uint64{q.GrpTRES["cpu"], q.MaxTRESPerUser["cpu"], q.MaxTRESPerAccount["cpu"], q.MaxTRESPerJob["cpu"], q.MinTRESPerJob["cpu"]}
+			jobs := []string{q.MaxJobs.String(), q.MaxJobsPerUser.String(), q.MaxJobsPerAccount.String(), q.MaxWallMinutesPerJob.String()}
+			if !slices.Equal(cpus, []uint64{16, 17, 18, 19, 1}) || !slices.Equal(jobs, []string{"11", "12", "13", "200"}) || !q.MinuteLimits {
+				t.Errorf("the QOS is %+v", q)
+			}
+		})
+	}
+}
+
+// limitsOf is what limits of an association, in text where its fields are opaque.
+func limitsOf(a slurm.Association) map[string]string {
+	return map[string]string{
+		"GrpJobs": a.GrpJobs.String(), "GrpSubmit": a.GrpSubmitJobs.String(), "GrpTRES": fmt.Sprint(a.GrpTRES),
+		"MaxJobs": a.MaxJobs.String(), "MaxSubmit": a.MaxSubmitJobs.String(), "MaxTRES": fmt.Sprint(a.MaxTRESPerJob),
+		"MaxWall": a.MaxWallMinutesPerJob.String(), "minutes": fmt.Sprint(a.MinuteLimits),
+	}
+}

@@ -19,6 +19,7 @@ import (
 	"github.com/slurmtide/slurmtide/metricsapi"
 	"github.com/slurmtide/slurmtide/operator/api/access"
 	"github.com/slurmtide/slurmtide/slurmclient"
+	"github.com/slurmtide/slurmtide/slurmclient/demand"
 )
 
 // exposition shows the metrics of every cluster on one page, and those of NodeSets and
@@ -54,8 +55,8 @@ func newExposition(o *options, log logger) *exposition {
 	// The flags name only collectors that exist. What the demand is computed of is
 	// polled in any case.
 	shown, _ := e.cfg.Resources()
-	e.resources = slices.DeleteFunc(slurmclient.Resources(), func(r slurmclient.Resource) bool {
-		needed := []slurmclient.Resource{slurmclient.Nodes, slurmclient.Jobs, slurmclient.Partitions, slurmclient.Reservations, slurmclient.Stats, slurmclient.Pings, slurmclient.QOS}
+	needed := append(demand.Resources(), slurmclient.Pings, slurmclient.Stats)
+	e.resources = slices.DeleteFunc(append(slurmclient.Resources(), slurmclient.Conf), func(r slurmclient.Resource) bool {
 		return !slices.Contains(shown, r) && !slices.Contains(needed, r)
 	})
 	e.own.MustRegister(

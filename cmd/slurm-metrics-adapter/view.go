@@ -60,7 +60,7 @@ func (v *viewOptions) of(registry *clusters.Registry, maxAge time.Duration) *vie
 
 // reads adds to what is read of each cluster what the view needs: what is private.
 func (v *viewOptions) reads(resources []slurmclient.Resource) []slurmclient.Resource {
-	if !v.enabled {
+	if !v.enabled || slices.Contains(resources, slurmclient.Conf) {
 		return resources
 	}
 	return append(slices.Clone(resources), slurmclient.Conf)

@@ -22,7 +22,7 @@ func (p *plan) count() {
 			}
 		}
 		if g.class != ClassCapacity {
-			a.add(g, g.class)
+			a.add(g, g.class, g.jobs)
 			p.countOther(g, a.pools)
 			continue
 		}
@@ -32,7 +32,9 @@ func (p *plan) count() {
 			p.parts[at].addRequest(r, r.faults[k])
 		}
 		if r.target >= 0 {
-			a.add(g, ClassCapacity)
+			for _, part := range r.portions() {
+				a.add(g, part.class, part.jobs)
+			}
 			continue
 		}
 		for _, at := range a.pools {
@@ -46,7 +48,7 @@ func (p *plan) count() {
 // that can not run the pools say why as well.
 func (p *plan) countOther(g *group, pools []int) {
 	for _, at := range p.partitionsOf(g.partition) {
-		p.parts[at].add(g, g.class)
+		p.parts[at].add(g, g.class, g.jobs)
 		if g.class == ClassUnsatisfiable {
 			refuse(p.parts[at].unsatisfiable, g, g.jobs, faultGivenUp)
 		}
@@ -62,14 +64,29 @@ func (p *plan) countOther(g *group, pools []int) {
 func (pt *part) addRequest(r *request, f fault) {
 	switch f {
 	case faultNone:
-		pt.add(r.group, ClassCapacity)
-		pt.OldestEligible = earliest(pt.OldestEligible, r.eligible)
+		for _, part := range r.portions() {
+			pt.add(r.group, part.class, part.jobs)
+		}
+		if r.jobs > 0 {
+			pt.OldestEligible = earliest(pt.OldestEligible, r.eligible)
+		}
 	case faultClosed:
-		pt.add(r.group, ClassPartitionLimit)
+		pt.add(r.group, ClassPartitionLimit, r.group.jobs)
 	default:
-		pt.add(r.group, ClassUnsatisfiable)
-		refuse(pt.unsatisfiable, r.group, r.jobs, f)
+		pt.add(r.group, ClassUnsatisfiable, r.group.jobs)
+		refuse(pt.unsatisfiable, r.group, r.group.jobs, f)
 	}
+}
+
+// portion is how many jobs of a group are in a class.
+type portion struct {
+	class Class
+	jobs  uint64
+}
+
+// portions splits the jobs of a group that could run by what limits let run.
+func (g *group) portions() [3]portion {
+	return [...]portion{{ClassCapacity, g.allowed()}, {ClassLimit, g.limited}, {ClassLicense, g.unlicensed}}
 }
 
 // refuse counts so many jobs of the group among those that can not run.
@@ -86,12 +103,15 @@ func sorted(in map[string]Unsatisfiable) []Unsatisfiable {
 	return slices.SortedFunc(maps.Values(in), func(a, b Unsatisfiable) int { return strings.Compare(a.Reason, b.Reason) })
 }
 
-func (pt *part) add(g *group, class Class) {
-	pt.PendingJobs += g.jobs
-	if class == ClassCapacity {
-		pt.EligiblePendingJobs += g.jobs
+func (pt *part) add(g *group, class Class, jobs uint64) {
+	if jobs == 0 {
+		return
 	}
-	pt.byReason[ReasonCount{Reason: g.reason, Class: class}] += g.jobs
+	pt.PendingJobs += jobs
+	if class == ClassCapacity {
+		pt.EligiblePendingJobs += jobs
+	}
+	pt.byReason[ReasonCount{Reason: g.reason, Class: class}] += jobs
 	pt.Inexact = pt.Inexact || g.inexact
 	pt.OldestPending = earliest(pt.OldestPending, g.submitted)
 }
@@ -115,8 +135,11 @@ func (p *plan) audienceOf(list string) audience {
 	return a
 }
 
-func (a *audience) add(g *group, class Class) {
-	a.byClass[class] += g.jobs
+func (a *audience) add(g *group, class Class, jobs uint64) {
+	if jobs == 0 {
+		return
+	}
+	a.byClass[class] += jobs
 	a.inexact = a.inexact || g.inexact
 	a.submitted = earliest(a.submitted, g.submitted)
 }

@@ -118,6 +118,8 @@ func Compute(now time.Time, s *slurmclient.Snapshot, pools ...Pool) Demand {
 	c.addNodes(s, server, q)
 	p := newPlan(c, q.groups)
 	p.satisfy()
+	q.limits.deal()
+	p.withhold()
 	p.count()
 	p.pack()
 	return Demand{Known: true, Partitions: c.results(), Pools: c.poolResults(), UnknownReasons: q.unknownReasons()}
@@ -133,4 +135,14 @@ func serverTime(now time.Time, s *slurmclient.Snapshot) slurm.Time {
 		return slurm.At(now.Add((at.Value.At + 1).Time().Sub(at.ReadAt)))
 	}
 	return max(slurm.At(now), s.Nodes.ServerTime, s.Jobs.ServerTime, s.Partitions.ServerTime)
+}
+
+// Resources lists what Compute reads of a snapshot. Without nodes, jobs and partitions
+// nothing is known; without the others what they tell is left out. Statistics are not
+// among them: they tell only how slurmctld's clock goes.
+func Resources() []slurmclient.Resource {
+	return []slurmclient.Resource{
+		slurmclient.Nodes, slurmclient.Jobs, slurmclient.Partitions, slurmclient.Reservations, slurmclient.Licenses,
+		slurmclient.Associations, slurmclient.QOS, slurmclient.Conf,
+	}
 }

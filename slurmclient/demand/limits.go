@@ -3,115 +3,171 @@ package demand
 import (
 	"cmp"
 	"slices"
+	"strings"
 
 	"github.com/slurmtide/slurmtide/slurmclient"
 	"github.com/slurmtide/slurmtide/slurmclient/slurm"
 )
 
-// limits are the numbers of running jobs that the QOS allow. slurmctld tells of a limit
-// by the job's reason, but not while the partition has no node at all: it looks at that
-// first, and says PartitionConfig of every job. Of such jobs no more are eligible than
-// the limits would let run (sacctmgr(1): GrpJobs, MaxJobsPerUser, MaxJobsPerAccount).
+// limits are what QOS, associations and licences let run. slurmctld tells of a limit by
+// a job's reason only when nothing that it looks at before keeps the job from running:
+// while nodes are missing or jobs of higher priority wait, it tells of those. So of the
+// jobs that wait for nodes no more are eligible than the limits let run beside those
+// that do, the jobs of the highest priority first.
+//
+// Limits hold where AccountingStorageEnforce says so (slurmrestd tells from v0.0.45 on),
+// and where that is not known.
 type limits struct {
-	byQOS   map[string]*quota
+	scale
+	gates   gates
 	waiting []waiting
-}
-
-// quota is what may still run of a QOS.
-type quota struct {
-	all                 allowance
-	user, account       slurm.Number
-	byUser, byAccount   map[string]*allowance
-	runByUser, runByAcc map[string]uint64
-}
-
-// allowance is how many jobs more may run, if that is limited.
-type allowance struct {
-	limited bool
-	left    uint64
+	// priority has the highest of the components of heterogeneous jobs.
+	priority map[uint32]uint64
 }
 
 // waiting are jobs of one record that a limit may keep from running.
 type waiting struct {
 	job   *slurm.Job
 	jobs  uint64
-	exact bool
-	quota *quota
+	cost  []uint64
+	gate  *gate
+	group *group
+	tier  uint32
 }
 
-func newLimits(s *slurmclient.Snapshot) limits {
-	l := limits{byQOS: map[string]*quota{}}
-	for _, q := range s.QOS.Value {
-		all, limited := q.MaxJobs.Value()
-		_, perUser := q.MaxJobsPerUser.Value()
-		_, perAccount := q.MaxJobsPerAccount.Value()
-		if limited || perUser || perAccount {
-			l.byQOS[q.Name] = &quota{
-				all: allowance{limited, all}, user: q.MaxJobsPerUser, account: q.MaxJobsPerAccount,
-				byUser: map[string]*allowance{}, byAccount: map[string]*allowance{},
-				runByUser: map[string]uint64{}, runByAcc: map[string]uint64{},
-			}
-		}
+func newLimits(s *slurmclient.Snapshot) *limits {
+	l := &limits{scale: newScale(), priority: map[uint32]uint64{}}
+	l.gates = newGates(s, &l.scale)
+	for _, n := range s.Nodes.Value {
+		l.maxCPUs = max(l.maxCPUs, cpusOf(n))
 	}
 	return l
 }
 
 // ran counts a job that runs or is suspended.
 func (l *limits) ran(j *slurm.Job) {
-	if q := l.byQOS[j.QOS]; q != nil {
-		q.all.left -= min(q.all.left, 1)
-		q.runByUser[j.UserName]++
-		q.runByAcc[j.Account]++
+	g := l.gates.of(j)
+	if g == nil || len(g.draws) == 0 {
+		return
+	}
+	cost := l.costOf(j, cmp.Or(j.TRESAllocated, j.TRESRequested))
+	for i := range g.draws {
+		g.draws[i].use(j, cost)
 	}
 }
 
-// hold keeps eligible jobs until all limits are known, if any may hold for them.
-func (l *limits) hold(j *slurm.Job, jobs uint64, exact bool) bool {
-	q := l.byQOS[j.QOS]
-	if q == nil || j.Reason != "PartitionConfig" || j.HetJobID != 0 {
-		return false
+// hold notes eligible jobs that a limit may keep from running.
+func (l *limits) hold(j *slurm.Job, jobs uint64, g *group) {
+	gate := l.gates.of(j)
+	if gate == nil {
+		return
 	}
-	l.waiting = append(l.waiting, waiting{j, jobs, exact, q})
-	return true
+	if j.HetJobID != 0 {
+		l.priority[j.HetJobID] = max(l.priority[j.HetJobID], j.Priority.Or(0))
+	}
+	l.waiting = append(l.waiting, waiting{j, jobs, l.costOf(j, j.TRESRequested), gate, g, l.gates.tierOf(j)})
 }
 
-// deal gives what the limits leave to the jobs, those of the highest priority first,
-// and calls add for those that may run and for those that may not.
-func (l *limits) deal(add func(w waiting, class Class, jobs uint64)) {
-	slices.SortFunc(l.waiting, func(a, b waiting) int {
-		return cmp.Or(cmp.Compare(b.job.Priority.Or(0), a.job.Priority.Or(0)), cmp.Compare(a.job.ID, b.job.ID))
-	})
-	for _, w := range l.waiting {
-		run := w.quota.take(w.job, w.jobs)
-		add(w, ClassCapacity, run)
-		add(w, ClassLimit, w.jobs-run)
+// deal gives what the limits leave to the jobs that could run, and withholds the rest.
+// Components of a heterogeneous job run together or not at all.
+func (l *limits) deal() {
+	l.waiting = slices.DeleteFunc(l.waiting, func(w waiting) bool { return !w.group.fits })
+	slices.SortFunc(l.waiting, l.compare)
+	for rest := l.waiting; len(rest) > 0; {
+		n := 1
+		for het := rest[0].job.HetJobID; het != 0 && n < len(rest) && rest[n].job.HetJobID == het; n++ {
+		}
+		if n == 1 {
+			rest[0].take()
+		} else {
+			takeTogether(rest[:n])
+		}
+		rest = rest[n:]
 	}
 }
 
-func (q *quota) take(j *slurm.Job, jobs uint64) uint64 {
-	of := []*allowance{
-		&q.all,
-		allowanceOf(q.byUser, j.UserName, q.user, q.runByUser),
-		allowanceOf(q.byAccount, j.Account, q.account, q.runByAcc),
+// compare orders jobs as slurmctld looks at them.
+func (l *limits) compare(a, b waiting) int {
+	priority := func(w waiting) uint64 {
+		if w.job.HetJobID != 0 {
+			return l.priority[w.job.HetJobID]
+		}
+		return w.job.Priority.Or(0)
 	}
-	for _, a := range of {
-		if a.limited {
-			jobs = min(jobs, a.left)
+	return cmp.Or(
+		cmp.Compare(b.tier, a.tier), cmp.Compare(priority(b), priority(a)),
+		cmp.Compare(cmp.Or(a.job.HetJobID, a.job.ID), cmp.Or(b.job.HetJobID, b.job.ID)), cmp.Compare(a.job.ID, b.job.ID),
+	)
+}
+
+// allowed is how many of the jobs the gate lets run, and the class of what holds the
+// others back.
+func (w *waiting) allowed() (jobs uint64, class Class) {
+	if !w.gate.admits(w.job, w.cost) {
+		return 0, ClassLimit
+	}
+	jobs = w.jobs
+	for i := range w.gate.draws {
+		d := &w.gate.draws[i]
+		if n := d.allows(w.cost, jobs); n < jobs {
+			jobs, class = n, d.class
 		}
 	}
-	for _, a := range of {
-		a.left -= min(a.left, jobs)
-	}
-	return jobs
+	return jobs, class
 }
 
-// allowanceOf is the allowance of one user or account, made when it is first asked for.
-func allowanceOf(known map[string]*allowance, name string, limit slurm.Number, running map[string]uint64) *allowance {
-	a := known[name]
-	if a == nil {
-		most, limited := limit.Value()
-		a = &allowance{limited, most - min(most, running[name])}
-		known[name] = a
+func (w *waiting) take() {
+	jobs, class := w.allowed()
+	for i := range w.gate.draws {
+		w.gate.draws[i].take(w.cost, jobs)
 	}
-	return a
+	w.group.withhold(class, w.jobs-jobs)
+}
+
+// takeTogether takes one job of each record, or none.
+func takeTogether(all []waiting) {
+	var undo []func()
+	for i := range all {
+		w := &all[i]
+		jobs, class := w.allowed()
+		if jobs < w.jobs {
+			for _, f := range undo {
+				f()
+			}
+			for k := range all {
+				all[k].group.withhold(class, all[k].jobs)
+			}
+			return
+		}
+		for k := range w.gate.draws {
+			d := &w.gate.draws[k]
+			left := slices.Clone(d.left)
+			undo = slices.Insert(undo, 0, func() { copy(d.left, left) })
+			d.take(w.cost, w.jobs)
+		}
+	}
+}
+
+// withhold notes that a limit keeps so many of the group's jobs from running.
+func (g *group) withhold(class Class, jobs uint64) {
+	switch {
+	case jobs == 0:
+	case class == ClassLicense:
+		g.unlicensed += jobs
+	default:
+		g.limited += jobs
+	}
+}
+
+// allowed is how many of the group's jobs no limit keeps from running.
+func (g *group) allowed() uint64 { return g.jobs - g.limited - g.unlicensed }
+
+// enforced reports whether limits hold jobs back, as far as that is known.
+func enforced(s *slurmclient.Snapshot) bool {
+	if !s.Conf.Known || s.Conf.Value == nil {
+		return true
+	}
+	return slices.ContainsFunc(s.Conf.Value.AccountingEnforce, func(word string) bool {
+		return strings.EqualFold(word, "limits") || strings.EqualFold(word, "safe") || strings.EqualFold(word, "all")
+	})
 }

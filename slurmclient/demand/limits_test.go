@@ -3,54 +3,138 @@ package demand_test
 import (
 	"testing"
 
+	"github.com/slurmtide/slurmtide/slurmclient"
 	"github.com/slurmtide/slurmtide/slurmclient/slurm"
 )
 
-// TestLimitsThatSlurmctldDoesNotTellOfYet: at zero nodes every job waits for
-// PartitionConfig, whatever else would keep it from running.
-func TestLimitsThatSlurmctldDoesNotTellOfYet(t *testing.T) {
-	atZero := func(user, account, qos string, more ...jobOption) jobOption {
-		return with(func(j *slurm.Job) {
-			j.Reason, j.UserName, j.Account, j.QOS = "PartitionConfig", user, account, qos
-			for _, o := range more {
-				o(j)
-			}
-		})
+// setLimits gives a snapshot QOS, associations, licences, or a configuration.
+func setLimits(s *slurmclient.Snapshot, limits ...any) {
+	for _, limit := range limits {
+		switch v := limit.(type) {
+		case slurm.QOS:
+			s.QOS.Known, s.QOS.Value = true, append(s.QOS.Value, v)
+		case slurm.Association:
+			s.Associations.Known, s.Associations.Value = true, append(s.Associations.Value, v)
+		case slurm.License:
+			s.Licenses.Known, s.Licenses.Value = true, append(s.Licenses.Value, v)
+		case slurm.Conf:
+			s.Conf.Known, s.Conf.Value = true, &v
+		}
 	}
-	runs := func(user, account, qos string) jobOption {
-		return with(func(j *slurm.Job) {
-			running("n9")(j)
-			j.UserName, j.Account, j.QOS = user, account, qos
-		})
+}
+
+// of is whose a job is: user, account, QOS.
+func of(user, account, qos string) jobOption {
+	return func(j *slurm.Job) { j.UserName, j.Account, j.QOS = user, account, qos }
+}
+
+// takes is the TRES that slurmctld tells of a job.
+func takes(tres string) jobOption {
+	return func(j *slurm.Job) {
+		j.TRESRequested = tres
+		if j.State.Base == slurm.JobRunning {
+			j.TRESAllocated = tres
+		}
 	}
-	qos := []slurm.QOS{
-		{Name: "none", MaxJobs: slurm.Num(0)}, {Name: "three", MaxJobs: slurm.Num(3)}, {Name: "user2", MaxJobsPerUser: slurm.Num(2)},
-		{Name: "account1", MaxJobsPerAccount: slurm.Num(1)}, {Name: "both", MaxJobs: slurm.Num(4), MaxJobsPerUser: slurm.Num(3)}, {Name: "free"},
+}
+
+// TestNoMoreJobsAreEligibleThanLimitsLetRun has what real slurmctlds of 24.11 and 26.05
+// did where their nodes sufficed.
+func TestNoMoreJobsAreEligibleThanLimitsLetRun(t *testing.T) {
+	tres := func(name string, n uint64) map[string]uint64 { return map[string]uint64{name: n} }
+	ml := func(change func(*slurm.Association)) slurm.Association {
+		a := slurm.Association{Account: "ml", ParentAccount: "root"}
+		change(&a)
+		return a
 	}
+	alice := slurm.Association{Account: "ml", User: "alice"}
+	mine := of("alice", "ml", "q")
+	runs := func(id uint32, more ...jobOption) *slurm.Job {
+		return job(id, append([]jobOption{mine, running("n9")}, more...)...)
+	}
+	jobsOf := func(n int, more ...jobOption) []*slurm.Job { return jobs(1, n, append([]jobOption{mine}, more...)...) }
+	partQOS := func(qos string) any { return partition("cpu", func(p *slurm.Partition) { p.QOS = qos }) }
 	for name, tc := range map[string]struct {
-		jobs []any
-		want uint64
+		limits []any
+		queue  []any
+		want   uint64
 	}{
-		"a QOS that lets no job run":               {[]any{job(1, atZero("a", "x", "none"))}, 0},
-		"one that lets three run":                  {[]any{jobs(1, 9, atZero("a", "x", "three"))}, 3},
-		"those that run count":                     {[]any{job(50, runs("b", "y", "three")), jobs(1, 9, atZero("a", "x", "three"))}, 2},
-		"more run than it lets":                    {[]any{jobs(50, 5, runs("b", "y", "three")), jobs(1, 9, atZero("a", "x", "three"))}, 0},
-		"a limit for each user":                    {[]any{jobs(1, 5, atZero("a", "x", "user2")), jobs(11, 5, atZero("b", "x", "user2")), job(50, runs("b", "x", "user2"))}, 3},
-		"a limit for each account":                 {[]any{jobs(1, 5, atZero("a", "x", "account1")), jobs(11, 5, atZero("b", "y", "account1"))}, 2},
-		"both":                                     {[]any{jobs(1, 9, atZero("a", "x", "both")), jobs(11, 9, atZero("b", "y", "both"))}, 4},
-		"no limit":                                 {[]any{jobs(1, 9, atZero("a", "x", "free")), jobs(11, 9, atZero("b", "y", "unheard of"))}, 18},
-		"tasks of an array count":                  {[]any{job(1, atZero("a", "x", "three", array(1, "1-20", 0)))}, 3},
-		"as far as its throttle lets them":         {[]any{job(1, atZero("a", "x", "three", array(1, "1-20", 2)))}, 2},
-		"a job that slurmctld has judged as usual": {[]any{jobs(1, 9, with(func(j *slurm.Job) { j.QOS = "none" }))}, 9},
+		"fifty jobs, two of a user":                {[]any{slurm.QOS{Name: "q", MaxJobsPerUser: slurm.Num(2)}}, []any{jobsOf(50)}, 2},
+		"whatever reason is shown":                 {[]any{slurm.QOS{Name: "q", MaxJobsPerUser: slurm.Num(2)}}, []any{jobsOf(50, reason("ReqNodeNotAvail"))}, 2},
+		"two users, two each":                      {[]any{slurm.QOS{Name: "q", MaxJobsPerUser: slurm.Num(2)}}, []any{jobsOf(5), jobs(60, 5, of("bob", "ml", "q"))}, 4},
+		"a QOS that lets no job run":               {[]any{slurm.QOS{Name: "q", MaxJobs: slurm.Num(0)}}, []any{jobsOf(3)}, 0},
+		"those that run count":                     {[]any{slurm.QOS{Name: "q", MaxJobs: slurm.Num(3)}}, []any{runs(70), jobsOf(9)}, 2},
+		"more run than it lets":                    {[]any{slurm.QOS{Name: "q", MaxJobs: slurm.Num(1)}}, []any{runs(70), runs(71), jobsOf(9)}, 0},
+		"a limit for each account":                 {[]any{slurm.QOS{Name: "q", MaxJobsPerAccount: slurm.Num(1)}}, []any{jobsOf(5), jobs(60, 5, of("alice", "hpc", "q"))}, 2},
+		"tasks of an array count":                  {[]any{slurm.QOS{Name: "q", MaxJobs: slurm.Num(3)}}, []any{job(1, mine, array(1, "1-20", 0))}, 3},
+		"as far as its throttle lets them":         {[]any{slurm.QOS{Name: "q", MaxJobs: slurm.Num(3)}}, []any{job(1, mine, array(1, "1-20", 2))}, 2},
+		"another QOS":                              {[]any{slurm.QOS{Name: "other", MaxJobs: slurm.Num(0)}}, []any{jobsOf(9)}, 9},
+		"GPUs of a user":                           {[]any{slurm.QOS{Name: "q", MaxTRESPerUser: tres("gres/gpu", 8)}}, []any{jobsOf(50, takes("cpu=1,gres/gpu=8"))}, 1},
+		"of which some are in use":                 {[]any{slurm.QOS{Name: "q", MaxTRESPerUser: tres("gres/gpu", 8)}}, []any{runs(70, takes("cpu=1,gres/gpu=6")), jobsOf(50, takes("cpu=1,gres/gpu=2"))}, 1},
+		"GPUs of an account":                       {[]any{slurm.QOS{Name: "q", MaxTRESPerAccount: tres("gres/gpu", 8)}}, []any{jobsOf(50, takes("cpu=1,gres/gpu=2"))}, 4},
+		"GPUs of a QOS":                            {[]any{slurm.QOS{Name: "q", GrpTRES: tres("gres/gpu", 8)}}, []any{jobsOf(50, takes("cpu=1,gres/gpu=4"))}, 2},
+		"memory of a QOS":                          {[]any{slurm.QOS{Name: "q", GrpTRES: tres("mem", 4096)}}, []any{jobsOf(50, takes("cpu=1,mem=1G"))}, 4},
+		"too many GPUs for one job":                {[]any{slurm.QOS{Name: "q", MaxTRESPerJob: tres("gres/gpu", 4)}}, []any{jobsOf(1, takes("cpu=1,gres/gpu=8")), job(60, mine, takes("gres/gpu=4"))}, 1},
+		"too few CPUs for one job":                 {[]any{slurm.QOS{Name: "q", MinTRESPerJob: tres("cpu", 4)}}, []any{jobsOf(3), job(60, mine, tasks(4))}, 1},
+		"too long for the QOS":                     {[]any{slurm.QOS{Name: "q", MaxWallMinutesPerJob: slurm.Num(60)}}, []any{jobsOf(3, with(func(j *slurm.Job) { j.TimeLimit = slurm.Num(61) })), job(60, mine, with(func(j *slurm.Job) { j.TimeLimit = slurm.Num(60) }))}, 1},
+		"an account's jobs":                        {[]any{alice, ml(func(a *slurm.Association) { a.GrpJobs = slurm.Num(2) })}, []any{jobsOf(9)}, 2},
+		"a user's jobs":                            {[]any{ml(func(*slurm.Association) {}), slurm.Association{Account: "ml", User: "alice", MaxJobs: slurm.Num(3)}}, []any{jobsOf(9)}, 3},
+		"an account's CPUs":                        {[]any{alice, ml(func(a *slurm.Association) { a.GrpTRES = tres("cpu", 4) })}, []any{jobsOf(9, tasks(2))}, 2},
+		"up to the root":                           {[]any{alice, ml(func(a *slurm.Association) { a.GrpJobs = slurm.Num(4) }), slurm.Association{Account: "root", GrpJobs: slurm.Num(2)}}, []any{jobsOf(9)}, 2},
+		"others below the root count":              {[]any{alice, ml(func(*slurm.Association) {}), slurm.Association{Account: "hpc", ParentAccount: "root"}, slurm.Association{Account: "hpc", User: "bob"}, slurm.Association{Account: "root", GrpJobs: slurm.Num(3)}}, []any{job(70, of("bob", "hpc", "q"), running("n9")), jobsOf(9)}, 2},
+		"of another cluster":                       {[]any{alice, ml(func(a *slurm.Association) { a.GrpJobs, a.Cluster = slurm.Num(2), "other" })}, []any{jobsOf(9)}, 9},
+		"a QOS before an account":                  {[]any{alice, ml(func(a *slurm.Association) { a.GrpJobs = slurm.Num(1) }), slurm.QOS{Name: "q", MaxJobs: slurm.Num(3)}}, []any{jobsOf(9)}, 3},
+		"a QOS before an account, CPUs":            {[]any{alice, ml(func(a *slurm.Association) { a.GrpTRES = tres("cpu", 2) }), slurm.QOS{Name: "q", GrpTRES: tres("cpu", 4)}}, []any{jobsOf(9)}, 4},
+		"a QOS's limit for users before theirs":    {[]any{ml(func(*slurm.Association) {}), slurm.Association{Account: "ml", User: "alice", MaxJobs: slurm.Num(1)}, slurm.QOS{Name: "q", MaxJobsPerUser: slurm.Num(3)}}, []any{jobsOf(9)}, 3},
+		"and its limit for accounts":               {[]any{ml(func(*slurm.Association) {}), slurm.Association{Account: "ml", User: "alice", MaxJobs: slurm.Num(1)}, slurm.QOS{Name: "q", MaxJobsPerAccount: slurm.Num(3)}}, []any{jobsOf(9)}, 3},
+		"of a user and of an account":              {[]any{alice, ml(func(a *slurm.Association) { a.GrpTRES = tres("cpu", 2) }), slurm.QOS{Name: "q", MaxTRESPerUser: tres("cpu", 4)}}, []any{jobsOf(9)}, 2},
+		"the partition's QOS before the job's":     {[]any{slurm.QOS{Name: "p", MaxJobsPerUser: slurm.Num(3)}, slurm.QOS{Name: "q", MaxJobsPerUser: slurm.Num(1)}}, []any{partQOS("p"), jobsOf(9)}, 3},
+		"after it with OverPartQOS":                {[]any{slurm.QOS{Name: "p", MaxJobsPerUser: slurm.Num(1)}, slurm.QOS{Name: "q", MaxJobsPerUser: slurm.Num(3), Flags: []string{"OVERRIDE_PARTITION_QOS"}}}, []any{partQOS("p"), jobsOf(9)}, 3},
+		"licences":                                 {[]any{slurm.License{Name: "ansys", Total: 5}}, []any{jobsOf(9, with(func(j *slurm.Job) { j.Licenses = "ansys:2" }))}, 2},
+		"licences in use":                          {[]any{slurm.License{Name: "ansys", Total: 5, Used: 2}}, []any{runs(70, with(func(j *slurm.Job) { j.Licenses = "ansys:2" })), jobsOf(9, with(func(j *slurm.Job) { j.Licenses = "ansys:2" }))}, 1},
+		"licences that others reserved":            {[]any{slurm.License{Name: "ansys", Total: 5, Reserved: 2, Deficit: 1}}, []any{jobsOf(9, with(func(j *slurm.Job) { j.Licenses = "ansys:2" }))}, 1},
+		"jobs that share the one node allowed":     {[]any{slurm.QOS{Name: "q", GrpTRES: tres("node", 1)}}, []any{node("n0", size(4, 8000)), jobsOf(9)}, 4},
+		"jobs that have their nodes to themselves": {[]any{slurm.QOS{Name: "q", GrpTRES: tres("node", 2)}}, []any{jobsOf(9, with(func(j *slurm.Job) { j.Shared = "none" }))}, 2},
+		"limits that are not enforced":             {[]any{slurm.QOS{Name: "q", MaxJobs: slurm.Num(1)}, slurm.Conf{AccountingEnforce: []string{"associations"}}}, []any{jobsOf(9)}, 9},
+		"limits that are":                          {[]any{slurm.QOS{Name: "q", MaxJobs: slurm.Num(1)}, slurm.Conf{AccountingEnforce: []string{"associations", "limits"}}}, []any{jobsOf(9)}, 1},
 	} {
 		t.Run(name, func(t *testing.T) {
-			s := snapshotOf(t, append([]any{partition("cpu")}, tc.jobs...)...)
-			s.QOS.Known, s.QOS.Value = true, qos
+			queue := tc.queue
+			if _, given := queue[0].(*slurm.Partition); !given {
+				queue = append([]any{partition("cpu")}, queue...)
+			}
+			s := snapshotOf(t, queue...)
+			s.Server.Cluster = "here"
+			setLimits(s, tc.limits...)
 			p := compute(s).Partitions[0]
 			if p.EligiblePendingJobs != tc.want {
 				t.Errorf("%d jobs are eligible, not %d: %v", p.EligiblePendingJobs, tc.want, p.PendingByReason)
 			}
 		})
+	}
+}
+
+// TestWhatCanNotRunTakesNothingOfALimit: slurmctld never starts it either.
+func TestWhatCanNotRunTakesNothingOfALimit(t *testing.T) {
+	mine := of("alice", "ml", "q")
+	s := snapshotOf(t, partition("cpu"), node("n0"), job(1, mine, tasks(1), constraint("gold"), with(func(j *slurm.Job) { j.Priority = slurm.Num(9) })), jobs(2, 3, mine))
+	setLimits(s, slurm.QOS{Name: "q", MaxJobs: slurm.Num(1)})
+	if p := compute(s).Partitions[0]; p.EligiblePendingJobs != 1 {
+		t.Errorf("%d jobs are eligible, not the one that can run: %v", p.EligiblePendingJobs, p.PendingByReason)
+	}
+}
+
+// TestComponentsOfOneJobRunTogetherOrNotAtAll: each counts as a job.
+func TestComponentsOfOneJobRunTogetherOrNotAtAll(t *testing.T) {
+	component := func(id, offset uint32) *slurm.Job {
+		return job(id, of("alice", "ml", "q"), with(func(j *slurm.Job) { j.HetJobID, j.HetOffset = 1, offset }))
+	}
+	for limit, want := range map[uint64]uint64{1: 0, 2: 2} {
+		s := snapshotOf(t, partition("cpu"), component(1, 0), component(2, 1))
+		setLimits(s, slurm.QOS{Name: "q", MaxJobs: slurm.Num(limit)})
+		if p := compute(s).Partitions[0]; p.EligiblePendingJobs != want {
+			t.Errorf("with %d jobs allowed %d components are eligible, not %d", limit, p.EligiblePendingJobs, want)
+		}
 	}
 }
 

@@ -93,7 +93,7 @@ func (p *plan) bundle() []bundle {
 func (p *plan) bySize() []*request {
 	var out []*request
 	for i := range p.requests {
-		if p.requests[i].target >= 0 {
+		if p.requests[i].target >= 0 && p.requests[i].jobs > 0 {
 			out = append(out, &p.requests[i])
 		}
 	}

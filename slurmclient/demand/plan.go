@@ -119,6 +119,14 @@ func (p *plan) satisfy() {
 				r.faults[k] = cmp.Or(r.faults[k], r.broken)
 			}
 		}
+		p.requests[i].fits = p.requests[i].target >= 0
+	}
+}
+
+// withhold leaves out of the requests what limits keep from running.
+func (p *plan) withhold() {
+	for i := range p.requests {
+		p.requests[i].jobs = p.requests[i].allowed()
 	}
 }
 

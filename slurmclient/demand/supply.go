@@ -110,7 +110,7 @@ func (p *plan) settleRequired(free []supply) {
 	missing := map[string]bool{}
 	for i := range p.requests {
 		r := &p.requests[i]
-		if r.target < 0 {
+		if r.target < 0 || r.jobs == 0 {
 			continue
 		}
 		for _, name := range r.required {

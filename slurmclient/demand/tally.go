@@ -32,7 +32,7 @@ type queue struct {
 	earlierAt slurm.Time
 	// anyNodes are the QOS whose jobs are not bound by a partition's node limit.
 	anyNodes map[string]bool
-	limits   limits
+	limits   *limits
 }
 
 // array is one job array that has a throttle.
@@ -55,6 +55,10 @@ type group struct {
 	inexact bool
 	// submitted and eligible are the earliest times, 0 for none.
 	submitted, eligible slurm.Time
+	// fits is whether there are nodes that could run the jobs, limited and unlicensed how
+	// many of them a limit of a QOS or an association, or a licence, keeps from running.
+	fits                bool
+	limited, unlicensed uint64
 }
 
 // tally reads every job once, after a look at those that others depend on.
@@ -79,7 +83,6 @@ func tally(now slurm.Time, s *slurmclient.Snapshot, c *cluster) *queue {
 		}
 	}
 	q.addThrottled()
-	q.limits.deal(func(w waiting, class Class, jobs uint64) { q.add(w.job, class, jobs, w.exact) })
 	q.groups = slices.SortedFunc(maps.Values(q.index), func(a, b *group) int { return a.compare(&b.key) })
 	return q
 }
@@ -197,10 +200,10 @@ func (q *queue) classOf(j *slurm.Job) Class {
 	return class
 }
 
-// offer is add, after a look at limits that slurmctld does not tell of yet.
+// offer is add, and notes which jobs limits are to be looked at for.
 func (q *queue) offer(j *slurm.Job, class Class, jobs uint64, exact bool) {
-	if class != ClassCapacity || jobs == 0 || !q.limits.hold(j, jobs, exact) {
-		q.add(j, class, jobs, exact)
+	if g := q.add(j, class, jobs, exact); g != nil && class == ClassCapacity {
+		q.limits.hold(j, jobs, g)
 	}
 }
 
@@ -220,10 +223,11 @@ func (q *queue) addThrottled() {
 	}
 }
 
-// add counts jobs that stand in one record in the group of their like.
-func (q *queue) add(j *slurm.Job, class Class, jobs uint64, exact bool) {
+// add counts jobs that stand in one record in the group of their like, and returns it;
+// nil when there are none.
+func (q *queue) add(j *slurm.Job, class Class, jobs uint64, exact bool) *group {
 	if jobs == 0 {
-		return
+		return nil
 	}
 	k := keyOf(j, class, q.anyNodes)
 	g := q.last
@@ -243,6 +247,7 @@ func (q *queue) add(j *slurm.Job, class Class, jobs uint64, exact bool) {
 	} else {
 		g.eligible = earliest(g.eligible, j.SubmitTime)
 	}
+	return g
 }
 
 func (q *queue) unknownReasons() []string { return slices.Sorted(maps.Keys(q.unknown)) }

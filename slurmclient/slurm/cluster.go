@@ -25,6 +25,9 @@ type Conf struct {
 	// PrivateData are the words of PrivateData in slurm.conf(5), in small letters and
 	// with "all" spelt out; none where nothing is private.
 	PrivateData []string
+	// AccountingEnforce are the words of AccountingStorageEnforce, SelectTypeParameters
+	// those of SelectTypeParameters, in the server's letters.
+	AccountingEnforce, SelectTypeParameters []string
 }
 
 // Reservation is one advance reservation (scontrol(1), "show reservation").
@@ -65,7 +68,9 @@ type ReservationRequest struct {
 type License struct {
 	Name                        string
 	Total, Used, Free, Reserved uint64
-	Remote                      bool
+	// Deficit is how many of a remote pool others are known to use beyond their part.
+	Deficit uint64
+	Remote  bool
 }
 
 // Share is one row of the fair-share tree (sshare(1)): an account, or a user in one.
@@ -91,7 +96,16 @@ type Association struct {
 	SharesRaw                         int64
 	Default                           bool
 	QOS                               []string
-	MaxJobs, MaxSubmitJobs            Number
+	// GrpJobs, GrpSubmitJobs and GrpTRES bound what the association and all below it have
+	// together; the others bound a user's association alone, and each of its jobs. They
+	// come to users from their accounts.
+	GrpJobs, GrpSubmitJobs Number
+	GrpTRES                map[string]uint64
+	MaxJobs, MaxSubmitJobs Number
+	MaxTRESPerJob          map[string]uint64
+	MaxWallMinutesPerJob   Number
+	// MinuteLimits is whether there are limits of minutes that many jobs share.
+	MinuteLimits bool
 }
 
 // Account is one account of slurmdbd.
@@ -118,7 +132,11 @@ type QOS struct {
 	MaxSubmitPerUser     Number
 	GrpTRES              map[string]uint64
 	MaxTRESPerUser       map[string]uint64
+	MaxTRESPerAccount    map[string]uint64
 	MaxTRESPerJob        map[string]uint64
+	MinTRESPerJob        map[string]uint64
 	UsageFactor          Float
 	MaxWallMinutesPerJob Number
+	// MinuteLimits is whether there are limits of minutes that many jobs share.
+	MinuteLimits bool
 }

@@ -50,11 +50,11 @@ func or[T any](p *T) T {
 
 // confOf is the configuration. Its answer has a list, if only an empty one: without it
 // nothing is known, rather than nothing private.
-func confOf(privateData []string) (*slurm.Conf, error) {
-	if privateData == nil {
+func confOf(conf slurm.Conf) (*slurm.Conf, error) {
+	if conf.PrivateData == nil {
 		return nil, errors.New("the configuration has no PrivateData")
 	}
-	return &slurm.Conf{PrivateData: privateData}, nil
+	return &conf, nil
 }
 
 // count is a plain number that cannot be negative.
@@ -87,6 +87,11 @@ func numberOf[T noValJSON](p *T) slurm.Number {
 		return slurm.Unset()
 	}
 	return plainNumber(v.Number)
+}
+
+func isSet[T noValJSON](p *T) bool {
+	_, set := numberOf(p).Value()
+	return set
 }
 
 func timeOf[T noValJSON](p *T) slurm.Time {

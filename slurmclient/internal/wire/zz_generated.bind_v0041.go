@@ -216,7 +216,7 @@ func (b *bindingV0041) DecodeLicenses(body []byte) ([]slurm.License, error) {
 	out := make([]slurm.License, 0, len(v.Licenses))
 	for _, l := range v.Licenses {
 		out = append(out, slurm.License{Name: or(l.LicenseName), Total: count(l.Total), Used: count(l.Used),
-			Free: count(l.Free), Reserved: count(l.Reserved), Remote: or(l.Remote)})
+			Free: count(l.Free), Reserved: count(l.Reserved), Deficit: count(l.LastDeficit), Remote: or(l.Remote)})
 	}
 	return out, nil
 }
@@ -313,12 +313,16 @@ func (b *bindingV0041) DecodeAssociations(body []byte) ([]slurm.Association, err
 	}
 	out := make([]slurm.Association, 0, len(v.Associations))
 	for _, a := range v.Associations {
-		per := or(or(or(a.Max).Jobs).Per)
+		jobs, tres := or(or(a.Max).Jobs), or(or(a.Max).TRES)
+		per, group := or(jobs.Per), or(tres.Group)
 		out = append(out, slurm.Association{
 			ID:      small(a.ID),
 			Account: or(a.Account), User: or(a.User), Partition: or(a.Partition), Cluster: or(a.Cluster),
 			ParentAccount: or(a.ParentAccount), SharesRaw: or(a.SharesRaw), Default: or(a.IsDefault), QOS: a.QOS,
-			MaxJobs: numberOf(per.Count), MaxSubmitJobs: numberOf(per.Submitted),
+			GrpJobs: numberOf(per.Count), GrpSubmitJobs: numberOf(per.Submitted), GrpTRES: tresMap(tres.Total),
+			MaxJobs: numberOf(jobs.Active), MaxSubmitJobs: numberOf(jobs.Total), MaxTRESPerJob: tresMap(or(tres.Per).Job),
+			MaxWallMinutesPerJob: numberOf(per.WallClock),
+			MinuteLimits:         isSet(or(or(or(a.Max).Per).Account).WallClock) || len(group.Minutes)+len(group.Active) > 0,
 		})
 	}
 	return out, nil
@@ -358,12 +362,15 @@ func (b *bindingV0041) DecodeQOS(body []byte) ([]slurm.QOS, error) {
 		most := or(or(q.Limits).Max)
 		jobs, tres := or(most.Jobs), or(most.TRES)
 		running, submitted, per := or(or(jobs.ActiveJobs).Per), or(jobs.Per), or(tres.Per)
+		minutes, wall := or(or(tres.Minutes).Per), or(or(most.WallClock).Per)
 		out = append(out, slurm.QOS{
 			ID: int32(or(q.ID)), Name: or(q.Name), Description: or(q.Description), Priority: numberOf(q.Priority), Flags: q.Flags,
 			MaxJobs: numberOf(or(most.ActiveJobs).Count), MaxJobsPerUser: numberOf(running.User), MaxJobsPerAccount: numberOf(running.Account),
 			MaxSubmitPerUser: numberOf(submitted.User), GrpTRES: tresMap(tres.Total), MaxTRESPerUser: tresMap(per.User),
-			MaxTRESPerJob: tresMap(per.Job), UsageFactor: floatOf(q.UsageFactor),
-			MaxWallMinutesPerJob: numberOf(or(or(most.WallClock).Per).Job),
+			MaxTRESPerAccount: tresMap(per.Account), MaxTRESPerJob: tresMap(per.Job), UsageFactor: floatOf(q.UsageFactor),
+			MinTRESPerJob:        tresMap(or(or(or(or(q.Limits).Min).TRES).Per).Job),
+			MaxWallMinutesPerJob: numberOf(wall.Job),
+			MinuteLimits:         isSet(wall.QOS) || len(minutes.QOS)+len(minutes.User)+len(minutes.Account) > 0,
 		})
 	}
 	return out, nil

@@ -1,0 +1,307 @@
+package demand
+
+import (
+	"math"
+	"slices"
+
+	"github.com/slurmtide/slurmtide/slurmclient"
+	"github.com/slurmtide/slurmtide/slurmclient/slurm"
+)
+
+// gates tell what limits hold for a job (resource_limits in Slurm's documentation): those
+// of the QOS of its partition, of its own QOS, of its user's association and of the
+// accounts above, and the licences that are left. A limit that one of them sets takes
+// the place of the same limit of those after it; a QOS with OverPartQOS comes before
+// that of the partition.
+type gates struct {
+	scale    *scale
+	qos      map[string]*slurm.QOS
+	parts    map[string]*slurm.Partition
+	assocs   map[assocName]*slurm.Association
+	licenses *budget
+	budgets  map[budgetName]*budget
+	known    map[payer]*gate
+	last     payer
+	lastGate *gate
+}
+
+// payer is what the jobs of a gate have in common.
+type payer struct {
+	partition, account, user, qos string
+	licensed                      bool
+}
+
+type assocName struct{ account, user, partition string }
+
+// budgetName is whose a budget is: of a QOS for all, for a user or for an account, or
+// of an association.
+type budgetName struct {
+	kind                limitKind
+	name, user, account string
+	partition           string
+}
+
+type limitKind uint8
+
+const (
+	limitQOS limitKind = iota
+	limitQOSUser
+	limitQOSAccount
+	limitAssocGroup
+	limitAssocUser
+	limitKinds
+)
+
+// gate is the limits that hold for a payer's jobs.
+type gate struct {
+	draws []draw
+	// most and least are what one job may have, wall the longest that it may run, in
+	// minutes.
+	most, least []uint64
+	wall        uint64
+	// minutes is whether there are limits that Slurm counts in minutes.
+	minutes bool
+}
+
+func newGates(s *slurmclient.Snapshot, of *scale) gates {
+	g := gates{
+		scale: of, qos: map[string]*slurm.QOS{}, parts: map[string]*slurm.Partition{}, assocs: map[assocName]*slurm.Association{},
+		budgets: map[budgetName]*budget{}, known: map[payer]*gate{},
+	}
+	for _, p := range s.Partitions.Value {
+		g.parts[p.Name] = p
+	}
+	if enforced(s) {
+		g.addQOS(s.QOS.Value)
+		g.addAssociations(s.Associations.Value, s.Server.Cluster)
+	}
+	free := map[string]uint64{}
+	for _, l := range s.Licenses.Value {
+		free["license/"+l.Name] = less(l.Total, l.Reserved+l.Deficit)
+	}
+	of.know(free)
+	if len(free) > 0 {
+		g.licenses = &budget{left: of.bounds(slurm.Number{}, free)}
+	}
+	return g
+}
+
+func (g *gates) addQOS(list []slurm.QOS) {
+	for i := range list {
+		q := &list[i]
+		g.scale.know(q.GrpTRES, q.MaxTRESPerUser, q.MaxTRESPerAccount, q.MaxTRESPerJob, q.MinTRESPerJob)
+		g.qos[q.Name] = q
+	}
+}
+
+// addAssociations takes in those of the cluster, if one of them limits anything.
+func (g *gates) addAssociations(list []slurm.Association, cluster string) {
+	here := func(a *slurm.Association) bool { return a.Cluster == "" || cluster == "" || a.Cluster == cluster }
+	if !slices.ContainsFunc(list, func(a slurm.Association) bool { return here(&a) && limitsAnything(&a) }) {
+		return
+	}
+	for i := range list {
+		if a := &list[i]; here(a) {
+			g.scale.know(a.GrpTRES, a.MaxTRESPerJob)
+			g.assocs[assocName{a.Account, a.User, a.Partition}] = a
+		}
+	}
+}
+
+func limitsAnything(a *slurm.Association) bool {
+	return isSet(a.GrpJobs) || isSet(a.MaxJobs) || isSet(a.MaxWallMinutesPerJob) || len(a.GrpTRES)+len(a.MaxTRESPerJob) > 0 || a.MinuteLimits
+}
+
+func isSet(n slurm.Number) bool { _, set := n.Value(); return set }
+
+// of is the gate of the job, nil where no limit holds for it.
+func (g *gates) of(j *slurm.Job) *gate {
+	licensed := j.Licenses != "" && g.licenses != nil
+	if len(g.qos) == 0 && len(g.assocs) == 0 && !licensed {
+		return nil
+	}
+	who := payer{j.Partition, j.Account, j.UserName, j.QOS, licensed}
+	if who == g.last {
+		return g.lastGate
+	}
+	at, ok := g.known[who]
+	if !ok {
+		at = g.gateOf(who)
+		g.known[who] = at
+	}
+	g.last, g.lastGate = who, at
+	return at
+}
+
+// tierOf is the highest tier of the job's partitions: slurmctld starts there.
+func (g *gates) tierOf(j *slurm.Job) (tier uint32) {
+	if p := g.parts[j.Partition]; p != nil {
+		return p.PriorityTier
+	}
+	for _, name := range j.Partitions() {
+		if p := g.parts[name]; p != nil {
+			tier = max(tier, p.PriorityTier)
+		}
+	}
+	return tier
+}
+
+// admits reports whether the limits on single jobs let one of the cost run.
+func (g *gate) admits(j *slurm.Job, cost []uint64) bool {
+	if limit, set := j.TimeLimit.Value(); set && limit > g.wall {
+		return false
+	}
+	for i, x := range cost {
+		if x > g.most[i] || x < g.least[i] {
+			return false
+		}
+	}
+	return true
+}
+
+// gateBuilder collects the limits in the order of their precedence.
+type gateBuilder struct {
+	*gates
+	*gate
+	// taken has for each kind of limit the places that one has set already.
+	taken   [limitKinds][]bool
+	mostSet []bool
+}
+
+func (g *gates) gateOf(who payer) *gate {
+	b := gateBuilder{gates: g, gate: &gate{wall: math.MaxUint64, least: make([]uint64, g.scale.size())}}
+	b.most = g.scale.bounds(slurm.Number{}, nil)
+	b.mostSet = make([]bool, g.scale.size())
+	for i := range b.taken {
+		b.taken[i] = make([]bool, g.scale.size())
+	}
+	for _, q := range g.qosOf(who) {
+		b.addQOS(q, who)
+	}
+	b.addAssociation(who)
+	if who.licensed {
+		all := make([]bool, g.scale.size())
+		for i := range all {
+			all[i] = true
+		}
+		b.draws = append(b.draws, draw{g.licenses, all, ClassLicense})
+	}
+	if len(b.draws) == 0 && !slices.Contains(b.mostSet, true) && b.wall == math.MaxUint64 && !b.minutes && slices.Max(b.least) == 0 {
+		return nil
+	}
+	return b.gate
+}
+
+// qosOf are the QOS that count for the payer's jobs, those that take precedence first.
+// A job that may run in partitions of different QOS is held back by none of these.
+func (g *gates) qosOf(who payer) []*slurm.QOS {
+	own, ofPartition := g.qos[who.qos], g.qosOfPartition(who.partition)
+	var out []*slurm.QOS
+	for _, q := range []*slurm.QOS{ofPartition, own} {
+		if q != nil && !slices.Contains(out, q) {
+			out = append(out, q)
+		}
+	}
+	if own != nil && slices.Contains(own.Flags, "OVERRIDE_PARTITION_QOS") {
+		slices.Reverse(out)
+	}
+	return out
+}
+
+func (g *gates) qosOfPartition(list string) *slurm.QOS {
+	if p := g.parts[list]; p != nil {
+		return g.qos[p.QOS]
+	}
+	var first *slurm.QOS
+	for i, name := range (&slurm.Job{Partition: list}).Partitions() {
+		var q *slurm.QOS
+		if p := g.parts[name]; p != nil {
+			q = g.qos[p.QOS]
+		}
+		if i == 0 {
+			first = q
+		}
+		if q != first {
+			return nil
+		}
+	}
+	return first
+}
+
+func (b *gateBuilder) addQOS(q *slurm.QOS, who payer) {
+	b.addBudget(limitQOS, budgetName{name: q.Name}, q.MaxJobs, q.GrpTRES)
+	b.addBudget(limitQOSUser, budgetName{name: q.Name, user: who.user}, q.MaxJobsPerUser, q.MaxTRESPerUser)
+	b.addBudget(limitQOSAccount, budgetName{name: q.Name, account: who.account}, q.MaxJobsPerAccount, q.MaxTRESPerAccount)
+	b.addPerJob(q.MaxTRESPerJob, q.MaxWallMinutesPerJob)
+	for name, least := range q.MinTRESPerJob {
+		at := b.gates.scale.places[name]
+		b.least[at] = max(b.least[at], least)
+	}
+	b.minutes = b.minutes || q.MinuteLimits
+}
+
+// addAssociation adds the limits of the payer's association and of all above it. What a
+// QOS limits for all its jobs the associations do not limit for a group, nor do they the
+// jobs of a user where a QOS limits those of users or accounts.
+func (b *gateBuilder) addAssociation(who payer) {
+	a := b.assocs[assocName{who.account, who.user, who.partition}]
+	if a == nil {
+		a = b.assocs[assocName{account: who.account, user: who.user}]
+	}
+	if a == nil {
+		return
+	}
+	b.taken[limitAssocUser][costJobs] = b.taken[limitQOSUser][costJobs] || b.taken[limitQOSAccount][costJobs]
+	b.addBudget(limitAssocUser, budgetName{account: a.Account, user: a.User, partition: a.Partition}, a.MaxJobs, nil)
+	b.addPerJob(a.MaxTRESPerJob, a.MaxWallMinutesPerJob)
+	overridden := slices.Clone(b.taken[limitQOS])
+	for range maxDepth {
+		// Every association above counts by itself.
+		b.taken[limitAssocGroup] = slices.Clone(overridden)
+		b.addBudget(limitAssocGroup, budgetName{account: a.Account, user: a.User, partition: a.Partition}, a.GrpJobs, a.GrpTRES)
+		b.minutes = b.minutes || a.MinuteLimits
+		parent := a.ParentAccount
+		if a.User != "" {
+			parent = a.Account
+		}
+		next := b.assocs[assocName{account: parent}]
+		if next == nil || next == a {
+			return
+		}
+		a = next
+	}
+}
+
+// maxDepth bounds the depth of the tree of accounts.
+const maxDepth = 64
+
+// addBudget adds a limit that several jobs share, if it is one.
+func (b *gateBuilder) addBudget(kind limitKind, name budgetName, jobs slurm.Number, tres map[string]uint64) {
+	if !isSet(jobs) && len(tres) == 0 {
+		return
+	}
+	limit := b.gates.scale.bounds(jobs, tres)
+	name.kind = kind
+	have := b.budgets[name]
+	if have == nil {
+		have = &budget{left: slices.Clone(limit)}
+		b.budgets[name] = have
+	}
+	binds := make([]bool, len(limit))
+	for i := range limit {
+		binds[i] = limit[i] != unlimited && !b.taken[kind][i]
+		b.taken[kind][i] = b.taken[kind][i] || limit[i] != unlimited
+	}
+	b.draws = append(b.draws, draw{have, binds, ClassLimit})
+}
+
+func (b *gateBuilder) addPerJob(tres map[string]uint64, wall slurm.Number) {
+	for name, most := range tres {
+		if at := b.gates.scale.places[name]; !b.mostSet[at] {
+			b.mostSet[at], b.most[at] = true, most
+		}
+	}
+	if limit, set := wall.Value(); set && b.wall == math.MaxUint64 {
+		b.wall = limit
+	}
+}
