@@ -149,6 +149,7 @@ func ofJobs() []exposed {
 		ofPool("slurm_nodeset_pending_jobs", "Pending jobs of the partitions that the NodeSet serves, whatever they wait for: every array task counts.", func(p *demand.PoolDemand) uint64 { return p.PendingJobs }),
 		ofPool("slurm_nodeset_eligible_pending_jobs", "Pending jobs that ask this NodeSet for nodes; no job asks two.", func(p *demand.PoolDemand) uint64 { return p.EligiblePendingJobs }),
 		ofPoolBy("class", "slurm_nodeset_pending_jobs_by_class", "Pending jobs by the class of what they wait for; only those of the class capacity ask for nodes.", putClasses),
+		ofPoolBy("why", "slurm_nodeset_unmodelled_jobs", "Pending jobs that ask for something that the demand only estimates, by what that is; a job may ask for several.", putDeviations),
 		ofPool("slurm_nodeset_pending_jobs_inexact", "1 when slurmctld cut the task list of an array, so that the counts of pending jobs are lower bounds.", inexact),
 		ofPoolBy("reason", unsatisfiableJobs, "Pending jobs that the NodeSet could not run with all the nodes that it may have, nor any other, by why.", putReasons),
 		ofTime("slurm_nodeset_oldest_pending_submit_time_seconds", "When the pending job that waits longest was submitted, in Unix time; no sample when none is pending.", func(p *demand.PoolDemand) slurm.Time { return p.OldestPending }),
@@ -168,6 +169,12 @@ func ofPoolBy(label, name, help string, put func(p *demand.PoolDemand, put func(
 func putClasses(p *demand.PoolDemand, put func(jobs uint64, class string)) {
 	for _, c := range demand.Classes() {
 		put(p.ByClass[c], string(c))
+	}
+}
+
+func putDeviations(p *demand.PoolDemand, put func(jobs uint64, why string)) {
+	for _, d := range demand.Deviations() {
+		put(p.Unmodelled[d], string(d))
 	}
 }
 

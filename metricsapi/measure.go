@@ -37,7 +37,7 @@ func (n *measure) add(e Entry, o Object, cluster string, r *Reading, selector la
 	}
 	var within []string
 	if at >= 0 {
-		within = r.served[at]
+		within = r.demand.Pools[at].Partitions
 		if within == nil {
 			within = []string{}
 		}

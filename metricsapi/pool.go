@@ -27,7 +27,7 @@ func PoolName(namespace, name string) string { return namespace + "/" + name }
 // itself: what is required is what the jobs need. It is pure, and writes to nothing.
 func PoolOf(n *v1beta1.NodeSet, hpa *autoscalingv2.HorizontalPodAutoscaler, defaults PoolDefaults) demand.Pool {
 	p := demand.Pool{
-		Name: PoolName(n.Namespace, n.Name), Feature: n.Name, Shape: shapeOf(n),
+		Name: PoolName(n.Namespace, n.Name), Feature: n.Name, Workers: shape.WorkerPrefix(n), Shape: shapeOf(n),
 		Running: running(n), LeavingReason: v1beta1.DrainReasonPrefix + v1beta1.DrainForScaleIn, IdleGrace: defaults.IdleGrace, Lead: defaults.Lead,
 	}
 	if n.Spec.Partition != nil && n.Spec.Partition.Enabled {

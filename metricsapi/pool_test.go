@@ -32,7 +32,7 @@ func TestPoolOfANodeSet(t *testing.T) {
 	hpa := func(least *int32, most int32) *autoscalingv2.HorizontalPodAutoscaler {
 		return &autoscalingv2.HorizontalPodAutoscaler{Spec: autoscalingv2.HorizontalPodAutoscalerSpec{MinReplicas: least, MaxReplicas: most}}
 	}
-	base := demand.Pool{Name: "team/gpu", Feature: "gpu", Running: 2, LeavingReason: "slurm-operator: scale-in", IdleGrace: time.Minute, Lead: time.Hour}
+	base := demand.Pool{Name: "team/gpu", Feature: "gpu", Workers: "gpu-", Running: 2, LeavingReason: "slurm-operator: scale-in", IdleGrace: time.Minute, Lead: time.Hour}
 	with := func(change func(p *demand.Pool)) demand.Pool {
 		p := base
 		change(&p)
@@ -51,7 +51,7 @@ func TestPoolOfANodeSet(t *testing.T) {
 		{"a partition of its own", aNodeSet(func(n *v1beta1.NodeSet) { n.Spec.Partition = &v1beta1.NodeSetPartition{Enabled: true} }), nil, with(func(p *demand.Pool) { p.Partitions = []string{"gpu"} })},
 		{"a partition that is switched off", aNodeSet(func(n *v1beta1.NodeSet) { n.Spec.Partition = &v1beta1.NodeSetPartition{} }), nil, base},
 		{"replicas that are not set are one", aNodeSet(func(n *v1beta1.NodeSet) { n.Spec.Replicas = nil }), nil, with(func(p *demand.Pool) { p.Running = 1 })},
-		{"in DaemonSet mode it runs what it desires", aNodeSet(func(n *v1beta1.NodeSet) { n.Spec.ScalingMode, n.Status.Desired = v1beta1.ScalingModeDaemonSet, 7 }), nil, with(func(p *demand.Pool) { p.Running = 7 })},
+		{"in DaemonSet mode it runs what it desires", aNodeSet(func(n *v1beta1.NodeSet) { n.Spec.ScalingMode, n.Status.Desired = v1beta1.ScalingModeDaemonSet, 7 }), nil, with(func(p *demand.Pool) { p.Running, p.Workers = 7, "" })},
 		{"an idle grace", aNodeSet(grace("10m")), nil, with(func(p *demand.Pool) { p.IdleGrace = 10 * time.Minute })},
 		{"no idle grace", aNodeSet(grace("0s")), nil, with(func(p *demand.Pool) { p.IdleGrace = 0 })},
 		{"an idle grace that makes no sense", aNodeSet(grace("soon")), nil, base},

@@ -19,11 +19,9 @@ const ComputeEvery = 10 * time.Second
 type Reading struct {
 	snapshot *slurmclient.Snapshot
 	demand   demand.Demand
-	// pools has the place of each pool in demand.Pools; in offers, what it offered; and in
-	// served, the names of the partitions that it serves.
+	// pools has the place of each pool in demand.Pools, and in offers, what it offered.
 	pools   map[string]int
 	offers  []demand.Pool
-	served  [][]string
 	overlap overlap
 	// took is how long computing it took.
 	took time.Duration
@@ -91,7 +89,6 @@ func (m *Reader) Read(now time.Time, s *slurmclient.Snapshot, pools []demand.Poo
 		for i, p := range pools {
 			r.pools[p.Name] = i
 		}
-		r.served = served(s, pools)
 		r.overlap = overlapOf(now, s)
 	}
 	r.took = time.Since(begin)

@@ -70,8 +70,10 @@ func TestPartitionsThatAPoolServes(t *testing.T) {
 	byNodeSet, everything := aPartition("by-nodeset"), aPartition("everything")
 	byNodeSet.NodeSets, everything.NodeSets = "other,gpu", "ALL"
 	future := aNode("f0", "gpu", "future", slurm.NodeFuture)
-	s := snapshotOf([]*slurm.Node{aNode("n0", "gpu", "nodes", slurm.NodeIdle), future}, nil, byNodeSet, everything, aPartition("else"))
-	got := served(s, []demand.Pool{{Feature: "gpu", Partitions: []string{"own"}}, {Feature: "none"}})
+	s := snapshotOf([]*slurm.Node{aNode("n0", "gpu", "nodes", slurm.NodeIdle), future}, nil,
+		byNodeSet, everything, aPartition("else"), aPartition("own"), aPartition("nodes"), aPartition("future"))
+	r := new(Reader).Read(noon(), s, []demand.Pool{{Name: "team/gpu", Feature: "gpu", Partitions: []string{"own"}}, {Name: "team/none", Feature: "none"}})
+	got := [][]string{r.demand.Pools[0].Partitions, r.demand.Pools[1].Partitions}
 	want := [][]string{{"by-nodeset", "everything", "future", "nodes", "own"}, {"everything"}}
 	if diff := cmp.Diff(want, got); diff != "" {
 		t.Error(diff)

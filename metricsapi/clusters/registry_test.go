@@ -3,6 +3,7 @@ package clusters
 import (
 	"context"
 	"errors"
+	"fmt"
 	"net/http/httptest"
 	"strings"
 	"sync"
@@ -18,6 +19,7 @@ import (
 
 	"github.com/slurmtide/slurmtide/metricsapi"
 	"github.com/slurmtide/slurmtide/operator/api/access"
+	"github.com/slurmtide/slurmtide/operator/api/shape"
 	"github.com/slurmtide/slurmtide/operator/api/v1beta1"
 	"github.com/slurmtide/slurmtide/slurmclient"
 	"github.com/slurmtide/slurmtide/slurmclient/slurm"
@@ -264,6 +266,12 @@ func TestObjectsAreConverted(t *testing.T) {
 				err = errors.New("they are not")
 			}
 			return err
+		}},
+		{"what workers are named by is kept", map[string]any{"template": map[string]any{"spec": map[string]any{"hostname": "rack-", "volumes": []any{}}}}, func(n *v1beta1.NodeSet) error {
+			if got := shape.WorkerPrefix(n); got != "rack-" {
+				return fmt.Errorf("they are named by %q", got)
+			}
+			return nil
 		}},
 		{"a container that makes no sense costs nothing else", map[string]any{"slurmd": limit("many"), "clusterRef": map[string]any{"name": "red"}}, func(n *v1beta1.NodeSet) error {
 			if _, err := n.Spec.Slurmd.Container(); n.Spec.ClusterRef == nil || err == nil {

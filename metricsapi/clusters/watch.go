@@ -166,8 +166,22 @@ func listOf[T any](k *kind) []T {
 // bulky are the parts of a spec that nobody here reads.
 func bulky() [][]string {
 	return [][]string{
-		{"spec", "template"}, {"spec", "logfile"}, {"spec", "volumeClaimTemplates"}, {"spec", "slurmctld"},
+		{"spec", "logfile"}, {"spec", "volumeClaimTemplates"}, {"spec", "slurmctld"},
 		{"spec", "reconfigure"}, {"spec", "slurmrestd"}, {"spec", "service", "spec"}, {"metadata", "managedFields"},
+	}
+}
+
+// trimTemplate keeps of the pods' template only what workers are named by.
+func trimTemplate(content map[string]any) {
+	kept := map[string]any{}
+	for _, field := range []string{"hostname", "hostNetwork"} {
+		if v, ok, err := unstructured.NestedFieldNoCopy(content, "spec", "template", "spec", field); ok && err == nil {
+			kept[field] = v
+		}
+	}
+	unstructured.RemoveNestedField(content, "spec", "template")
+	if len(kept) > 0 {
+		_ = unstructured.SetNestedMap(content, kept, "spec", "template", "spec") // there is a spec
 	}
 }
 
@@ -178,6 +192,7 @@ func convert[T any](obj any) (any, error) {
 		return obj, nil // converted before
 	}
 	content := runtime.DeepCopyJSON(u.Object)
+	trimTemplate(content)
 	for _, path := range bulky() {
 		unstructured.RemoveNestedField(content, path...)
 	}

@@ -19,8 +19,7 @@ type cluster struct {
 	nodes   []member
 	pools   []pool // sorted by name
 	given   []int  // the places in pools, in the order of the input
-	// byFeature has the places in pools of the features that mark their nodes.
-	byFeature map[string]int
+	owners  owners
 }
 
 // part is a partition with its result.
@@ -58,7 +57,7 @@ type member struct {
 func newCluster(s *slurmclient.Snapshot, pools []Pool) *cluster {
 	c := &cluster{
 		byName: map[string]int{}, listed: map[string][]int{}, byShape: map[string]int{},
-		byFeature: map[string]int{}, nodes: make([]member, 0, len(s.Nodes.Value)),
+		nodes: make([]member, 0, len(s.Nodes.Value)),
 	}
 	for _, p := range s.Partitions.Value {
 		c.parts = append(c.parts, part{
@@ -102,12 +101,13 @@ func (c *cluster) addNodes(s *slurmclient.Snapshot, now slurm.Time, q *queue) {
 	reserved := namesOf(reservedNodes(s, now))
 	starts := c.reservedSoon(s, now)
 	var last *slurm.Node
-	at := -1
+	at, pool := -1, noPool
 	for _, n := range s.Nodes.Value {
-		if last == nil || !sameShape(last, n) {
-			at = c.shapeOf(n)
+		owner := c.owners.of(n)
+		if last == nil || owner != pool || !sameShape(last, n) {
+			at = c.shapeOf(n, owner)
 		}
-		last = n
+		last, pool = n, owner
 		m := member{node: n, shape: at, use: useOf(n, held[n.Name], reserved[n.Name])}
 		m.room = hasRoom(n, m.use, reserved[n.Name])
 		if e, ok := s.Earlier[n.Name]; ok && m.use == useBusy && !known[n.Name] && !reserved[n.Name] {

@@ -8,15 +8,21 @@ import (
 
 // Pool is what a NodeSet offers: a number of alike workers, from Min to Max.
 type Pool struct {
-	// Name is unique among the pools of one Compute, such as "namespace/name".
+	// Name is unique among the pools of one Compute: "namespace/name" of the NodeSet.
+	//
+	// A node record, FUTURE ones too, is of the pool whose name slurm-operator's comment
+	// on it has. One without such a comment is of the pool whose Workers and Feature it
+	// has, else of the one whose Feature is its first. A Feature that two pools share
+	// marks nodes of the pool whose name comes first.
 	Name string
-	// Feature marks the pool's nodes: every node record that has it, available or
-	// active, is of the pool, FUTURE records too. A record with the features of two
-	// pools is of the one whose name comes first. Empty marks none.
+	// Feature is the one that all of the pool's nodes have. Empty marks none.
 	Feature string
+	// Workers is what the names of the pool's nodes begin with, before their ordinals,
+	// such as "gpu-". Empty: names do not tell.
+	Workers string
 	// Partitions are those that the pool's nodes will be in, also while it has none.
 	// Compute adds those of its node records, and those whose node expression in
-	// slurm.conf names the feature, or ALL.
+	// slurm.conf names a feature of its workers, or ALL.
 	Partitions []string
 	// Shape is what a new worker is. nil: like any of the pool's node records; when
 	// there is none either, nothing is known, any job is taken to fit, and each new

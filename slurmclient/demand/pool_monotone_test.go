@@ -18,7 +18,7 @@ func addIdleWorker(r *rand.Rand, s *slurmclient.Snapshot, pools []demand.Pool) b
 		return false
 	}
 	more := freed(s.Nodes.Value[r.IntN(len(s.Nodes.Value))])
-	if !slices.ContainsFunc(pools, func(p demand.Pool) bool { return slices.Contains(more.Features, p.Feature) }) {
+	if !marked(more, pools) {
 		return false
 	}
 	more.Name, more.LastBusy, more.SlurmdStartTime = "n77", 0, 0
@@ -183,7 +183,7 @@ func follow(s *slurmclient.Snapshot, p *demand.Pool, d demand.PoolDemand) {
 		}
 	}
 	for ; there < d.Required; there++ {
-		n := node(fmt.Sprintf("new%d", len(s.Nodes.Value)), within(p.Name), size(8, 16000), having("x", "y", p.Feature))
+		n := node(fmt.Sprintf("new%d", len(s.Nodes.Value)), within(p.Name), size(8, 16000), having(p.Feature, "x", "y"))
 		n.GRES, n.Weight = "gpu:h100:4", 1
 		s.Nodes.Value = append(s.Nodes.Value, n)
 	}

@@ -100,10 +100,10 @@ func TestTheNodesOfAPool(t *testing.T) {
 		nouns []any
 		want  want
 	}{
-		"no record, no node":                      {[]any{pool("w")}, want{}},
-		"a node without the feature is not it":    {[]any{pool("w"), node("n1", state("ALLOCATED"))}, want{}},
-		"of two pools it is of the first by name": {[]any{pool("w"), pool("v"), node("n1", having("w", "v"), state("ALLOCATED"))}, want{}},
-		"an active feature will do":               {[]any{pool("w"), node("n1", state("ALLOCATED"), func(n *slurm.Node) { n.ActiveFeatures = []string{"x", "w"} })}, want{Required: 1, Busy: 1}},
+		"no record, no node":                   {[]any{pool("w")}, want{}},
+		"a node without the feature is not it": {[]any{pool("w"), node("n1", state("ALLOCATED"))}, want{}},
+		"the first of its features tells":      {[]any{pool("w"), pool("v"), node("n1", having("w", "v"), state("ALLOCATED"))}, want{Required: 1, Busy: 1}},
+		"an active feature will do":            {[]any{pool("w"), node("n1", state("ALLOCATED"), func(n *slurm.Node) { n.ActiveFeatures = []string{"w", "x"} })}, want{Required: 1, Busy: 1}},
 		"allocated, mixed and completing are busy": {
 			[]any{pool("w"), worker("w1", state("ALLOCATED")), worker("w2", used(1, 0)), worker("w3", state("IDLE+COMPLETING"))}, want{Required: 3, Busy: 3},
 		},

@@ -42,18 +42,17 @@ func (c *cluster) addPools(s *slurmclient.Snapshot, pools []Pool) {
 	}
 	slices.SortStableFunc(order, func(a, b int) int { return strings.Compare(pools[a].Name, pools[b].Name) })
 	c.pools, c.given = make([]pool, len(pools)), make([]int, len(pools))
+	sorted := make([]Pool, len(pools))
 	for at, from := range order {
 		p := &c.pools[at]
-		p.offer, p.result.Name = pools[from], pools[from].Name
+		p.offer, p.result.Name, sorted[at] = pools[from], pools[from].Name, pools[from]
 		p.unsatisfiable = map[string]Unsatisfiable{}
 		c.given[from] = at
-		if _, taken := c.byFeature[p.offer.Feature]; !taken && p.offer.Feature != "" {
-			c.byFeature[p.offer.Feature] = at
-		}
 		for _, name := range p.offer.Partitions {
 			c.serve(at, name)
 		}
 	}
+	c.owners = newOwners(sorted)
 	if len(pools) == 0 {
 		return
 	}
@@ -78,22 +77,19 @@ func (c *cluster) serveExpression(p *slurm.Partition) {
 			}
 		}
 		for at := range c.pools {
-			if f := c.pools[at].offer.Feature; f != "" && f == item {
+			if c.pools[at].offer.gives(item) {
 				c.serve(at, p.Name)
 			}
 		}
 	}
 }
 
-// poolOf is the pool of nodes with the features.
-func (c *cluster) poolOf(features []string) int {
-	at := noPool
-	for _, f := range features {
-		if i, ok := c.byFeature[f]; ok && (at == noPool || i < at) {
-			at = i
-		}
+// gives reports whether workers of the pool have the feature.
+func (p *Pool) gives(feature string) bool {
+	if feature == "" {
+		return false
 	}
-	return at
+	return p.Feature == feature || p.Shape != nil && slices.Contains(p.Shape.Features, feature)
 }
 
 // countInPool counts a node in its pool, and tells which of the pool's idle or
@@ -177,7 +173,7 @@ func (c *cluster) shapeOfPool(at int) shape {
 	}
 	of := p.offer.Shape
 	if of == nil {
-		s.trusted, s.foreign = true, c.byFeature
+		s.trusted, s.foreign = true, c.owners.byFeature
 		return s
 	}
 	s.weight, s.gres = of.Weight, of.GRES

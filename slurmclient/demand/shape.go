@@ -62,8 +62,8 @@ func memoryOf(n *slurm.Node) uint64 {
 	return n.MemoryMiB - min(n.MemoryMiB, n.SpecializedMemoryMiB)
 }
 
-// shapeOf finds the node's shape, or adds it.
-func (c *cluster) shapeOf(n *slurm.Node) int {
+// shapeOf finds the shape of a node of the pool, or adds it.
+func (c *cluster) shapeOf(n *slurm.Node, pool int) int {
 	var buf [512]byte
 	name := buf[:0]
 	for _, v := range [...]uint64{uint64(n.Weight), cpusOf(n), memoryOf(n), n.TmpDiskMiB} {
@@ -76,14 +76,14 @@ func (c *cluster) shapeOf(n *slurm.Node) int {
 		}
 		name = append(name, ' ')
 	}
+	name = strconv.AppendInt(name, int64(pool), 10)
 	if i, ok := c.byShape[string(name)]; ok {
 		return i
 	}
-	s := shape{name: string(name), weight: n.Weight, tmpDisk: n.TmpDiskMiB, sample: n, features: n.Features}
+	s := shape{name: string(name), weight: n.Weight, tmpDisk: n.TmpDiskMiB, sample: n, pool: pool, features: n.Features}
 	if len(n.ActiveFeatures) > 0 {
 		s.features = slices.Concat(n.Features, n.ActiveFeatures)
 	}
-	s.pool = c.poolOf(s.features)
 	for _, p := range n.Partitions {
 		if i, ok := c.byName[p]; ok && !slices.Contains(s.parts, i) {
 			s.parts = append(s.parts, i)

@@ -6,6 +6,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"github.com/slurmtide/slurmtide/operator/api/shape"
 	"github.com/slurmtide/slurmtide/operator/api/v1beta1"
 )
 
@@ -36,6 +37,10 @@ func TestNames(t *testing.T) {
 			}
 			if got := [2]string{names.Pod(tc.id), names.Slurm(tc.id)}; got != [2]string{tc.pod, tc.slurm} {
 				t.Errorf("the names are %q, not %q and %q", got, tc.pod, tc.slurm)
+			}
+			prefix := shape.WorkerPrefix(spec(t, tc.spec).NodeSet)
+			if known := tc.id.Ordinal != nil && tc.slurm != ""; known != (prefix != "") || known && strings.Trim(strings.TrimPrefix(tc.slurm, prefix), "0123456789") != "" {
+				t.Errorf("%s is no name with the prefix %q", tc.slurm, prefix)
 			}
 		})
 	}

@@ -9,7 +9,6 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
-	"github.com/slurmtide/slurmtide/operator/api/shape"
 	"github.com/slurmtide/slurmtide/operator/api/v1beta1"
 )
 
@@ -62,12 +61,6 @@ func (seen *Observed) sharing(a, b *v1beta1.NodeSet) (why, cure string) {
 	}
 	if a.Name == b.Name {
 		return "have the same name in one Slurm: their nodes, feature and partition are the same", "give one of them another name"
-	}
-	for _, pair := range [][2]*v1beta1.NodeSet{{a, b}, {b, a}} {
-		if s, _ := shape.Of(pair[0]); slices.Contains(s.Features, pair[1].Name) {
-			return fmt.Sprintf("share nodes: extraConf of %s has the feature %s, by which Slurm knows the nodes of the other", pair[0].Name, pair[1].Name),
-				"take the feature out of extraConf"
-		}
 	}
 	return "", ""
 }

@@ -98,7 +98,7 @@ func brokenAutoscalers() []brokenCase {
 			twins(s, func(n *v1beta1.NodeSet) {
 				n.Name, n.Status.Selector, n.Spec.ExtraConf = "b", "b", "CPUs=4 Features=gpu"
 			})
-		}, one(SharedWorkers)},
+		}, nil},
 		{"two NodeSets that share nothing", func(s *Observed) { twins(s, func(n *v1beta1.NodeSet) { n.Name, n.Status.Selector = "b", "b" }) }, nil},
 	}
 }

@@ -80,11 +80,7 @@ func (s *Seen) serving(cluster string, j *slurm.Job) []Serving {
 func (s *Seen) could(n *v1beta1.NodeSet, j *slurm.Job) (bool, string) {
 	pool := s.pool(n)
 	alone := Slurm{Jobs: []*slurm.Job{j}, Partitions: s.Slurm.Partitions}
-	for _, node := range s.Slurm.Nodes {
-		if slices.Contains(node.Features, pool.Feature) || slices.Contains(node.ActiveFeatures, pool.Feature) {
-			alone.Nodes = append(alone.Nodes, node)
-		}
-	}
+	alone.Nodes = demand.NodesOf(pool.Name, s.Slurm.Nodes, s.pools(top.ClusterOf(n)))
 	d := demand.Compute(s.Now, alone.snapshot(s.Now), pool)
 	p, _ := d.Pool(pool.Name)
 	switch {

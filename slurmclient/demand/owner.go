@@ -1,0 +1,111 @@
+package demand
+
+import (
+	"slices"
+	"strings"
+
+	"github.com/slurmtide/slurmtide/slurmclient/slurm"
+)
+
+// owners tells which pool a node record belongs to, by the places of the pools in a list
+// that is sorted by name.
+type owners struct {
+	pools     []Pool
+	byName    map[string]int
+	byFeature map[string]int // the first pool that the feature marks
+}
+
+func newOwners(sorted []Pool) owners {
+	o := owners{pools: sorted, byName: map[string]int{}, byFeature: map[string]int{}}
+	for at, p := range sorted {
+		o.byName[p.Name] = at
+		if _, taken := o.byFeature[p.Feature]; !taken && p.Feature != "" {
+			o.byFeature[p.Feature] = at
+		}
+	}
+	return o
+}
+
+// of is the pool of a node record, or noPool. A feature alone marks nothing unless it is
+// the first: NodeSets may give their workers the features of other NodeSets.
+func (o owners) of(n *slurm.Node) int {
+	if len(o.pools) == 0 {
+		return noPool
+	}
+	if name := nodeSetIn(n.Comment); name != "" {
+		if at, ok := o.byName[name]; ok {
+			return at
+		}
+		return noPool // it is a worker of a NodeSet that somebody else looks after
+	}
+	if at := o.byWorkerName(n); at != noPool {
+		return at
+	}
+	for _, features := range [...][]string{n.Features, n.ActiveFeatures} {
+		if len(features) > 0 {
+			if at, ok := o.byFeature[features[0]]; ok {
+				return at
+			}
+		}
+	}
+	return noPool
+}
+
+// byWorkerName is the one pool whose workers are named like the node and whose feature it
+// has; noPool for none or several.
+func (o owners) byWorkerName(n *slurm.Node) int {
+	found := noPool
+	for at := range o.pools {
+		p := &o.pools[at]
+		if p.Feature == "" || !isWorkerName(n.Name, p.Workers) {
+			continue
+		}
+		if !slices.Contains(n.Features, p.Feature) && !slices.Contains(n.ActiveFeatures, p.Feature) {
+			continue
+		}
+		if found != noPool {
+			return noPool
+		}
+		found = at
+	}
+	return found
+}
+
+// isWorkerName reports whether the name is the prefix with an ordinal behind it.
+func isWorkerName(name, prefix string) bool {
+	ordinal, ok := strings.CutPrefix(name, prefix)
+	return ok && prefix != "" && ordinal != "" && strings.Trim(ordinal, "0123456789") == ""
+}
+
+// nodeSetIn is the NodeSet that slurm-operator's comment on a node names, as
+// "namespace/name"; empty for other comments. The comment is compact JSON, and names of
+// Kubernetes objects have nothing that JSON escapes.
+func nodeSetIn(comment string) string {
+	if !strings.HasPrefix(comment, "{") {
+		return ""
+	}
+	namespace, name := valueIn(comment, `"namespace":"`), valueIn(comment, `"nodeSetName":"`)
+	if namespace == "" || name == "" {
+		return ""
+	}
+	return namespace + "/" + name
+}
+
+func valueIn(comment, key string) string {
+	_, rest, _ := strings.Cut(comment, key)
+	value, _, _ := strings.Cut(rest, `"`)
+	return value
+}
+
+// NodesOf returns those of the nodes that belong to the pool of the name, one of pools.
+func NodesOf(name string, nodes []*slurm.Node, pools []Pool) []*slurm.Node {
+	byName := slices.SortedFunc(slices.Values(pools), func(a, b Pool) int { return strings.Compare(a.Name, b.Name) })
+	o := newOwners(byName)
+	var out []*slurm.Node
+	for _, n := range nodes {
+		if at := o.of(n); at != noPool && byName[at].Name == name {
+			out = append(out, n)
+		}
+	}
+	return out
+}
