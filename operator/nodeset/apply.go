@@ -26,6 +26,11 @@ func (r *Reconciler) apply(ctx context.Context, s *seen, todo *plan.Todo) error 
 	if err := r.hold(ctx, s.nodeSet); err != nil {
 		return err
 	}
+	if s.nodeSet.DeletionTimestamp == nil {
+		if err := r.adoptRevisions(ctx, s); err != nil {
+			return err
+		}
+	}
 	steps := todo.Steps
 	var childErr error
 	if s.problem.reason == "" && s.nodeSet.DeletionTimestamp == nil {
@@ -116,6 +121,8 @@ func (r *Reconciler) take(ctx context.Context, s *seen, step plan.Step) error {
 	switch step.Verb {
 	case plan.Create:
 		return r.create(ctx, s, step)
+	case plan.Adopt:
+		err = r.adopt(ctx, s, step)
 	case plan.Notes:
 		err = r.note(ctx, s, step)
 	case plan.Delete:

@@ -7,7 +7,6 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	policyv1 "k8s.io/api/policy/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
-	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/slurmtide/slurmtide/operator/api/v1beta1"
@@ -103,7 +102,7 @@ func (r *Reconciler) nameTaken(ctx context.Context, s *seen, name string) error 
 	if err := r.direct.Get(ctx, client.ObjectKey{Namespace: s.nodeSet.Namespace, Name: name}, pod); err != nil {
 		return ignoreGone(fmt.Errorf("reading pod %s: %w", name, err))
 	}
-	if !metav1.IsControlledBy(pod, s.nodeSet) {
+	if nodeSetOf(pod) != s.nodeSet.Name {
 		r.events.Eventf(s.nodeSet, pod, corev1.EventTypeWarning, "FailedCreate", "Create", "pod %s is there and is not of this NodeSet", name)
 	}
 	return nil

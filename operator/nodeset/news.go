@@ -23,6 +23,9 @@ func (r *Reconciler) announce(ctx context.Context, s *seen, step plan.Step) {
 		}
 		log.FromContext(ctx).Info("chose a worker to go", "pod", step.Pod, "cause", step.Note.Cause)
 		return
+	case plan.Adopt:
+		log.FromContext(ctx).Info("adopted a worker", "pod", step.Pod)
+		return
 	case plan.Drain, plan.Close:
 		reason, action = "DrainStarted", "Drain"
 	case plan.Undrain, plan.Resume:

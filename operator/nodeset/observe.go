@@ -28,6 +28,8 @@ type seen struct {
 	// cluster is the name of its Controller or Cluster, found whether that is there.
 	cluster string
 	found   bool
+	// namespaceUID is empty while it is not known.
+	namespaceUID types.UID
 	// problem is what keeps workers from being made, as the condition Ready tells it.
 	problem problem
 	// input and revision are what workers are made from; they mean nothing when there
@@ -98,17 +100,19 @@ func (r *Reconciler) observePods(ctx context.Context, s *seen) error {
 		s.kubeNodes[nodes.Items[i].Name] = &nodes.Items[i]
 	}
 	pods := &corev1.PodList{}
-	if err := r.client.List(ctx, pods, client.InNamespace(s.nodeSet.Namespace), client.MatchingFields{ownerField: string(s.nodeSet.UID)}, client.UnsafeDisableDeepCopy); err != nil {
+	if err := r.client.List(ctx, pods, client.InNamespace(s.nodeSet.Namespace), client.MatchingFields{nodeSetField: s.nodeSet.Name}, client.UnsafeDisableDeepCopy); err != nil {
 		return fmt.Errorf("listing pods: %w", err)
 	}
 	s.memory.pods.newest(pods.Items)
 	for i := range pods.Items {
 		pod := &pods.Items[i]
 		s.pods[pod.Name] = pod
-		s.workers = append(s.workers, workerOf(pod, s.kubeNodes[pod.Spec.NodeName], r.cfg.PropagatedConditions))
+		w := workerOf(pod, s.kubeNodes[pod.Spec.NodeName], r.cfg.PropagatedConditions)
+		w.Bond = bondOf(pod, s)
+		s.workers = append(s.workers, w)
 	}
 	revisions := &appsv1.ControllerRevisionList{}
-	if err := r.client.List(ctx, revisions, client.InNamespace(s.nodeSet.Namespace), client.MatchingFields{ownerField: string(s.nodeSet.UID)}); err != nil {
+	if err := r.client.List(ctx, revisions, client.InNamespace(s.nodeSet.Namespace), client.MatchingFields{nodeSetField: s.nodeSet.Name}); err != nil {
 		return fmt.Errorf("listing controller revisions: %w", err)
 	}
 	s.revisions = revisions.Items

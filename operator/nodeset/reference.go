@@ -33,7 +33,8 @@ func missing(format string, args ...any) error {
 // observeReferences finds where the NodeSet's workers join, and makes what they are
 // rendered from. What is wrong with that becomes the NodeSet's problem.
 func (r *Reconciler) observeReferences(ctx context.Context, s *seen) error {
-	err := r.resolve(ctx, s)
+	unread := r.observeNamespace(ctx, s)
+	err := cmp.Or(r.resolve(ctx, s), unread)
 	if err == nil {
 		err = s.render()
 	}
@@ -46,7 +47,7 @@ func (r *Reconciler) observeReferences(ctx context.Context, s *seen) error {
 }
 
 func (r *Reconciler) resolve(ctx context.Context, s *seen) error {
-	s.input = render.Input{NodeSet: s.nodeSet, Image: r.cfg.Image, ClusterDomain: r.cfg.ClusterDomain}
+	s.input = render.Input{NodeSet: s.nodeSet, NamespaceUID: s.namespaceUID, Image: r.cfg.Image, ClusterDomain: r.cfg.ClusterDomain}
 	spec := &s.nodeSet.Spec
 	var err error
 	switch {

@@ -11,7 +11,6 @@ import (
 	appsv1 "k8s.io/api/apps/v1"
 	autoscalingv2 "k8s.io/api/autoscaling/v2"
 	corev1 "k8s.io/api/core/v1"
-	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/client-go/util/workqueue"
 	ctrl "sigs.k8s.io/controller-runtime"
@@ -31,9 +30,9 @@ import (
 
 // Indexes.
 const (
-	// ownerField is of pods and controller revisions, by the UID of the NodeSet that
-	// owns them.
-	ownerField = "ownedByNodeSet"
+	// nodeSetField is of pods and controller revisions, by the name of the NodeSet that
+	// they belong to.
+	nodeSetField = "nodeSet"
 	// clusterField is of NodeSets, by the kind and name of what they join.
 	clusterField = "joinedCluster"
 )
@@ -75,8 +74,8 @@ const podsAtMost = 500 * time.Millisecond
 // of it, and one that changes alone waits for milliseconds.
 func (r *Reconciler) ownedPods() handler.EventHandler {
 	enqueue := func(obj client.Object, q workqueue.TypedRateLimitingInterface[reconcile.Request]) {
-		if ref := metav1.GetControllerOf(obj); ref != nil && ref.Kind == v1beta1.KindNodeSet {
-			name := types.NamespacedName{Namespace: obj.GetNamespace(), Name: ref.Name}
+		if nodeSet := nodeSetOf(obj); nodeSet != "" {
+			name := types.NamespacedName{Namespace: obj.GetNamespace(), Name: nodeSet}
 			q.AddAfter(reconcile.Request{NamespacedName: name}, min(podsAtMost, r.memory.lookOf(name)))
 		}
 	}
@@ -125,18 +124,18 @@ func (r *Reconciler) everyNodeSet(ctx context.Context, _ client.Object) []reconc
 }
 
 func index(ctx context.Context, indexer client.FieldIndexer) error {
-	owner := func(obj client.Object) []string {
-		if ref := metav1.GetControllerOf(obj); ref != nil && ref.Kind == v1beta1.KindNodeSet {
-			return []string{string(ref.UID)}
+	nodeSet := func(obj client.Object) []string {
+		if name := nodeSetOf(obj); name != "" {
+			return []string{name}
 		}
 		return nil
 	}
 	cluster := func(obj client.Object) []string {
-		nodeSet, ok := obj.(*v1beta1.NodeSet)
+		n, ok := obj.(*v1beta1.NodeSet)
 		if !ok {
 			return nil
 		}
-		key, ok := access.KeyOf(nodeSet)
+		key, ok := access.KeyOf(n)
 		if !ok {
 			return nil
 		}
@@ -147,7 +146,7 @@ func index(ctx context.Context, indexer client.FieldIndexer) error {
 		field string
 		value client.IndexerFunc
 	}{
-		{&corev1.Pod{}, ownerField, owner}, {&appsv1.ControllerRevision{}, ownerField, owner}, {&v1beta1.NodeSet{}, clusterField, cluster},
+		{&corev1.Pod{}, nodeSetField, nodeSet}, {&appsv1.ControllerRevision{}, nodeSetField, nodeSet}, {&v1beta1.NodeSet{}, clusterField, cluster},
 	} {
 		if err := indexer.IndexField(ctx, i.of, i.field, i.value); err != nil {
 			return fmt.Errorf("indexing %T: %w", i.of, err)

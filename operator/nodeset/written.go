@@ -35,6 +35,8 @@ type setMemory struct {
 	// updates are what Slurm was told of a Slurm node, by its name.
 	updates map[string]update
 	pods    *podMemory
+	// namespace is what was read of the NodeSet's namespace.
+	namespace namespaceOf
 	// reservedAt is when the reservation of a scheduled update was last written.
 	reservedAt time.Time
 	// shownAt is when pods and Slurm nodes were last told of.

@@ -38,6 +38,8 @@ func (w *world) apply(s Step) bool {
 	switch s.Verb {
 	case Create:
 		return w.createPod(s)
+	case Adopt:
+		return w.onPod(s, func(p *simPod) { p.bond = Bond{Orphaned: p.bond.Orphaned && w.wish.Deleting} })
 	case Notes:
 		return w.onPod(s, func(p *simPod) { p.note = s.Note })
 	case Delete:

@@ -145,3 +145,29 @@ func TestScaleInWaitsUntilAllWorkIsListed(t *testing.T) {
 	// An idle one goes at once.
 	expect(t, set(2, 3, unlisted), "note n-2 ScaleIn", "drain n-2")
 }
+
+func TestWhoIsTiedToTheNodeSet(t *testing.T) {
+	bond := func(b Bond) func(*scene) { return worker(0, func(w *Worker) { w.Bond = b }) }
+	for _, tc := range []struct {
+		name string
+		set  *scene
+		want []string
+	}{
+		{"a worker that has its owners is left as it is", set(1, 1), nil},
+		{"one of an earlier version is anchored", set(1, 1, bond(Bond{Loose: true})), []string{"adopt n-0"}},
+		{"an orphan is adopted", set(1, 1, bond(Bond{Orphaned: true})), []string{"adopt n-0"}},
+		{"also without a reading of Slurm", set(1, 1, bond(Bond{Orphaned: true}), stale), []string{"adopt n-0"}},
+		{"a NodeSet that is being deleted takes none back", set(1, 1, bond(Bond{Orphaned: true}), deleting, job(0, 7, 0), drained(0), chosen(0, deletion), protected), nil},
+		{"but anchors what it has", set(1, 1, bond(Bond{Loose: true}), deleting, job(0, 7, 0), drained(0), chosen(0, deletion), protected), []string{"adopt n-0"}},
+		{"a worker that is on its way out is left as it is", set(1, 1, bond(Bond{Loose: true}), worker(0, func(w *Worker) { w.Going = noon })), nil},
+		{"a NodeSet that leaves its workers behind does nothing", set(1, 1, deleting, func(s *scene) { s.wish.Orphaning = true }), nil},
+	} {
+		t.Run(tc.name, func(t *testing.T) { expect(t, tc.set, tc.want...) })
+	}
+	if !set(1, 1, deleting, func(s *scene) { s.wish.Orphaning = true }).plan().Finished {
+		t.Error("a NodeSet that leaves its workers behind stays")
+	}
+}
+
+// protected has it noted that a worker is protected.
+func protected(s *scene) { worker(0, func(w *Worker) { w.Note.Protect = true })(s) }

@@ -17,17 +17,26 @@ type Planner struct {
 	updateLimit func(*Wish) int
 	// foreign reports that somebody else took a Slurm node out of service.
 	foreign func(Record) bool
+	// mayAdopt reports whether a worker may be tied to the NodeSet and the namespace.
+	mayAdopt func(*Worker) bool
 }
 
 // New returns a Planner.
 func New(cfg Config) *Planner {
-	return &Planner{cfg: cfg, judge: cfg.judge, protects: protects, updateLimit: func(w *Wish) int { return w.Update.MaxUnavailable }, foreign: Record.Foreign}
+	return &Planner{
+		cfg: cfg, judge: cfg.judge, protects: protects, updateLimit: func(w *Wish) int { return w.Update.MaxUnavailable },
+		foreign: Record.Foreign, mayAdopt: func(*Worker) bool { return true },
+	}
 }
 
 // Plan decides what to do. It is total and deterministic: the order of what was
 // seen changes nothing, and once its steps have taken effect it wants no more.
 func (p *Planner) Plan(now time.Time, wish Wish, seen Seen) Todo {
+	if wish.Orphaning {
+		return Todo{Finished: true}
+	}
 	b := newPass(p, now.Truncate(time.Second), &wish, &seen)
+	b.adopt()
 	b.chooseExits()
 	b.chooseUpdates()
 	b.create()

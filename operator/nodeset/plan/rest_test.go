@@ -83,6 +83,11 @@ func (w *world) check(quiet int) {
 	case outdated > w.drainedByOthers() && w.drainedByOthers() < w.wish.Update.MaxUnavailable:
 		w.fail("at rest %d workers are of an old revision", outdated)
 	}
+	for _, p := range w.pods {
+		if p.bond != (Bond{}) {
+			w.fail("at rest the owners of %s lack something: %+v", p.name, p.bond)
+		}
+	}
 	for name, n := range w.slurm {
 		if p := w.pods[name]; p == nil && !n.Future && !n.Foreign() && w.wish.Records {
 			w.fail("at rest the record %s is left: %+v", name, n.Record)
@@ -197,6 +202,16 @@ func TestBrokenRulesAreNoticed(t *testing.T) {
 	}
 	t.Run("nobody asks who set a node DOWN or FAIL", func(t *testing.T) {
 		notices(t, New(cfg), func(w *world) { w.blind = true })
+	})
+	t.Run("workers of an earlier version are left to the garbage collector", func(t *testing.T) {
+		p := New(cfg)
+		p.mayAdopt = func(w *Worker) bool { return !w.Bond.Loose }
+		notices(t, p)
+	})
+	t.Run("orphans are not adopted", func(t *testing.T) {
+		p := New(cfg)
+		p.mayAdopt = func(w *Worker) bool { return !w.Bond.Orphaned }
+		notices(t, p)
 	})
 }
 

@@ -19,6 +19,8 @@ type Wish struct {
 	// Deleting: the NodeSet has a deletion timestamp, DeletingSince.
 	Deleting      bool
 	DeletingSince time.Time
+	// Orphaning: it is deleted, and its workers and Slurm's records of them stay as they are.
+	Orphaning bool
 	// PerKubeNode is scaling mode DaemonSet: one worker for each of KubeNodes.
 	// Otherwise there are to be Replicas workers.
 	PerKubeNode bool
@@ -91,6 +93,8 @@ type Worker struct {
 	// Cordon is why a user or a cordoned Kubernetes node wants it drained, as Slurm's
 	// drainReason; empty for neither.
 	Cordon string
+	// Bond is how it is tied to the NodeSet.
+	Bond Bond
 	// Cost is the pod deletion cost.
 	Cost int
 	// Note is what is noted on the pod.

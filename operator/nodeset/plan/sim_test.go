@@ -26,13 +26,13 @@ func TestNoHistoryBreaksThePromise(t *testing.T) {
 		}
 	}
 	t.Logf("%d histories: %+v", *histories, total)
-	if total.Deleted == 0 || total.Drained == 0 || total.Undrained == 0 || total.Killed == 0 || total.Unregistered == 0 || total.Retired == 0 || total.Unmarked == 0 || total.Closed == 0 || total.Strayed == 0 {
+	if total.Deleted == 0 || total.Drained == 0 || total.Undrained == 0 || total.Killed == 0 || total.Unregistered == 0 || total.Retired == 0 || total.Unmarked == 0 || total.Closed == 0 || total.Strayed == 0 || total.Adopted == 0 || total.Foreground == 0 || total.Orphaned == 0 {
 		t.Errorf("the histories did not have everything in them: %+v", total)
 	}
 }
 
 // tally counts what happened.
-type tally struct{ Steps, Created, Deleted, Drained, Undrained, Resumed, Retired, Unmarked, Unregistered, Strayed, Closed, Killed int }
+type tally struct{ Steps, Created, Deleted, Drained, Undrained, Resumed, Retired, Unmarked, Unregistered, Strayed, Closed, Killed, Adopted, Foreground, Orphaned int }
 
 func (t *tally) add(w *world) {
 	for _, line := range w.log {
@@ -41,6 +41,7 @@ func (t *tally) add(w *world) {
 		for word, n := range map[string]*int{
 			"create": &t.Created, "delete": &t.Deleted, "drain": &t.Drained, "undrain": &t.Undrained, "resume": &t.Resumed,
 			"retire": &t.Retired, "unmark": &t.Unmarked, "close": &t.Closed, "operator killed": &t.Killed,
+			"adopt": &t.Adopted, "in the foreground": &t.Foreground, "orphans": &t.Orphaned,
 		} {
 			if strings.HasPrefix(line, word) {
 				*n++
@@ -183,8 +184,7 @@ func (w *world) userEvent() {
 		w.foreign()
 	case 7:
 		if w.chance(20) {
-			w.wish.Deleting = true
-			w.say("the NodeSet is deleted")
+			w.deleteNodeSet()
 		}
 	}
 }

@@ -9,6 +9,8 @@ type Verb string
 const (
 	// Create makes the pod of Slot.
 	Create Verb = "create"
+	// Adopt ties Pod to the NodeSet and its namespace.
+	Adopt Verb = "adopt"
 	// Notes writes Note on Pod.
 	Notes Verb = "note"
 	// Drain drains SlurmName, with Reason.

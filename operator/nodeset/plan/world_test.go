@@ -53,6 +53,7 @@ type simPod struct {
 	loose           bool // somebody else took back the drain on which its protection rests
 	going           time.Time
 	note            Note
+	bond            Bond
 	work            map[uint32]bool // jobs whose processes run in it
 }
 
@@ -111,6 +112,10 @@ func newWorld(seed uint64, planner *Planner) *world {
 		w.wish.Max, w.wish.Records = &top, true
 	}
 	w.op = operator{planner: planner}
+	for i := range w.r.IntN(3) { // an earlier version made them
+		w.createPod(Step{Slot: Slot{Ordinal: i}})
+		w.pods[w.wish.SlurmName(i)].bond.Loose = true
+	}
 	w.restart()
 	return w
 }
@@ -204,7 +209,7 @@ func (w *world) seen() Seen {
 	for _, p := range w.op.pods {
 		worker := Worker{
 			Pod: p.name, UID: p.uid, Slot: Slot{Ordinal: p.ordinal}, SlurmName: p.name, Revision: p.revision, Created: p.created,
-			Running: p.running, RunningSince: p.runningSince, Ready: p.ready, ReadySince: p.readySince, Finished: p.finished, Going: p.going, Note: p.note,
+			Running: p.running, RunningSince: p.runningSince, Ready: p.ready, ReadySince: p.readySince, Finished: p.finished, Going: p.going, Note: p.note, Bond: p.bond,
 		}
 		if p.scheduled {
 			worker.KubeNode = fmt.Sprintf("k-%d", p.ordinal)

@@ -29,7 +29,7 @@ func inputOf(t *testing.T, text string) Input {
 		t.Fatal(err)
 	}
 	in := Input{
-		NodeSet: n, Cluster: "slurm", Endpoint: Endpoint{Host: "slurm-controller", Port: 6817},
+		NodeSet: n, NamespaceUID: "uid-namespace", Cluster: "slurm", Endpoint: Endpoint{Host: "slurm-controller", Port: 6817},
 		SlurmKey: corev1.SecretKeySelector{LocalObjectReference: corev1.LocalObjectReference{Name: "slurm-auth"}, Key: "key"},
 		Image:    "registry.example.com/default:1", Hashes: map[string]string{v1beta1.AnnotationSlurmKeyHash: "abc"},
 	}

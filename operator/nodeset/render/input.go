@@ -5,6 +5,7 @@ import (
 	"strconv"
 
 	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/types"
 
 	"github.com/slurmtide/slurmtide/operator/api/v1beta1"
 )
@@ -13,6 +14,8 @@ import (
 type Input struct {
 	// NodeSet is not changed.
 	NodeSet *v1beta1.NodeSet
+	// NamespaceUID is the UID of the NodeSet's namespace.
+	NamespaceUID types.UID
 	// Cluster is the name of the Controller or Cluster that the workers join.
 	Cluster string
 	// Endpoint is where slurmd finds slurmctld.

@@ -5,6 +5,7 @@ import (
 
 	appsv1 "k8s.io/api/apps/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/types"
 
 	"github.com/slurmtide/slurmtide/operator/api/v1beta1"
 )
@@ -46,7 +47,15 @@ func over(under, over map[string]string) map[string]string {
 	return out
 }
 
-// owner is the reference by which the NodeSet owns what it makes.
-func (in Input) owner() metav1.OwnerReference {
-	return *metav1.NewControllerRef(in.NodeSet, v1beta1.SchemeGroupVersion.WithKind(v1beta1.KindNodeSet))
+// Owner is the reference by which a NodeSet owns what it makes.
+func Owner(n *v1beta1.NodeSet) metav1.OwnerReference {
+	return *metav1.NewControllerRef(n, v1beta1.SchemeGroupVersion.WithKind(v1beta1.KindNodeSet))
+}
+
+// Anchor is the reference by which a worker depends on its namespace, beside its NodeSet.
+// The garbage collector deletes an object only when none of its owners stays: with the
+// anchor it takes a NodeSet that is deleted off its workers, in the foreground too, and
+// leaves the workers to the operator.
+func Anchor(namespace string, uid types.UID) metav1.OwnerReference {
+	return metav1.OwnerReference{APIVersion: "v1", Kind: "Namespace", Name: namespace, UID: uid}
 }

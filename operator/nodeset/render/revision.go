@@ -95,7 +95,7 @@ func RevisionObject(in Input, r Revision, number int64) *appsv1.ControllerRevisi
 		TypeMeta: metav1.TypeMeta{APIVersion: "apps/v1", Kind: "ControllerRevision"},
 		ObjectMeta: metav1.ObjectMeta{
 			Name: r.Name, Namespace: in.NodeSet.Namespace, Labels: labels,
-			OwnerReferences: []metav1.OwnerReference{in.owner()},
+			OwnerReferences: []metav1.OwnerReference{Owner(in.NodeSet)},
 		},
 		Data:     runtime.RawExtension{Raw: r.Data},
 		Revision: number,

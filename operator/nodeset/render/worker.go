@@ -32,7 +32,7 @@ func Worker(in Input, template corev1.PodTemplateSpec, id Identity) (*corev1.Pod
 		ObjectMeta: metav1.ObjectMeta{
 			Name: names.Pod(id), Namespace: in.NodeSet.Namespace,
 			Labels: over(t.Labels, ownLabels(names, id)), Annotations: over(t.Annotations, v1beta1.ProtectingAnnotations()),
-			OwnerReferences: []metav1.OwnerReference{in.owner()},
+			OwnerReferences: []metav1.OwnerReference{Owner(in.NodeSet), Anchor(in.NodeSet.Namespace, in.NamespaceUID)},
 		},
 		Spec: t.Spec,
 	}

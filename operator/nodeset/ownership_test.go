@@ -1,0 +1,221 @@
+package nodeset
+
+import (
+	"slices"
+	"testing"
+
+	appsv1 "k8s.io/api/apps/v1"
+	corev1 "k8s.io/api/core/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/types"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	"github.com/slurmtide/slurmtide/operator/api/v1beta1"
+	"github.com/slurmtide/slurmtide/operator/nodeset/plan"
+	"github.com/slurmtide/slurmtide/operator/nodeset/render"
+)
+
+// abandon takes the NodeSet off what it made, as the garbage collector does: in the
+// foreground, or to leave orphans. What has no other owner it deletes in the foreground.
+func (r *rig) abandon(inForeground bool) {
+	r.t.Helper()
+	off := func(refs []metav1.OwnerReference) []metav1.OwnerReference {
+		return slices.DeleteFunc(refs, func(ref metav1.OwnerReference) bool { return ref.UID == nodeSetUID })
+	}
+	revisions := &appsv1.ControllerRevisionList{}
+	r.must(r.List(r.t.Context(), revisions))
+	objects := []client.Object{}
+	for _, p := range r.pods() {
+		objects = append(objects, p)
+	}
+	for i := range revisions.Items {
+		objects = append(objects, &revisions.Items[i])
+	}
+	for _, obj := range objects {
+		obj.SetOwnerReferences(off(obj.GetOwnerReferences()))
+		if inForeground && len(obj.GetOwnerReferences()) == 0 {
+			r.must(r.Client.Delete(r.t.Context(), obj))
+			continue
+		}
+		r.must(r.Update(r.t.Context(), obj))
+	}
+}
+
+func (r *rig) isGone() bool {
+	return apierrors.IsNotFound(r.Get(r.t.Context(), request.NamespacedName, &v1beta1.NodeSet{}))
+}
+
+func TestForegroundDeletionWaitsForJobs(t *testing.T) {
+	r := newRig(t, gpu(2, most(2)))
+	r.serve()
+	r.slurm.start(7, "gpu-0")
+	r.must(r.Delete(t.Context(), r.nodeSet()))
+	r.abandon(true)
+	for range 6 {
+		r.turn()
+	}
+	if r.names() != "gpu-0" || r.pod("gpu-0").DeletionTimestamp != nil {
+		t.Fatalf("while a job runs the pods are %q", r.names())
+	}
+	r.slurm.end(7)
+	for range 4 {
+		if !r.isGone() {
+			r.turn()
+		}
+	}
+	if r.names() != "" || !r.isGone() {
+		t.Errorf("the pods are %q", r.names())
+	}
+	if len(r.slurm.nodes) > 0 {
+		t.Errorf("records are left: %v", r.slurm.nodes)
+	}
+}
+
+func TestOrphansAreLeftAndAdopted(t *testing.T) {
+	for name, late := range map[string]bool{"while the finalizer is there": false, "when it has gone": true} {
+		t.Run(name, func(t *testing.T) {
+			r := newRig(t, gpu(2, most(4)))
+			r.serve()
+			r.slurm.start(7, "gpu-0")
+			if !late {
+				r.change(func(n *v1beta1.NodeSet) { n.Finalizers = append(n.Finalizers, metav1.FinalizerOrphanDependents) })
+			}
+			r.must(r.Delete(t.Context(), r.nodeSet()))
+			r.abandon(false)
+			r.turn()
+			if !late { // it was in the way of the end
+				r.change(func(n *v1beta1.NodeSet) { n.Finalizers = nil })
+			}
+			before := r.pods()
+			if !r.isGone() || r.names() != "gpu-0 gpu-1" || len(r.slurm.calls) > 0 {
+				t.Fatalf("the pods are %q, the writes to Slurm %q", r.names(), r.slurm.calls)
+			}
+
+			r.give(gpu(2, most(4)))
+			r.forget()
+			r.restart()
+			for range 4 {
+				r.turn()
+			}
+			next := r.nodeSet()
+			for i, pod := range r.pods() {
+				if pod.UID != before[i].UID || !metav1.IsControlledBy(pod, next) || len(pod.OwnerReferences) != 2 {
+					t.Errorf("%s is %+v", pod.Name, pod.ObjectMeta)
+				}
+			}
+			for _, call := range r.slurm.calls {
+				if call != "update gpu-0" && call != "update gpu-1" && call != "update gpu-[2-3]" {
+					t.Errorf("Slurm was told: %s", call)
+				}
+			}
+			r.has("Ready", "True", "Available")
+			r.has("Submittable", "True", "RecordsReady")
+			r.has("Updated", "True", "UpToDate")
+		})
+	}
+}
+
+// TestWorkersOfAnEarlierVersionAreAnchored: they are not made anew for it.
+func TestWorkersOfAnEarlierVersionAreAnchored(t *testing.T) {
+	r := newRig(t, gpu(1))
+	r.serve()
+	pod := r.pod("gpu-0")
+	pod.OwnerReferences = pod.OwnerReferences[:1]
+	r.must(r.Update(t.Context(), pod))
+	r.forget()
+	r.turn()
+	expect(t, "the writes", r.writes, "patch Pod gpu-0")
+	if got := r.pod("gpu-0"); got.UID != pod.UID || len(got.OwnerReferences) != 2 || !metav1.IsControlledBy(got, r.nodeSet()) {
+		t.Errorf("the pod is %+v", got.ObjectMeta)
+	}
+}
+
+// TestWithoutTheNamespaceNoWorkerIsMade: such a worker would go with the NodeSet.
+func TestWithoutTheNamespaceNoWorkerIsMade(t *testing.T) {
+	r := newRig(t, gpu(1))
+	r.must(r.Client.Delete(t.Context(), &corev1.Namespace{ObjectMeta: metav1.ObjectMeta{Name: "slurm"}}))
+	r.turn()
+	r.has("Ready", "False", "ReferenceNotFound")
+	if r.names() != "" {
+		t.Errorf("the pods are %q", r.names())
+	}
+}
+
+func TestWhoseAPodIs(t *testing.T) {
+	labels := func(change ...string) func(*corev1.Pod) {
+		return func(p *corev1.Pod) {
+			p.Labels = render.Selector("gpu", "slurm")
+			p.Labels[render.LabelRevision], p.Labels[v1beta1.LabelPodName] = "new", p.Name
+			for i := 0; i < len(change); i += 2 {
+				p.Labels[change[i]] = change[i+1]
+			}
+		}
+	}
+	owned := func(kind, name string) func(*corev1.Pod) {
+		return func(p *corev1.Pod) {
+			p.OwnerReferences = []metav1.OwnerReference{{Kind: kind, Name: name, UID: types.UID("x"), Controller: new(true)}}
+		}
+	}
+	for _, tc := range []struct {
+		name string
+		pod  *corev1.Pod
+		want string
+	}{
+		{"its controller's", worker(0, owned("NodeSet", "cpu"), labels()), "cpu"},
+		{"another kind's", worker(0, owned("StatefulSet", "gpu"), labels()), ""},
+		{"an orphan's, by its labels", worker(0, labels()), "gpu"},
+		{"not a copy's", worker(0, labels(v1beta1.LabelPodName, "gpu-7")), ""},
+		{"nobody's", worker(0), ""},
+		{"not a login pod's", worker(0, labels(v1beta1.LabelAppName, v1beta1.AppLogin)), ""},
+	} {
+		t.Run(tc.name, func(t *testing.T) {
+			if got := nodeSetOf(tc.pod); got != tc.want {
+				t.Errorf("it is %q", got)
+			}
+		})
+	}
+}
+
+func TestWhichDeletionLeavesOrphans(t *testing.T) {
+	deleted := func(finalizers ...string) *v1beta1.NodeSet {
+		return gpu(1, func(n *v1beta1.NodeSet) {
+			n.DeletionTimestamp, n.Finalizers = new(metav1.NewTime(noon)), append(finalizers, v1beta1.FinalizerDrain)
+		})
+	}
+	owned := appsv1.ControllerRevision{ObjectMeta: metav1.ObjectMeta{OwnerReferences: []metav1.OwnerReference{render.Owner(gpu(1))}}}
+	free := appsv1.ControllerRevision{}
+	for _, tc := range []struct {
+		name      string
+		set       *v1beta1.NodeSet
+		revisions []appsv1.ControllerRevision
+		want      bool
+	}{
+		{"none that is not one", gpu(1), []appsv1.ControllerRevision{free}, false},
+		{"in the background", deleted(), []appsv1.ControllerRevision{owned}, false},
+		{"in the foreground", deleted(metav1.FinalizerDeleteDependents), []appsv1.ControllerRevision{free}, false},
+		{"in the foreground, when all has gone", deleted(), nil, false},
+		{"one that asks for it", deleted(metav1.FinalizerOrphanDependents), []appsv1.ControllerRevision{owned}, true},
+		{"one that has asked for it", deleted(), []appsv1.ControllerRevision{free}, true},
+	} {
+		t.Run(tc.name, func(t *testing.T) {
+			if got := orphaning(tc.set, tc.revisions); got != tc.want {
+				t.Errorf("it is %t", got)
+			}
+		})
+	}
+}
+
+func TestForeignOwnersOfAWorkerStay(t *testing.T) {
+	foreign := metav1.OwnerReference{APIVersion: "v1", Kind: "ConfigMap", Name: "x", UID: "uid-x"}
+	old := render.Owner(gpu(1, func(n *v1beta1.NodeSet) { n.UID = "uid-before" }))
+	s := saw(0, func(s *seen) { s.namespaceUID = "uid-namespace" })
+	pod := worker(0, func(p *corev1.Pod) { p.OwnerReferences = []metav1.OwnerReference{old, foreign} })
+	if got := bondOf(pod, s); got != (plan.Bond{Orphaned: true, Loose: true}) {
+		t.Errorf("it lacks %+v", got)
+	}
+	pod.OwnerReferences = ownersOf(pod, s)
+	if len(pod.OwnerReferences) != 3 || pod.OwnerReferences[0] != foreign || bondOf(pod, s) != (plan.Bond{}) {
+		t.Errorf("its owners are %+v", pod.OwnerReferences)
+	}
+}
