@@ -39,6 +39,10 @@ func (a amounts) take(v amounts, n uint64) {
 type dims struct {
 	names  []string
 	parsed map[string]map[string]uint64 // by Slurm's text
+	// wholeCores is whether jobs get whole cores, takesMemory whether what they get of
+	// memory is no longer there for others, wholeMemory whether those that are to have all
+	// of it get that, which is so where memory is known to be taken.
+	wholeCores, takesMemory, wholeMemory bool
 }
 
 // gres reads a node's text once.

@@ -116,7 +116,7 @@ func Compute(now time.Time, s *slurmclient.Snapshot, pools ...Pool) Demand {
 	c := newCluster(s, pools)
 	q := tally(server, s, c)
 	c.addNodes(s, server, q)
-	p := newPlan(c, q.groups)
+	p := newPlan(s, c, q.groups)
 	p.satisfy()
 	q.limits.deal()
 	p.withhold()

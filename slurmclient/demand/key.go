@@ -22,11 +22,13 @@ type ask struct {
 	features, required, excluded         string
 	tresPerNode, tresPerJob, tresPerTask string
 	tresPerSocket, tresRequested, shared string
+	memoryPerTRES                        string
 	nodes, maxNodes, cpus, tasks         uint64
 	cpusPerTask, tasksPerNode, minCPUs   uint64
 	tmpDisk, memoryPerCPU, memoryPerNode uint64
+	threadsPerCore                       uint64
 	het, user                            uint32
-	anyNodes                             bool
+	anyNodes, wholeMemory                bool
 }
 
 func keyOf(j *slurm.Job, class Class, anyNodes map[string]bool) key {
@@ -43,6 +45,7 @@ func keyOf(j *slurm.Job, class Class, anyNodes map[string]bool) key {
 		tresPerSocket: j.TRESPerSocket, tresRequested: j.TRESRequested, shared: j.Shared,
 		nodes: j.NodeCount.Or(0), maxNodes: j.MaxNodes.Or(0), cpus: j.CPUs.Or(0), tasks: j.Tasks.Or(0),
 		cpusPerTask: j.CPUsPerTask.Or(0), tasksPerNode: j.TasksPerNode.Or(0), minCPUs: j.MinCPUsPerNode.Or(0),
+		memoryPerTRES: j.MemoryPerTRES, threadsPerCore: j.ThreadsPerCore.Or(0), wholeMemory: wantsWholeMemory(j),
 		tmpDisk: j.MinTmpDiskMiB.Or(0), memoryPerCPU: j.MemoryPerCPU.Or(0), memoryPerNode: j.MemoryPerNode.Or(0),
 		het: j.HetJobID, anyNodes: len(anyNodes) > 0 && anyNodes[j.QOS],
 	}
@@ -80,20 +83,32 @@ func (a *ask) compare(b *ask) int {
 	return 0
 }
 
-func (a *ask) numbers() [13]uint64 {
-	anyNodes := uint64(0)
-	if a.anyNodes {
-		anyNodes = 1
+// wantsWholeMemory reports whether the job is to have all the memory of its nodes:
+// --mem=0, or no memory told where there is no default (DefMemPerCPU, DefMemPerNode).
+// With a default of none for each CPU it takes no memory.
+func wantsWholeMemory(j *slurm.Job) bool {
+	memory, set := j.MemoryPerNode.Value()
+	_, perCPU := j.MemoryPerCPU.Value()
+	return set && memory == 0 && !perCPU && j.MemoryPerTRES == ""
+}
+
+func one(yes bool) uint64 {
+	if yes {
+		return 1
 	}
+	return 0
+}
+
+func (a *ask) numbers() [15]uint64 {
 	return [...]uint64{
 		a.nodes, a.maxNodes, a.cpus, a.tasks, a.cpusPerTask, a.tasksPerNode, a.minCPUs, a.tmpDisk,
-		a.memoryPerCPU, a.memoryPerNode, uint64(a.het), uint64(a.user), anyNodes,
+		a.memoryPerCPU, a.memoryPerNode, uint64(a.het), uint64(a.user), one(a.anyNodes), a.threadsPerCore, one(a.wholeMemory),
 	}
 }
 
-func (a *ask) texts() [9]string {
+func (a *ask) texts() [10]string {
 	return [...]string{
 		a.features, a.required, a.excluded, a.tresPerNode, a.tresPerJob, a.tresPerTask,
-		a.tresPerSocket, a.tresRequested, a.shared,
+		a.tresPerSocket, a.tresRequested, a.shared, a.memoryPerTRES,
 	}
 }

@@ -1,6 +1,7 @@
 package demand
 
 import (
+	"math"
 	"slices"
 	"strings"
 
@@ -15,10 +16,15 @@ type need struct {
 	minCPUs, tmpDisk         uint64
 	memoryPerNode, perCPU    uint64
 	gresPerNode, gresPerJob  map[string]uint64
-	constraint               constraint
-	readable                 bool
-	required                 []string
-	excluded                 map[string]bool
+	gresPerTask              map[string]uint64
+	// memoryPerGRES is the memory that goes with each of a resource.
+	memoryPerGRES  map[string]uint64
+	threadsPerCore uint64
+	wholeMemory    bool
+	constraint     constraint
+	readable       bool
+	required       []string
+	excluded       map[string]bool
 	// whole is whether the job has its nodes to itself, alike whether it shares them
 	// with jobs of its group only (those of its user).
 	whole, alike bool
@@ -32,7 +38,11 @@ func needOf(a *ask) need {
 		cpus: max(a.cpus, 1), tasks: a.tasks, cpusPerTask: max(a.cpusPerTask, 1),
 		minCPUs: max(a.minCPUs, 1), tmpDisk: a.tmpDisk,
 		memoryPerNode: a.memoryPerNode, perCPU: a.memoryPerCPU,
+		threadsPerCore: a.threadsPerCore, wholeMemory: a.wholeMemory,
 		required: expand(a.required),
+	}
+	if a.memoryPerTRES != "" {
+		n.memoryPerNode = 0 // slurmctld tells that of one of the resource
 	}
 	if a.tasksPerNode > 0 {
 		n.nodes = max(n.nodes, share(a.tasks, a.tasksPerNode))
@@ -54,7 +64,8 @@ func (n *need) readGRES(a *ask) {
 	addGRES(&n.gresPerNode, a.tresPerNode, 1)
 	addGRES(&n.gresPerNode, a.tresPerSocket, 1) // of one socket at least
 	addGRES(&n.gresPerJob, a.tresPerJob, 1)
-	addGRES(&n.gresPerJob, a.tresPerTask, max(a.tasks, 1))
+	addGRES(&n.gresPerTask, a.tresPerTask, 1)
+	addGRES(&n.memoryPerGRES, a.memoryPerTRES, 1)
 	// The sum that slurmctld has made, where GRES are accounted.
 	if strings.Contains(a.tresRequested, "gres/") {
 		if t, err := slurm.ParseTRES(a.tresRequested); err == nil {
@@ -94,12 +105,23 @@ func raise(to *map[string]uint64, name string, count uint64) {
 	(*to)[name] = max((*to)[name], count)
 }
 
-// perNode writes to v what each of so many nodes must give.
-func (n *need) perNode(v amounts, names []string, nodes uint64) {
-	v[amountCPUs] = max(n.minCPUs, share(n.cpus, nodes), times(share(n.tasks, nodes), n.cpusPerTask))
-	v[amountMemory] = max(n.memoryPerNode, times(n.perCPU, v[amountCPUs]))
-	for i, name := range names {
-		v[amountGRES+i] = max(n.gresPerNode[name], share(n.gresPerJob[name], nodes))
+// perNode writes to v what each of so many nodes of the shape must give; the shape is nil
+// where nothing is known of it. Cores are not shared among jobs, nor the resources of a
+// task among nodes.
+func (d *dims) perNode(n *need, v amounts, s *shape, nodes uint64) {
+	tasks := share(n.tasks, nodes)
+	v[amountCPUs] = max(n.minCPUs, share(n.cpus, nodes), times(tasks, n.cpusPerTask))
+	if s != nil && d.wholeCores {
+		v[amountCPUs] = s.wholeCores(v[amountCPUs], n.threadsPerCore)
+	}
+	var memory uint64
+	for i, name := range d.names {
+		v[amountGRES+i] = max(n.gresPerNode[name], share(n.gresPerJob[name], nodes), times(n.gresPerTask[name], max(tasks, 1)))
+		memory = plus(memory, times(n.memoryPerGRES[name], v[amountGRES+i]))
+	}
+	v[amountMemory] = max(n.memoryPerNode, times(n.perCPU, v[amountCPUs]), memory)
+	if n.memoryPerGRES == nil && n.wholeMemory && d.wholeMemory && s != nil && s.room[amountMemory] != math.MaxUint64 {
+		v[amountMemory] = s.room[amountMemory]
 	}
 }
 

@@ -90,7 +90,7 @@ func (p *plan) trySource(r *request, at int, from *source) (placed, fault) {
 // unseen is a job on nodes of which nothing is known.
 func (p *plan) unseen(r *request) placed {
 	how := placed{pool: noPool, shape: -1, each: make(amounts, amountGRES+len(p.names)), spread: r.nodes, perEmpty: 1}
-	r.perNode(how.each, p.names, r.nodes)
+	p.perNode(&r.need, how.each, nil, r.nodes)
 	return how
 }
 
@@ -105,13 +105,16 @@ func (p *plan) tryShapes(r *request, at int, from *source, most uint64) (placed,
 		if !p.meets(r, i) || (best.shape >= 0 && s.weight > p.shapes[best.shape].weight) {
 			continue
 		}
-		spread, f := p.spreadOver(r, v, s.room, maxCPUs, most)
+		spread, f := p.spreadOver(r, v, s, maxCPUs, most)
 		if f == faultNone && spread > p.maximum(at, from.pool) {
 			f = faultMaximum
 		}
 		if f != faultNone {
 			worst = max(worst, f)
 			continue
+		}
+		if !p.takesMemory {
+			v[amountMemory] = 0
 		}
 		how := placed{pool: from.pool, shape: i, each: v, spread: spread, perEmpty: perEmpty(r, v, s, maxCPUs)}
 		if best.shape < 0 || s.weight < p.shapes[best.shape].weight || how.cheaper(best) {
@@ -156,16 +159,16 @@ func perEmpty(r *request, v amounts, s *shape, maxCPUs uint64) uint64 {
 
 // spreadOver finds the least number of nodes with the room that the job runs on,
 // and leaves in v what it takes of each.
-func (p *plan) spreadOver(r *request, v, room amounts, maxCPUs, most uint64) (uint64, fault) {
+func (p *plan) spreadOver(r *request, v amounts, s *shape, maxCPUs, most uint64) (uint64, fault) {
 	try := func(nodes uint64) fault {
-		r.perNode(v, p.names, nodes)
-		return tooMuch(v, room, maxCPUs)
+		p.perNode(&r.need, v, s, nodes)
+		return tooMuch(v, s.room, maxCPUs)
 	}
 	if try(r.nodes) == faultNone {
 		return r.nodes, faultNone
 	}
 	if f := try(most); f != faultNone {
-		return 0, p.limited(r, v, room, maxCPUs, f)
+		return 0, p.limited(r, v, s, maxCPUs, f)
 	}
 	low, high := r.nodes, most // low is too few, high is enough
 	for low+1 < high {
@@ -181,13 +184,13 @@ func (p *plan) spreadOver(r *request, v, room amounts, maxCPUs, most uint64) (ui
 
 // limited tells a job that no number of nodes would help from one that is not
 // allowed enough of them.
-func (p *plan) limited(r *request, v, room amounts, maxCPUs uint64, f fault) fault {
+func (p *plan) limited(r *request, v amounts, s *shape, maxCPUs uint64, f fault) fault {
 	spread := r.cpus
 	if r.tasks > 0 {
 		spread = r.tasks
 	}
-	r.perNode(v, p.names, max(spread, r.nodes))
-	if tooMuch(v, room, maxCPUs) == faultNone {
+	p.perNode(&r.need, v, s, max(spread, r.nodes))
+	if tooMuch(v, s.room, maxCPUs) == faultNone {
 		return faultNodes
 	}
 	return f

@@ -4,6 +4,8 @@ import (
 	"cmp"
 	"maps"
 	"slices"
+
+	"github.com/slurmtide/slurmtide/slurmclient"
 )
 
 // plan is the way from alike jobs to the nodes that they need.
@@ -43,8 +45,9 @@ type option struct {
 }
 
 // newPlan reads what the eligible groups ask for.
-func newPlan(c *cluster, groups []*group) *plan {
+func newPlan(s *slurmclient.Snapshot, c *cluster, groups []*group) *plan {
 	p := &plan{cluster: c, groups: groups, dims: dims{parsed: map[string]map[string]uint64{}}}
+	p.readSelection(s)
 	names := map[string]bool{}
 	for _, g := range groups {
 		if g.class != ClassCapacity {
@@ -58,6 +61,9 @@ func newPlan(c *cluster, groups []*group) *plan {
 			names[name] = true
 		}
 		for name := range r.gresPerJob {
+			names[name] = true
+		}
+		for name := range r.gresPerTask {
 			names[name] = true
 		}
 		p.requests = append(p.requests, r)

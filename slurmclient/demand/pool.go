@@ -58,6 +58,8 @@ type Shape struct {
 	Features []string
 	// Weight is the node's weight in Slurm; lighter nodes are used first.
 	Weight uint32
+	// ThreadsPerCore is how many of the CPUs one core has, 0 and 1 for one.
+	ThreadsPerCore uint64
 }
 
 // PoolDemand is the demand on one pool.

@@ -176,7 +176,7 @@ func (c *cluster) shapeOfPool(at int) shape {
 		s.trusted, s.foreign = true, c.owners.byFeature
 		return s
 	}
-	s.weight, s.gres = of.Weight, of.GRES
+	s.weight, s.gres, s.threads = of.Weight, of.GRES, of.ThreadsPerCore
 	s.features = append(s.features, of.Features...)
 	if of.CPUs > 0 {
 		s.room[amountCPUs], s.single = of.CPUs, false

@@ -17,6 +17,8 @@ type shape struct {
 	features []string
 	weight   uint32
 	tmpDisk  uint64
+	// threads is how many CPUs a core is, 0 for not known.
+	threads uint64
 	// pool is the place of the pool of its nodes, or noPool.
 	pool int
 	// sample is a node of the shape, nil when the shape is told of a pool.
@@ -37,7 +39,7 @@ type shape struct {
 // sameShape reports whether two nodes are certainly of one shape.
 func sameShape(a, b *slurm.Node) bool {
 	return cpusOf(a) == cpusOf(b) && memoryOf(a) == memoryOf(b) && a.TmpDiskMiB == b.TmpDiskMiB &&
-		a.Weight == b.Weight && a.GRES == b.GRES && slices.Equal(a.Partitions, b.Partitions) &&
+		a.Weight == b.Weight && a.GRES == b.GRES && threadsOf(a) == threadsOf(b) && slices.Equal(a.Partitions, b.Partitions) &&
 		slices.Equal(a.Features, b.Features) && slices.Equal(a.ActiveFeatures, b.ActiveFeatures)
 }
 
@@ -48,7 +50,7 @@ func (s *shape) offers(t *shape) bool {
 	}
 	a, b := s.sample, t.sample
 	return cpusOf(a) == cpusOf(b) && memoryOf(a) == memoryOf(b) && s.tmpDisk == t.tmpDisk && s.weight == t.weight &&
-		a.GRES == b.GRES && slices.Equal(s.features, t.features)
+		a.GRES == b.GRES && s.threads == t.threads && slices.Equal(s.features, t.features)
 }
 
 func cpusOf(n *slurm.Node) uint64 {
@@ -56,6 +58,27 @@ func cpusOf(n *slurm.Node) uint64 {
 		return uint64(n.EffectiveCPUs)
 	}
 	return uint64(n.CPUs)
+}
+
+// threadsOf is how many of the node's CPUs a core is: 1 where its CPUs are its cores,
+// which CPUs says where it is fewer than its threads.
+func threadsOf(n *slurm.Node) uint64 {
+	if uint64(n.CPUs) == uint64(n.Sockets)*uint64(n.CoresPerSocket)*uint64(n.ThreadsPerCore) {
+		return uint64(n.ThreadsPerCore)
+	}
+	return 1
+}
+
+// wholeCores is how many CPUs of a node the cores have that a job of so many CPUs needs,
+// when it uses so many threads of each; 0 for all.
+func (s *shape) wholeCores(cpus, threadsPerCore uint64) uint64 {
+	if s.threads <= 1 {
+		return cpus
+	}
+	if threadsPerCore == 0 || threadsPerCore > s.threads {
+		threadsPerCore = s.threads
+	}
+	return times(share(cpus, threadsPerCore), s.threads)
 }
 
 func memoryOf(n *slurm.Node) uint64 {
@@ -66,7 +89,7 @@ func memoryOf(n *slurm.Node) uint64 {
 func (c *cluster) shapeOf(n *slurm.Node, pool int) int {
 	var buf [512]byte
 	name := buf[:0]
-	for _, v := range [...]uint64{uint64(n.Weight), cpusOf(n), memoryOf(n), n.TmpDiskMiB} {
+	for _, v := range [...]uint64{uint64(n.Weight), cpusOf(n), memoryOf(n), n.TmpDiskMiB, threadsOf(n)} {
 		name = append(strconv.AppendUint(name, v, 10), ' ')
 	}
 	name = append(append(name, n.GRES...), ' ')
@@ -80,7 +103,9 @@ func (c *cluster) shapeOf(n *slurm.Node, pool int) int {
 	if i, ok := c.byShape[string(name)]; ok {
 		return i
 	}
-	s := shape{name: string(name), weight: n.Weight, tmpDisk: n.TmpDiskMiB, sample: n, pool: pool, features: n.Features}
+	s := shape{
+		name: string(name), weight: n.Weight, tmpDisk: n.TmpDiskMiB, threads: threadsOf(n), sample: n, pool: pool, features: n.Features,
+	}
 	if len(n.ActiveFeatures) > 0 {
 		s.features = slices.Concat(n.Features, n.ActiveFeatures)
 	}

@@ -74,9 +74,13 @@ type Job struct {
 	// commas should there be several).
 	Shared string
 	// TRESRequested and TRESAllocated are Slurm's text; see ParseTRES.
-	TRESRequested, TRESAllocated               string
-	TRESPerJob, TRESPerNode, TRESPerSocket     string
-	TRESPerTask                                string
+	TRESRequested, TRESAllocated           string
+	TRESPerJob, TRESPerNode, TRESPerSocket string
+	TRESPerTask                            string
+	// MemoryPerTRES is MiB for each of a resource, such as "gres/gpu:400".
+	MemoryPerTRES string
+	// Siblings are the clusters of a federation where the job could run as well.
+	Siblings                                   string
 	Licenses, Dependency, Reservation, Network string
 	// Flags are the job's own flags (not those of its state), joined by commas, such
 	// as "EXACT_TASK_COUNT_REQUESTED,JOB_WAS_RUNNING".

@@ -20,7 +20,8 @@ func gpuResources() []corev1.ResourceName {
 
 // Shape is what one worker has for jobs.
 type Shape struct {
-	// CPUs of 0 are not known.
+	// CPUs of 0 are not known. Cores that jobs may not have (CoreSpecCount) are not
+	// counted.
 	CPUs uint64
 	// MemoryMiB and TmpDiskMiB of 0 are not known. Memory that jobs may not have
 	// (MemSpecLimit) is not counted.
@@ -31,6 +32,8 @@ type Shape struct {
 	Features []string
 	// Weight is the node's weight in Slurm, 0 for Slurm's default.
 	Weight uint32
+	// ThreadsPerCore is how many of the CPUs one core has, 0 and 1 for one.
+	ThreadsPerCore uint64
 }
 
 // Of is what a worker of the NodeSet has, by the limits of its slurmd and by its
@@ -88,6 +91,7 @@ func (s *Shape) read(text string) {
 	if !o.number("cpus", &s.CPUs) {
 		o.product(&s.CPUs, "sockets", "corespersocket", "threadspercore")
 	}
+	s.readCores(o)
 	o.number("realmemory", &s.MemoryMiB)
 	o.number("tmpdisk", &s.TmpDiskMiB)
 	var reserved, weight uint64
@@ -106,6 +110,21 @@ func (s *Shape) read(text string) {
 				s.Features = append(s.Features, f)
 			}
 		}
+	}
+}
+
+// readCores reads how many CPUs a core has, which is one where the CPUs are the cores, and
+// takes those of cores that Slurm keeps from jobs off.
+func (s *Shape) readCores(o confOptions) {
+	threads, kept := uint64(1), uint64(0)
+	o.number("threadspercore", &threads)
+	cores := uint64(0)
+	o.product(&cores, "sockets", "corespersocket")
+	if _, told := o["cpus"]; threads > 1 && (!told || cores == 0 || s.CPUs == cores*threads) {
+		s.ThreadsPerCore = threads
+	}
+	if o.number("corespeccount", &kept) {
+		s.CPUs -= min(s.CPUs, kept*max(1, s.ThreadsPerCore))
 	}
 }
 

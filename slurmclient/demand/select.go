@@ -1,0 +1,55 @@
+package demand
+
+import (
+	"strings"
+
+	"github.com/slurmtide/slurmtide/slurmclient"
+	"github.com/slurmtide/slurmtide/slurmclient/slurm"
+)
+
+// readSelection notes how slurmctld allots what nodes have (slurm.conf(5),
+// SelectTypeParameters). Jobs get whole cores but with CR_CPU and CR_CPU_Memory.
+func (d *dims) readSelection(s *slurmclient.Snapshot) {
+	allots, certain := allotsMemory(s)
+	d.wholeCores, d.takesMemory, d.wholeMemory = !parameter(s, "CPU"), allots, allots && certain
+}
+
+// allotsMemory reports whether memory that a job has is no longer there for others
+// (CR_…_Memory), and whether that is known. Where the configuration does not tell, what
+// jobs hold does: only where memory is allotted do they have any.
+func allotsMemory(s *slurmclient.Snapshot) (allots, certain bool) {
+	if known(s) {
+		return parameter(s, "MEMORY"), true
+	}
+	for _, j := range s.Jobs.Value {
+		if j.State.Base != slurm.JobRunning || j.TRESAllocated == "" {
+			continue
+		}
+		if strings.Contains(j.TRESAllocated, "mem=") {
+			return true, true
+		}
+		if j.MemoryPerNode.Or(0) > 0 || j.MemoryPerCPU.Or(0) > 0 {
+			return false, true
+		}
+	}
+	return true, false
+}
+
+func known(s *slurmclient.Snapshot) bool {
+	return s.Conf.Known && s.Conf.Value != nil && len(s.Conf.Value.SelectTypeParameters) > 0
+}
+
+// parameter reports whether one of the parameters, such as CR_CORE_MEMORY, has the word.
+func parameter(s *slurmclient.Snapshot, word string) bool {
+	if !known(s) {
+		return false
+	}
+	for _, p := range s.Conf.Value.SelectTypeParameters {
+		for w := range strings.SplitSeq(strings.ToUpper(p), "_") {
+			if w == word {
+				return true
+			}
+		}
+	}
+	return false
+}
