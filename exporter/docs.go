@@ -85,7 +85,7 @@ func selfRows() []metricRow {
 	s := newSelf(&Exporter{})
 	out := []metricRow{}
 	for _, d := range s.table() {
-		out = append(out, metricRow{d.name, string(gauge), d.help, d.labels})
+		out = append(out, metricRow{d.name, string(d.kind), d.help, d.labels})
 	}
 	return append(out, metricRow{"slurm_exporter_build_info", string(gauge), "1, with what the program was built from.",
 		[]string{"version", "revision", "branch", "goversion", "goos", "goarch", "tags"}})

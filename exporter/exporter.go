@@ -13,6 +13,7 @@ import (
 	"github.com/prometheus/common/model"
 
 	"github.com/slurmtide/slurmtide/slurmclient"
+	"github.com/slurmtide/slurmtide/slurmclient/demand"
 )
 
 // Source is where snapshots come from; a slurmclient.Cache is one.
@@ -44,6 +45,13 @@ type Config struct {
 	RenderAhead time.Duration
 	// MaxScrapes is how many scrapes are served at a time, 0 for any number.
 	MaxScrapes int
+	// Demand computes the demand that a snapshot shows, of which it may remember what it
+	// computed; it is called from several goroutines. nil: the Exporter computes it
+	// of the snapshot alone, without NodeSets.
+	Demand func(now time.Time, s *slurmclient.Snapshot) (demand.Demand, error)
+	// Failed is told of each computation that panicked; slurmclient.PanicOf finds the
+	// stack. It may be nil, and must not block.
+	Failed func(error)
 	// Now is the clock; nil means time.Now.
 	Now func() time.Time
 }
@@ -55,6 +63,7 @@ type Exporter struct {
 	collectors []collector
 	labels     constLabels
 	observed   *observed
+	panics     *panics
 	pages      *pages
 	// own is about Slurm's polling, requests about those to slurmrestd, process about
 	// this program.
@@ -78,7 +87,7 @@ func New(source Source, cfg Config) (*Exporter, error) {
 		}
 	}
 	e := &Exporter{
-		cfg: cfg, source: source, collectors: chosen, labels: newConstLabels(cfg.Labels), observed: newObserved(),
+		cfg: cfg, source: source, collectors: chosen, labels: newConstLabels(cfg.Labels), observed: newObserved(), panics: newPanics(cfg.Failed),
 		own: prometheus.NewRegistry(), requests: prometheus.NewRegistry(), process: prometheus.NewRegistry(),
 		slots: newSlots(cfg.MaxScrapes),
 	}
@@ -96,7 +105,14 @@ func New(source Source, cfg Config) (*Exporter, error) {
 }
 
 func (e *Exporter) newRenderer() *renderer {
-	return &renderer{collectors: e.collectors, labels: e.labels, viewer: viewer{limits: e.cfg.Limits}, packer: newPacker(), observed: e.observed}
+	compute := e.cfg.Demand
+	if compute == nil {
+		compute = demandOfAll()
+	}
+	return &renderer{
+		collectors: e.collectors, labels: e.labels, packer: newPacker(), observed: e.observed, panics: e.panics,
+		viewer: viewer{limits: e.cfg.Limits, panics: e.panics, compute: compute},
+	}
 }
 
 func chooseCollectors(cfg Config) ([]collector, error) {
@@ -159,7 +175,7 @@ func (e *Exporter) Run(ctx context.Context) {
 			return
 		}
 		after = s.Sequence
-		e.observed.see(s)
+		e.panics.guard(stageObserve, "jobs", func() { e.observed.see(s) })
 		e.pages.take(s)
 	}
 }

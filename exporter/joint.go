@@ -10,16 +10,24 @@ import (
 // the samples of all of them. Their Labels have to tell those apart, and their
 // collectors have to be the same.
 type Joint struct {
-	exporters func() []*Exporter
-	process   prometheus.Gatherer
-	slots     slots
+	members func() Members
+	process prometheus.Gatherer
+	slots   slots
 }
 
-// NewJoint returns a Joint of the Exporters that the function returns at a scrape, in
+// Members are the clusters of a Joint.
+type Members struct {
+	Exporters []*Exporter
+	// Absent are the Labels of clusters that have no Exporter since there is no connection
+	// to them: their slurm_up is 0.
+	Absent []map[string]string
+}
+
+// NewJoint returns a Joint of the Members that the function returns at a scrape, in
 // that order. process is about this program, instead of what each Exporter tells of it.
 // maxScrapes is how many scrapes are served at a time, 0 for any number.
-func NewJoint(exporters func() []*Exporter, process prometheus.Gatherer, maxScrapes int) *Joint {
-	return &Joint{exporters, process, newSlots(maxScrapes)}
+func NewJoint(members func() Members, process prometheus.Gatherer, maxScrapes int) *Joint {
+	return &Joint{members, process, newSlots(maxScrapes)}
 }
 
 // Metrics serves the exposition as that of an Exporter does.
@@ -27,7 +35,8 @@ func (j *Joint) Metrics(set Set) http.Handler {
 	return j.slots.guard(func(w http.ResponseWriter, r *http.Request) {
 		want, f := choiceOf(set, r), negotiate(r.Header)
 		var all families
-		for _, e := range j.exporters() {
+		members := j.members()
+		for _, e := range members.Exporters {
 			if err := want.check(e.collectors); err != nil {
 				http.Error(w, err.Error(), http.StatusBadRequest)
 				return
@@ -39,6 +48,12 @@ func (j *Joint) Metrics(set Set) http.Handler {
 			}
 			all.add(shown)
 		}
+		down, err := absent(members.Absent).families(f)
+		if err != nil {
+			http.Error(w, err.Error(), http.StatusInternalServerError)
+			return
+		}
+		all.add(down)
 		if want.whole() {
 			own, err := gather(j.process, constLabels{}, f)
 			if err != nil {

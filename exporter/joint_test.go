@@ -23,7 +23,7 @@ func inCluster(t *testing.T, s *slurmclient.Snapshot, cluster string) *Exporter 
 func jointOf(most int, of ...*Exporter) *Joint {
 	process := prometheus.NewRegistry()
 	process.MustRegister(prometheus.NewGaugeFunc(prometheus.GaugeOpts{Name: "program", Help: "It runs."}, func() float64 { return 1 }))
-	return NewJoint(func() []*Exporter { return of }, process, most)
+	return NewJoint(func() Members { return Members{Exporters: of} }, process, most)
 }
 
 // linesOf returns the lines that name the family.
@@ -125,5 +125,20 @@ func TestAJointHeedsTheRequest(t *testing.T) {
 	joint.slots <- struct{}{}
 	if w := get(t, joint.Metrics(Native), "/metrics"); w.Code != http.StatusServiceUnavailable {
 		t.Errorf("too many scrapes: HTTP %d", w.Code)
+	}
+}
+
+func TestAClusterWithoutAConnectionIsNotUp(t *testing.T) {
+	there := inCluster(t, smallCluster(), "hpc/there")
+	j := NewJoint(func() Members {
+		return Members{Exporters: []*Exporter{there}, Absent: []map[string]string{{"cluster": "hpc/lost"}, {"cluster": "hpc/undialled"}}}
+	}, prometheus.NewRegistry(), 0)
+	for _, target := range []string{"/metrics", "/metrics?collect[]=nodes"} {
+		got := linesOf(get(t, j.Metrics(Native), target).Body.String(), "slurm_up")
+		want := "# HELP slurm_up " + upHelp + "\n# TYPE slurm_up gauge\n" +
+			"slurm_up{cluster=\"hpc/there\"} 1\nslurm_up{cluster=\"hpc/lost\"} 0\nslurm_up{cluster=\"hpc/undialled\"} 0\n"
+		if diff := cmp.Diff(want, got); diff != "" {
+			t.Errorf("%s: %s", target, diff)
+		}
 	}
 }

@@ -14,7 +14,8 @@ type Limits struct {
 	Users, Accounts int
 }
 
-// Rest is the value of the label user or account for all those beyond the limit.
+// Rest is the value of the label user or account for all those beyond the limit, and of the
+// label partition for jobs of none that is known.
 const Rest = "_rest"
 
 // limited returns the tallies to show: all, or the largest and the sum of the rest.

@@ -1,6 +1,8 @@
 package exporter
 
 import (
+	"slices"
+
 	"github.com/prometheus/client_golang/prometheus"
 
 	"github.com/slurmtide/slurmtide/slurmclient"
@@ -83,14 +85,28 @@ func (o *observed) change(c slurmclient.Change[slurm.Job]) {
 		return
 	}
 	if startedNow(c.Old, j) {
-		o.partition(j.Partition)
-		o.eligible.WithLabelValues(j.Partition).Observe(max(0, j.EligibleTime.Sub(j.SubmitTime).Seconds()))
-		o.start.WithLabelValues(j.Partition).Observe(max(0, j.StartTime.Sub(j.EligibleTime).Seconds()))
+		partition := o.partitionOf(j)
+		o.eligible.WithLabelValues(partition).Observe(max(0, j.EligibleTime.Sub(j.SubmitTime).Seconds()))
+		o.start.WithLabelValues(partition).Observe(max(0, j.StartTime.Sub(j.EligibleTime).Seconds()))
 	}
 	if j.State.Base.Finished() && (c.Old == nil || !c.Old.State.Base.Finished()) {
-		o.partition(j.Partition)
-		o.ended.WithLabelValues(j.Partition, lower(j.State.Base.String())).Inc()
+		o.ended.WithLabelValues(o.partitionOf(j), lower(j.State.Base.String())).Inc()
 	}
+}
+
+// partitionOf is the partition that a job counts in: the one that it ran in, the first by
+// name of several where it never ran, or Rest where none of them is known. Users type the
+// list, in any order and with names that are none, and a counter stays for ever.
+func (o *observed) partitionOf(j *slurm.Job) string {
+	names := j.Partitions()
+	slices.Sort(names)
+	for _, name := range names {
+		if o.names[name] {
+			return name
+		}
+	}
+	o.partition(Rest)
+	return Rest
 }
 
 // startedNow reports that a job has started since it was last seen. One that was

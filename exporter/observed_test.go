@@ -123,3 +123,34 @@ func TestLimitedKeepsTheLargestAndAddsUpTheRest(t *testing.T) {
 		t.Errorf("without a limit there are %d", n)
 	}
 }
+
+func TestWhatUsersTypeMakesNoSeries(t *testing.T) {
+	o := newObserved()
+	s := smallCluster()
+	s.Partitions.Value = []*slurm.Partition{{Name: "a"}, {Name: "b"}}
+	o.see(s)
+	next := *s
+	next.Jobs.Sequence++
+	next.Jobs.Value = nil
+	for i, partition := range []string{"a,b", "b,a", "b,a,gone", "gone", "", "b"} {
+		next.Jobs.Value = append(next.Jobs.Value, job(uint32(900+i), func(j *slurm.Job) {
+			j.Partition, j.State = partition, slurm.ParseJobState("CANCELLED")
+		}))
+	}
+	o.see(&next)
+	got := map[string]float64{}
+	families, err := o.registry.Gather()
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, f := range families {
+		for _, m := range f.GetMetric() {
+			if f.GetName() == "slurm_jobs_ended_total" && m.GetLabel()[1].GetValue() == "cancelled" {
+				got[m.GetLabel()[0].GetValue()] = m.GetCounter().GetValue()
+			}
+		}
+	}
+	if diff := cmp.Diff(map[string]float64{"a": 3, "b": 1, Rest: 2}, got); diff != "" {
+		t.Error(diff)
+	}
+}

@@ -15,6 +15,8 @@ type section struct {
 	// took is how long it took to render, series how many samples the families have.
 	took   time.Duration
 	series int
+	// failed: rendering panicked, and the families are those of before.
+	failed bool
 }
 
 // shownFamily is the exposition of a family: what tells of it, and its samples.
@@ -38,6 +40,7 @@ type renderer struct {
 	viewer     viewer
 	packer     *packer
 	observed   *observed
+	panics     *panics
 	last       *page
 	rendered   []time.Time // when each section was
 }
@@ -49,12 +52,12 @@ func (r *renderer) render(now time.Time, s *slurmclient.Snapshot) *page {
 	if r.rendered == nil {
 		r.rendered = make([]time.Time, len(r.collectors))
 	}
-	for i, c := range r.collectors {
+	for i := range r.collectors {
 		if r.last != nil && !r.stale(i, now, s) {
 			p.sections[i] = r.last.sections[i]
 			continue
 		}
-		p.sections[i] = r.section(c, v)
+		p.sections[i] = r.guarded(i, v)
 		r.rendered[i] = now
 	}
 	r.last = p
@@ -68,6 +71,20 @@ func (r *renderer) stale(i int, now time.Time, s *slurmclient.Snapshot) bool {
 		return true
 	}
 	return slices.ContainsFunc(c.needs, func(res slurmclient.Resource) bool { return differs(r.last.view.Snapshot, s, res) })
+}
+
+// guarded is a section, or that of before when rendering panics.
+func (r *renderer) guarded(i int, v *view) (out section) {
+	c := r.collectors[i]
+	if r.panics.guard(stageRender, c.name, func() { out = r.section(c, v) }) {
+		return out
+	}
+	out = section{name: c.name, set: c.set}
+	if r.last != nil {
+		out = r.last.sections[i]
+	}
+	out.failed = true
+	return out
 }
 
 func (r *renderer) section(c collector, v *view) section {

@@ -25,7 +25,8 @@ func newPageBench(ahead time.Duration) *pageBench {
 	}}
 	c := collector{name: "counted", needs: []slurmclient.Resource{slurmclient.Nodes}, families: []family{counting}}
 	b.pages = newPages(Config{Now: func() time.Time { return b.clock }, RenderAhead: ahead}, func() *renderer {
-		return &renderer{collectors: []collector{c}, packer: newPacker()}
+		none := newPanics(nil)
+		return &renderer{collectors: []collector{c}, packer: newPacker(), panics: none, viewer: viewer{panics: none, compute: demandOfAll()}}
 	})
 	return b
 }

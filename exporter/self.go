@@ -37,37 +37,46 @@ type self struct {
 
 	up, info, known, age, period, failures *metric
 	success, duration, series, expiry      *metric
+	panics                                 *metric
 }
 
-// metric is a gauge that self gives.
+// metric is what self gives.
 type metric struct {
 	name, help string
+	kind       kind
 	labels     []string
 	desc       *prometheus.Desc
 }
 
 func newMetric(name, help string, labels ...string) *metric {
-	return &metric{name, help, labels, prometheus.NewDesc(name, help, labels, nil)}
+	return &metric{name, help, gauge, labels, prometheus.NewDesc(name, help, labels, nil)}
+}
+
+func newCounter(name, help string, labels ...string) *metric {
+	m := newMetric(name, help, labels...)
+	m.kind = counter
+	return m
 }
 
 func newSelf(e *Exporter) *self {
 	return &self{
 		exporter: e,
-		up:       newMetric("slurm_up", "1 when a slurmctld answers and the last poll of nodes, jobs, partitions and statistics succeeded."),
+		up:       newMetric(upName, upHelp),
 		info:     newMetric("slurm_cluster_info", "1, with the cluster's name, the release of its slurmrestd and the API version in use.", "cluster", "release", "api_version"),
 		known:    newMetric("slurm_exporter_resource_up", "1 when the last poll of the resource succeeded, 0 when it failed or there was none yet.", "resource"),
 		age:      newMetric("slurm_exporter_snapshot_age_seconds", "Time since the poll that last confirmed the resource began; no sample before the first.", "resource"),
 		period:   newMetric("slurm_exporter_poll_period_seconds", "Pause that is kept now between polls of the resource.", "resource"),
 		failures: newMetric("slurm_exporter_poll_consecutive_failures", "Polls of the resource that failed in a row.", "resource"),
-		success:  newMetric("slurm_exporter_collector_success", "1 when the last poll of every resource that the collector needs succeeded.", "collector"),
+		success:  newMetric("slurm_exporter_collector_success", "1 when the last poll of every resource that the collector needs succeeded, and the collector was rendered.", "collector"),
 		duration: newMetric("slurm_exporter_collector_duration_seconds", "Time that the collector's exposition took to render.", "collector"),
 		series:   newMetric("slurm_exporter_collector_series", "Series that the collector's families have.", "collector"),
+		panics:   newCounter("slurm_exporter_panics_total", "Computations that panicked: reading a resource (poll), adding it up (total), comparing it with before (observe) or rendering a collector (render). What was known before is shown on.", "stage", "part"),
 		expiry:   newMetric("slurm_exporter_token_expiry_time_seconds", "When the token in use expires, in Unix time; no sample when that is not known."),
 	}
 }
 
 func (s *self) table() []*metric {
-	return []*metric{s.up, s.info, s.known, s.age, s.period, s.failures, s.success, s.duration, s.series, s.expiry}
+	return []*metric{s.up, s.info, s.known, s.age, s.period, s.failures, s.success, s.duration, s.series, s.panics, s.expiry}
 }
 
 // Describe implements prometheus.Collector.
@@ -80,7 +89,11 @@ func (s *self) Describe(out chan<- *prometheus.Desc) {
 // Collect implements prometheus.Collector.
 func (s *self) Collect(out chan<- prometheus.Metric) {
 	put := func(m *metric, value float64, labels ...string) {
-		out <- prometheus.MustNewConstMetric(m.desc, prometheus.GaugeValue, value, labels...)
+		as := prometheus.GaugeValue
+		if m.kind == counter {
+			as = prometheus.CounterValue
+		}
+		out <- prometheus.MustNewConstMetric(m.desc, as, value, labels...)
 	}
 	now := s.exporter.source.Snapshot()
 	put(s.up, oneIf(up(now)))
@@ -89,6 +102,7 @@ func (s *self) Collect(out chan<- prometheus.Metric) {
 	}
 	s.polls(now, put)
 	s.sections(now, put)
+	s.exporter.panics.each(func(c computation, n uint64) { put(s.panics, float64(n), string(c.stage), c.part) })
 	if s.exporter.cfg.TokenExpiry == nil {
 		return
 	}
@@ -108,6 +122,7 @@ func (s *self) polls(now *slurmclient.Snapshot, put putMetric) {
 		r := string(p.Resource)
 		put(s.known, oneIf(p.Known && p.Err == nil), r)
 		put(s.failures, float64(p.Failures), r)
+		put(s.panics, float64(p.Panics), string(stagePoll), r)
 		if p.Known {
 			put(s.age, p.Age(clock).Seconds(), r)
 		}
@@ -120,7 +135,7 @@ func (s *self) polls(now *slurmclient.Snapshot, put putMetric) {
 func (s *self) sections(now *slurmclient.Snapshot, put putMetric) {
 	page := s.exporter.pages.page.Load()
 	for i, c := range s.exporter.collectors {
-		put(s.success, oneIf(succeeded(now, c)), c.name)
+		put(s.success, oneIf(succeeded(now, c) && (page == nil || !page.sections[i].failed)), c.name)
 		if page != nil {
 			put(s.duration, page.sections[i].took.Seconds(), c.name)
 			put(s.series, float64(page.sections[i].series), c.name)

@@ -21,31 +21,52 @@ type view struct {
 // begin times pass while nothing else happens.
 const demandLife = 10 * time.Second
 
-// viewer makes views, and reuses sums of what has not changed. It is for one
-// goroutine; the views may be kept.
+// viewer makes views, and reuses sums of what has not changed. A sum that panics stays as
+// it was. It is for one goroutine; the views may be kept.
 type viewer struct {
-	limits   Limits
-	last     view
-	demandAt time.Time
+	limits  Limits
+	panics  *panics
+	compute func(now time.Time, s *slurmclient.Snapshot) (demand.Demand, error)
+	last    view
 }
 
 func (m *viewer) view(now time.Time, s *slurmclient.Snapshot) *view {
 	old := m.last
 	v := view{Snapshot: s, limits: m.limits, nodes: old.nodes, jobs: old.jobs, demand: old.demand}
-	nodes := differs(old.Snapshot, s, slurmclient.Nodes)
-	jobs := differs(old.Snapshot, s, slurmclient.Jobs)
-	if nodes && s.Nodes.Known {
-		v.nodes = totalNodes(s.Nodes.Value)
+	if s.Nodes.Known && differs(old.Snapshot, s, slurmclient.Nodes) {
+		m.panics.guard(stageTotal, "nodes", func() { v.nodes = totalNodes(s.Nodes.Value) })
 	}
-	if jobs && s.Jobs.Known {
-		v.jobs = totalJobs(s.Jobs.Value)
+	if s.Jobs.Known && differs(old.Snapshot, s, slurmclient.Jobs) {
+		m.panics.guard(stageTotal, "jobs", func() { v.jobs = totalJobs(s.Jobs.Value) })
 	}
-	if nodes || jobs || differs(old.Snapshot, s, slurmclient.Partitions) || now.Sub(m.demandAt) >= demandLife {
-		v.demand = demand.Compute(now, s)
-		m.demandAt = now
+	d, err := m.compute(now, s)
+	m.panics.note(stageTotal, "demand", err)
+	if err == nil {
+		v.demand = d
 	}
 	m.last = v
 	return &v
+}
+
+// demandOfAll returns a function that computes the demand of snapshots without NodeSets,
+// and computes nothing twice. It is for one goroutine.
+func demandOfAll() func(now time.Time, s *slurmclient.Snapshot) (demand.Demand, error) {
+	var last *slurmclient.Snapshot
+	var at time.Time
+	var d demand.Demand
+	var err error
+	return func(now time.Time, s *slurmclient.Snapshot) (demand.Demand, error) {
+		changed := false
+		for _, r := range []slurmclient.Resource{slurmclient.Nodes, slurmclient.Jobs, slurmclient.Partitions} {
+			changed = changed || differs(last, s, r)
+		}
+		if changed || now.Sub(at) >= demandLife {
+			err = slurmclient.Guard("computing the demand", func() { d = demand.Compute(now, s) })
+			at = now
+		}
+		last = s
+		return d, err
+	}
 }
 
 // differs reports whether a resource's value is another one in the newer snapshot.

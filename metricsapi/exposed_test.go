@@ -209,5 +209,8 @@ The required nodes are: busy + the larger of (claimed idle ones, grace) + claime
 	}
 	row("slurm_nodeset_reaction_seconds", "histogram", reactionHelp, nil)
 	row("slurm_nodeset_short_since_time_seconds", "gauge", sinceHelp, nil)
+	b.WriteString("\nOf each cluster, rather than of NodeSets, there is `slurm_metrics_adapter_panics_total`, a counter of " +
+		"computations that panicked, with the labels `cluster` and `part`: the numbers for HPAs (`demand`) or the objects " +
+		"of the view (`view`).\n")
 	compare(t, filepath.Join("..", "docs", "metrics-nodesets.md"), b.String())
 }

@@ -4,6 +4,7 @@ import (
 	"maps"
 	"reflect"
 	"slices"
+	"sync"
 	"time"
 
 	"github.com/slurmtide/slurmtide/slurmclient"
@@ -25,6 +26,8 @@ type Reading struct {
 	overlap overlap
 	// took is how long computing it took.
 	took time.Duration
+	// err is why there are no numbers, nil where there are.
+	err error
 }
 
 // polls are what every number is computed of.
@@ -54,11 +57,20 @@ func (r *Reading) usable(now time.Time, maxAge time.Duration) error {
 	if err := Stale(now, maxAge, r.polls()...); err != nil {
 		return err
 	}
+	if r.err != nil {
+		return r.err
+	}
 	if !r.demand.Known {
 		return errNotKnown
 	}
 	return nil
 }
+
+// Err is the panic that kept the numbers from being computed, nil for none.
+func (r *Reading) Err() error { return r.err }
+
+// Demand is what was computed of the snapshot and the pools. Nobody writes to it.
+func (r *Reading) Demand() (demand.Demand, error) { return r.demand, r.err }
 
 type constError string
 
@@ -66,16 +78,21 @@ func (e constError) Error() string { return string(e) }
 
 const errNotKnown = constError("its demand is not known yet")
 
-// Reader makes the Readings of one cluster and reuses what has not changed. The
-// zero value is ready; it is for one goroutine.
+// Reader makes the Readings of one cluster and reuses what has not changed, so that all who
+// ask have one number. The zero value is ready. It may be used by several goroutines.
 type Reader struct {
+	mu         sync.Mutex
 	last       *Reading
 	lastPools  []demand.Pool
 	computedAt time.Time
 }
 
-// Read returns what the snapshot and the pools come to at now. It writes to neither.
+// Read returns what the snapshot and the pools come to at now. It writes to neither. A
+// computation that panics makes a Reading with an Err, until something changes. Read waits
+// for another one that is under way.
 func (m *Reader) Read(now time.Time, s *slurmclient.Snapshot, pools []demand.Pool) *Reading {
+	m.mu.Lock()
+	defer m.mu.Unlock()
 	if m.last != nil && now.Sub(m.computedAt) < ComputeEvery && alike(m.last.snapshot, s) && reflect.DeepEqual(m.lastPools, pools) {
 		next := *m.last
 		next.snapshot = s
@@ -84,16 +101,24 @@ func (m *Reader) Read(now time.Time, s *slurmclient.Snapshot, pools []demand.Poo
 	}
 	begin := time.Now()
 	pools = slices.Clone(pools)
-	r := &Reading{snapshot: s, demand: demand.Compute(now, s, pools...), pools: map[string]int{}, offers: pools}
-	if r.demand.Known {
-		for i, p := range pools {
-			r.pools[p.Name] = i
-		}
-		r.overlap = overlapOf(now, s)
+	r := &Reading{snapshot: s, pools: map[string]int{}, offers: pools}
+	if err := slurmclient.Guard("computing the demand", func() { r.compute(now) }); err != nil {
+		r = &Reading{snapshot: s, err: err}
 	}
 	r.took = time.Since(begin)
 	m.last, m.lastPools, m.computedAt = r, pools, now
 	return r
+}
+
+func (r *Reading) compute(now time.Time) {
+	r.demand = demand.Compute(now, r.snapshot, r.offers...)
+	if !r.demand.Known {
+		return
+	}
+	for i, p := range r.offers {
+		r.pools[p.Name] = i
+	}
+	r.overlap = overlapOf(now, r.snapshot)
 }
 
 // alike reports that all that demand reads is the same in both.

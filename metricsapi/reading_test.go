@@ -2,11 +2,14 @@ package metricsapi
 
 import (
 	"fmt"
+	"strings"
 	"testing"
 	"time"
 
 	"github.com/google/go-cmp/cmp"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/apimachinery/pkg/labels"
+	"sigs.k8s.io/custom-metrics-apiserver/pkg/provider"
 
 	"github.com/slurmtide/slurmtide/slurmclient"
 	"github.com/slurmtide/slurmtide/slurmclient/demand"
@@ -107,4 +110,18 @@ func BenchmarkQuery(b *testing.B) {
 		}
 	}
 	b.ReportMetric(c.reading.Took().Seconds()*1000, "ms/snapshot")
+}
+
+// A record that is nil stands for data that the code does not expect.
+func TestAPanicIsAnErrorOfItsClusterAlone(t *testing.T) {
+	d := aSite(func(s *slurmclient.Snapshot) { s.Jobs.Value = append(s.Jobs.Value, nil) })
+	p := providerOf(d, noon())
+	_, err := p.GetMetricByName(t.Context(), named("a"), infoOf("slurm_nodeset_required_nodes"), labels.Everything())
+	if !apierrors.IsServiceUnavailable(err) || !strings.Contains(err.Error(), "computing the demand: panic: ") {
+		t.Errorf("the answer is %v", err)
+	}
+	blue := provider.CustomMetricInfo{GroupResource: Controllers().GroupResource, Namespaced: true, Metric: "slurm_partition_pending_jobs"}
+	if v, err := p.GetMetricByName(t.Context(), named("blue"), blue, labels.Everything()); err != nil || v.Value.Value() != 1 {
+		t.Errorf("another cluster answers %v, %v", v, err)
+	}
 }

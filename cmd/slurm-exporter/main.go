@@ -74,6 +74,8 @@ func serve(ctx context.Context, o *options, log logger) error {
 		return err
 	}
 	cfg := o.exporterConfig(requests, token)
+	stacks := polls.NewStacks(log)
+	cfg.Failed = func(err error) { stacks.Log(err) }
 	resources, err := cfg.Resources()
 	if err != nil {
 		return err

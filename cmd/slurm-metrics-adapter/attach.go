@@ -23,18 +23,19 @@ func (o *options) registryConfig(k kube, expo *exposition, log logger) clusters.
 			Resources: o.view.reads(expo.resources),
 		},
 		Pools: o.pools, Fixed: o.slurm.fixed(), Connect: o.slurm.connect, Readings: expo.reactions,
+		Failed: func(key access.Key, err error) { expo.panicked(key.String(), "demand", err) },
 		Attach: func(key access.Key) clusters.Attachment {
 			requests := exporter.NewRequests()
 			return clusters.Attachment{
 				Observer: requests,
-				Run: func(ctx context.Context, cache *slurmclient.Cache, token slurmclient.TokenSource) {
+				Run: func(ctx context.Context, to clusters.Connected) {
 					log := log.With("cluster", key.String())
 					log.Info("polling slurmrestd")
 					defer log.Info("polling ends")
 					var wg sync.WaitGroup
 					defer wg.Wait()
-					wg.Go(func() { polls.Watch(ctx, cache, log) })
-					expo.show(ctx, key, cache, requests, token)
+					wg.Go(func() { polls.Watch(ctx, to.Cache, log) })
+					expo.show(ctx, key, to, requests)
 				},
 			}
 		},

@@ -15,8 +15,10 @@ import (
 	versioncollector "github.com/prometheus/client_golang/prometheus/collectors/version"
 	"github.com/prometheus/exporter-toolkit/web"
 
+	"github.com/slurmtide/slurmtide/cmd/internal/polls"
 	"github.com/slurmtide/slurmtide/exporter"
 	"github.com/slurmtide/slurmtide/metricsapi"
+	"github.com/slurmtide/slurmtide/metricsapi/clusters"
 	"github.com/slurmtide/slurmtide/operator/api/access"
 	"github.com/slurmtide/slurmtide/slurmclient"
 	"github.com/slurmtide/slurmtide/slurmclient/demand"
@@ -31,7 +33,11 @@ type exposition struct {
 	joint     *exporter.Joint
 	own       *prometheus.Registry // what the page has beside the clusters
 	reactions *metricsapi.Reactions
+	panics    *prometheus.CounterVec
 	log       logger
+	stacks    *polls.Stacks
+	// known lists the clusters that there are; nil for none.
+	known func() []access.Key
 
 	mu    sync.Mutex
 	shown []shownCluster // sorted by label
@@ -39,6 +45,7 @@ type exposition struct {
 
 // shownCluster is a cluster with the value of its label.
 type shownCluster struct {
+	key      access.Key
 	label    string
 	exporter *exporter.Exporter
 }
@@ -47,7 +54,11 @@ func newExposition(o *options, log logger) *exposition {
 	e := &exposition{
 		cfg:  exporter.Config{Collectors: map[string]bool{}, Compat: o.compat, Limits: o.limits},
 		path: "/" + strings.Trim(o.metricsPath, "/"), log: log,
-		own: prometheus.NewRegistry(), reactions: metricsapi.NewReactions(),
+		own: prometheus.NewRegistry(), reactions: metricsapi.NewReactions(), stacks: polls.NewStacks(log),
+		panics: prometheus.NewCounterVec(prometheus.CounterOpts{
+			Name: "slurm_metrics_adapter_panics_total",
+			Help: "Computations of a cluster's data that panicked: its numbers for HPAs (demand), or its objects (view).",
+		}, []string{"cluster", "part"}),
 	}
 	for name, on := range o.collectors {
 		e.cfg.Collectors[name] = *on
@@ -61,9 +72,9 @@ func newExposition(o *options, log logger) *exposition {
 	})
 	e.own.MustRegister(
 		versioncollector.NewCollector("slurm_metrics_adapter"),
-		collectors.NewGoCollector(), collectors.NewProcessCollector(collectors.ProcessCollectorOpts{}), e.reactions,
+		collectors.NewGoCollector(), collectors.NewProcessCollector(collectors.ProcessCollectorOpts{}), e.reactions, e.panics,
 	)
-	e.joint = exporter.NewJoint(e.exporters, e.own, o.maxScrapes)
+	e.joint = exporter.NewJoint(e.members, e.own, o.maxScrapes)
 	return e
 }
 
@@ -72,14 +83,37 @@ func (e *exposition) showNodeSets(nodeSets metricsapi.NodeSetLister, maxAge time
 	e.own.MustRegister(metricsapi.NewNodeSetMetrics(nodeSets, metricsapi.Config{MaxAge: maxAge}))
 }
 
-// show has the cluster on the page until ctx ends.
-func (e *exposition) show(ctx context.Context, key access.Key, cache *slurmclient.Cache, requests *exporter.Requests, token slurmclient.TokenSource) {
-	cfg := e.cfg
-	cfg.Requests = requests
-	if token != nil {
-		cfg.TokenExpiry = token.Expiry
+// showClusters has slurm_up on the page, from now on, of each cluster that there is, also
+// when there is no connection to it. It is called once.
+func (e *exposition) showClusters(registry *clusters.Registry) {
+	e.known = func() []access.Key {
+		all, _ := registry.Shown() // none before they are listed
+		var keys []access.Key
+		for _, c := range all {
+			keys = append(keys, c.Key)
+		}
+		return keys
 	}
-	exp, err := e.add(key, cache, cfg)
+}
+
+// panicked counts and logs that something of a cluster's data could not be computed.
+func (e *exposition) panicked(cluster, part string, err error) {
+	e.panics.WithLabelValues(cluster, part).Inc()
+	e.stacks.Log(err, "cluster", cluster, "what", part)
+}
+
+// show has the cluster on the page until ctx ends.
+func (e *exposition) show(ctx context.Context, key access.Key, to clusters.Connected, requests *exporter.Requests) {
+	for _, part := range []string{"demand", "view"} {
+		e.panics.WithLabelValues(key.String(), part) // 0, not absent
+	}
+	cfg := e.cfg
+	cfg.Requests, cfg.Demand = requests, to.Demand
+	cfg.Failed = func(err error) { e.stacks.Log(err, "cluster", key.String()) }
+	if to.Token != nil {
+		cfg.TokenExpiry = to.Token.Expiry
+	}
+	exp, err := e.add(key, to.Cache, cfg)
 	if err != nil {
 		e.log.Error("showing a cluster", "cluster", key, "err", err)
 		return
@@ -92,16 +126,17 @@ func (e *exposition) show(ctx context.Context, key access.Key, cache *slurmclien
 func (e *exposition) add(key access.Key, cache *slurmclient.Cache, cfg exporter.Config) (*exporter.Exporter, error) {
 	e.mu.Lock()
 	defer e.mu.Unlock()
-	label := key.String()
-	if slices.ContainsFunc(e.shown, func(c shownCluster) bool { return c.label == label }) {
-		label += " (" + key.Kind + ")" // a Controller and a Cluster may have the same name
+	taken := map[string]bool{}
+	for _, c := range e.shown {
+		taken[c.label] = true
 	}
+	label := labelOf(key, taken)
 	cfg.Labels = map[string]string{"cluster": label}
 	exp, err := exporter.New(cache, cfg)
 	if err != nil {
 		return nil, err
 	}
-	e.shown = append(slices.Clone(e.shown), shownCluster{label, exp})
+	e.shown = append(slices.Clone(e.shown), shownCluster{key, label, exp})
 	slices.SortFunc(e.shown, func(a, b shownCluster) int { return cmp.Compare(a.label, b.label) })
 	return exp, nil
 }
@@ -118,12 +153,32 @@ func (e *exposition) clusters() []shownCluster {
 	return e.shown
 }
 
-func (e *exposition) exporters() []*exporter.Exporter {
-	var out []*exporter.Exporter
+// members are the clusters of the page.
+func (e *exposition) members() exporter.Members {
+	var out exporter.Members
+	there, labels := map[access.Key]bool{}, map[string]bool{}
 	for _, c := range e.clusters() {
-		out = append(out, c.exporter)
+		out.Exporters = append(out.Exporters, c.exporter)
+		there[c.key], labels[c.label] = true, true
+	}
+	if e.known == nil {
+		return out
+	}
+	for _, key := range e.known() {
+		if label := labelOf(key, labels); !there[key] {
+			labels[label] = true
+			out.Absent = append(out.Absent, map[string]string{"cluster": label})
+		}
 	}
 	return out
+}
+
+// labelOf is the value of a cluster's label. A Controller and a Cluster may have one name.
+func labelOf(key access.Key, taken map[string]bool) string {
+	if label := key.String(); !taken[label] {
+		return label
+	}
+	return key.String() + " (" + key.Kind + ")"
 }
 
 // routes serves the pages; settled tells why they are not complete yet.

@@ -5,16 +5,25 @@ import (
 	"io"
 	"net/http"
 	"net/http/httptest"
+	"os"
+	"path/filepath"
 	"strings"
 	"testing"
 	"time"
 
 	"github.com/prometheus/common/expfmt"
 	"github.com/prometheus/common/model"
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/labels"
+	"k8s.io/apimachinery/pkg/types"
+	"sigs.k8s.io/custom-metrics-apiserver/pkg/provider"
 
 	"github.com/slurmtide/slurmtide/exporter"
 	"github.com/slurmtide/slurmtide/metricsapi"
+	"github.com/slurmtide/slurmtide/metricsapi/clusters"
 	"github.com/slurmtide/slurmtide/operator/api/access"
+	"github.com/slurmtide/slurmtide/operator/api/v1beta1"
 	"github.com/slurmtide/slurmtide/slurmclient"
 	"github.com/slurmtide/slurmtide/slurmclient/slurmtest"
 )
@@ -42,7 +51,7 @@ func shown(t *testing.T, keys ...access.Key) *exposition {
 		if err := cache.Refresh(ctx); err != nil {
 			t.Fatal(err)
 		}
-		go e.show(ctx, k, cache, exporter.NewRequests(), token)
+		go e.show(ctx, k, clusters.Connected{Cache: cache, Token: token}, exporter.NewRequests())
 	}
 	return e
 }
@@ -146,5 +155,87 @@ func TestNodeSetsAreShownBesideTheClusters(t *testing.T) {
 	}
 	if strings.Contains(text, "slurm_nodeset_required_nodes") {
 		t.Error("what is not known is told")
+	}
+}
+
+// The NodeSet's workers are four times as large as the nodes that are there, so that the
+// demand without the NodeSet is another.
+func TestHPAsAndPrometheusAreToldOneNumber(t *testing.T) {
+	slurm := httptest.NewServer(slurmtest.Sized(time.Now, 3, 200).Handler())
+	t.Cleanup(slurm.Close)
+	key := filepath.Join(t.TempDir(), "key")
+	if err := os.WriteFile(key, []byte("any"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	o, err := parse([]string{"--log.level=error", "--slurm.url=" + slurm.URL, "--slurm.jwt-key-file=" + key, "--slurm.user=root", "--cluster-namespace=team", "--cluster-name=red"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	log := o.logger(io.Discard)
+	e := newExposition(o, log)
+	registry := clusters.New(o.registryConfig(kube{}, e, log))
+	ctx, cancel := context.WithCancel(t.Context())
+	done := make(chan struct{})
+	changed := make(chan struct{}, 1)
+	changed <- struct{}{}
+	cpu := &v1beta1.NodeSet{ObjectMeta: metav1.ObjectMeta{Namespace: "team", Name: "cpu"}}
+	cpu.Spec.ClusterRef, cpu.Spec.ExtraConf = &corev1.LocalObjectReference{Name: "red"}, "CPUs=256 RealMemory=1000000"
+	go func() {
+		registry.Run(ctx, changed, func() clusters.Objects { return clusters.Objects{NodeSets: []*v1beta1.NodeSet{cpu}} })
+		close(done)
+	}()
+	t.Cleanup(func() { cancel(); <-done })
+	provide := metricsapi.New(registry, metricsapi.Config{})
+	server := httptest.NewServer(e.routes(registry.Settled))
+	defer server.Close()
+
+	info := provider.CustomMetricInfo{GroupResource: metricsapi.Clusters().GroupResource, Namespaced: true}
+	for _, partition := range []string{"short", "long", "night", "test", "teaching", "all"} {
+		of := labels.SelectorFromSet(labels.Set{"partition": partition})
+		for _, info.Metric = range []string{"slurm_partition_pending_nodes", "slurm_partition_required_nodes", "slurm_partition_idle_nodes", "slurm_partition_eligible_pending_jobs"} {
+			var hpa, prometheus string
+			deadline := time.Now().Add(time.Minute)
+			for (hpa == "" || hpa != prometheus) && time.Now().Before(deadline) {
+				if v, err := provide.GetMetricByName(ctx, types.NamespacedName{Namespace: "team", Name: "red"}, info, of); err == nil {
+					hpa = v.Value.String()
+				}
+				text := fetch(t, server.URL+"/metrics", "", http.StatusOK)
+				_, rest, _ := strings.Cut(text, "\n"+info.Metric+`{cluster="team/red",partition="`+partition+`"} `)
+				prometheus, _, _ = strings.Cut(rest, "\n")
+				if hpa != "" && prometheus != "" {
+					break
+				}
+			}
+			if hpa == "" || hpa != prometheus {
+				t.Errorf("%s of %s is %q for HPAs and %q on the page", info.Metric, partition, hpa, prometheus)
+			}
+		}
+	}
+}
+
+func TestAClusterThatCannotBeDialledIsNotUp(t *testing.T) {
+	o, err := parse([]string{"--log.level=error"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	log := o.logger(io.Discard)
+	e := newExposition(o, log)
+	registry := clusters.New(o.registryConfig(kube{}, e, log))
+	e.showClusters(registry)
+	ctx, cancel := context.WithCancel(t.Context())
+	defer cancel()
+	server := httptest.NewServer(e.routes(registry.Settled))
+	defer server.Close()
+	if got := fetch(t, server.URL+"/metrics", "", http.StatusOK); strings.Contains(got, "slurm_up") {
+		t.Error("clusters are shown before they are listed")
+	}
+	lost := &v1beta1.Controller{ObjectMeta: metav1.ObjectMeta{Namespace: "hpc", Name: "lost"}} // it has no RestApi
+	registry.Apply(ctx, clusters.Objects{Controllers: []*v1beta1.Controller{lost}})
+	if got := fetch(t, server.URL+"/metrics", "", http.StatusOK); !strings.Contains(got, `slurm_up{cluster="hpc/lost"} 0`+"\n") {
+		t.Error("there is no slurm_up of the cluster")
+	}
+	registry.Apply(ctx, clusters.Objects{})
+	if got := fetch(t, server.URL+"/metrics", "", http.StatusOK); strings.Contains(got, "slurm_up{") {
+		t.Error("a cluster that is gone is still shown")
 	}
 }

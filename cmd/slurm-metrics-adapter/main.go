@@ -59,6 +59,7 @@ func serve(ctx context.Context, o *options, log logger) error {
 	expo := newExposition(o, log)
 	registry := clusters.New(o.registryConfig(kube, expo, log))
 	expo.showNodeSets(registry, o.maxAge)
+	expo.showClusters(registry)
 	watch := clusters.NewWatch(kube.dynamic, watchFailed(log))
 	wg.Go(func() { watch.Run(work) })
 	wg.Go(func() { registry.Run(work, watch.Changed(), watch.Objects) })
@@ -71,7 +72,7 @@ func serve(ctx context.Context, o *options, log logger) error {
 		wg.Go(func() { keeper.Watch(work) })
 	}
 	provider := metricsapi.New(registry, metricsapi.Config{MaxAge: o.maxAge})
-	shown := o.view.of(registry, o.maxAge)
+	shown := o.view.of(registry, o.maxAge, expo)
 	if shown != nil {
 		wg.Go(func() { shown.Run(work) })
 	}

@@ -48,14 +48,15 @@ func (v *viewOptions) check() error {
 	return nil
 }
 
-// of returns the view of the clusters, nil where it is switched off.
-func (v *viewOptions) of(registry *clusters.Registry, maxAge time.Duration) *view.View {
+// of returns the view of the clusters, nil where it is switched off. What panics is told
+// to the exposition.
+func (v *viewOptions) of(registry *clusters.Registry, maxAge time.Duration, expo *exposition) *view.View {
 	if !v.enabled {
 		return nil
 	}
 	unknown, _ := view.ParsePrivate(v.privateData) // checked
 	dir := directory{registry: registry, unknown: unknown, namespace: cmp.Or(v.namespace, ownNamespace(), "default")}
-	return view.New(dir, view.Config{MaxAge: maxAge, Users: view.Users{Prefix: v.userPrefix}})
+	return view.New(dir, view.Config{MaxAge: maxAge, Users: view.Users{Prefix: v.userPrefix}, Failed: func(cluster string, err error) { expo.panicked(cluster, "view", err) }})
 }
 
 // reads adds to what is read of each cluster what the view needs: what is private.

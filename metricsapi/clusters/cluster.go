@@ -5,6 +5,7 @@ import (
 	"errors"
 	"sync"
 	"sync/atomic"
+	"time"
 
 	"github.com/slurmtide/slurmtide/metricsapi"
 	"github.com/slurmtide/slurmtide/operator/api/access"
@@ -85,26 +86,34 @@ func (c *cluster) run(ctx context.Context) {
 	access.Keep(ctx, c.cfg.Cache, dial, c.fail, func(ctx context.Context, conn access.Connection) {
 		var wg sync.WaitGroup
 		defer wg.Wait()
+		reader := new(metricsapi.Reader)
 		if attached.Run != nil {
-			wg.Go(func() { attached.Run(ctx, conn.Cache, conn.Token) })
+			numbers := func(now time.Time, s *slurmclient.Snapshot) (demand.Demand, error) {
+				return reader.Read(now, s, c.currentPools()).Demand()
+			}
+			wg.Go(func() { attached.Run(ctx, Connected{conn.Cache, conn.Token, numbers}) })
 		}
-		c.read(ctx, conn.Cache)
+		c.read(ctx, conn.Cache, reader)
 	})
 }
 
 // read makes a reading of every snapshot until ctx ends.
-func (c *cluster) read(ctx context.Context, cache *slurmclient.Cache) {
-	var reader metricsapi.Reader
+func (c *cluster) read(ctx context.Context, cache *slurmclient.Cache, reader *metricsapi.Reader) {
 	var after uint64
+	var failed error
 	for ctx.Err() == nil {
 		wait, cancel := context.WithTimeout(ctx, metricsapi.ComputeEvery)
 		pools := c.arm(cancel)
 		s := cache.Snapshot()
 		now := c.cfg.Now()
 		r := reader.Read(now, s, pools)
+		if err := r.Err(); err != nil && !errors.Is(failed, err) && c.cfg.Failed != nil {
+			c.cfg.Failed(c.key, err)
+		}
+		failed = r.Err()
 		// A new connection has nothing to tell until it has read, while what the last
 		// one has read grows old by itself.
-		if old := c.reading.Load(); old == nil || !old.Known() || r.Known() {
+		if old := c.reading.Load(); old == nil || !old.Known() || r.Known() || r.Err() != nil {
 			c.reading.Store(r)
 			if c.cfg.Readings != nil {
 				c.cfg.Readings.See(c.key, now, r)
@@ -115,6 +124,12 @@ func (c *cluster) read(ctx context.Context, cache *slurmclient.Cache) {
 		_, _ = cache.Next(wait, after)
 		cancel()
 	}
+}
+
+func (c *cluster) currentPools() []demand.Pool {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	return c.pools
 }
 
 // arm returns the pools, and has wake end the wait for the next snapshot when

@@ -11,6 +11,7 @@ import (
 	"github.com/slurmtide/slurmtide/metricsapi"
 	"github.com/slurmtide/slurmtide/operator/api/access"
 	"github.com/slurmtide/slurmtide/slurmclient"
+	"github.com/slurmtide/slurmtide/slurmclient/demand"
 )
 
 // Config says how clusters are read.
@@ -28,6 +29,10 @@ type Config struct {
 	// Readings is told of every reading, in order for each cluster, and of clusters that
 	// are gone; nil for nobody. It must not block.
 	Readings Readings
+
+	// Failed is told when numbers of a cluster could not be computed since something
+	// panicked; slurmclient.PanicOf finds the stack. nil for nobody. It must not block.
+	Failed func(cluster access.Key, err error)
 
 	// Fixed is the one cluster to read instead of those that are found, nil for none.
 	// Connect makes its client then.
@@ -52,7 +57,17 @@ type Attachment struct {
 	// Observer is told of requests and polls; may be nil.
 	Observer slurmclient.Observer
 	// Run is called in a goroutine of its own and returns when ctx ends; may be nil.
-	Run func(ctx context.Context, cache *slurmclient.Cache, token slurmclient.TokenSource)
+	Run func(ctx context.Context, to Connected)
+}
+
+// Connected is a connection to a cluster.
+type Connected struct {
+	Cache *slurmclient.Cache
+	// Token is what the connection authenticates with, nil for none.
+	Token slurmclient.TokenSource
+	// Demand computes what a snapshot comes to with the NodeSets that there are now: the
+	// same numbers as the cluster's Readings have. It may be called from any goroutine.
+	Demand func(now time.Time, s *slurmclient.Snapshot) (demand.Demand, error)
 }
 
 // dial makes a client for the target, or that of the fixed cluster.

@@ -80,7 +80,7 @@ func registryOf(t *testing.T) *running {
 	r.Registry = New(Config{
 		Access: access.Config{Kube: oneSecret{}, User: "slurm", Lifetime: time.Hour}, Cache: slurmclient.CacheConfig{Period: 20 * time.Millisecond}, Readings: r,
 		Attach: func(k access.Key) Attachment {
-			return Attachment{Run: func(ctx context.Context, _ *slurmclient.Cache, _ slurmclient.TokenSource) {
+			return Attachment{Run: func(ctx context.Context, _ Connected) {
 				r.add(k, 1)
 				<-ctx.Done()
 				r.add(k, -1)

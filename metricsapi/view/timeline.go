@@ -1,6 +1,7 @@
 package view
 
 import (
+	"cmp"
 	"slices"
 	"sync"
 	"time"
@@ -46,6 +47,7 @@ type timeline[T any] struct {
 	noun    *noun[T]
 	sources func() ([]Source, error)
 	clock   func() time.Time
+	failed  func(cluster string, err error)
 
 	mu     sync.Mutex
 	frames []*frame[T] // oldest first
@@ -62,7 +64,7 @@ const (
 )
 
 func newTimeline[T any](n *noun[T], sources func() ([]Source, error), clock func() time.Time) *timeline[T] {
-	return &timeline[T]{noun: n, sources: sources, clock: clock, moved: make(chan struct{})}
+	return &timeline[T]{noun: n, sources: sources, clock: clock, failed: func(string, error) {}, moved: make(chan struct{})}
 }
 
 // refresh returns the newest frame, after a look at the sources. It is an error, that
@@ -74,7 +76,7 @@ func (t *timeline[T]) refresh() (*frame[T], error) {
 	if err != nil {
 		return nil, apierrors.NewServiceUnavailable(err.Error())
 	}
-	return t.advance(partsOf(t.noun, sources, t.newest())), nil
+	return t.advance(t.partsOf(sources, t.newest())), nil
 }
 
 func (t *timeline[T]) newest() *frame[T] {
@@ -151,12 +153,18 @@ func (f *frame[T]) size() int {
 }
 
 // partsOf makes a part of each source, or takes that of the last frame where nothing
-// is known or nothing has changed.
-func partsOf[T any](n *noun[T], sources []Source, last *frame[T]) []*part[T] {
+// is known, nothing has changed, or making it panics.
+func (t *timeline[T]) partsOf(sources []Source, last *frame[T]) []*part[T] {
 	sharing := sharingOf(sources)
 	parts := make([]*part[T], 0, len(sources))
 	for i, s := range sources {
-		parts = append(parts, partOf(n, s, s.Home.prefix(sharing[i]), last.part(s.Home)))
+		prefix, old := s.Home.prefix(sharing[i]), last.part(s.Home)
+		next := cmp.Or(old, &part[T]{home: s.Home, prefix: prefix, private: true})
+		err := slurmclient.Guard("making "+t.noun.resource+" of "+s.Home.String(), func() { next = partOf(t.noun, s, prefix, old) })
+		if err != nil {
+			t.failed(s.Home.String(), err)
+		}
+		parts = append(parts, next)
 	}
 	return parts
 }

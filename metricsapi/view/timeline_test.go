@@ -8,6 +8,7 @@ import (
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 
+	"github.com/slurmtide/slurmtide/slurmclient"
 	"github.com/slurmtide/slurmtide/slurmclient/slurm"
 )
 
@@ -205,5 +206,28 @@ func BenchmarkRefresh(b *testing.B) {
 		if f, err := line.refresh(); err != nil || len(f.changes) != 100 {
 			b.Fatal(err, len(f.changes))
 		}
+	}
+}
+
+// A record that is nil stands for data that the code does not expect.
+func TestAPanicLeavesTheObjectsOfItsClusterAsTheyWere(t *testing.T) {
+	red, blue := home("a", "red"), home("b", "blue")
+	d := directoryOf(sourceOf(red, 1, job(1, slurm.JobRunning)), sourceOf(blue, 1))
+	line := jobLine(d)
+	var failed []string
+	line.failed = func(cluster string, err error) {
+		failed = append(failed, fmt.Sprint(cluster, " ", slurmclient.PanicOf(err) != nil))
+	}
+	refreshed(t, line)
+	d.set(sourceOf(red, 2, (*slurm.Job)(nil), (*slurm.Job)(nil)), sourceOf(blue, 2, job(2, slurm.JobRunning)))
+	f := refreshed(t, line)
+	if got := inWords(f.changes); got != "+blue.2" {
+		t.Errorf("what changes is %q", got)
+	}
+	if p := f.part(red); len(p.items) != 1 || !p.known {
+		t.Errorf("the jobs of the other cluster are %+v", p)
+	}
+	if len(failed) != 1 || failed[0] != "a/red true" {
+		t.Errorf("told of %q", failed)
 	}
 }

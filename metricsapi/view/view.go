@@ -17,6 +17,10 @@ type Config struct {
 	MaxAge time.Duration
 	// Users says who is who in Slurm.
 	Users Users
+	// Failed is told when objects of a cluster could not be made since something panicked;
+	// slurmclient.PanicOf finds the stack. The cluster is as Home.String has it, empty where
+	// it is not known. nil for nobody. It must not block.
+	Failed func(cluster string, err error)
 	// Now is the clock; nil means time.Now.
 	Now func() time.Time
 }
@@ -38,10 +42,15 @@ func New(dir Directory, cfg Config) *View {
 	if cfg.Now == nil {
 		cfg.Now = time.Now
 	}
-	return &View{
+	if cfg.Failed == nil {
+		cfg.Failed = func(string, error) {}
+	}
+	v := &View{
 		cfg: cfg, dir: dir, jobs: newTimeline(jobNoun(), dir.Sources, cfg.Now),
 		nodes: newTimeline(nodeNoun(), dir.Sources, cfg.Now), partitions: newTimeline(partitionNoun(), dir.Sources, cfg.Now),
 	}
+	v.jobs.failed, v.nodes.failed, v.partitions.failed = cfg.Failed, cfg.Failed, cfg.Failed
+	return v
 }
 
 // Run keeps the timelines up to date until ctx ends.

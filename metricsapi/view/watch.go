@@ -10,6 +10,8 @@ import (
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/watch"
 	"k8s.io/apiserver/pkg/storage"
+
+	"github.com/slurmtide/slurmtide/slurmclient"
 )
 
 const (
@@ -52,7 +54,11 @@ func (s *store[T]) Watch(ctx context.Context, opts *internalversion.ListOptions)
 		s.warn(ctx, a.viewer)
 	}
 	ctx, w.cancel = context.WithCancel(ctx)
-	go w.run(ctx)
+	go func() {
+		if err := slurmclient.Guard("watching "+s.noun.resource, func() { w.run(ctx) }); err != nil {
+			s.line.failed("", err)
+		}
+	}()
 	return w, nil
 }
 

@@ -31,10 +31,11 @@ type watcher struct {
 	version, release string
 	// failing holds the failures told and not over yet, by cause.
 	failing map[string]time.Time
+	stacks  *Stacks
 }
 
 func newWatcher(log lines.Logger) *watcher {
-	return &watcher{log: log, failing: map[string]time.Time{}}
+	return &watcher{log: log, failing: map[string]time.Time{}, stacks: NewStacks(log)}
 }
 
 func (w *watcher) see(s *slurmclient.Snapshot) {
@@ -51,6 +52,9 @@ func (w *watcher) see(s *slurmclient.Snapshot) {
 		now[cause] = true
 		if _, told := w.failing[cause]; !told {
 			w.failing[cause] = p.FailingSince
+			if slurmclient.PanicOf(p.Err) != nil {
+				w.stacks.Log(p.Err, "what", cause)
+			}
 			w.log.Warn("polling fails, the last values are served meanwhile", "what", cause, "err", p.Err, "hint", hint)
 		}
 	}

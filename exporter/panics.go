@@ -1,0 +1,75 @@
+package exporter
+
+import (
+	"slices"
+	"strings"
+	"sync"
+
+	"github.com/slurmtide/slurmtide/slurmclient"
+)
+
+// stage is where in the work on a snapshot something panicked.
+type stage string
+
+const (
+	stagePoll    stage = "poll"    // reading a resource
+	stageTotal   stage = "total"   // adding up what several collectors show
+	stageRender  stage = "render"  // rendering a collector
+	stageObserve stage = "observe" // comparing a snapshot with the one before
+)
+
+// computation is what panicked.
+type computation struct {
+	stage stage
+	part  string
+}
+
+// panics counts the computations that panicked, and tells of each.
+type panics struct {
+	failed func(error) // nil for nobody
+
+	mu     sync.Mutex
+	counts map[computation]uint64
+}
+
+func newPanics(failed func(error)) *panics {
+	return &panics{failed: failed, counts: map[computation]uint64{
+		{stageTotal, "nodes"}: 0, {stageTotal, "jobs"}: 0, {stageTotal, "demand"}: 0, {stageObserve, "jobs"}: 0,
+	}}
+}
+
+// guard calls f, and reports whether it ended without a panic.
+func (p *panics) guard(s stage, part string, f func()) bool {
+	err := slurmclient.Guard(string(s)+" of "+part, f)
+	p.note(s, part, err)
+	return err == nil
+}
+
+// note counts an error of the computation; nil is none.
+func (p *panics) note(s stage, part string, err error) {
+	if err == nil {
+		return
+	}
+	p.mu.Lock()
+	p.counts[computation{s, part}]++
+	p.mu.Unlock()
+	if p.failed != nil {
+		p.failed(err)
+	}
+}
+
+// each calls put with every computation that is guarded, in a steady order.
+func (p *panics) each(put func(c computation, count uint64)) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	var all []computation
+	for c := range p.counts {
+		all = append(all, c)
+	}
+	slices.SortFunc(all, func(a, b computation) int {
+		return strings.Compare(string(a.stage)+" "+a.part, string(b.stage)+" "+b.part)
+	})
+	for _, c := range all {
+		put(c, p.counts[c])
+	}
+}

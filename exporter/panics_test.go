@@ -1,0 +1,69 @@
+package exporter
+
+import (
+	"strings"
+	"testing"
+
+	"github.com/slurmtide/slurmtide/slurmclient"
+	"github.com/slurmtide/slurmtide/slurmclient/slurm"
+)
+
+// A record that is nil stands for data that the code does not expect.
+func TestAPanicOfOnePartTakesNothingElseDown(t *testing.T) {
+	var failures []error
+	cfg := everything()
+	cfg.Failed = func(err error) { failures = append(failures, err) }
+	e := rendered(t, smallCluster(), cfg)
+	before := scrape(t, e, Native)
+	next := *smallCluster()
+	next.Sequence++
+	next.Jobs.Sequence++
+	next.Jobs.Value = []*slurm.Job{nil}
+	e.panics.guard(stageObserve, "jobs", func() { e.observed.see(&next) })
+	e.pages.take(&next)
+	after := scrape(t, e, Native)
+	for _, family := range []string{"slurm_nodes", "slurm_jobs", "slurm_partition_pending_jobs"} {
+		if linesOf(after, family) != linesOf(before, family) {
+			t.Errorf("%s changes from\n%sto\n%s", family, linesOf(before, family), linesOf(after, family))
+		}
+	}
+	for _, want := range []string{`{part="jobs",stage="total"} 1`, `{part="demand",stage="total"} 1`, `{part="nodes",stage="total"} 0`} {
+		if want = "slurm_exporter_panics_total" + want; !strings.Contains(after, want) {
+			t.Errorf("there is no %s in\n%s", want, linesOf(after, "slurm_exporter_panics_total"))
+		}
+	}
+	for _, err := range failures {
+		if p := slurmclient.PanicOf(err); p == nil || !strings.Contains(string(p.Stack), "exporter") {
+			t.Errorf("%v has no stack", err)
+		}
+	}
+	if len(failures) < 2 {
+		t.Errorf("told of %d panics", len(failures))
+	}
+}
+
+func TestACollectorThatPanicsIsNotASuccess(t *testing.T) {
+	cfg := everything()
+	s := smallCluster()
+	e := rendered(t, s, cfg)
+	before := linesOf(scrape(t, e, Native), "slurm_node_info")
+	next := *s
+	next.Sequence++
+	next.Nodes.Sequence++
+	broken := e.collectors[0]
+	broken.families = []family{{"slurm_broken", gauge, "It panics.", nil, func(*view, *samples) { panic("no such node") }}}
+	e.collectors[0] = broken
+	e.pages.take(&next)
+	after := scrape(t, e, Native)
+	for _, want := range []string{
+		`slurm_exporter_panics_total{part="` + broken.name + `",stage="render"} 1`,
+		`slurm_exporter_collector_success{collector="` + broken.name + `"} 0`,
+	} {
+		if !strings.Contains(after, want) {
+			t.Errorf("there is no %s", want)
+		}
+	}
+	if got := linesOf(after, "slurm_node_info"); got != before {
+		t.Errorf("what was known is not shown on: %s", got)
+	}
+}
