@@ -89,6 +89,9 @@ func broken() []brokenCase {
 		{"no rights of two roles", func(s *Observed) {
 			s.Denied = []Denied{{What: "list nodesets.slinky.slurm.net"}, {What: "list slurmjobs.view.slinky.slurm.net"}}
 		}, []Code{MissingRight, MissingRight}},
+		{"a probe that lists steps", func(s *Observed) {
+			s.NodeSets[0].Spec.Slurmd = v1beta1.Raw{Raw: []byte(`{"readinessProbe":{"exec":{"command":["scontrol","show","slurmd"]}}}`)}
+		}, one(ProbeListsSteps)},
 		{"no view", func(s *Observed) { s.APIServices[ViewService] = nil }, one(APIServiceMissing)},
 		{"no adapter: what follows from that is not told", func(s *Observed) {
 			s.APIServices[MetricsService2] = nil

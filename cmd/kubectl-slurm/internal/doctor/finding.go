@@ -56,6 +56,8 @@ const (
 	AmbiguousMetric Code = "AmbiguousMetric"
 	// SharedWorkers: two NodeSets take the same pods or Slurm nodes for theirs.
 	SharedWorkers Code = "SharedWorkers"
+	// ProbeListsSteps: a probe or hook of workers runs a command by which jobs fail.
+	ProbeListsSteps Code = "ProbeListsSteps"
 )
 
 // Object is what a finding is about.
@@ -117,7 +119,7 @@ func Examine(seen Observed, ignore []Code) Report {
 func Codes() []Code {
 	return []Code{
 		MissingRight, APIServiceMissing, APIServiceUnavailable, MetricsOfAnother, SecretMissing, TokenExpired, TokenUnreadable,
-		TokenExpiring, ClusterMissing, ClusterNotReady, StaleSnapshot, OperatorNotRunning, NodeSetNotReady,
+		TokenExpiring, ClusterMissing, ClusterNotReady, StaleSnapshot, OperatorNotRunning, NodeSetNotReady, ProbeListsSteps,
 		SeveralAutoscalers, SharedWorkers, AmbiguousMetric, ValueTarget, CannotLeaveZero, ToleranceMissing,
 		TargetMissing, AsleepAtZero, PausedAtZero, AutoscalerFails,
 	}
@@ -129,7 +131,7 @@ func rank(c Code) int { return slices.Index(Codes(), c) }
 func checks() []func(*Observed) []Finding {
 	return []func(*Observed) []Finding{
 		rights, apiServices, foreignMetrics, stale,
-		tokens, clusters, references, ready, operator,
+		tokens, clusters, references, ready, operator, probes,
 		severalAutoscalers, shared, ambiguous, valueTargets, leavesZero, tolerance,
 		targets, asleepAtZero, failing,
 	}

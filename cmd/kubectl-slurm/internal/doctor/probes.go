@@ -1,0 +1,97 @@
+package doctor
+
+import (
+	"fmt"
+	"regexp"
+	"strings"
+
+	corev1 "k8s.io/api/core/v1"
+
+	"github.com/slurmtide/slurmtide/operator/api/v1beta1"
+)
+
+// listsSteps finds commands that make slurmd connect to the socket of every step.
+var listsSteps = regexp.MustCompile(`\bscontrol\b[^;|&\n]*\b(sho?w?\s+slurmd|listpids)\b|\bsstat\b`)
+
+// hook is a command of a container that Kubernetes runs by itself.
+type hook struct {
+	container, field string
+	// path is where the hook is in the NodeSet, for a JSON patch.
+	path string
+	exec *corev1.ExecAction
+}
+
+// probes tells of probes and hooks of workers that list steps: slurmd connects to each step
+// then, takes a batch step that does not listen yet for a stray one and deletes its script.
+func probes(seen *Observed) []Finding {
+	var out []Finding
+	for i := range seen.NodeSets {
+		n := &seen.NodeSets[i]
+		for _, h := range hooksOf(n) {
+			command := listsSteps.FindString(strings.Join(h.exec.Command, " "))
+			if command == "" {
+				continue
+			}
+			out = append(out, found(ProbeListsSteps, nodeSet(n), "%s of container %s runs %q, which makes slurmd connect to every step: a job that has just begun may lose its script and fail with exit code 2", h.field, h.container, strings.TrimSpace(command)).
+				cure("%s", cureOfHook(h)).
+				run("kubectl -n %s patch nodesets.slinky.slurm.net %s --type=json -p %s", n.Namespace, n.Name, quoted(fmt.Sprintf(`[{"op":"remove","path":%q}]`, h.path))))
+		}
+	}
+	return out
+}
+
+func cureOfHook(h hook) string {
+	if strings.HasSuffix(h.field, "Probe") {
+		return "leave the probe out, so that slurm-operator sets its own, or use tcpSocket with slurmd's port, 6818"
+	}
+	return "take the command out of the hook: slurm-operator drains a worker before it stops it"
+}
+
+// hooksOf lists the commands of a NodeSet's containers. What cannot be read has none: the
+// operator tells of it.
+func hooksOf(n *v1beta1.NodeSet) []hook {
+	var out []hook
+	if slurmd, err := n.Spec.Slurmd.Container(); err == nil {
+		slurmd.Name = "slurmd"
+		out = append(out, hooksOfContainer(slurmd, "/spec/slurmd")...)
+	}
+	spec, err := n.Spec.Template.Spec.PodSpec()
+	if err != nil {
+		return out
+	}
+	for i, c := range spec.InitContainers {
+		out = append(out, hooksOfContainer(c, fmt.Sprintf("/spec/template/spec/initContainers/%d", i))...)
+	}
+	for i, c := range spec.Containers {
+		out = append(out, hooksOfContainer(c, fmt.Sprintf("/spec/template/spec/containers/%d", i))...)
+	}
+	return out
+}
+
+func hooksOfContainer(c corev1.Container, path string) []hook {
+	var out []hook
+	add := func(field string, exec *corev1.ExecAction) {
+		if exec != nil {
+			out = append(out, hook{c.Name, strings.ReplaceAll(field, "/", "."), path + "/" + field, exec})
+		}
+	}
+	for _, p := range []struct {
+		field string
+		probe *corev1.Probe
+	}{{"startupProbe", c.StartupProbe}, {"readinessProbe", c.ReadinessProbe}, {"livenessProbe", c.LivenessProbe}} {
+		if p.probe != nil {
+			add(p.field, p.probe.Exec)
+		}
+	}
+	if l := c.Lifecycle; l != nil {
+		for _, h := range []struct {
+			field   string
+			handler *corev1.LifecycleHandler
+		}{{"lifecycle/postStart", l.PostStart}, {"lifecycle/preStop", l.PreStop}} {
+			if h.handler != nil {
+				add(h.field, h.handler.Exec)
+			}
+		}
+	}
+	return out
+}
