@@ -37,10 +37,10 @@ func (r *Reading) polls() []slurmclient.Poll {
 
 // At is when the oldest of what the numbers are computed of was read.
 func (r *Reading) At() time.Time {
-	at := r.snapshot.Nodes.ReadAt
+	at := r.snapshot.Nodes.AsOf()
 	for _, p := range r.polls() {
-		if p.ReadAt.Before(at) {
-			at = p.ReadAt
+		if p.AsOf().Before(at) {
+			at = p.AsOf()
 		}
 	}
 	return at

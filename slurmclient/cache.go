@@ -21,6 +21,9 @@ type CacheConfig struct {
 	Period time.Duration
 	// Slow is the pause between polls of shares and slurmdbd's tables. 0 means 5 min.
 	Slow time.Duration
+	// LookInterval is the pause between looks for new jobs, one cheap request each, of
+	// which a hit has jobs polled at once. 0 means that nobody looks between polls.
+	LookInterval time.Duration
 	// Share is the part of the time that polling one resource may take at the most:
 	// where a poll lasts long, the pauses grow. 0 means 0.25.
 	Share float64
@@ -96,6 +99,9 @@ func (c *Cache) Run(ctx context.Context) {
 	var wg sync.WaitGroup
 	for _, p := range c.pollers {
 		wg.Go(func() { p.run(ctx) })
+	}
+	if p := c.pollerOf(Jobs); p != nil && c.cfg.LookInterval > 0 {
+		wg.Go(func() { (&lookout{cache: c, jobs: p}).run(ctx) })
 	}
 	wg.Wait()
 	close(c.stopped)
@@ -182,4 +188,9 @@ type reading struct {
 	server     slurm.Server
 	// rare: how long this poll took says nothing of the next.
 	rare bool
+	// oldest is when the oldest fact in the value was last known to be right, where that
+	// was before the poll began.
+	oldest time.Time
+	// round is after how many polls every record has been read again, 0 for each poll.
+	round int
 }

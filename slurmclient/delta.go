@@ -2,7 +2,9 @@ package slurmclient
 
 import (
 	"context"
+	"slices"
 	"strconv"
+	"time"
 
 	"github.com/slurmtide/slurmtide/slurmclient/slurm"
 )
@@ -14,11 +16,16 @@ import (
 //     about 10 µs a job (where the list costs over a millisecond);
 //  3. the states of a window of ids behind the newest known one, for new jobs;
 //  4. the full records of jobs that are new or whose state differs, of arrays
-//     whose tasks moved, and of a few more in turn, since other fields change
-//     without a change of state: a pending job's reason, priority, eligible time
-//     and expected start, what users update, and, when slurmctld starts anew,
-//     fields of finished jobs. These lag behind by a round of turns at most, those
-//     of an array with many split tasks until all states are read again.
+//     whose tasks moved, and of pending jobs in doubt: their record may have changed
+//     without a change of state, since a person updated some job (diag counts these
+//     requests), a job that they depend on changed, or a limit that holds them back
+//     may have room. A sixth of the jobs, and at least 1,000 records, are read for
+//     that in one poll, so doubt ends after seven polls at the most; until then the
+//     reading is as old as its oldest doubt (jobsRead.oldest);
+//  5. a few more records in turn, each at least every 128 polls or so: what nobody
+//     waits for, such as an expected start, and, when slurmctld starts anew, fields of
+//     finished jobs. An array with many split tasks has its turn when all states are
+//     read.
 //
 // When something does not add up (see suspicious) it reads the states of all
 // jobs whatever their id, and so finds what the window cannot: ids that started
@@ -28,6 +35,7 @@ import (
 // snapshot. What it publishes is complete, or an error.
 type deltaReader struct {
 	client *Client
+	now    func() time.Time
 	// progress is told how many of the records that a poll reads have been read.
 	progress func(done, total int)
 
@@ -43,11 +51,18 @@ type deltaReader struct {
 	// old is how many records slurmctld may have changed at its start that have not
 	// been read since.
 	old int
+	// doubts are the jobs to be read although their state did not change; last is when
+	// the last good poll began.
+	doubts doubts
+	last   time.Time
 }
 
 const (
 	firstWindow = 256
 	maxWindow   = 2048
+	// mostTaken bounds the ids that a poll looks at behind the newest known one where it
+	// finds none: they cost slurmrestd some 10 µs each.
+	mostTaken = 1 << 16
 	// maxJobID is Slurm's largest job id (MAX_JOB_ID in slurm.h).
 	maxJobID = 0x03ff_ffff
 	// fullEvery is after how many polls all states are read without a suspicion.
@@ -64,9 +79,11 @@ const (
 
 // forget makes the next poll start from nothing but the snapshot, as after
 // another reader was at work.
-func (d *deltaReader) forget() { *d = deltaReader{client: d.client, progress: d.progress} }
+func (d *deltaReader) forget() { *d = deltaReader{client: d.client, now: d.now, progress: d.progress} }
 
-func (d *deltaReader) read(ctx context.Context, old []*slurm.Job) (jobsRead, error) {
+// read polls. old are the jobs of the last snapshot, which are right as of a time.
+func (d *deltaReader) read(ctx context.Context, old []*slurm.Job, asOf time.Time) (jobsRead, error) {
+	begin := d.now()
 	stats, err := d.client.Stats(ctx)
 	if err != nil {
 		return jobsRead{}, err
@@ -78,7 +95,7 @@ func (d *deltaReader) read(ctx context.Context, old []*slurm.Job) (jobsRead, err
 		if err := d.readKnown(ctx, p); err != nil {
 			return jobsRead{}, err
 		}
-		if err := d.readWindow(ctx, p); err != nil {
+		if err := d.readWindow(ctx, p, idsTaken(d.stats, stats)); err != nil {
 			return jobsRead{}, err
 		}
 		full = p.suspicious(d.stats, stats)
@@ -95,7 +112,7 @@ func (d *deltaReader) read(ctx context.Context, old []*slurm.Job) (jobsRead, err
 		part = hurryPart
 	}
 	due := p.due(d.due, part)
-	if err := d.readDetails(ctx, p, due); err != nil {
+	if err := d.readDetails(ctx, p, slices.Concat(d.doubt(p, stats, asOf), p.unevaluated(stats.At)), due); err != nil {
 		return jobsRead{}, err
 	}
 	if !full {
@@ -110,8 +127,29 @@ func (d *deltaReader) read(ctx context.Context, old []*slurm.Job) (jobsRead, err
 	// A full reading that follows another one is no exception any more.
 	rare := full && !d.wasFull
 	d.commit(p, stats, due, full)
+	d.doubts.raiseAlike(p, begin)
+	d.doubts.settle(p)
+	d.last = begin
 	jobs, changed := p.result()
-	return jobsRead{jobs: jobs, changed: changed, serverTime: stats.At, rare: rare}, nil
+	return jobsRead{jobs: jobs, changed: changed, serverTime: stats.At, rare: rare, oldest: d.doubts.oldest(begin), round: p.round()}, nil
+}
+
+// doubt puts jobs in doubt by what the poll has seen so far, and lists those that it
+// reads again. Doubts that a failed poll raised stay.
+func (d *deltaReader) doubt(p *deltaPoll, stats *slurm.Stats, asOf time.Time) []uint32 {
+	if d.doubts == nil {
+		d.doubts = doubts{}
+	}
+	if d.stats == nil {
+		// Nobody counted the updates since another reader was at work.
+		d.doubts.raiseAll(p, asOf)
+		return d.doubts.turn(p)
+	}
+	if jobUpdates(stats) != jobUpdates(d.stats) {
+		d.doubts.raiseAll(p, d.last)
+	}
+	d.doubts.raiseDependents(p, d.last)
+	return d.doubts.turn(p)
 }
 
 // commit moves on to the next poll; nothing of the reader changes before a poll
@@ -144,21 +182,33 @@ func (d *deltaReader) readKnown(ctx context.Context, p *deltaPoll) error {
 	return nil
 }
 
-// readWindow looks for ids behind the cursor until a whole window has none.
-func (d *deltaReader) readWindow(ctx context.Context, p *deltaPoll) error {
+// readWindow looks for ids behind the cursor until a whole window has none, and as many
+// ids as may have been taken since the last poll have been looked at: jobs that came and
+// went in between leave gaps.
+func (d *deltaReader) readWindow(ctx context.Context, p *deltaPoll, taken uint32) error {
 	size := max(firstWindow, d.window)
 	for from := d.cursor + 1; from <= maxJobID; from += size {
 		rows, err := d.client.jobStates(ctx, idsBetween(from, min(from+size-1, maxJobID)))
 		if err != nil {
 			return err
 		}
-		if len(rows) == 0 {
+		if len(rows) == 0 && from-d.cursor > taken {
 			break
 		}
 		p.found(rows)
 	}
 	d.window = min(maxWindow, max(firstWindow, uint32(2*len(p.fresh))))
 	return nil
+}
+
+// idsTaken bounds how many ids slurmctld gave out between two looks at its counters: one
+// for each job or array submitted, and one for each task that started or was cancelled.
+func idsTaken(old, now *slurm.Stats) uint32 {
+	count := func(s *slurm.Stats) uint64 { return s.JobsSubmitted + s.JobsStarted + s.JobsCanceled }
+	if count(now) < count(old) {
+		return 0
+	}
+	return uint32(min(count(now)-count(old), mostTaken))
 }
 
 // idsBetween lists ids, both ends included.
@@ -202,11 +252,11 @@ func (d *deltaReader) readAll(ctx context.Context, p *deltaPoll) error {
 	return nil
 }
 
-// readDetails reads the records that the poll asks for.
-func (d *deltaReader) readDetails(ctx context.Context, p *deltaPoll, due []uint32) error {
+// readDetails reads the records that the poll asks for, those in doubt and those due.
+func (d *deltaReader) readDetails(ctx context.Context, p *deltaPoll, doubtful, due []uint32) error {
 	wanted := p.wanted()
-	done, total := 0, len(wanted)+len(due)
-	for _, ids := range [][]uint32{wanted, due} {
+	done, total := 0, len(wanted)+len(doubtful)+len(due)
+	for _, ids := range [][]uint32{wanted, doubtful, due} {
 		for _, id := range ids {
 			d.progress(done, total)
 			done++

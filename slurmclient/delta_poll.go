@@ -240,6 +240,18 @@ func (p *deltaPoll) due(after uint32, part int) []uint32 {
 	return out
 }
 
+// round is after how many polls every record has been read again, as long as the queue
+// stays as it is.
+func (p *deltaPoll) round() int {
+	for _, n := range p.splitTasks() {
+		if n > mostSplit {
+			return fullEvery
+		}
+	}
+	n := max(dueLeast, len(p.old)/duePart)
+	return (len(p.old) + n - 1) / n
+}
+
 // bases wants the arrays that due leaves out.
 func (p *deltaPoll) bases() {
 	for id, n := range p.splitTasks() {

@@ -31,13 +31,18 @@ type jobsRead struct {
 	server     slurm.Server
 	// rare: this poll did what the next ones need not do.
 	rare bool
+	// oldest is when the oldest fact in the jobs was last known to be right; zero means
+	// when the poll began.
+	oldest time.Time
+	// round is after how many polls every record has been read again, 0 for each poll.
+	round int
 }
 
 // jobsReader decides between the two readers and turns what they bring into a
 // reading.
 func (c *Cache) jobsReader() func(context.Context) (reading, error) {
 	list := &listReader{cache: c}
-	delta := &deltaReader{client: c.client, progress: func(done, total int) { c.cfg.Progress(Jobs, done, total) }}
+	delta := &deltaReader{client: c.client, now: c.cfg.Now, progress: func(done, total int) { c.cfg.Progress(Jobs, done, total) }}
 	choice := chooser{mode: c.cfg.JobsReader}
 	return func(ctx context.Context) (reading, error) {
 		old := c.Snapshot().Jobs
@@ -52,7 +57,7 @@ func (c *Cache) jobsReader() func(context.Context) (reading, error) {
 		var err error
 		if use == ReadDelta {
 			list.gate = gate{}
-			got, err = delta.read(ctx, old.Value)
+			got, err = delta.read(ctx, old.Value, old.AsOf())
 		} else {
 			delta.forget()
 			got, err = list.read(ctx, old.Value)
@@ -68,7 +73,7 @@ func (c *Cache) jobsReader() func(context.Context) (reading, error) {
 		if !got.rare {
 			choice.measured(use, len(old.Value), c.cfg.Now().Sub(begin))
 		}
-		out := reading{serverTime: got.serverTime, server: got.server, rare: got.rare}
+		out := reading{serverTime: got.serverTime, server: got.server, rare: got.rare, oldest: got.oldest, round: got.round}
 		if got.changed || !old.Known {
 			out.set = func(s *Snapshot) { s.Jobs.Value = got.jobs }
 		}

@@ -113,6 +113,7 @@ func (p *poller) report(begin time.Time, took time.Duration, got reading, err er
 		}
 		pause = pauseAfter(p.period, spent, p.cache.cfg.Share, poll.Failures)
 		poll.Period = pause
+		poll.Round = time.Duration(got.round) * (pause + took)
 	})
 	return jitter(pause)
 }
@@ -152,7 +153,10 @@ func (p *Poll) succeed(begin time.Time, took time.Duration, got reading) {
 		p.Sequence++
 		p.ServerTime = got.serverTime
 	}
-	p.Known, p.ReadAt, p.Took = true, begin, took
+	p.Known, p.ReadAt, p.OldestAt, p.Took = true, begin, begin, took
+	if !got.oldest.IsZero() && got.oldest.Before(begin) {
+		p.OldestAt = got.oldest
+	}
 	p.Err, p.FailingSince, p.Failures = nil, time.Time{}, 0
 }
 

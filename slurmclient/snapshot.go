@@ -57,9 +57,16 @@ type Poll struct {
 	ServerTime slurm.Time
 	// ReadAt is when the poll began that last confirmed the value (by our clock).
 	ReadAt time.Time
+	// OldestAt is when the oldest fact in the value was last known to be right: ReadAt,
+	// or an earlier poll for jobs that may have changed and that have not been read since
+	// (ReadDelta).
+	OldestAt time.Time
 	// Took is how long the last successful poll lasted, Period the pause that the
 	// cache now keeps between polls.
 	Took, Period time.Duration
+	// Round is the time in which every record is read again at this pace, whether or not
+	// anything hints at a change; 0 where each poll reads all that changed (ReadDelta).
+	Round time.Duration
 	// Err is why the last poll failed, nil when it succeeded; FailingSince when the
 	// first failure of this row was seen and Failures how many there were.
 	Err          error
@@ -70,13 +77,23 @@ type Poll struct {
 	Panics int
 }
 
-// Age is how old the value is at now. Callers check Known first: a resource
-// never read has no age and 0 is returned.
+// AsOf is when the oldest fact in the value was last known to be right, by our clock: zero
+// for a resource never read.
+func (p Poll) AsOf() time.Time {
+	if !p.OldestAt.IsZero() && p.OldestAt.Before(p.ReadAt) {
+		return p.OldestAt
+	}
+	return p.ReadAt
+}
+
+// Age is how old the value is at now, which is the age of its oldest fact. Callers check
+// Known first: a resource never read has no age and 0 is returned.
 func (p Poll) Age(now time.Time) time.Duration {
-	if p.ReadAt.IsZero() {
+	at := p.AsOf()
+	if at.IsZero() {
 		return 0
 	}
-	return max(0, now.Sub(p.ReadAt))
+	return max(0, now.Sub(at))
 }
 
 // Snapshot is everything that the cache holds at one moment. It is immutable: a

@@ -19,7 +19,7 @@ func (o *options) registryConfig(k kube, expo *exposition, log logger) clusters.
 			APIVersion: o.slurm.apiVersion, Timeout: o.slurm.timeout,
 		},
 		Cache: slurmclient.CacheConfig{
-			Period: o.slurm.period, Slow: o.slurm.slow, JobsReader: slurmclient.JobsReader(o.slurm.jobsReader),
+			Period: o.slurm.period, LookInterval: o.slurm.look, Slow: o.slurm.slow, JobsReader: slurmclient.JobsReader(o.slurm.jobsReader),
 			Resources: o.view.reads(expo.resources),
 		},
 		Pools: o.pools, Fixed: o.slurm.fixed(), Connect: o.slurm.connect, Readings: expo.reactions,

@@ -23,6 +23,7 @@ func TestFlagsThatMakeNoSense(t *testing.T) {
 		{"half a name", []string{"--slurm.url=http://localhost:1", "--cluster-name=b"}, "go together"},
 		{"half a client certificate", []string{"--slurm.url=https://localhost:1", "--slurm.cert-file=x"}, "needs both"},
 		{"half a serving certificate", []string{"--tls-cert-file=x"}, "needs both"},
+		{"looks without a pause", []string{"--slurm.look-interval=1ms"}, "0 or at least 1s"},
 		{"no pause at all", []string{"--slurm.poll-interval=1ms"}, "at least 1s"},
 		{"no age at all", []string{"--metrics-max-age=0s"}, "at least 5 times"},
 		{"an age that partitions would have between polls", []string{"--metrics-max-age=40s"}, "at least 5 times"},

@@ -21,6 +21,7 @@ type slurmOptions struct {
 	user, apiVersion      string
 	lifetime              time.Duration
 	timeout, period, slow time.Duration
+	look                  time.Duration
 	jobsReader            string
 
 	// One cluster instead of those that are found.
@@ -37,6 +38,7 @@ func (s *slurmOptions) flags(app *kingpin.Application) {
 	app.Flag("slurm.api-version", "API version to use, such as v0.0.42, instead of the newest that each slurmrestd serves.").StringVar(&s.apiVersion)
 	app.Flag("slurm.timeout", "Time that one request may take, or one chunk of a long answer.").Default("30s").DurationVar(&s.timeout)
 	app.Flag("slurm.poll-interval", "Pause between polls of nodes and jobs; it grows by itself where a poll takes long.").Default("10s").DurationVar(&s.period)
+	app.Flag("slurm.look-interval", "Pause between looks for new jobs, one cheap request each; jobs are polled at once when there are some. 0 leaves new jobs to the next poll.").Default("1s").DurationVar(&s.look)
 	app.Flag("slurm.slow-poll-interval", "Pause between polls of shares and QOS.").Default("5m").DurationVar(&s.slow)
 	app.Flag("slurm.jobs-reader", "How jobs are read: list asks for all of them, delta for what changed (for queues of thousands), auto takes what costs less.").
 		Default("auto").EnumVar(&s.jobsReader, "auto", "list", "delta")
@@ -64,6 +66,8 @@ func (s *slurmOptions) check() error {
 		return errors.New("a client certificate needs both --slurm.cert-file and --slurm.key-file")
 	case s.period < time.Second || s.slow < time.Second || s.timeout < time.Second:
 		return errors.New("the poll intervals and the timeout must be at least 1s")
+	case s.look != 0 && s.look < time.Second:
+		return errors.New("--slurm.look-interval must be 0 or at least 1s")
 	case s.lifetime < time.Minute:
 		return errors.New("--slurm.jwt-lifetime must be at least 1m")
 	}

@@ -69,9 +69,11 @@ func (c *Cluster) Hold(id string) error { return c.setHold(id, true) }
 // Release lets held jobs go. Errors are *Refusal.
 func (c *Cluster) Release(id string) error { return c.setHold(id, false) }
 
+// setHold counts as the update that scontrol makes of it.
 func (c *Cluster) setHold(id string, hold bool) error {
 	c.mu.Lock()
 	defer c.mu.Unlock()
+	c.rpcs.count("POST /slurm/job/{}", "root")
 	if r := c.hold(id, "", hold); r != nil {
 		return r
 	}

@@ -50,12 +50,17 @@ func (q *rpcs) add(r route, user string) {
 	if r.db() {
 		return
 	}
+	q.count(r.method+" "+r.path, user)
+}
+
+// count counts an RPC by the operation of slurmrestd that causes it.
+func (q *rpcs) count(operation, user string) {
 	q.mu.Lock()
 	defer q.mu.Unlock()
 	if q.byPath == nil {
 		q.byPath, q.byUser = map[string]uint64{}, map[string]uint64{}
 	}
-	q.byPath[r.method+" "+r.path]++
+	q.byPath[operation]++
 	q.byUser[user]++
 }
 

@@ -1,0 +1,216 @@
+package slurmclient
+
+import (
+	"cmp"
+	"maps"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/slurmtide/slurmtide/slurmclient/slurm"
+)
+
+// doubts are the pending jobs whose record may have changed although their state did
+// not, and when it was last known to be right. A job that is not in doubt needs no
+// reading: nothing happened that could change what is known of it.
+type doubts map[uint32]time.Time
+
+const (
+	// doubtPart is the part of the jobs that one poll reads again because they are in
+	// doubt, doubtLeast how many records at least.
+	doubtPart  = 6
+	doubtLeast = 1000
+	// mostUnevaluated is how many new jobs that the scheduler has not looked at one poll
+	// reads again, and newFor how long they count as new, in seconds.
+	mostUnevaluated = 256
+	newFor          = 600
+)
+
+// raise puts a job in doubt from a time on, unless it already is.
+func (d doubts) raise(id uint32, since time.Time) {
+	if _, there := d[id]; !there {
+		d[id] = since
+	}
+}
+
+// oldest is when the oldest fact in doubt was last known to be right, or now for none.
+func (d doubts) oldest(now time.Time) time.Time {
+	for _, t := range d {
+		if t.Before(now) {
+			now = t
+		}
+	}
+	return now
+}
+
+// settle drops the jobs that the poll has read and those that no longer wait.
+func (d doubts) settle(p *deltaPoll) {
+	maps.DeleteFunc(d, func(id uint32, _ time.Time) bool {
+		j := findJob(p.old, id)
+		return p.has(id) || j == nil || j.State.Base != slurm.JobPending
+	})
+}
+
+// turn lists the jobs in doubt that one poll reads, those in doubt for longest first.
+// Reading an array brings the records of its split tasks too, and counts as many.
+func (d doubts) turn(p *deltaPoll) []uint32 {
+	ids := slices.SortedFunc(maps.Keys(d), func(a, b uint32) int {
+		return cmp.Or(d[a].Compare(d[b]), cmp.Compare(a, b))
+	})
+	split := p.splitTasks()
+	budget := max(doubtLeast, len(p.old)/doubtPart)
+	for i, id := range ids {
+		if budget -= 1 + split[id]; budget < 0 && i > 0 {
+			return ids[:i]
+		}
+	}
+	return ids
+}
+
+// raiseAll puts every pending job in doubt: a user updated some job, and slurmctld does
+// not say which.
+func (d doubts) raiseAll(p *deltaPoll, since time.Time) {
+	for _, j := range p.old {
+		if j.State.Base == slurm.JobPending {
+			d.raise(j.ID, since)
+		}
+	}
+}
+
+// raiseDependents puts the pending jobs in doubt that a changed job may have let go: those
+// that name it as a dependency, the base of its array, and one of each kind of job that a
+// limit holds back.
+func (d doubts) raiseDependents(p *deltaPoll, since time.Time) {
+	moved := p.moved()
+	if len(moved.ids) == 0 {
+		return
+	}
+	seen := map[limitKind]bool{}
+	for _, j := range p.old {
+		if j.State.Base != slurm.JobPending {
+			continue
+		}
+		switch kind := limitKindOf(j); {
+		case moved.letsGo(j), j.IsArrayBase() && moved.ids[j.ID]:
+			d.raise(j.ID, since)
+		case heldByLimit(j) && !seen[kind]:
+			seen[kind] = true
+			d.raise(j.ID, since)
+		}
+	}
+}
+
+// raiseAlike puts the other jobs of a kind in doubt when the one that was read for them
+// is not held by its limit any more.
+func (d doubts) raiseAlike(p *deltaPoll, since time.Time) {
+	freed := map[limitKind]bool{}
+	for id := range d {
+		old, now := findJob(p.old, id), p.read[id]
+		if old != nil && now != nil && heldByLimit(old) && now.State.Base == slurm.JobPending && now.Reason != old.Reason {
+			freed[limitKindOf(old)] = true
+		}
+	}
+	if len(freed) == 0 {
+		return
+	}
+	for _, j := range p.old {
+		if j.State.Base == slurm.JobPending && heldByLimit(j) && freed[limitKindOf(j)] && !p.has(j.ID) {
+			d.raise(j.ID, since)
+		}
+	}
+}
+
+// moved are the jobs of which a poll saw that they changed their state, ended or are gone.
+type moved struct {
+	ids       map[uint32]bool // of jobs, and of the arrays that they belong to
+	userNames map[string]bool // user and job name, for singletons
+}
+
+func (p *deltaPoll) moved() moved {
+	m := moved{ids: map[uint32]bool{}, userNames: map[string]bool{}}
+	for _, j := range p.old {
+		row := p.rows[j.ID]
+		if row != nil && !row.mixed && row.state == j.State {
+			continue
+		}
+		if row == nil && j.IsArrayBase() && !p.has(j.ID) {
+			continue // its state was not asked for
+		}
+		m.ids[j.ID] = true
+		if j.ArrayJobID != 0 {
+			m.ids[j.ArrayJobID] = true
+		}
+		m.userNames[j.UserName+"\x00"+j.Name] = true
+	}
+	return m
+}
+
+// letsGo reports whether a dependency of the job may be met now.
+func (m moved) letsGo(j *slurm.Job) bool {
+	if j.Dependency == "" {
+		return false
+	}
+	if strings.Contains(j.Dependency, "singleton") && m.userNames[j.UserName+"\x00"+j.Name] {
+		return true
+	}
+	digits := func(r rune) bool { return r < '0' || r > '9' }
+	for number := range strings.FieldsFuncSeq(j.Dependency, digits) {
+		if id, err := strconv.ParseUint(number, 10, 32); err == nil && m.ids[uint32(id)] {
+			return true
+		}
+	}
+	return false
+}
+
+// limitKind is what jobs that wait for the same limit have in common.
+type limitKind struct {
+	reason, user, account, qos, partition, licenses string
+	array                                           uint32
+}
+
+func limitKindOf(j *slurm.Job) limitKind {
+	k := limitKind{reason: j.Reason, user: j.UserName, account: j.Account, qos: j.QOS, partition: j.Partition, licenses: j.Licenses}
+	if j.Reason == "JobArrayTaskLimit" {
+		k.array = j.ArrayJobID
+	}
+	return k
+}
+
+// heldByLimit reports whether the job waits for anything but nodes, a person, a time or
+// another job, by its reason.
+func heldByLimit(j *slurm.Job) bool {
+	switch j.Reason {
+	case "", "None", "Priority", "Resources", "JobHeldUser", "JobHeldAdmin", "BeginTime", "Dependency", "DependencyNeverSatisfied":
+		return false
+	}
+	return true
+}
+
+// unevaluated lists the newest pending jobs that the scheduler has not looked at: what
+// they wait for is not known until it has.
+func (p *deltaPoll) unevaluated(now slurm.Time) []uint32 {
+	var ids []uint32
+	for _, j := range slices.Backward(p.old) {
+		if len(ids) == mostUnevaluated {
+			break
+		}
+		if j.State.Base == slurm.JobPending && !j.LastSchedEval.IsSet() && (j.Reason == "" || j.Reason == "None") && now < j.SubmitTime+newFor {
+			ids = append(ids, j.ID)
+		}
+	}
+	return ids
+}
+
+// jobUpdates counts the requests by which people changed jobs: scontrol hold, release,
+// update, requeue and top, and those by which limits were changed.
+func jobUpdates(s *slurm.Stats) (n uint64) {
+	for _, r := range s.RPCsByType {
+		switch r.Name {
+		case "REQUEST_UPDATE_JOB", "REQUEST_JOB_REQUEUE", "REQUEST_TOP_JOB", "REQUEST_SUSPEND", "ACCOUNTING_UPDATE_MSG",
+			"REQUEST_UPDATE_PARTITION", "REQUEST_RECONFIGURE":
+			n += r.Count
+		}
+	}
+	return n
+}

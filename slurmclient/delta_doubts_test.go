@@ -1,0 +1,151 @@
+package slurmclient
+
+import (
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/slurmtide/slurmtide/slurmclient/slurm"
+)
+
+func waitsFor(reason string, change ...func(*slurm.Job)) func(*slurm.Job) {
+	return func(j *slurm.Job) {
+		j.Reason = reason
+		for _, c := range change {
+			c(j)
+		}
+	}
+}
+
+func after(text string) func(*slurm.Job) {
+	return func(j *slurm.Job) { j.Reason, j.Dependency = "Dependency", text }
+}
+
+func ownedBy(user string) func(*slurm.Job) { return func(j *slurm.Job) { j.UserName = user } }
+
+func TestAChangeOfStatePutsDependentsInDoubt(t *testing.T) {
+	for _, tc := range []struct {
+		name string
+		old  []*slurm.Job
+		rows []slurm.JobStatus
+		want []uint32
+	}{
+		{
+			name: "nothing changed",
+			old:  []*slurm.Job{jobIn(1, "RUNNING"), jobIn(2, "PENDING", after("afterok:1(unfulfilled)"))},
+			rows: []slurm.JobStatus{row(1, "RUNNING"), row(2, "PENDING")},
+		},
+		{
+			name: "the job that another waits for has ended",
+			old:  []*slurm.Job{jobIn(1, "RUNNING"), jobIn(2, "PENDING", after("afterok:1(unfulfilled)")), jobIn(3, "PENDING", after("afterok:11(unfulfilled)"))},
+			rows: []slurm.JobStatus{row(1, "COMPLETED"), row(2, "PENDING"), row(3, "PENDING")}, want: []uint32{2},
+		},
+		{
+			name: "the job that another waits for is gone",
+			old:  []*slurm.Job{jobIn(1, "RUNNING"), jobIn(2, "PENDING", after("afterany:5_*(unfulfilled),afterany:1(unfulfilled)"))},
+			rows: []slurm.JobStatus{row(2, "PENDING")}, want: []uint32{2},
+		},
+		{
+			name: "a task of the array that a job waits for has ended",
+			old:  []*slurm.Job{jobIn(1, "RUNNING", taskOf(7, 3)), jobIn(2, "PENDING", after("afterany:7_*(unfulfilled)"))},
+			rows: []slurm.JobStatus{taskRow(1, 3, "COMPLETED"), row(2, "PENDING")}, want: []uint32{2},
+		},
+		{
+			name: "a singleton's predecessor has ended",
+			old:  []*slurm.Job{jobIn(1, "RUNNING", ownedBy("ada")), jobIn(2, "PENDING", after("singleton(unfulfilled)"), ownedBy("ada")), jobIn(3, "PENDING", after("singleton(unfulfilled)"), ownedBy("bob"))},
+			rows: []slurm.JobStatus{row(1, "COMPLETED"), row(2, "PENDING"), row(3, "PENDING")}, want: []uint32{2},
+		},
+		{
+			name: "one job of each kind is read where a limit holds many back",
+			old: []*slurm.Job{jobIn(1, "RUNNING", ownedBy("ada")), jobIn(2, "PENDING", waitsFor("QOSMaxJobsPerUserLimit", ownedBy("ada"))),
+				jobIn(3, "PENDING", waitsFor("QOSMaxJobsPerUserLimit", ownedBy("ada"))), jobIn(4, "PENDING", waitsFor("QOSMaxJobsPerUserLimit", ownedBy("bob")))},
+			rows: []slurm.JobStatus{row(1, "COMPLETED"), row(2, "PENDING"), row(3, "PENDING"), row(4, "PENDING")}, want: []uint32{2, 4},
+		},
+		{
+			name: "jobs that wait for nodes, a person or a time stay as they are",
+			old:  []*slurm.Job{jobIn(1, "RUNNING"), jobIn(2, "PENDING", waitsFor("Resources")), jobIn(3, "PENDING", waitsFor("JobHeldUser")), jobIn(4, "PENDING", waitsFor("BeginTime"))},
+			rows: []slurm.JobStatus{row(1, "COMPLETED"), row(2, "PENDING"), row(3, "PENDING"), row(4, "PENDING")},
+		},
+	} {
+		t.Run(tc.name, func(t *testing.T) {
+			p := newDeltaPoll(tc.old)
+			p.see(tc.rows)
+			p.compare()
+			d := doubts{}
+			d.raiseDependents(p, time.Unix(100, 0))
+			if diff := cmp.Diff(tc.want, d.turn(p)); diff != "" {
+				t.Error(diff)
+			}
+		})
+	}
+}
+
+func TestALimitWithRoomPutsEveryJobThatItHeldInDoubt(t *testing.T) {
+	limit := waitsFor("QOSMaxJobsPerUserLimit", ownedBy("ada"))
+	p := newDeltaPoll([]*slurm.Job{jobIn(2, "PENDING", limit), jobIn(3, "PENDING", limit), jobIn(4, "PENDING", waitsFor("QOSMaxJobsPerUserLimit", ownedBy("bob")))})
+	d := doubts{2: time.Unix(100, 0)}
+	p.put(2, []*slurm.Job{jobIn(2, "PENDING", waitsFor("Resources", ownedBy("ada")))})
+	d.raiseAlike(p, time.Unix(200, 0))
+	d.settle(p)
+	if diff := cmp.Diff(doubts{3: time.Unix(200, 0)}, d); diff != "" {
+		t.Error(diff)
+	}
+}
+
+func TestDoubtsEndWithinABoundAndTellTheirAge(t *testing.T) {
+	var old []*slurm.Job
+	for id := uint32(1); id <= 20000; id++ {
+		old = append(old, jobIn(id, "PENDING"))
+	}
+	d, polls, now := doubts{}, 0, time.Unix(1000, 0)
+	d.raiseAll(newDeltaPoll(old), now)
+	for ; len(d) > 0 && polls < 100; polls++ {
+		now = now.Add(10 * time.Second)
+		if got := d.oldest(now); !got.Equal(time.Unix(1000, 0)) {
+			t.Fatalf("after %d polls the oldest fact is of %v", polls, got)
+		}
+		p := newDeltaPoll(old)
+		for _, id := range d.turn(p) {
+			p.put(id, []*slurm.Job{jobIn(id, "PENDING")})
+		}
+		d.settle(p)
+	}
+	if polls > doubtPart+1 {
+		t.Errorf("it took %d polls", polls)
+	}
+	if got := d.oldest(now); !got.Equal(now) {
+		t.Errorf("without doubts the oldest fact is of %v", got)
+	}
+}
+
+func TestANewJobIsReadAgainUntilItWasEvaluated(t *testing.T) {
+	p := newDeltaPoll([]*slurm.Job{
+		jobIn(1, "PENDING", waitsFor("None")),
+		jobIn(2, "PENDING", waitsFor("None", func(j *slurm.Job) { j.LastSchedEval = 1500 })),
+		jobIn(3, "PENDING", waitsFor("Resources")),
+	})
+	if diff := cmp.Diff([]uint32{1}, p.unevaluated(1600)); diff != "" {
+		t.Error(diff)
+	}
+	if got := p.unevaluated(1001 + newFor); got != nil {
+		t.Errorf("after a long time %v are still new", got)
+	}
+}
+
+func TestIDsTakenBoundsTheGapBetweenTwoPolls(t *testing.T) {
+	old := &slurm.Stats{JobsSubmitted: 10, JobsStarted: 5, JobsCanceled: 1}
+	for name, c := range map[string]struct {
+		now  slurm.Stats
+		want uint32
+	}{
+		"nothing":                {*old, 0},
+		"jobs came and began":    {slurm.Stats{JobsSubmitted: 410, JobsStarted: 105, JobsCanceled: 2}, 501},
+		"the counters went back": {slurm.Stats{}, 0},
+		"no end of them":         {slurm.Stats{JobsSubmitted: 1 << 40}, mostTaken},
+	} {
+		if got := idsTaken(old, &c.now); got != c.want {
+			t.Errorf("%s: %d, want %d", name, got, c.want)
+		}
+	}
+}

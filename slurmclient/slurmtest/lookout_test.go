@@ -1,0 +1,54 @@
+package slurmtest_test
+
+import (
+	"context"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/slurmtide/slurmtide/slurmclient"
+	"github.com/slurmtide/slurmtide/slurmclient/slurmtest"
+)
+
+func TestANewJobIsSeenBetweenPolls(t *testing.T) {
+	c := longQueue(t, 3)
+	k := slurmclient.NewCache(client(t, c, "v0.0.44"), slurmclient.CacheConfig{Period: time.Hour, LookInterval: 10 * time.Millisecond,
+		Resources: []slurmclient.Resource{slurmclient.Jobs}})
+	ctx, cancel := context.WithCancel(t.Context())
+	var wg sync.WaitGroup
+	wg.Go(func() { k.Run(ctx) })
+	t.Cleanup(func() { cancel(); wg.Wait() })
+	must(t, k.Refresh(ctx, slurmclient.Jobs))
+	awaitLooks(t, c)
+	id := submitJob(t, c, func(s *slurmtest.JobSpec) { s.Hold = true })
+	seen, stop := context.WithTimeout(ctx, time.Minute)
+	defer stop()
+	for s := k.Snapshot(); s.Job(id) == nil; {
+		next, err := k.Next(seen, s.Sequence)
+		must(t, err)
+		s = next
+	}
+}
+
+// awaitLooks waits until the counters have been looked at since the first reading.
+func awaitLooks(t *testing.T, c *slurmtest.Cluster) {
+	t.Helper()
+	looks := func() (n int) {
+		for request, count := range c.Requests() {
+			if strings.HasSuffix(strings.TrimSuffix(request, "/"), "/diag") {
+				n += count
+			}
+		}
+		return n
+	}
+	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
+	defer cancel()
+	for before := looks(); looks() < before+2; {
+		select {
+		case <-ctx.Done():
+			t.Fatalf("nobody looks for new jobs: %v", c.Requests())
+		case <-time.After(time.Millisecond):
+		}
+	}
+}
