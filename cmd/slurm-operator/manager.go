@@ -31,6 +31,7 @@ import (
 	"github.com/slurmtide/slurmtide/operator/live"
 	"github.com/slurmtide/slurmtide/operator/nodeset"
 	"github.com/slurmtide/slurmtide/operator/token"
+	"github.com/slurmtide/slurmtide/operator/unreconciled"
 	"github.com/slurmtide/slurmtide/operator/wakeup"
 )
 
@@ -79,6 +80,11 @@ func addReconcilers(ctx context.Context, mgr ctrl.Manager, o *options) error {
 	}
 	if o.does(forTokens) {
 		if err := addTokens(mgr); err != nil {
+			return err
+		}
+	}
+	if o.does(forUnreconciled) {
+		if err := unreconciled.SetupWithManager(mgr, time.Now); err != nil {
 			return err
 		}
 	}

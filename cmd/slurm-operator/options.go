@@ -86,7 +86,7 @@ func (o *options) kubeFlags(app *kingpin.Application) {
 	app.Flag("kube.burst", "Requests to Kubernetes at once.").Default("100").IntVar(&o.kubeBurst)
 	app.Flag("namespaces", "Namespaces to look after, separated by commas; all of them without it.").
 		PlaceHolder("NAMESPACE,…").SetValue((*nameList)(&o.namespaces))
-	app.Flag("reconcilers", "What to do, separated by commas: nodeset keeps workers, wakeup wakes NodeSets from zero, cluster tells of the Slurms of Clusters, token keeps the Secrets of Tokens. All without it.").
+	app.Flag("reconcilers", "What to do, separated by commas: nodeset keeps workers, wakeup wakes NodeSets from zero, cluster tells of the Slurms of Clusters, token keeps the Secrets of Tokens, unreconciled says on Controllers, RestApis, Accountings and LoginSets that nothing reconciles them yet. All without it.").
 		PlaceHolder("NAME,…").SetValue((*nameList)(&o.reconcilers))
 	app.Flag("leader-election", "Let one of several replicas work at a time.").Default("true").BoolVar(&o.leaderElection)
 	app.Flag("leader-election.namespace", "Namespace of the lease; the pod's own without it.").StringVar(&o.leaderNamespace)
@@ -130,9 +130,13 @@ const (
 	forWakeUp   = "wakeup"
 	forClusters = "cluster"
 	forTokens   = "token"
+	// forUnreconciled tells of the kinds that nothing reconciles.
+	forUnreconciled = "unreconciled"
 )
 
-func reconcilers() []string { return []string{forNodeSets, forWakeUp, forClusters, forTokens} }
+func reconcilers() []string {
+	return []string{forNodeSets, forWakeUp, forClusters, forTokens, forUnreconciled}
+}
 
 // does reports whether a reconciler is to run.
 func (o *options) does(name string) bool {

@@ -22,6 +22,8 @@ type slurmOptions struct {
 	user, apiVersion          string
 	lifetime, timeout, period time.Duration
 	jobsReader                string
+	// execNamespaces are those in which scontrol may be run in pods of slurmctld.
+	execNamespaces []string
 }
 
 func (s *slurmOptions) flags(app *kingpin.Application) {
@@ -32,6 +34,8 @@ func (s *slurmOptions) flags(app *kingpin.Application) {
 	app.Flag("slurm.poll-interval", "Pause between polls of nodes and jobs; it grows by itself where a poll takes long.").Default("10s").DurationVar(&s.period)
 	app.Flag("slurm.jobs-reader", "How jobs are read: list asks for all of them, delta for what changed (for queues of thousands), auto takes what costs less.").
 		Default("auto").EnumVar(&s.jobsReader, "auto", "list", "delta")
+	app.Flag("slurm.exec-namespaces", "Namespaces in which scontrol may be run in pods of slurmctld, separated by commas: it does for Controllers what slurmrestd offers from v0.0.45 on. None without it.").
+		PlaceHolder("NAMESPACE,…").SetValue((*nameList)(&s.execNamespaces))
 }
 
 func (s *slurmOptions) check() error {
@@ -47,7 +51,7 @@ func (s *slurmOptions) clients(mgr ctrl.Manager, registry prometheus.Registerer)
 	if err != nil {
 		return nil, fmt.Errorf("making a client of Kubernetes: %w", err)
 	}
-	scontrol, err := live.InPods(mgr.GetConfig())
+	scontrol, err := live.InPods(mgr.GetConfig(), s.execNamespaces)
 	if err != nil {
 		return nil, err
 	}

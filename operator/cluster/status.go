@@ -7,6 +7,7 @@ import (
 	"strings"
 	"time"
 
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/apimachinery/pkg/api/meta"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
@@ -114,6 +115,8 @@ func failed(err error) verdict {
 	var target *live.TargetError
 	var refused *access.NotSendableError
 	switch code := slurmclient.CodeOf(err); {
+	case apierrors.IsForbidden(err):
+		reason = v1beta1.ReasonForbidden
 	case errors.As(err, &refused):
 		reason = v1beta1.ReasonTokenNotSendable
 	case access.IsMissing(err):

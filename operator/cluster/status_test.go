@@ -7,8 +7,10 @@ import (
 	"time"
 
 	"github.com/google/go-cmp/cmp"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/apimachinery/pkg/api/meta"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime/schema"
 
 	"github.com/slurmtide/slurmtide/operator/api/access"
 	"github.com/slurmtide/slurmtide/operator/api/v1beta1"
@@ -50,6 +52,7 @@ func TestWhetherAClusterIsReady(t *testing.T) {
 		{"no answer at all", seen{unread, refused(slurmclient.CodeUnavailable, errors.New("refused"))}, "False", v1beta1.ReasonUnreachable},
 		{"a token that is refused, though it was not before", seen{read(time.Second, time.Second), refused(slurmclient.CodeUnauthorized, nil)}, "False", v1beta1.ReasonUnauthorized},
 		{"no token", seen{unread, refused(slurmclient.CodeUnauthorized, missing)}, "False", v1beta1.ReasonReferenceNotFound},
+		{"a Secret that may not be read", seen{unread, refused(slurmclient.CodeUnauthorized, apierrors.NewForbidden(schema.GroupResource{Resource: "secrets"}, "token", nil))}, "False", v1beta1.ReasonForbidden},
 		{"a Secret that is no token", seen{unread, refused(slurmclient.CodeUnauthorized, &access.NotSendableError{})}, "False", v1beta1.ReasonTokenNotSendable},
 		{"no certificate", seen{unread, missing}, "False", v1beta1.ReasonReferenceNotFound},
 		{"a certificate that is none", seen{unread, errors.New("no certificate in PEM")}, "False", v1beta1.ReasonInvalidSpec},

@@ -32,6 +32,8 @@ const slurmctldContainer = "slurmctld"
 // NoPodError says that there is no pod in which scontrol could be run.
 type NoPodError struct {
 	Key access.Key
+	// Forbidden is true where nothing may be run in the namespace.
+	Forbidden bool
 	// Seen is how many pods of slurmctld there are, none of them Ready.
 	Seen int
 }
@@ -41,6 +43,8 @@ func (e *NoPodError) Error() string {
 	switch {
 	case e.Key.Kind != v1beta1.KindController:
 		return "the slurmctld of " + e.Key.Kind + " " + e.Key.String() + " does not run here, and the API of its slurmrestd is too old: it takes v0.0.44 or newer"
+	case e.Forbidden:
+		return "the operator may run scontrol in no pod of namespace " + e.Key.Namespace + ": add it to the chart's rbac.execNamespaces (--slurm.exec-namespaces), or use a slurmrestd that offers v0.0.45"
 	case e.Seen == 0:
 		return "Controller " + e.Key.String() + " has no pod of slurmctld"
 	}
@@ -50,18 +54,20 @@ func (e *NoPodError) Error() string {
 // podExec runs scontrol in pods.
 type podExec struct {
 	client kubernetes.Interface
-	stream func(ctx context.Context, pod *corev1.Pod, container string, argv []string, output *limited) error
+	// namespaces are those in which it may be run.
+	namespaces []string
+	stream     func(ctx context.Context, pod *corev1.Pod, container string, argv []string, output *limited) error
 }
 
 // InPods returns a Scontrol that runs in a Ready pod of slurmctld, in the namespace of its
-// Controller, as kubectl exec does. It needs to list pods, and to get (which a WebSocket
-// begins with) and create pods/exec.
-func InPods(config *rest.Config) (Scontrol, error) {
+// Controller, as kubectl exec does, and only in the given namespaces. There it needs to
+// list pods, and to get (which a WebSocket begins with) and create pods/exec.
+func InPods(config *rest.Config, namespaces []string) (Scontrol, error) {
 	client, err := kubernetes.NewForConfig(config)
 	if err != nil {
 		return nil, fmt.Errorf("making a client for pods: %w", err)
 	}
-	return &podExec{client: client, stream: streamer(config, client)}, nil
+	return &podExec{client: client, namespaces: namespaces, stream: streamer(config, client)}, nil
 }
 
 // Run implements Scontrol. CodeUnsupported with a *NoPodError when there is no pod,
@@ -92,6 +98,9 @@ func (p *podExec) Run(ctx context.Context, k access.Key, args ...string) error {
 func (p *podExec) pod(ctx context.Context, k access.Key) (*corev1.Pod, error) {
 	if k.Kind != v1beta1.KindController {
 		return nil, &NoPodError{Key: k}
+	}
+	if !slices.Contains(p.namespaces, k.Namespace) {
+		return nil, &NoPodError{Key: k, Forbidden: true}
 	}
 	selector := labels.Set{v1beta1.LabelAppName: v1beta1.AppSlurmctld, v1beta1.LabelCluster: k.Name}
 	list, err := p.client.CoreV1().Pods(k.Namespace).List(ctx, metav1.ListOptions{LabelSelector: selector.String()})

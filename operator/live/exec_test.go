@@ -57,11 +57,12 @@ func TestWhereScontrolRuns(t *testing.T) {
 		{"not in another cluster's", blue, []runtime.Object{ctld("b-0", labelled("slinky.slurm.net/cluster", "green"))}, "", "no pod of slurmctld"},
 		{"nor a worker", blue, []runtime.Object{ctld("b-0", labelled("app.kubernetes.io/name", "slurmd"))}, "", "no pod of slurmctld"},
 		{"nor in another namespace's", blue, []runtime.Object{ctld("b-0", func(p *corev1.Pod) { p.Namespace = "lab" })}, "", "no pod of slurmctld"},
+		{"nor where it may not", access.Key{Kind: "Controller", Namespace: "lab", Name: "blue"}, []runtime.Object{ctld("b-0", func(p *corev1.Pod) { p.Namespace = "lab" })}, "", "rbac.execNamespaces"},
 		{"a Cluster has no pods", red, []runtime.Object{ctld("b-0", labelled("slinky.slurm.net/cluster", "red"))}, "", "does not run here"},
 	} {
 		t.Run(tc.name, func(t *testing.T) {
 			var ran, argv string
-			p := &podExec{client: fake.NewClientset(tc.pods...), stream: func(_ context.Context, pod *corev1.Pod, container string, words []string, _ *limited) error {
+			p := &podExec{namespaces: []string{"team"}, client: fake.NewClientset(tc.pods...), stream: func(_ context.Context, pod *corev1.Pod, container string, words []string, _ *limited) error {
 				ran, argv = pod.Name+" "+container, strings.Join(words, "|")
 				return nil
 			}}
@@ -89,7 +90,7 @@ func TestWhatScontrolSays(t *testing.T) {
 		{"the stream broke", errors.New("connection reset"), slurmclient.CodeUnavailable, "connection reset"},
 	} {
 		t.Run(tc.name, func(t *testing.T) {
-			p := &podExec{client: fake.NewClientset(ctld("b-0")), stream: func(_ context.Context, _ *corev1.Pod, _ string, _ []string, out *limited) error {
+			p := &podExec{namespaces: []string{"team"}, client: fake.NewClientset(ctld("b-0")), stream: func(_ context.Context, _ *corev1.Pod, _ string, _ []string, out *limited) error {
 				_, _ = out.Write([]byte("scontrol: error:\nInvalid node name specified\n" + strings.Repeat("x", 9000)))
 				return tc.err
 			}}

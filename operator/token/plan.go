@@ -38,6 +38,8 @@ type seen struct {
 	// key is what tokens are signed with; missing is why there is none, in words.
 	key     []byte
 	missing string
+	// forbidden is why the Secret or the key cannot be read or written, in words.
+	forbidden string
 }
 
 // verb is what is done to the Secret.
@@ -112,6 +114,9 @@ func plan(now time.Time, id string, s seen) todo {
 	}
 	if s.secret != nil && !metav1.IsControlledBy(s.secret, t) {
 		return s.stay(now, ReasonSecretNotOwned, fmt.Sprintf("the Secret %s is not this Token's: it is left as it is", s.secret.Name))
+	}
+	if s.forbidden != "" {
+		return s.stay(now, v1beta1.ReasonForbidden, s.forbidden)
 	}
 	if s.missing != "" {
 		return s.stay(now, v1beta1.ReasonReferenceNotFound, s.missing)

@@ -56,6 +56,11 @@ func (r *Reconciler) Reconcile(ctx context.Context, req ctrl.Request) (ctrl.Resu
 	}
 	todo := plan(r.now(), string(uuid.NewUUID()), s)
 	err = r.apply(ctx, s, todo)
+	if apierrors.IsForbidden(err) {
+		s.forbidden = "writing the Secret is forbidden: add the namespace to the chart's rbac.secretNamespaces, and leave rbac.writeSecrets on"
+		todo = plan(r.now(), "", s)
+		err = r.apply(ctx, s, todo)
+	}
 	if apierrors.IsConflict(err) || apierrors.IsAlreadyExists(err) {
 		return ctrl.Result{RequeueAfter: afterConflict}, nil
 	}
@@ -84,6 +89,8 @@ func (r *Reconciler) observe(ctx context.Context, t *v1beta1.Token) (seen, error
 		switch {
 		case access.IsMissing(err):
 			s.missing = err.Error()
+		case apierrors.IsForbidden(err):
+			s.forbidden = err.Error()
 		case err != nil:
 			return seen{}, err
 		}
@@ -97,6 +104,8 @@ func (r *Reconciler) observe(ctx context.Context, t *v1beta1.Token) (seen, error
 	switch {
 	case err == nil:
 		s.secret = secret
+	case apierrors.IsForbidden(err):
+		s.forbidden = "reading the Secret is forbidden: add the namespace to the chart's rbac.secretNamespaces"
 	case !apierrors.IsNotFound(err):
 		return seen{}, fmt.Errorf("reading the Secret of the Token: %w", err)
 	}

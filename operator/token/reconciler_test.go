@@ -1,6 +1,7 @@
 package token
 
 import (
+	"context"
 	"errors"
 	"net/http/httptest"
 	"strings"
@@ -9,14 +10,17 @@ import (
 
 	"github.com/golang-jwt/jwt/v5"
 	corev1 "k8s.io/api/core/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/apimachinery/pkg/types"
 	kubefake "k8s.io/client-go/kubernetes/fake"
 	"k8s.io/client-go/tools/events"
 	ctrl "sigs.k8s.io/controller-runtime"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 	"sigs.k8s.io/controller-runtime/pkg/client/fake"
+	"sigs.k8s.io/controller-runtime/pkg/client/interceptor"
 
 	"github.com/slurmtide/slurmtide/operator/api/access"
 	"github.com/slurmtide/slurmtide/operator/api/v1beta1"
@@ -143,6 +147,27 @@ func TestSomebodyElsesSecretIsLeftAlone(t *testing.T) {
 	r.run(t)
 	if claimsOf(t, r.token(t, "t-jwt-alice", "SLURM_JWT"))["sun"] != "alice" {
 		t.Error("when it is gone there is no token")
+	}
+}
+
+func TestAForbiddenSecretIsTold(t *testing.T) {
+	r := newRig(t, aToken())
+	forbid := func(what string) error {
+		return apierrors.NewForbidden(schema.GroupResource{Resource: "secrets"}, what, nil)
+	}
+	allowed := r.kube
+	r.client = interceptor.NewClient(allowed.(client.WithWatch), interceptor.Funcs{
+		Create: func(context.Context, client.WithWatch, client.Object, ...client.CreateOption) error {
+			return forbid("t-jwt-alice")
+		},
+	})
+	r.run(t)
+	var token v1beta1.Token
+	if err := allowed.Get(t.Context(), types.NamespacedName{Namespace: "team", Name: "t"}, &token); err != nil {
+		t.Fatal(err)
+	}
+	if c := token.Status.Conditions[0]; c.Reason != v1beta1.ReasonForbidden || !strings.Contains(c.Message, "rbac.secretNamespaces") {
+		t.Errorf("the condition is %+v", c)
 	}
 }
 

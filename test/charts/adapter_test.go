@@ -40,7 +40,7 @@ func TestTheAdapterWithTheRightsOfItsChart(t *testing.T) {
 	must(t)(k.Helm(t.Context(), "install", "test", chart("slurm-metrics"), "--namespace", "slurm", "--set", set))
 	expose(t, k, secure)
 	applyCluster(t, k, slurm.URL)
-	log := runAdapter(t, k)
+	log := runProgram(t, k, "slurm-metrics", "slurm-metrics-adapter", "--bind-address=127.0.0.1", "--certificate.namespace=slurm")
 	await(t, log, "the adapter to answer", func() error {
 		_, err := k.Kubectl(t.Context(), "get", "--raw", value)
 		return err
@@ -96,22 +96,22 @@ subjects: [{apiGroup: rbac.authorization.k8s.io, kind: User, name: alice}]
 	}
 }
 
-// runAdapter starts the program with the container's arguments and returns the
-// path of its log. It listens on loopback alone.
-func runAdapter(t *testing.T, k *realkube.Cluster) string {
+// runProgram starts the program of a chart with the container's arguments and more, and
+// returns the path of its log. It listens on loopback alone.
+func runProgram(t *testing.T, k *realkube.Cluster, chart, name string, more ...string) string {
 	t.Helper()
 	var args []string
-	text := must(t)(k.Kubectl(t.Context(), "get", "deployment", "test-slurm-metrics", "--namespace", "slurm", "--output", "jsonpath={.spec.template.spec.containers[0].args}"))
+	text := must(t)(k.Kubectl(t.Context(), "get", "deployment", "test-"+chart, "--namespace", "slurm", "--output", "jsonpath={.spec.template.spec.containers[0].args}"))
 	if err := json.Unmarshal([]byte(text), &args); err != nil {
 		t.Fatal(err)
 	}
 	for i, arg := range args {
-		args[i] = strings.Replace(arg, "--metrics.listen-address=:", "--metrics.listen-address=127.0.0.1:", 1)
+		args[i] = strings.Replace(arg, ".listen-address=:", ".listen-address=127.0.0.1:", 1)
 	}
-	args = append(args, "--bind-address=127.0.0.1", "--certificate.namespace=slurm", "--kube.config="+kubeconfig(t, k))
-	program := filepath.Join(t.TempDir(), "slurm-metrics-adapter")
-	if out, err := exec.Command("go", "build", "-o", program, "../../cmd/slurm-metrics-adapter").CombinedOutput(); err != nil {
-		t.Fatalf("building the adapter: %v\n%s", err, out)
+	args = append(append(args, more...), "--kube.config="+kubeconfig(t, k, "test-"+chart))
+	program := filepath.Join(t.TempDir(), name)
+	if out, err := exec.Command("go", "build", "-o", program, "../../cmd/"+name).CombinedOutput(); err != nil {
+		t.Fatalf("building %s: %v\n%s", name, err, out)
 	}
 	log, err := os.Create(program + ".log")
 	if err != nil {
@@ -126,14 +126,14 @@ func runAdapter(t *testing.T, k *realkube.Cluster) string {
 	t.Cleanup(func() {
 		_ = cmd.Process.Signal(syscall.SIGTERM)
 		if err := cmd.Wait(); err != nil {
-			t.Errorf("the adapter ended with %v:\n%s", err, read(t, log.Name()))
+			t.Errorf("%s ended with %v:\n%s", name, err, read(t, log.Name()))
 		}
 	})
 	return log.Name()
 }
 
-// kubeconfig is that of the chart's ServiceAccount.
-func kubeconfig(t *testing.T, k *realkube.Cluster) string {
+// kubeconfig is that of a ServiceAccount.
+func kubeconfig(t *testing.T, k *realkube.Cluster, account string) string {
 	t.Helper()
 	config, err := clientcmd.LoadFromFile(k.Kubeconfig())
 	if err != nil {
@@ -142,7 +142,7 @@ func kubeconfig(t *testing.T, k *realkube.Cluster) string {
 	if err := api.FlattenConfig(config); err != nil {
 		t.Fatal(err)
 	}
-	token := must(t)(k.Kubectl(t.Context(), "create", "token", "test-slurm-metrics", "--namespace", "slurm"))
+	token := must(t)(k.Kubectl(t.Context(), "create", "token", account, "--namespace", "slurm"))
 	for name := range config.AuthInfos {
 		config.AuthInfos[name] = &api.AuthInfo{Token: strings.TrimSpace(token)}
 	}

@@ -66,12 +66,12 @@ func TestTheCertificateOfCertManager(t *testing.T) {
 	must(t)(k.Helm(t.Context(), "upgrade", "test", chart("slurm-metrics"), "--namespace", "slurm"))
 }
 
-func startKube(t *testing.T) *realkube.Cluster {
+func startKube(t *testing.T, apiServerArgs ...string) *realkube.Cluster {
 	t.Helper()
 	if missing := realkube.Missing(); missing != "" {
 		t.Skip(missing)
 	}
-	k, err := realkube.Start(t.Context(), realkube.Config{Name: "charts"})
+	k, err := realkube.Start(t.Context(), realkube.Config{Name: "charts", APIServerArgs: apiServerArgs})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -62,7 +62,7 @@ func (c *Control) installMetrics(ctx context.Context) error {
 		return err
 	}
 	if _, err := c.Kube.Helm(ctx, "install", metricsName, chart, "--namespace", metricsNamespace, "--create-namespace",
-		"--set", fmt.Sprintf("service.port=%d", c.Front.Port)); err != nil {
+		"--set", fmt.Sprintf("service.port=%d,rbac.secretNamespaces={*}", c.Front.Port)); err != nil {
 		return err
 	}
 	if _, err := c.Kube.Kubectl(ctx, "delete", "service", metricsName, "--namespace", metricsNamespace); err != nil {

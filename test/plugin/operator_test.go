@@ -20,7 +20,7 @@ func (r *rig) startOperator(t *testing.T) {
 	if _, err := os.Stat(file); err != nil {
 		r.build(t, "slurm-operator")
 		if _, err := r.Kube.Helm(t.Context(), "install", "slurm-operator", "../../charts/slurm-operator", "--namespace", operatorNamespace,
-			"--create-namespace", "--set", "webhook.enabled=false"); err != nil {
+			"--create-namespace", "--set", "webhook.enabled=false,rbac.secretNamespaces={*}"); err != nil {
 			t.Fatal(err)
 		}
 	}

@@ -182,7 +182,7 @@ func TestScontrolRunsInAPod(t *testing.T) {
 	c := started(t, realkube.Config{Kubelet: true})
 	config, err := c.RESTConfig()
 	must(t, err)
-	scontrol, err := live.InPods(config)
+	scontrol, err := live.InPods(config, []string{"team"})
 	must(t, err)
 	blue := access.Key{Kind: "Controller", Namespace: "team", Name: "blue"}
 	namespace, _, _ := strings.Cut(objects, "---")

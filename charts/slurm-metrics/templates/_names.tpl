@@ -99,3 +99,9 @@ app.kubernetes.io/part-of: slurmtide
 {{- end -}}
 {{- $apis | toJson -}}
 {{- end -}}
+
+{{/* The namespaces whose Secrets it may read: those that are named, else those that it
+     looks after, else its own. */}}
+{{- define "slurm-metrics.secretNamespaces" -}}
+{{- .Values.rbac.secretNamespaces | default .Values.namespaces | default (list .Release.Namespace) | uniq | toJson -}}
+{{- end -}}

@@ -24,6 +24,9 @@
 - {{ printf "--slurm.poll-interval=%s" .pollInterval | quote }}
 - --slurm.jobs-reader={{ .jobsReader }}
 {{- end }}
+{{- with .Values.rbac.execNamespaces }}
+- {{ printf "--slurm.exec-namespaces=%s" (join "," .) | quote }}
+{{- end }}
 {{- include "slurm-operator.nodeSetArgs" . }}
 {{- with .Values.wakeup }}
 - {{ printf "--wakeup.look-interval=%s" .lookInterval | quote }}

@@ -90,3 +90,9 @@ app.kubernetes.io/part-of: slurmtide
 {{- define "slurm-operator.webhooks" -}}
 {{- printf "%s.%s" (include "slurm-operator.fullname" .) .Release.Namespace -}}
 {{- end -}}
+
+{{/* The namespaces whose Secrets it may read: those that are named, else those that it
+     looks after, else its own. */}}
+{{- define "slurm-operator.secretNamespaces" -}}
+{{- .Values.rbac.secretNamespaces | default .Values.namespaces | default (list .Release.Namespace) | uniq | toJson -}}
+{{- end -}}

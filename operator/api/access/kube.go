@@ -33,7 +33,7 @@ func (c clientset) Read(ctx context.Context, r Ref) (Object, error) {
 	if r.Kind == "ConfigMap" {
 		m, err := c.CoreV1().ConfigMaps(r.Namespace).Get(ctx, r.Name, metav1.GetOptions{})
 		if err != nil {
-			return Object{}, fmt.Errorf("reading ConfigMap %s/%s: %w", r.Namespace, r.Name, err)
+			return Object{}, readError("ConfigMap", r, err)
 		}
 		out := map[string][]byte{}
 		for k, v := range m.Data {
@@ -46,9 +46,17 @@ func (c clientset) Read(ctx context.Context, r Ref) (Object, error) {
 	}
 	s, err := c.CoreV1().Secrets(r.Namespace).Get(ctx, r.Name, metav1.GetOptions{})
 	if err != nil {
-		return Object{}, fmt.Errorf("reading Secret %s/%s: %w", r.Namespace, r.Name, err)
+		return Object{}, readError("Secret", r, err)
 	}
 	return Object{Data: s.Data, Mark: markOf(s)}, nil
+}
+
+// readError says what could not be read, and what to do where it is forbidden.
+func readError(kind string, r Ref, err error) error {
+	if apierrors.IsForbidden(err) {
+		return fmt.Errorf("reading %s %s/%s is forbidden: add the namespace to the chart's rbac.secretNamespaces: %w", kind, r.Namespace, r.Name, err)
+	}
+	return fmt.Errorf("reading %s %s/%s: %w", kind, r.Namespace, r.Name, err)
 }
 
 // MissingError says that a Secret or ConfigMap is there and does not have a key, or

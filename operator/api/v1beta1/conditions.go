@@ -28,6 +28,10 @@ const (
 	ReasonReferenceNotFound = "ReferenceNotFound"
 	// ReasonUnauthorized (False): slurmrestd does not take the token.
 	ReasonUnauthorized = "Unauthorized"
+	// ReasonNotReconciled (False): the operator does not reconcile this kind yet.
+	ReasonNotReconciled = "NotReconciled"
+	// ReasonForbidden (False): the operator may not read or write a Secret that is needed.
+	ReasonForbidden = "Forbidden"
 	// ReasonTokenNotSendable (False): the Secret of the token does not say that it holds one
 	// for this server, so it is not sent.
 	ReasonTokenNotSendable = "TokenNotSendable"

@@ -84,7 +84,7 @@ func missingService(on Object) Finding {
 	}
 	return found(APIServiceMissing, on, "nothing serves custom metrics, so HPAs of NodeSets have nothing to go by").
 		cure("install the chart slurm-metrics with apiServices.create=true").
-		run("helm upgrade --install slurm-metrics CHART --namespace slurm-metrics --create-namespace")
+		run("helm upgrade --install slurm-metrics CHART --namespace slurm-metrics --create-namespace --set rbac.secretNamespaces={NAMESPACE}")
 }
 
 // unavailable tells whether the API server can not use an APIService, and why.

@@ -1,0 +1,103 @@
+package unreconciled
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"reflect"
+	"strings"
+	"time"
+
+	"k8s.io/apimachinery/pkg/api/meta"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/types"
+	ctrl "sigs.k8s.io/controller-runtime"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	"github.com/slurmtide/slurmtide/operator/api/v1beta1"
+)
+
+// FieldManager is the field manager of our writes.
+const FieldManager = "slurm-operator-unreconciled"
+
+// SetupWithManager makes the manager tell of every object of these kinds.
+func SetupWithManager(mgr ctrl.Manager, now func() time.Time) error {
+	for _, object := range kinds() {
+		kind := kindOf(object)
+		r := &reconciler{client: mgr.GetClient(), now: now, object: object}
+		if err := ctrl.NewControllerManagedBy(mgr).Named("unreconciled-" + strings.ToLower(kind)).For(object).Complete(r); err != nil {
+			return fmt.Errorf("telling of %ss: %w", kind, err)
+		}
+	}
+	return nil
+}
+
+// kinds are the kinds that nothing reconciles.
+func kinds() []client.Object {
+	return []client.Object{&v1beta1.Controller{}, &v1beta1.RestApi{}, &v1beta1.Accounting{}, &v1beta1.LoginSet{}}
+}
+
+func kindOf(object client.Object) string { return reflect.TypeOf(object).Elem().Name() }
+
+type reconciler struct {
+	client client.Client
+	now    func() time.Time
+	// object is an empty one of the kind.
+	object client.Object
+}
+
+// Reconcile writes the condition of one object, if it is another than before.
+func (r *reconciler) Reconcile(ctx context.Context, req ctrl.Request) (ctrl.Result, error) {
+	object := r.object.DeepCopyObject().(client.Object)
+	if err := r.client.Get(ctx, req.NamespacedName, object); err != nil {
+		return ctrl.Result{}, client.IgnoreNotFound(err)
+	}
+	status := statusOf(r.now(), object)
+	if status == nil || !object.GetDeletionTimestamp().IsZero() {
+		return ctrl.Result{}, nil
+	}
+	patch, err := json.Marshal(map[string]any{"status": status})
+	if err != nil {
+		return ctrl.Result{}, fmt.Errorf("writing the status of %s %s: %w", kindOf(object), req, err)
+	}
+	err = r.client.Status().Patch(ctx, object, client.RawPatch(types.MergePatchType, patch), client.FieldOwner(FieldManager))
+	if client.IgnoreNotFound(err) != nil {
+		return ctrl.Result{}, fmt.Errorf("writing the status of %s %s: %w", kindOf(object), req, err)
+	}
+	return ctrl.Result{}, nil
+}
+
+// statusOf is what is to be written into an object's status, nil for nothing. It is pure.
+func statusOf(now time.Time, object client.Object) map[string]any {
+	old, does := conditionsOf(object)
+	conditions := append([]metav1.Condition(nil), old...)
+	changed := meta.SetStatusCondition(&conditions, metav1.Condition{
+		Type: v1beta1.ConditionReady, Status: metav1.ConditionFalse, Reason: v1beta1.ReasonNotReconciled,
+		Message:            "slurm-operator does not reconcile objects of kind " + kindOf(object) + " yet: " + does,
+		ObservedGeneration: object.GetGeneration(), LastTransitionTime: metav1.NewTime(now),
+	})
+	if !changed {
+		return nil
+	}
+	status := map[string]any{"conditions": conditions}
+	if login, ok := object.(*v1beta1.LoginSet); ok {
+		status["selector"] = login.Status.Selector // the schema demands it
+	}
+	return status
+}
+
+// conditionsOf are an object's conditions, and what becomes of the object instead.
+func conditionsOf(object client.Object) (conditions []metav1.Condition, does string) {
+	const nothing = "it makes no pods and no configuration for it"
+	switch o := object.(type) {
+	case *v1beta1.Controller:
+		return o.Status.Conditions, "it runs no slurmctld, and reads this only to find slurmctld, its keys and its slurmrestd"
+	case *v1beta1.RestApi:
+		return o.Status.Conditions, "it runs no slurmrestd, and expects one at the Service of the RestApi"
+	case *v1beta1.Accounting:
+		return o.Status.Conditions, nothing
+	case *v1beta1.LoginSet:
+		return o.Status.Conditions, nothing
+	}
+	return nil, nothing
+}

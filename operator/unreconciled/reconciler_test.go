@@ -1,0 +1,55 @@
+package unreconciled
+
+import (
+	"strings"
+	"testing"
+	"time"
+
+	"k8s.io/apimachinery/pkg/api/meta"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime"
+	ctrl "sigs.k8s.io/controller-runtime"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+	"sigs.k8s.io/controller-runtime/pkg/client/fake"
+
+	"github.com/slurmtide/slurmtide/operator/api/v1beta1"
+)
+
+func TestKindsWithoutAReconcilerSaySo(t *testing.T) {
+	for _, kind := range kinds() {
+		t.Run(kindOf(kind), func(t *testing.T) {
+			scheme := runtime.NewScheme()
+			if err := v1beta1.AddToScheme(scheme); err != nil {
+				t.Fatal(err)
+			}
+			object := kind.DeepCopyObject().(client.Object)
+			object.SetName("a")
+			object.SetNamespace("team")
+			object.SetGeneration(3)
+			kube := fake.NewClientBuilder().WithScheme(scheme).WithObjects(object).WithStatusSubresource(object).Build()
+			r := &reconciler{client: kube, now: time.Now, object: kind}
+			look := func() (metav1.Condition, string) {
+				t.Helper()
+				if _, err := r.Reconcile(t.Context(), ctrl.Request{NamespacedName: client.ObjectKeyFromObject(object)}); err != nil {
+					t.Fatal(err)
+				}
+				if err := kube.Get(t.Context(), client.ObjectKeyFromObject(object), object); err != nil {
+					t.Fatal(err)
+				}
+				conditions, _ := conditionsOf(object)
+				ready := meta.FindStatusCondition(conditions, v1beta1.ConditionReady)
+				if ready == nil {
+					t.Fatal("there is no condition Ready")
+				}
+				return *ready, object.GetResourceVersion()
+			}
+			ready, version := look()
+			if ready.Status != metav1.ConditionFalse || ready.Reason != v1beta1.ReasonNotReconciled || ready.ObservedGeneration != 3 || !strings.Contains(ready.Message, kindOf(kind)) {
+				t.Errorf("it is %+v", ready)
+			}
+			if _, again := look(); again != version {
+				t.Error("it is written again though nothing has changed")
+			}
+		})
+	}
+}

@@ -1,0 +1,164 @@
+//go:build e2e
+
+package charts
+
+import (
+	"encoding/json"
+	"fmt"
+	"net/http"
+	"net/http/httptest"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/slurmtide/slurmtide/slurmclient/slurmtest"
+)
+
+// ofOperatorsScene is a Slurm with workers, and one object of each kind that nothing reconciles.
+const ofOperatorsScene = `
+apiVersion: v1
+kind: Secret
+metadata: {name: keys, namespace: team-a}
+stringData: {slurm.key: a key of Slurm, jwt: 0123456789abcdef0123456789abcdef}
+---
+apiVersion: slinky.slurm.net/v1beta1
+kind: Token
+metadata: {name: t, namespace: team-a}
+spec: {username: slurm, lifetime: 1h, jwtKeyRef: {name: keys, key: jwt}}
+---
+apiVersion: slinky.slurm.net/v1beta1
+kind: Cluster
+metadata: {name: hpc, namespace: team-a}
+spec: {server: %q, token: {secretRef: {name: t-jwt-slurm, key: SLURM_JWT}}, slurmctld: {host: ctld}, slurmKeyRef: {name: keys, key: slurm.key}}
+---
+apiVersion: slinky.slurm.net/v1beta1
+kind: NodeSet
+metadata: {name: cpu, namespace: team-a}
+spec:
+  clusterRef: {name: hpc}
+  replicas: 1
+  slurmd: {image: slurmd, resources: {limits: {cpu: "1", memory: 1Gi}}}
+  template: {}
+  persistentVolumeClaimRetentionPolicy: {whenDeleted: Delete, whenScaled: Delete}
+  volumeClaimTemplates: [{metadata: {name: tmp}, spec: {accessModes: [ReadWriteOnce], resources: {requests: {storage: 1Gi}}}}]
+---
+apiVersion: slinky.slurm.net/v1beta1
+kind: Controller
+metadata: {name: blue, namespace: team-a}
+spec: {external: true, externalConfig: {host: ctld, port: 6817}, slurmKeyRef: {name: keys, key: slurm.key}, jwtKeyRef: {name: keys, key: jwt}}
+---
+apiVersion: slinky.slurm.net/v1beta1
+kind: RestApi
+metadata: {name: blue, namespace: team-a}
+spec: {controllerRef: {name: blue}}
+---
+apiVersion: slinky.slurm.net/v1beta1
+kind: Accounting
+metadata: {name: blue, namespace: team-a}
+spec: {external: true, externalConfig: {host: dbd, port: 6819}}
+---
+apiVersion: slinky.slurm.net/v1beta1
+kind: LoginSet
+metadata: {name: blue, namespace: team-a}
+spec: {controllerRef: {name: blue}, sssdConfRef: {name: sssd, key: sssd.conf}}
+`
+
+// TestTheOperatorWithTheRightsOfItsChart runs the operator with what its chart gives it:
+// nothing that it asks for is forbidden, and by the API server's own account it uses what
+// it was given. There is no kubelet.
+func TestTheOperatorWithTheRightsOfItsChart(t *testing.T) {
+	dir := t.TempDir()
+	policy, audit := filepath.Join(dir, "policy.yaml"), filepath.Join(dir, "audit.log")
+	write(t, policy, "apiVersion: audit.k8s.io/v1\nkind: Policy\nomitStages: [RequestReceived, Panic]\nrules:\n"+
+		"- {level: Metadata, users: [\"system:serviceaccount:slurm:test-slurm-operator\"]}\n- {level: None}\n")
+	k := startKube(t, "--audit-policy-file="+policy, "--audit-log-path="+audit)
+	slurm := httptest.NewServer(slurmtest.New(slurmtest.Config{
+		Key: []byte("0123456789abcdef0123456789abcdef"), Nodes: []slurmtest.NodeConf{{Names: "other", CPUs: 1}},
+	}).Handler())
+	t.Cleanup(slurm.Close)
+	must(t)(k.Helm(t.Context(), "install", "crds", chart("slurm-operator-crds"), "--namespace", "slurm"))
+	must(t)(k.Helm(t.Context(), "install", "test", chart("slurm-operator"), "--namespace", "slurm", "--set",
+		fmt.Sprintf("rbac.secretNamespaces={team-a},slurm.pollInterval=1s,metrics.port=%d,webhook.enabled=false", freePort(t))))
+	if err := k.Established(t.Context(), "clusters.slinky.slurm.net", "nodesets.slinky.slurm.net", "loginsets.slinky.slurm.net"); err != nil {
+		t.Fatal(err)
+	}
+	log := runProgram(t, k, "slurm-operator", "slurm-operator", "--leader-election.namespace=slurm")
+	if err := k.Apply(t.Context(), fmt.Sprintf(ofOperatorsScene, slurm.URL)); err != nil {
+		t.Fatal(err)
+	}
+	prints := func(want string, args ...string) {
+		t.Helper()
+		await(t, log, strings.Join(args, " ")+" to print "+want, func() error {
+			got, err := k.Kubectl(t.Context(), append([]string{"get", "--namespace", "team-a"}, args...)...)
+			if err == nil && strings.TrimSpace(got) != want {
+				err = fmt.Errorf("it prints %q", got)
+			}
+			return err
+		})
+	}
+	ready := `--output=jsonpath={.status.conditions[?(@.type=="Ready")].reason}`
+	prints("Available", "cluster", "hpc", ready)
+	for _, kind := range []string{"controller", "restapi", "accounting", "loginset"} {
+		prints("NotReconciled", kind, "blue", ready)
+	}
+	prints("cpu-0", "pods", "--output=jsonpath={.items[*].metadata.name}")
+	prints("tmp-cpu-0", "persistentvolumeclaims", "--output=jsonpath={.items[*].metadata.name}")
+	must(t)(k.Kubectl(t.Context(), "scale", "nodeset", "cpu", "--replicas=0", "--namespace", "team-a"))
+	prints("", "pods", "--output=jsonpath={.items[*].metadata.name}")
+	must(t)(k.Kubectl(t.Context(), "delete", "nodeset", "cpu", "--namespace", "team-a", "--timeout=60s"))
+	if text := string(read(t, log)); strings.Contains(text, "forbidden") {
+		t.Errorf("it lacks a right:\n%s", text)
+	}
+	used := usedRights(t, audit)
+	for _, r := range programRights() {
+		for verb := range strings.SplitSeq(r.verbs, ",") {
+			if verb == "list" {
+				continue // a watch begins with a list where the server cannot stream it
+			}
+			if key := r.resource + " " + verb; r.chart == "slurm-operator" && !used[key] && !elsewhere(r) {
+				t.Errorf("it did not use %q", key)
+			}
+		}
+	}
+}
+
+// elsewhere reports that a right is used in what this scene does not have: a kubelet, a
+// slurmctld, webhooks, scrapes, HPAs, updates, values that are not set.
+func elsewhere(r right) bool {
+	return slices.Contains([]string{
+		"pods/exec", "nodes", "configmaps", "tokenreviews.authentication.k8s.io", "subjectaccessreviews.authorization.k8s.io",
+		"validatingwebhookconfigurations.admissionregistration.k8s.io", "customresourcedefinitions.apiextensions.k8s.io",
+		"nodesets/scale.slinky.slurm.net", "nodesets.slinky.slurm.net/slurm_nodeset_required_nodes.custom.metrics.k8s.io",
+		"nodesets/finalizers.slinky.slurm.net", "tokens/finalizers.slinky.slurm.net", "pods/status",
+	}, r.resource) || slices.Contains([]string{
+		"pods get", "secrets update", "secrets create,patch,delete", "controllerrevisions.apps patch", "controllerrevisions.apps delete",
+		"persistentvolumeclaims patch", "persistentvolumeclaims delete", "poddisruptionbudgets.policy patch",
+		"events create,patch", "events.events.k8s.io create,patch", "pods patch", "leases.coordination.k8s.io get,create,update",
+	}, r.resource+" "+r.verbs)
+}
+
+// usedRights are what the API server allowed, as "resource verb".
+func usedRights(t *testing.T, audit string) map[string]bool {
+	t.Helper()
+	out := map[string]bool{}
+	for line := range strings.Lines(string(read(t, audit))) {
+		var event struct {
+			Verb           string
+			ObjectRef      struct{ APIGroup, Resource, Subresource string }
+			ResponseStatus struct{ Code int }
+		}
+		if err := json.Unmarshal([]byte(line), &event); err != nil {
+			continue // the last line may be on its way
+		}
+		resource := event.ObjectRef.Resource
+		if event.ObjectRef.Subresource != "" {
+			resource += "/" + event.ObjectRef.Subresource
+		}
+		if event.ResponseStatus.Code == http.StatusForbidden {
+			continue
+		}
+		out[strings.Trim(resource+"."+event.ObjectRef.APIGroup, ".")+" "+event.Verb] = true
+	}
+	return out
+}
