@@ -27,6 +27,9 @@ func ValidateToken(_, new *v1beta1.Token) (warnings []string, errs field.ErrorLi
 	if s.Lifetime != nil && s.Lifetime.Duration > 0 && s.Lifetime.Duration < time.Minute {
 		f.warn(at.Child("lifetime"), "is less than a minute: the token may run out before it is used")
 	}
+	if r := s.SecretRef; r != nil && r.Optional != nil && *r.Optional {
+		f.warn(at.Child("secretRef", "optional"), "has no effect: the Secret is made")
+	}
 	if s.SecretRef != nil && s.SecretRef.Key == "" {
 		f.required(at.Child("secretRef", "key"), "the key to write the token to")
 	}

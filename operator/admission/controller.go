@@ -32,6 +32,7 @@ func ValidateController(old, new *v1beta1.Controller) (warnings []string, errs f
 	f.service(at.Child("service"), s.Service)
 	f.metrics(at.Child("metrics"), s.Metrics)
 	files(f, at, s)
+	f.ignored(at, s.IgnoredFields())
 	if old != nil {
 		f.immutable(at.Child("clusterName"), s.ClusterName, nameOf(old) == nameOf(new))
 		keys(f, at, keyRefs{old.Spec.SlurmKeyRef, old.Spec.JWTKeyRef, old.Spec.JWTHS256KeyRef}, keyRefs{s.SlurmKeyRef, s.JWTKeyRef, s.JWTHS256KeyRef})

@@ -24,6 +24,7 @@ func ValidateNodeSet(old, new *v1beta1.NodeSet) (warnings []string, errs field.E
 	updates(f, at.Child("updateStrategy"), new.Spec.UpdateStrategy)
 	drains(f, at.Child("drainPolicy"), new.Spec.DrainPolicy)
 	numbers(f, at, new.Spec)
+	f.ignored(at, new.Spec.IgnoredFields())
 	annotations(f, new)
 	if old != nil {
 		keepsCluster(f, at, old.Spec, new.Spec)

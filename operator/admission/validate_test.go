@@ -84,7 +84,11 @@ func TestNodeSets(t *testing.T) {
 		{name: "more replicas than there may be", new: c + "replicas: 5, maxReplicas: 4", warnings: one("spec.maxReplicas: is less than replicas")},
 		{name: "very long ordinals", new: c + "ordinalPadding: 11", errs: one("spec.ordinalPadding: Invalid value: 11: must be a number of digits, 0 to 10")},
 		{name: "an option without a value", new: c + `extraConf: "Topology= Weight=1"`, warnings: one("spec.extraConf: Topology= has no value, and takes the option behind it for one")},
-		{name: "ssh without a Secret", new: c + "ssh: {enabled: true, sssdConfRef: {key: sssd.conf}}", errs: one("spec.ssh.sssdConfRef.name: Required value: the name of a Secret")},
+		{name: "a partition", new: c + "partition: {enabled: true}", warnings: one("spec.partition: is not followed yet: no partition is made, so write PartitionName=… Nodes=<name of the NodeSet> into slurm.conf")},
+		{name: "no partition", new: c + "partition: {enabled: false}"},
+		{name: "ssh", new: c + "ssh: {enabled: true, sssdConfRef: {name: s, key: sssd.conf}}", warnings: one("spec.ssh: is not followed yet: no workers are made for a NodeSet with ssh.enabled")},
+		{name: "no protection", new: c + "workloadDisruptionProtection: false", warnings: one("spec.workloadDisruptionProtection: is followed in part: no budget is made for this NodeSet, but its busy workers are protected where another NodeSet of the cluster has one, and keep their annotations for cluster autoscalers")},
+		{name: "ssh without a Secret", new: c + "ssh: {enabled: true, sssdConfRef: {key: sssd.conf}}", warnings: one("spec.ssh: is not followed yet: no workers are made for a NodeSet with ssh.enabled"), errs: one("spec.ssh.sssdConfRef.name: Required value: the name of a Secret")},
 
 		{name: "moving to another Controller", old: "controllerRef: {name: slurm}", new: "controllerRef: {name: other}", errs: one("spec.controllerRef: Invalid value: is immutable: workers stay in the cluster that they joined")},
 		{name: "moving to a Cluster", old: "controllerRef: {name: slurm}", new: "clusterRef: {name: slurm}", errs: one("spec.controllerRef: Invalid value: is immutable: workers stay in the cluster that they joined")},
@@ -198,6 +202,8 @@ func TestTokens(t *testing.T) {
 		{name: "of two users", new: `username: "a,b", jwtKeyRef: {name: k, key: a}`, errs: one(`spec.username: Invalid value: "a,b": must be the name of a user`)},
 		{name: "that lives backwards", new: least + "lifetime: -1h", errs: one(`spec.lifetime: Invalid value: "-1h0m0s": must be a positive duration, as 30m`)},
 		{name: "that hardly lives", new: least + "lifetime: 10s", warnings: one("spec.lifetime: is less than a minute: the token may run out before it is used")},
+		{name: "of a key that may be missing", new: "username: slurm, jwtKeyRef: {name: k, key: a, optional: true}", warnings: one("spec.jwtKeyRef.optional: has no effect: the key is needed")},
+		{name: "in a Secret that may be missing", new: least + "secretRef: {name: s, key: token, optional: true}", warnings: one("spec.secretRef.optional: has no effect: the Secret is made")},
 		{name: "in a Secret of the default's name", new: least + "secretRef: {key: token}"},
 		{name: "of a key in no Secret", new: "username: slurm, jwtKeyRef: {key: a}", errs: one("spec.jwtKeyRef.name: Required value: the name of a Secret")},
 	})

@@ -2,6 +2,7 @@ package nodeset
 
 import (
 	"fmt"
+	"strings"
 	"time"
 
 	"k8s.io/apimachinery/pkg/api/meta"
@@ -27,13 +28,28 @@ func statusOf(now time.Time, s *seen, todo *plan.Todo) v1beta1.NodeSetStatus {
 	if s.wish.PerKubeNode || s.wish.Deleting {
 		meta.RemoveStatusCondition(&out.Conditions, v1beta1.ConditionSubmittable)
 	}
-	for _, c := range []metav1.Condition{ready(&out, s, todo), draining(todo), updated(s, todo), submittable(s)} {
+	if len(s.nodeSet.Spec.IgnoredFields()) == 0 {
+		meta.RemoveStatusCondition(&out.Conditions, v1beta1.ConditionFieldsIgnored)
+	}
+	for _, c := range []metav1.Condition{ready(&out, s, todo), draining(todo), updated(s, todo), submittable(s), fieldsIgnored(&s.nodeSet.Spec)} {
 		if c.Type != "" {
 			c.ObservedGeneration, c.LastTransitionTime = s.nodeSet.Generation, metav1.NewTime(now)
 			meta.SetStatusCondition(&out.Conditions, c)
 		}
 	}
 	return out
+}
+
+// fieldsIgnored is empty where every field that is set is followed.
+func fieldsIgnored(spec *v1beta1.NodeSetSpec) metav1.Condition {
+	var told []string
+	for _, i := range spec.IgnoredFields() {
+		told = append(told, "spec."+i.Field+" "+i.Instead)
+	}
+	if len(told) == 0 {
+		return metav1.Condition{}
+	}
+	return condition(v1beta1.ConditionFieldsIgnored, metav1.ConditionTrue, v1beta1.ReasonNotFollowed, "%s", strings.Join(told, "; "))
 }
 
 // count counts the workers. What Slurm has of them stays as it was told while nothing
@@ -144,6 +160,9 @@ func updated(s *seen, todo *plan.Todo) metav1.Condition {
 		reason = v1beta1.ReasonUpdatePaused
 	case strategy.Type == v1beta1.UpdateScheduled:
 		reason = v1beta1.ReasonScheduled
+	case neverUpdates(strategy):
+		return condition(v1beta1.ConditionUpdated, metav1.ConditionFalse, v1beta1.ReasonUpdatePaused,
+			"%s of an old revision, and rollingUpdate.maxUnavailable is 0", workers(todo.Outdated))
 	}
 	return condition(v1beta1.ConditionUpdated, metav1.ConditionFalse, reason, "%s of an old revision", workers(todo.Outdated))
 }

@@ -1,11 +1,14 @@
 package nodeset
 
 import (
+	"strings"
 	"testing"
 	"time"
 
 	"github.com/google/go-cmp/cmp"
+	"k8s.io/apimachinery/pkg/api/meta"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/util/intstr"
 
 	"github.com/slurmtide/slurmtide/operator/api/v1beta1"
 	"github.com/slurmtide/slurmtide/operator/nodeset/plan"
@@ -186,6 +189,35 @@ func TestConditionsThatMakeNoSenseAnyMoreGo(t *testing.T) {
 	for _, c := range statusOf(noon, s, &plan.Todo{}).Conditions {
 		if c.Type == v1beta1.ConditionSubmittable {
 			t.Errorf("there still is %+v", c)
+		}
+	}
+}
+
+func TestFieldsThatNothingFollowsAreTold(t *testing.T) {
+	s := saw(1)
+	s.nodeSet.Spec.Partition = &v1beta1.NodeSetPartition{Enabled: true}
+	s.nodeSet.Status = statusOf(noon, s, &plan.Todo{})
+	c := meta.FindStatusCondition(s.nodeSet.Status.Conditions, v1beta1.ConditionFieldsIgnored)
+	if c == nil || c.Status != metav1.ConditionTrue || !strings.Contains(c.Message, "spec.partition is not followed yet") {
+		t.Fatalf("the condition is %+v", c)
+	}
+	s.nodeSet.Spec.Partition = nil
+	if c := meta.FindStatusCondition(statusOf(noon, s, &plan.Todo{}).Conditions, v1beta1.ConditionFieldsIgnored); c != nil {
+		t.Errorf("there still is %+v", c)
+	}
+}
+
+func TestNoWorkerIsUpdatedWhereNoneMayBeUnavailable(t *testing.T) {
+	for _, limit := range []intstr.IntOrString{intstr.FromInt32(0), intstr.FromString("0%")} {
+		u := v1beta1.NodeSetUpdateStrategy{RollingUpdate: &v1beta1.RollingUpdate{MaxUnavailable: &limit}}
+		if got := updateOf(noon, u, 10); got.Open {
+			t.Errorf("with %s it is %+v", limit.String(), got)
+		}
+		s := saw(1)
+		s.nodeSet.Spec.UpdateStrategy = u
+		c := meta.FindStatusCondition(statusOf(noon, s, &plan.Todo{Outdated: 1}).Conditions, v1beta1.ConditionUpdated)
+		if c == nil || c.Reason != v1beta1.ReasonUpdatePaused || !strings.Contains(c.Message, "maxUnavailable is 0") {
+			t.Errorf("with %s the condition is %+v", limit.String(), c)
 		}
 	}
 }

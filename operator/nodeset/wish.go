@@ -96,8 +96,8 @@ func policyOf(p *v1beta1.DrainPolicy) plan.Policy {
 // NodeSet does not say.
 const defaultUnavailable = "25%"
 
-// updateOf says how workers change. A share is rounded up, and is at least one:
-// otherwise nothing would ever change.
+// updateOf says how workers change. A share is rounded up, and is at least one, unless it
+// is zero: then none of them changes.
 func updateOf(now time.Time, u v1beta1.NodeSetUpdateStrategy, desired int) plan.Update {
 	out := plan.Update{Open: !u.Paused, MaxUnavailable: 1}
 	limit := intstr.FromString(defaultUnavailable)
@@ -115,11 +115,22 @@ func updateOf(now time.Time, u v1beta1.NodeSetUpdateStrategy, desired int) plan.
 	switch u.Type {
 	case v1beta1.UpdateOnDelete:
 		out.Open = false
+	default:
+		out.Open = out.Open && !neverUpdates(u)
 	case v1beta1.UpdateScheduled:
 		out.Open = out.Open && within(now, u.ScheduledUpdate)
 		out.MaxUnavailable = max(1, desired) // Slurm keeps the nodes free for it
 	}
 	return out
+}
+
+// neverUpdates reports whether no worker may be out of service for an update.
+func neverUpdates(u v1beta1.NodeSetUpdateStrategy) bool {
+	if u.RollingUpdate == nil || u.RollingUpdate.MaxUnavailable == nil {
+		return false
+	}
+	n, err := intstr.GetScaledValueFromIntOrPercent(u.RollingUpdate.MaxUnavailable, 100, true)
+	return err == nil && n <= 0
 }
 
 // defaultWindow is the length of a scheduled update that does not say.

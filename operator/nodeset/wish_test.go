@@ -141,10 +141,11 @@ func TestUpdates(t *testing.T) {
 	}{
 		{"a quarter is the default", v1beta1.NodeSetUpdateStrategy{}, 8, plan.Update{Open: true, MaxUnavailable: 2}},
 		{"a share is rounded up", v1beta1.NodeSetUpdateStrategy{RollingUpdate: rolling("30%", 0)}, 7, plan.Update{Open: true, MaxUnavailable: 3}},
-		{"a share is one at least", v1beta1.NodeSetUpdateStrategy{RollingUpdate: rolling("0%", 0)}, 7, plan.Update{Open: true, MaxUnavailable: 1}},
+		{"a share is one at least", v1beta1.NodeSetUpdateStrategy{RollingUpdate: rolling("1%", 0)}, 7, plan.Update{Open: true, MaxUnavailable: 1}},
 		{"of none it is one", v1beta1.NodeSetUpdateStrategy{}, 0, plan.Update{Open: true, MaxUnavailable: 1}},
 		{"a number is itself", v1beta1.NodeSetUpdateStrategy{RollingUpdate: rolling(3, 2)}, 7, plan.Update{Open: true, MaxUnavailable: 3, Partition: 2}},
-		{"zero is one", v1beta1.NodeSetUpdateStrategy{RollingUpdate: rolling(0, 0)}, 7, plan.Update{Open: true, MaxUnavailable: 1}},
+		{"zero is no update", v1beta1.NodeSetUpdateStrategy{RollingUpdate: rolling(0, 0)}, 7, plan.Update{MaxUnavailable: 1}},
+		{"nor is a share of zero", v1beta1.NodeSetUpdateStrategy{RollingUpdate: rolling("0%", 0)}, 7, plan.Update{MaxUnavailable: 1}},
 		{"what is no share is one", v1beta1.NodeSetUpdateStrategy{RollingUpdate: rolling("many", 0)}, 7, plan.Update{Open: true, MaxUnavailable: 1}},
 		{"paused is not open", v1beta1.NodeSetUpdateStrategy{Paused: true}, 4, plan.Update{MaxUnavailable: 1}},
 		{"OnDelete is not open", v1beta1.NodeSetUpdateStrategy{Type: v1beta1.UpdateOnDelete}, 4, plan.Update{MaxUnavailable: 1}},

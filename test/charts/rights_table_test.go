@@ -32,6 +32,7 @@ func programRights() []right {
 		{operator, "tokens" + slinky, "list,watch", "operator/token/setup.go", "For(&v1beta1.Token{}", "follows Tokens"},
 		{operator, "clusters/status" + slinky, "patch", "operator/cluster/reconciler.go", "Status().Patch(", "writes status"},
 		{operator, "tokens/status" + slinky, "patch", "operator/token/reconciler.go", "Status().Patch(", "writes status"},
+		{operator, "namespaces", "get", "operator/nodeset/ownership.go", "r.direct.Get(ctx, types.NamespacedName{Name: s.nodeSet.Namespace}", "reads the UID of a NodeSet's namespace, which owns its workers"},
 		{operator, "pods", "list,watch", "operator/nodeset/setup.go", "Watches(&corev1.Pod{}", "follows workers"},
 		{operator, "pods", "get", "operator/nodeset/children.go", "r.direct.Get(", "looks whose a pod is whose name is taken"},
 		{operator, "pods", "create", "operator/nodeset/children.go", "r.client.Create(ctx, pod", "makes workers"},

@@ -106,6 +106,13 @@ const (
 	ConditionSubmittable = "Submittable"
 )
 
+// ConditionFieldsIgnored is on NodeSets, True with the reason ReasonNotFollowed, while
+// fields are set that nothing follows yet: its message names them.
+const (
+	ConditionFieldsIgnored = "FieldsIgnored"
+	ReasonNotFollowed      = "NotFollowed"
+)
+
 // Reasons of the condition Draining.
 const (
 	// ReasonWaitingForJobs (True): work on a worker must end first.
