@@ -68,9 +68,11 @@ func TestUsersAreTheSumsOfTheirJobs(t *testing.T) {
 		job(1, "alice", "RUNNING"), job(2, "alice", "RUNNING"), job(3, "bob", "COMPLETED"),
 		job(4, "bob", "PENDING", func(j *view.SlurmJob) { j.Spec.ArrayJobID, j.Spec.ArrayTasks = 4, "0-9%2" }),
 		job(5, "bob", "RUNNING", func(j *view.SlurmJob) { j.Spec.Cluster.Name = "beta" }),
+		job(6, "carol", "SUSPENDED"),
 	})
 	want := `CLUSTER USER RUNNING PENDING NODES CPUS MEMORY GPUS
 alpha alice 2 0 2 8 4096Mi 4
+alpha carol 0 0 1 4 2048Mi 2
 alpha bob 0 10 0 0 0Mi 0
 beta bob 1 0 1 4 2048Mi 2`
 	if diff := cmp.Diff(want, print(t, got)); diff != "" {

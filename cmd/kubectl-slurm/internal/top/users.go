@@ -83,7 +83,9 @@ func (r *User) add(j *slurm.Job) {
 		return
 	}
 	has := resources(j)
-	r.Running++
+	if j.State.Base == slurm.JobRunning {
+		r.Running++
+	}
 	r.Nodes += j.NodeCount.Or(0)
 	r.CPUs += j.CPUs.Or(0)
 	r.Memory += has.MemoryMiB
