@@ -5,14 +5,11 @@ package exporter
 import (
 	"context"
 	"fmt"
-	"maps"
-	"math"
-	"slices"
-	"strings"
 	"testing"
 	"time"
 
 	"github.com/slurmtide/slurmtide/slurmclient"
+	"github.com/slurmtide/slurmtide/test/numbers"
 	"github.com/slurmtide/slurmtide/test/realslurm"
 )
 
@@ -78,64 +75,40 @@ func compare(t *testing.T, cluster *realslurm.Cluster, version, reader string) {
 		"--slurm.api-version="+version, "--slurm.jobs-reader="+reader, "--collector.users")
 	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
 	defer cancel()
-	var want, got series
+	var want, got numbers.Series
 	for ok := false; !ok; {
 		want, got, ok = steady(ctx, t, cluster, p)
 	}
-	got = comparable(got)
-	families := map[string]bool{}
-	for k := range want {
-		families[nameOf(k)] = true
-	}
-	keys := map[string]bool{}
-	for _, m := range []series{want, got} {
-		for k := range m {
-			if families[nameOf(k)] {
-				keys[k] = true
-			}
-		}
-	}
-	// Families of which the commands tell only some series.
-	partly := []string{"slurm_jobs_cpus", "slurm_jobs_nodes", "slurm_rpc_requests_total", "slurm_qos_max_jobs_per_user"}
-	compared := 0
-	for _, k := range slices.Sorted(maps.Keys(keys)) {
-		_, told := want[k]
-		if !told && slices.Contains(partly, nameOf(k)) {
-			continue
-		}
-		compared++
-		if math.Abs(want[k]-got[k]) > 1e-9 {
-			t.Errorf("%s is %v, but Slurm's commands say %v", k, got[k], want[k])
-		}
+	differences, compared := numbers.Differences(want, got)
+	for _, d := range differences {
+		t.Error(d)
 	}
 	for k, v := range map[string]float64{"slurm_up": 1, `slurm_controller_up{controller="ctl",role="primary"}`: 1} {
 		if got[k] != v {
 			t.Errorf("%s is %v", k, got[k])
 		}
 	}
-	t.Logf("%d series of %d families equal those of Slurm's commands", compared, len(families))
+	t.Logf("%d series equal those of Slurm's commands", compared)
 	if compared < 150 {
 		t.Errorf("only %d series were compared", compared)
 	}
 }
 
-// comparable adds sums that the commands tell where the exporter tells parts.
-func comparable(got series) series {
-	out := maps.Clone(got)
-	for k, v := range got {
-		switch nameOf(k) {
-		case "slurm_partition_pending_jobs_by_reason":
-			out["by_reason"+k[len(nameOf(k)):strings.Index(k, `,class=`)]+"}"] += v
-		case "slurm_gpus":
-			if kind, found := strings.CutSuffix(k, `,state="allocated"}`); found {
-				out["slurm_gpus_allocated"+kind[len("slurm_gpus"):]+"}"] += v
-			}
+// steady returns what the commands say, and whether they said the same before
+// and after the exporter read the cluster.
+func steady(ctx context.Context, t *testing.T, cluster *realslurm.Cluster, p *numbers.Exporter) (want, got numbers.Series, ok bool) {
+	t.Helper()
+	if ctx.Err() != nil {
+		t.Fatal(ctx.Err())
+	}
+	before := numbers.ReadCommands(t, cluster)
+	got = p.Fresh("nodes", "jobs", "diag", "partitions", "licenses", "reservations")
+	after := numbers.ReadCommands(t, cluster)
+	for k, v := range after.Series {
+		if before.Series[k] != v {
+			t.Logf("%s went from %v to %v", k, before.Series[k], v)
+			return nil, nil, false
 		}
 	}
-	return out
-}
-
-func nameOf(key string) string {
-	name, _, _ := strings.Cut(key, "{")
-	return name
+	return after.Series, got, len(before.Series) == len(after.Series)
 }

@@ -5,9 +5,11 @@ package exporter
 import (
 	"os"
 	"path/filepath"
+	"strconv"
 	"strings"
 	"testing"
 
+	"github.com/slurmtide/slurmtide/test/numbers"
 	"github.com/slurmtide/slurmtide/test/realslurm"
 )
 
@@ -17,18 +19,18 @@ func TestOutageOfSlurmrestd(t *testing.T) {
 			t.Parallel()
 			cluster := start(t, release)
 			p := startExporter(t, "--slurm.url="+cluster.URL, "--slurm.token-file="+cluster.TokenFile)
-			before := p.fresh("nodes", "jobs", "diag", "partitions", "ping")
+			before := p.Fresh("nodes", "jobs", "diag", "partitions", "ping")
 			if before["slurm_up"] != 1 {
 				t.Fatal("it is not up")
 			}
 			if err := cluster.Stop(t.Context(), "slurmrestd"); err != nil {
 				t.Fatal(err)
 			}
-			var during series
-			p.await("slurm_up to be 0", func() bool { during = p.scrape(); return during["slurm_up"] == 0 })
+			var during numbers.Series
+			p.Await("slurm_up to be 0", func() bool { during = p.Scrape(); return during["slurm_up"] == 0 })
 			age := during[`slurm_exporter_snapshot_age_seconds{resource="nodes"}`]
-			p.await("the age to grow", func() bool {
-				during = p.scrape()
+			p.Await("the age to grow", func() bool {
+				during = p.Scrape()
 				return during[`slurm_exporter_snapshot_age_seconds{resource="nodes"}`] > age+2
 			})
 			for k, v := range before {
@@ -43,7 +45,7 @@ func TestOutageOfSlurmrestd(t *testing.T) {
 			if err := cluster.Start(t.Context(), "slurmrestd"); err != nil {
 				t.Fatal(err)
 			}
-			p.await("slurm_up to be 1 again", func() bool { return p.scrape()["slurm_up"] == 1 })
+			p.Await("slurm_up to be 1 again", func() bool { return p.Scrape()["slurm_up"] == 1 })
 			if n := strings.Count(p.Log(), "polling fails"); n > 12 {
 				t.Errorf("%d lines tell that polling fails", n)
 			}
@@ -68,7 +70,7 @@ func TestRotatedToken(t *testing.T) {
 		t.Fatal(err)
 	}
 	p := startExporter(t, "--slurm.url="+cluster.URL, "--slurm.token-file="+file)
-	first := p.scrape()["slurm_exporter_token_expiry_time_seconds"]
+	first := p.Scrape()["slurm_exporter_token_expiry_time_seconds"]
 	if first == 0 {
 		t.Fatal("the expiry of the token is not shown")
 	}
@@ -79,15 +81,15 @@ func TestRotatedToken(t *testing.T) {
 	if err := os.Rename(next, file); err != nil {
 		t.Fatal(err)
 	}
-	var s series
-	p.await("the first token to be too old", func() bool {
-		s = p.scrape()
+	var s numbers.Series
+	p.Await("the first token to be too old", func() bool {
+		s = p.Scrape()
 		if s["slurm_up"] != 1 {
 			t.Error("a scrape shows slurm_up 0")
 		}
 		return s["slurm_controller_stats_start_time_seconds"] > 0 && now(t, cluster) > first+2
 	})
-	s = p.fresh("nodes", "jobs", "diag")
+	s = p.Fresh("nodes", "jobs", "diag")
 	for k, v := range s {
 		if strings.HasPrefix(k, "slurm_exporter_polls_total{") && strings.Contains(k, `result="error"`) && v != 0 {
 			t.Errorf("%s is %v", k, v)
@@ -108,6 +110,9 @@ func now(t *testing.T, cluster *realslurm.Cluster) float64 {
 	if err != nil {
 		t.Fatal(err)
 	}
-	c := &commands{t: t}
-	return c.number(out)
+	seconds, err := strconv.ParseFloat(strings.TrimSpace(out), 64)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return seconds
 }

@@ -118,6 +118,9 @@ func (c *Cluster) Run(ctx context.Context, user string, argv ...string) (string,
 	return c.script(ctx, "run", args...)
 }
 
+// Accounting reports whether the cluster has a slurmdbd, its own or another cluster's.
+func (c *Cluster) Accounting() bool { return !c.config.WithoutAccounting }
+
 // Logs returns the end of each daemon's log, with headings.
 func (c *Cluster) Logs() string {
 	const limit = 16 << 10

@@ -1,10 +1,8 @@
-//go:build e2e
-
-package exporter
+package numbers
 
 import (
-	"context"
 	"fmt"
+	"math"
 	"regexp"
 	"strconv"
 	"strings"
@@ -13,15 +11,32 @@ import (
 	"github.com/slurmtide/slurmtide/test/realslurm"
 )
 
-// commands reads Slurm's own commands into the series that the exporter should
-// have. Of the families it knows it tells all series that are not 0.
-type commands struct {
-	t       *testing.T
+// Commands are the series that the exporter should have, as Slurm's own commands tell.
+// Of the families that are in it, it has all series that are not 0.
+type Commands struct {
+	Series
+	t       testing.TB
 	cluster *realslurm.Cluster
-	want    series
 }
 
-func (c *commands) run(argv ...string) string {
+// ReadCommands asks every command that the cluster has answers to.
+func ReadCommands(t testing.TB, cluster *realslurm.Cluster) *Commands {
+	t.Helper()
+	c := &Commands{Series: Series{}, t: t, cluster: cluster}
+	c.squeue()
+	c.sinfo()
+	c.nodes()
+	c.partitions()
+	c.licenses()
+	c.reservations()
+	c.sdiag()
+	if cluster.Accounting() {
+		c.accounting()
+	}
+	return c
+}
+
+func (c *Commands) run(argv ...string) string {
 	c.t.Helper()
 	out, err := c.cluster.Run(c.t.Context(), "", argv...)
 	if err != nil {
@@ -31,7 +46,7 @@ func (c *commands) run(argv ...string) string {
 }
 
 // rows splits a command's lines at the bars.
-func (c *commands) rows(argv ...string) [][]string {
+func (c *Commands) rows(argv ...string) [][]string {
 	c.t.Helper()
 	var out [][]string
 	for line := range strings.Lines(c.run(argv...)) {
@@ -42,12 +57,12 @@ func (c *commands) rows(argv ...string) [][]string {
 	return out
 }
 
-func (c *commands) add(value float64, name string, labels ...string) {
-	c.want[key(name, labels...)] += value
+func (c *Commands) add(value float64, name string, labels ...string) {
+	c.Series[Key(name, labels...)] += value
 }
 
-// key is how the exporter writes a series. labels are names and values in turn.
-func key(name string, labels ...string) string {
+// Key is how the exporter writes a series. labels are names and values in turn.
+func Key(name string, labels ...string) string {
 	var pairs []string
 	for i := 0; i+1 < len(labels); i += 2 {
 		pairs = append(pairs, fmt.Sprintf("%s=%q", labels[i], labels[i+1]))
@@ -58,7 +73,7 @@ func key(name string, labels ...string) string {
 	return name + "{" + strings.Join(pairs, ",") + "}"
 }
 
-func (c *commands) number(text string) float64 {
+func (c *Commands) number(text string) float64 {
 	c.t.Helper()
 	n, err := strconv.ParseFloat(strings.TrimSpace(text), 64)
 	if err != nil {
@@ -67,32 +82,29 @@ func (c *commands) number(text string) float64 {
 	return n
 }
 
-// read runs every command.
-func (c *commands) read() {
-	c.squeue()
-	c.sinfo()
-	c.nodes()
-	c.partitions()
-	c.licenses()
-	c.reservations()
-	c.sdiag()
-	c.accounting()
-}
-
 // queueLine is squeue's line of one job, array task or component.
 type queueLine struct{ partition, state, reason, cpus, user, account, qos, nodes string }
 
-func (c *commands) queue() []queueLine {
+func (c *Commands) queue() []queueLine {
 	var out []queueLine
-	for _, f := range c.rows("squeue", "-r", "-h", "-t", "all", "-o", "%P|%T|%r|%C|%u|%a|%q|%D") {
+	for _, f := range c.rows("squeue", "--local", "-a", "-r", "-h", "-t", "all", "-o", "%P|%T|%r|%C|%u|%a|%q|%D") {
 		// squeue shows slurmctld's longer text where there is one; it begins with the reason.
 		reason, _, _ := strings.Cut(f[2], ",")
-		out = append(out, queueLine{f[0], strings.ToLower(f[1]), reason, f[3], f[4], f[5], f[6], f[7]})
+		account, qos := strings.TrimPrefix(f[5], "(null)"), strings.TrimPrefix(f[6], "(null)")
+		out = append(out, queueLine{f[0], baseState(f[1]), reason, f[3], f[4], account, qos, f[7]})
 	}
 	return out
 }
 
-func (c *commands) squeue() {
+// baseState is the state beside the flag that squeue shows in its place.
+func baseState(word string) string {
+	if word == "CONFIGURING" || word == "SIGNALING" {
+		return "running"
+	}
+	return strings.ToLower(word)
+}
+
+func (c *Commands) squeue() {
 	for _, j := range c.queue() {
 		c.add(1, "slurm_jobs", "state", j.state)
 		for partition := range strings.SplitSeq(j.partition, ",") {
@@ -123,12 +135,16 @@ func (c *commands) squeue() {
 // signs are what sinfo appends to the word of a state.
 const signs = "*~#!%$@^-+"
 
-func (c *commands) sinfo() {
+// awaySigns are those of nodes that cannot start a job now: they do not respond, are
+// powered down or up, or reboot.
+const awaySigns = "*~#!%@^"
+
+func (c *Commands) sinfo() {
 	seen := map[string]bool{}
-	for _, f := range c.rows("sinfo", "-h", "-N", "-o", "%N|%R|%T") {
+	for _, f := range c.rows("sinfo", "-a", "-h", "-N", "-o", "%N|%R|%T") {
 		word := strings.TrimRight(f[2], signs)
 		c.add(1, "slurm_partition_nodes", "partition", f[1], "state", word)
-		if word == "idle" || word == "planned" {
+		if (word == "idle" || word == "planned") && !strings.ContainsAny(f[2], awaySigns) {
 			c.add(1, "slurm_partition_idle_nodes", "partition", f[1])
 		}
 		if !seen[f[0]] {
@@ -136,16 +152,16 @@ func (c *commands) sinfo() {
 			c.add(1, "slurm_nodes", "state", word)
 		}
 	}
-	for _, f := range c.rows("sinfo", "-h", "-o", "%R|%C") {
+	for _, f := range c.rows("sinfo", "-a", "-h", "-o", "%R|%C") {
 		c.split(f[1], "slurm_partition_cpus", "partition", f[0])
 	}
-	for _, f := range c.rows("sinfo", "-h", "-o", "%C") {
+	for _, f := range c.rows("sinfo", "-a", "-h", "-o", "%C") {
 		c.split(f[0], "slurm_cpus")
 	}
 }
 
 // split reads sinfo's allocated/idle/other/total.
-func (c *commands) split(text, name string, labels ...string) {
+func (c *Commands) split(text, name string, labels ...string) {
 	parts := strings.Split(text, "/")
 	for i, state := range []string{"allocated", "idle", "other"} {
 		c.add(c.number(parts[i]), name, append(labels, "state", state)...)
@@ -163,9 +179,9 @@ func fields(line string) map[string]string {
 	return out
 }
 
-func (c *commands) show(what string) []map[string]string {
+func (c *Commands) show(what string) []map[string]string {
 	var out []map[string]string
-	for line := range strings.Lines(c.run("env", "SLURM_TIME_FORMAT=%s", "scontrol", "-o", "show", what)) {
+	for line := range strings.Lines(c.run("env", "SLURM_TIME_FORMAT=%s", "scontrol", "-a", "-o", "show", what)) {
 		if strings.Contains(line, "=") {
 			out = append(out, fields(line))
 		}
@@ -173,9 +189,20 @@ func (c *commands) show(what string) []map[string]string {
 	return out
 }
 
-var gpus = regexp.MustCompile(`gpu:(\w+):(\d+)`)
+// gpus are those of one type in a GRES column: gpu:2, gpu:h100:2(S:0-1) and, of untyped
+// GPUs in use, gpu:(null):2(IDX:0-1).
+var gpus = regexp.MustCompile(`(?:^|,)gpu:(?:(\(null\)|\w+):)?(\d+)`)
 
-func (c *commands) nodes() {
+// gpusOf counts the GPUs of a GRES column by type; untyped ones have none.
+func (c *Commands) gpusOf(column string) map[string]float64 {
+	out := map[string]float64{}
+	for _, m := range gpus.FindAllStringSubmatch(column, -1) {
+		out[strings.TrimPrefix(m[1], "(null)")] += c.number(m[2])
+	}
+	return out
+}
+
+func (c *Commands) nodes() {
 	const mebibyte = 1 << 20
 	for _, f := range c.show("node") {
 		name := f["NodeName"]
@@ -187,30 +214,30 @@ func (c *commands) nodes() {
 		c.add(c.number(f["Weight"]), "slurm_node_weight", "node", name)
 	}
 	seen := map[string]bool{}
-	for line := range strings.Lines(c.run("sinfo", "-h", "-N", "-O", "NodeList:30,Gres:60,GresUsed:60")) {
+	for line := range strings.Lines(c.run("sinfo", "-a", "-h", "-N", "-O", "NodeList:60,Gres:400,GresUsed:800")) {
 		f := strings.Fields(line)
 		if len(f) < 3 || seen[f[0]] {
 			continue
 		}
 		seen[f[0]] = true
-		if m := gpus.FindStringSubmatch(f[1]); m != nil {
-			c.add(c.number(m[2]), "slurm_node_gpus", "node", f[0], "type", m[1])
+		for kind, n := range c.gpusOf(f[1]) {
+			c.add(n, "slurm_node_gpus", "node", f[0], "type", kind)
 		}
-		if m := gpus.FindStringSubmatch(f[2]); m != nil {
-			c.add(c.number(m[2]), "slurm_node_gpus_allocated", "node", f[0], "type", m[1])
-			c.add(c.number(m[2]), "slurm_gpus_allocated", "type", m[1])
+		for kind, n := range c.gpusOf(f[2]) {
+			c.add(n, "slurm_node_gpus_allocated", "node", f[0], "type", kind)
+			c.add(n, "slurm_gpus_allocated", "type", kind)
 		}
 	}
 }
 
-func (c *commands) partitions() {
+func (c *Commands) partitions() {
 	for _, f := range c.show("partition") {
 		c.add(1, "slurm_partition_state", "partition", f["PartitionName"], "state", strings.ToLower(f["State"]))
 		c.add(c.number(f["PriorityTier"]), "slurm_partition_priority_tier", "partition", f["PartitionName"])
 	}
 }
 
-func (c *commands) licenses() {
+func (c *Commands) licenses() {
 	for _, f := range c.show("licenses") {
 		c.add(c.number(f["Total"]), "slurm_license_capacity", "license", f["LicenseName"])
 		c.add(c.number(f["Used"]), "slurm_license_used", "license", f["LicenseName"])
@@ -218,18 +245,22 @@ func (c *commands) licenses() {
 	}
 }
 
-func (c *commands) reservations() {
+func (c *Commands) reservations() {
 	for _, f := range c.show("reservation") {
 		name := f["ReservationName"]
 		c.add(c.number(f["NodeCnt"]), "slurm_reservation_nodes", "reservation", name)
 		c.add(c.number(f["CoreCnt"]), "slurm_reservation_cores", "reservation", name)
-		c.add(c.number(f["StartTime"]), "slurm_reservation_start_time_seconds", "reservation", name)
-		c.add(c.number(f["EndTime"]), "slurm_reservation_end_time_seconds", "reservation", name)
+		start, end := c.number(f["StartTime"]), c.number(f["EndTime"])
+		if strings.Contains(f["Flags"], "TIME_FLOAT") {
+			start, end = math.NaN(), math.NaN() // they move with the clock
+		}
+		c.add(start, "slurm_reservation_start_time_seconds", "reservation", name)
+		c.add(end, "slurm_reservation_end_time_seconds", "reservation", name)
 	}
 }
 
 // sdiag reads the figures that stand still while nothing is submitted.
-func (c *commands) sdiag() {
+func (c *Commands) sdiag() {
 	text := c.run("sdiag")
 	for name, metric := range map[string]string{
 		"Jobs submitted": "slurm_controller_jobs_submitted_total", "Jobs started": "slurm_controller_jobs_started_total",
@@ -244,7 +275,7 @@ func (c *commands) sdiag() {
 	c.add(c.number(find(c.t, text, `REQUEST_SUBMIT_BATCH_JOB\s*\(\s*\d+\) count:(\d+)`)), "slurm_rpc_requests_total", "type", "REQUEST_SUBMIT_BATCH_JOB")
 }
 
-func find(t *testing.T, text, pattern string) string {
+func find(t testing.TB, text, pattern string) string {
 	t.Helper()
 	m := regexp.MustCompile(pattern).FindStringSubmatch(text)
 	if m == nil {
@@ -253,7 +284,7 @@ func find(t *testing.T, text, pattern string) string {
 	return m[1]
 }
 
-func (c *commands) accounting() {
+func (c *Commands) accounting() {
 	for _, f := range c.rows("sacctmgr", "-nP", "show", "qos", "format=Name,Priority,MaxJobsPU,MaxSubmitPU") {
 		c.add(c.number(f[1]), "slurm_qos_priority", "qos", f[0])
 		if f[2] != "" {
@@ -272,25 +303,4 @@ func (c *commands) accounting() {
 			c.add(c.number(f[2]), "slurm_fairshare_account_shares", "account", account, "parent", parents[account])
 		}
 	}
-}
-
-// steady returns what the commands say, and whether they said the same before
-// and after the exporter read the cluster.
-func steady(ctx context.Context, t *testing.T, cluster *realslurm.Cluster, p *exporter) (want, got series, ok bool) {
-	t.Helper()
-	if ctx.Err() != nil {
-		t.Fatal(ctx.Err())
-	}
-	before := &commands{t: t, cluster: cluster, want: series{}}
-	before.read()
-	got = p.fresh("nodes", "jobs", "diag", "partitions", "licenses", "reservations")
-	after := &commands{t: t, cluster: cluster, want: series{}}
-	after.read()
-	for k, v := range after.want {
-		if before.want[k] != v {
-			t.Logf("%s went from %v to %v", k, before.want[k], v)
-			return nil, nil, false
-		}
-	}
-	return after.want, got, len(before.want) == len(after.want)
 }

@@ -1,0 +1,89 @@
+package numbers
+
+import (
+	"errors"
+	"fmt"
+	"io"
+	"net/http"
+	"strconv"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/slurmtide/slurmtide/test/process"
+)
+
+// Exporter is a slurm-exporter that runs.
+type Exporter struct {
+	*process.Process
+	t   testing.TB
+	url string
+}
+
+// StartExporter starts the program, which polls each second and ends with the test, and
+// returns when it is ready.
+func StartExporter(t testing.TB, binary string, flags ...string) *Exporter {
+	t.Helper()
+	address := process.FreeAddress(t)
+	e := &Exporter{t: t, url: "http://" + address}
+	e.Process = process.Start(t, binary, append([]string{"--web.listen-address=" + address, "--slurm.poll-interval=1s"}, flags...)...)
+	process.Await(t, func() error { return process.Answers(e.url + "/-/ready") })
+	return e
+}
+
+// Await looks until a condition holds.
+func (e *Exporter) Await(what string, holds func() bool) {
+	e.t.Helper()
+	process.Await(e.t, func() error {
+		if !holds() {
+			return errors.New(what + ": not yet")
+		}
+		return nil
+	})
+}
+
+// Scrape reads the samples that it has now.
+func (e *Exporter) Scrape() Series {
+	e.t.Helper()
+	r, err := http.Get(e.url + "/metrics")
+	if err != nil {
+		e.t.Fatalf("scraping: %v", err)
+	}
+	defer r.Body.Close()
+	text, err := io.ReadAll(r.Body)
+	if err != nil || r.StatusCode != http.StatusOK {
+		e.t.Fatalf("scraping: HTTP %d, %v", r.StatusCode, err)
+	}
+	out := Series{}
+	for line := range strings.Lines(string(text)) {
+		i := strings.LastIndexByte(line, ' ')
+		if strings.HasPrefix(line, "#") || i < 0 {
+			continue
+		}
+		value, err := strconv.ParseFloat(strings.TrimSpace(line[i+1:]), 64)
+		if err != nil {
+			e.t.Fatalf("reading %q: %v", line, err)
+		}
+		out[line[:i]] = value
+	}
+	return out
+}
+
+// Fresh scrapes when everything that polls often has been read after the call.
+func (e *Exporter) Fresh(resources ...string) Series {
+	e.t.Helper()
+	begin := time.Now()
+	var s Series
+	e.Await("everything to be read again", func() bool {
+		s = e.Scrape()
+		now := time.Since(begin).Seconds()
+		for _, r := range resources {
+			age, ok := s[fmt.Sprintf("slurm_exporter_snapshot_age_seconds{resource=%q}", r)]
+			if !ok || age >= now {
+				return false
+			}
+		}
+		return true
+	})
+	return s
+}
