@@ -99,6 +99,11 @@ e2e-look: go-present ## Run every query of dashboards and rules on a real Promet
 oracle: go-present ## Ask real Slurm whether demand is right (ROUNDS, SEED, SLURM=both)
 	cd test/oracle && $(GO) test -tags e2e -count 1 -timeout 24h -v -run DemandIsWhatSlurmNeeds . -args -rounds $(ROUNDS) -seed $(SEED) -release $(if $(filter command line,$(origin SLURM)),$(SLURM),both)
 
+.PHONY: e2e-menagerie
+e2e-menagerie: go-present ## Run every program against many kinds of real Slurm clusters (root on Debian)
+	@for release in 24.11 26.05; do hack/slurm/root $$release >/dev/null; done
+	$(GO) test -tags e2e -count 1 -v -timeout 30m -parallel 3 ./test/menagerie
+
 .PHONY: docs-check
 docs-check: go-present ## Check the pages: links, what is generated, and the commands, which are run
 	hack/docs/check

@@ -62,6 +62,12 @@ AccountingStorageEnforce=associations,limits,qos
 TEXT
 }
 
+# memory_lines prints the memory that jobs get unless the caller's lines name
+# DefMemPerCPU, be it in a comment.
+memory_lines() {
+	[[ "${conf[*]}" == *DefMemPerCPU* ]] || echo DefMemPerCPU=100
+}
+
 # extra_lines prints the caller's lines last: the later of two settings counts.
 # @N1_PORT@ stands for the port of the first slurmd, which can answer the pings
 # of any number of nodes that are not there.
@@ -104,7 +110,7 @@ SlurmctldParameters=enable_configless
 SlurmdParameters=config_overrides
 SelectType=select/cons_tres
 SelectTypeParameters=CR_Core_Memory
-DefMemPerCPU=100
+$(memory_lines)
 SchedulerParameters=sched_interval=5,sched_min_interval=0,bf_interval=5
 PriorityType=priority/multifactor
 PriorityWeightAge=1000

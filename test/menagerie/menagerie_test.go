@@ -1,0 +1,156 @@
+//go:build e2e
+
+package menagerie
+
+import (
+	"fmt"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/slurmtide/slurmtide/test/numbers"
+	"github.com/slurmtide/slurmtide/test/realslurm"
+)
+
+// TestPrograms runs every program against every variant.
+func TestPrograms(t *testing.T) {
+	for _, release := range realslurm.Versions() {
+		for _, h := range habitats(t) {
+			t.Run(release+"/"+h.Name, func(t *testing.T) {
+				t.Parallel()
+				begin := time.Now()
+				clusters := []*realslurm.Cluster{start(t, h.config(release))}
+				members := []*habitat{&h}
+				if h.Sibling != nil {
+					config := h.Sibling.config(release)
+					config.AccountingOf = clusters[0]
+					clusters, members = append(clusters, start(t, config)), append(members, h.Sibling)
+				}
+				up := time.Since(begin)
+				for i, m := range members {
+					m.populate(t, clusters[i])
+				}
+				t.Logf("up after %.1f s, populated after %.1f s", up.Seconds(), time.Since(begin).Seconds())
+				for i, m := range members {
+					m.watch(t, clusters[i])
+					recordAnswers(t, clusters[i])
+				}
+				t.Logf("watched after %.1f s", time.Since(begin).Seconds())
+			})
+		}
+	}
+}
+
+// start starts a cluster that ends with the test.
+func start(t *testing.T, config realslurm.Config) *realslurm.Cluster {
+	t.Helper()
+	cluster, err := realslurm.Start(t.Context(), config)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() {
+		if err := cluster.Close(); err != nil {
+			t.Error(err)
+		}
+	})
+	return cluster
+}
+
+// populate makes all jobs run or wait.
+func (h *habitat) populate(t *testing.T, cluster *realslurm.Cluster) {
+	t.Helper()
+	var setup, then []string
+	var jobs, after []realslurm.Job
+	for i := range h.Variants {
+		v := &h.Variants[i]
+		setup, then = append(setup, v.Setup...), append(then, v.Then...)
+		jobs, after = append(jobs, v.submitted(v.Jobs, 0)...), append(after, v.submitted(v.After, len(v.Jobs))...)
+	}
+	shell(t, cluster, setup)
+	submit(t, cluster, jobs)
+	shell(t, cluster, then)
+	submit(t, cluster, after)
+}
+
+// shell runs lines as root in the cluster.
+func shell(t *testing.T, cluster *realslurm.Cluster, lines []string) {
+	t.Helper()
+	if len(lines) == 0 {
+		return
+	}
+	if out, err := cluster.Run(t.Context(), "", "sh", "-exc", strings.Join(lines, "\n")); err != nil {
+		t.Fatalf("%v\n%s", err, out)
+	}
+}
+
+func submit(t *testing.T, cluster *realslurm.Cluster, jobs []realslurm.Job) {
+	t.Helper()
+	if _, err := cluster.Submit(t.Context(), jobs...); err != nil {
+		t.Fatal(err)
+	}
+}
+
+// sight is what the programs and Slurm's commands tell at one time.
+type sight struct {
+	commands *numbers.Commands
+	slurm    *records
+	metrics  numbers.Series
+	adapter  *adapter
+	// accounting is false for a cluster without slurmdbd.
+	accounting bool
+}
+
+// watch looks at the cluster until each program has told what Slurm's commands tell.
+func (h *habitat) watch(t *testing.T, cluster *realslurm.Cluster) {
+	exporter := numbers.StartExporter(t, exporterBinary, "--slurm.url="+cluster.URL, "--slurm.token-file="+cluster.TokenFile,
+		"--collector.users", "--compat=slinky,openmetrics,vpenso")
+	a := startAdapter(t, cluster, h)
+	programs := []struct {
+		name    string
+		compare func(*testing.T, *sight) (differences []string, compared int)
+	}{
+		{"exporter", compareExporter}, {"compat", compareCompat}, {"provider", compareProvider}, {"view", compareView}, {"plugin", comparePlugin},
+	}
+	open := map[string][]string{}
+	var table []string
+	const looks = 8
+	for range looks {
+		s := look(t, cluster, exporter, a)
+		for _, p := range programs {
+			if differences, seen := open[p.name]; seen && len(differences) == 0 {
+				continue
+			}
+			differences, compared := p.compare(t, s)
+			if open[p.name] = differences; len(differences) == 0 {
+				table = append(table, fmt.Sprintf("%s %d", p.name, compared))
+			}
+		}
+		if len(table) == len(programs) {
+			break
+		}
+	}
+	for _, p := range programs {
+		t.Run(h.Name+"/"+p.name, func(t *testing.T) {
+			for _, d := range open[p.name] {
+				t.Error(d)
+			}
+		})
+	}
+	for _, v := range h.Variants {
+		t.Logf("variant %-20s values that equal those of Slurm's commands: %s", v.Name, strings.Join(table, ", "))
+	}
+}
+
+// look has everything read anew between two readings of the commands; what differs by
+// chance since something happened between them is equal at the next look.
+func look(t *testing.T, cluster *realslurm.Cluster, exporter *numbers.Exporter, a *adapter) *sight {
+	t.Helper()
+	s := &sight{adapter: a, accounting: cluster.Accounting()}
+	s.metrics = exporter.Fresh("nodes", "jobs", "diag", "partitions", "licenses", "reservations")
+	if err := a.cache.Refresh(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	s.commands = numbers.ReadCommands(t, cluster)
+	s.slurm = readRecords(t, cluster)
+	return s
+}

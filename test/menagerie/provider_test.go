@@ -1,0 +1,79 @@
+//go:build e2e
+
+package menagerie
+
+import (
+	"fmt"
+	"strings"
+	"testing"
+
+	"k8s.io/apimachinery/pkg/labels"
+	"k8s.io/apimachinery/pkg/types"
+	"sigs.k8s.io/custom-metrics-apiserver/pkg/provider"
+
+	"github.com/slurmtide/slurmtide/metricsapi"
+	"github.com/slurmtide/slurmtide/test/numbers"
+)
+
+// toldOfPartition is what Slurm's commands tell of a metric, or the exporter where they
+// do not know it: one name has one number.
+func (s *sight) toldOfPartition(metric, partition string) (float64, bool) {
+	key := numbers.Key(metric, "partition", partition)
+	switch metric {
+	case "slurm_partition_running_jobs":
+		return s.commands.Series[numbers.Key("slurm_partition_jobs", "partition", partition, "state", "running")], true
+	case "slurm_partition_pending_jobs", "slurm_partition_idle_nodes":
+		return s.commands.Series[key], true
+	}
+	v, ok := s.metrics[key]
+	return v, ok
+}
+
+// compareProvider asks for every metric of every partition and of every variant's NodeSet.
+func compareProvider(t *testing.T, s *sight) ([]string, int) {
+	c := &comparison{}
+	for _, e := range metricsapi.Catalogue() {
+		if e.OfPartitions() {
+			for partition := range s.slurm.partitions {
+				if want, ok := s.toldOfPartition(e.Name, partition); ok {
+					got := s.adapter.metric(t, metricsapi.Clusters(), s.adapter.name, e.Name, labels.Set{"partition": partition}.AsSelector())
+					c.same("partition "+partition, e.Name, fmt.Sprint(want), got)
+				}
+			}
+		}
+	}
+	for _, p := range s.adapter.pools {
+		c.nodeSet(t, s, p.Name[len(s.adapter.namespace)+1:])
+	}
+	return c.differences, c.compared
+}
+
+// nodeSet checks that every node of a variant is in one of its parts.
+func (c *comparison) nodeSet(t *testing.T, s *sight, name string) {
+	var parts float64
+	for _, part := range []string{"busy", "idle", "booting", "unusable"} {
+		var n float64
+		text := s.adapter.metric(t, metricsapi.NodeSets(), name, "slurm_nodeset_"+part+"_nodes", labels.Everything())
+		if _, err := fmt.Sscan(text, &n); err != nil {
+			c.same("NodeSet "+name, part, "a number", text)
+		}
+		parts += n
+	}
+	var want float64
+	for _, n := range s.slurm.nodes {
+		if first, _, _ := strings.Cut(n["ActiveFeatures"], ","); first == name && !strings.Contains(n["State"], "POWERED_DOWN") {
+			want++
+		}
+	}
+	c.same("NodeSet "+name, "the number of its nodes", fmt.Sprint(want), fmt.Sprint(parts))
+}
+
+// metric is a metric's value, or why there is none.
+func (a *adapter) metric(t *testing.T, of metricsapi.Resource, name, metric string, selector labels.Selector) string {
+	info := provider.CustomMetricInfo{GroupResource: of.GroupResource, Namespaced: of.Namespaced, Metric: metric}
+	v, err := a.provider.GetMetricByName(t.Context(), types.NamespacedName{Namespace: a.namespace, Name: name}, info, selector)
+	if err != nil {
+		return err.Error()
+	}
+	return fmt.Sprint(v.Value.AsApproximateFloat64())
+}
