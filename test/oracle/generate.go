@@ -11,27 +11,130 @@ func NewScene(seed uint64) Scene {
 	random := rand.New(rand.NewPCG(seed, 0))
 	variants := Variants()
 	scene := Scene{Seed: seed, Variant: &variants[random.IntN(len(variants))]}
-	for n := range 1 + random.IntN(10) {
-		scene.Queue = append(scene.Queue, Job{Name: fmt.Sprintf("q%d", n+1), Args: randomJob(random, scene.Variant)})
+	for n := range 1 + random.IntN(8) {
+		g := generator{random, scene.Variant, n}
+		scene.Queue = append(scene.Queue, Job{Name: fmt.Sprintf("q%d", n+1), Args: g.drawJob()})
 	}
 	return scene
 }
 
-// randomJob draws the arguments of a job.
-func randomJob(random *rand.Rand, v *Variant) string {
-	var args []string
-	add := func(format string, values ...any) { args = append(args, fmt.Sprintf(format, values...)) }
-	add("-p %s", v.Pools[random.IntN(len(v.Pools))].Partitions[0])
-	switch random.IntN(4) {
+// generator draws the job after the first so many of a queue.
+type generator struct {
+	*rand.Rand
+	variant *Variant
+	before  int
+}
+
+// oneIn tells whether what happens once in n times happens.
+func (g generator) oneIn(n int) bool { return g.IntN(n) == 0 }
+
+// upTo draws a number from 1 to most.
+func (g generator) upTo(most int) int { return 1 + g.IntN(most) }
+
+func (g generator) pick(of []string) string { return of[g.IntN(len(of))] }
+
+// drawJob draws the arguments of a job.
+func (g generator) drawJob() string {
+	args := g.drawComponent()
+	if g.oneIn(25) {
+		args += " : " + g.drawComponent()
+		return args // a heterogeneous job is no array
+	}
+	if g.oneIn(4) {
+		args += fmt.Sprintf(" --array=0-%d", g.upTo(5))
+		if g.oneIn(3) {
+			args += fmt.Sprintf("%%%d", g.upTo(3))
+		}
+	}
+	return args + g.drawWait()
+}
+
+// drawComponent draws what a job asks of its nodes.
+func (g generator) drawComponent() string {
+	args := []string{"-p " + g.pick(g.variant.Partitions), g.drawSize(), g.drawMemory()}
+	if len(g.variant.GRES) > 0 && g.oneIn(2) {
+		args = append(args, g.drawGRES())
+	}
+	if len(g.variant.Constraints) > 0 && g.oneIn(3) {
+		args = append(args, "-C '"+g.pick(g.variant.Constraints)+"'")
+	}
+	args = append(args, g.drawNames())
+	return strings.Join(strings.Fields(strings.Join(args, " ")), " ")
+}
+
+func (g generator) drawSize() string {
+	switch g.IntN(12) {
+	case 0, 1, 2:
+		return fmt.Sprintf("-n %d", g.upTo(8))
+	case 3, 4:
+		return fmt.Sprintf("-N %d", g.upTo(4))
+	case 5:
+		nodes := g.upTo(3)
+		return fmt.Sprintf("-N %d -n %d", nodes, nodes*g.upTo(3))
+	case 6, 7:
+		return fmt.Sprintf("-n %d -c %d", g.upTo(4), g.upTo(4))
+	case 8:
+		return fmt.Sprintf("-N %d --exclusive", g.upTo(2))
+	case 9:
+		return fmt.Sprintf("-n %d --ntasks-per-node=%d", g.upTo(6), g.upTo(3))
+	}
+	return ""
+}
+
+func (g generator) drawMemory() string {
+	switch g.IntN(8) {
 	case 0:
-		add("-n %d", 1+random.IntN(8))
+		return fmt.Sprintf("--mem=%d", 500*g.upTo(8))
 	case 1:
-		add("-N %d", 1+random.IntN(4))
+		return fmt.Sprintf("--mem-per-cpu=%d", 500*g.upTo(4))
+	}
+	return ""
+}
+
+func (g generator) drawGRES() string {
+	gres, n := g.pick(g.variant.GRES), g.upTo(4)
+	switch g.IntN(5) {
+	case 0, 1:
+		return fmt.Sprintf("--gres=%s:%d", gres, n)
 	case 2:
-		add("-n %d -c %d", 1+random.IntN(4), 1+random.IntN(4))
+		return fmt.Sprintf("--gpus-per-node=%d", n)
+	case 3:
+		return fmt.Sprintf("--gpus-per-task=%d", min(n, 2))
 	}
-	if random.IntN(4) == 0 {
-		add("--array=0-%d", 1+random.IntN(5))
+	return fmt.Sprintf("--gpus=%d", n)
+}
+
+// drawNames draws nodes that the job names.
+func (g generator) drawNames() string {
+	p := g.variant.Pools[g.IntN(len(g.variant.Pools))]
+	switch g.IntN(40) {
+	case 0:
+		return "-w " + worker(p.Name, uint64(g.IntN(4)))
+	case 1:
+		return "-x " + worker(p.Name, uint64(g.IntN(3)))
 	}
-	return strings.Join(args, " ")
+	return ""
+}
+
+// drawWait draws what a job waits for besides nodes, and how it ranks.
+func (g generator) drawWait() string {
+	switch g.IntN(30) {
+	case 0:
+		return " -H"
+	case 1:
+		return " --begin=now+1hour"
+	case 2, 3:
+		return fmt.Sprintf(" -L matlab:%d", 5*g.upTo(3))
+	case 4, 5:
+		return fmt.Sprintf(" --nice=%d", 100*g.upTo(3))
+	case 6:
+		return fmt.Sprintf(" -t %d", 10*g.upTo(6))
+	case 7:
+		if g.before > 0 {
+			// One that minimising dropped is waited for no more.
+			other := fmt.Sprintf("q%d", g.upTo(g.before))
+			return fmt.Sprintf(" ${%s:+--dependency=afterany:$%s}", other, other)
+		}
+	}
+	return ""
 }

@@ -25,9 +25,9 @@ var (
 
 // The bars of a run. A round that fails is printed in any case.
 const (
-	starvedBar = 0.2
-	exactBar   = 0.5
-	dearBar    = 0.2
+	starvedBar = 0.25
+	exactBar   = 0.4
+	dearBar    = 0.35
 )
 
 func TestDemandIsWhatSlurmNeeds(t *testing.T) {

@@ -20,6 +20,10 @@ type Variant struct {
 	// Pools are the NodeSets; the feature of each is its name, its records are NAME-0 to
 	// NAME-(Max-1), and its Shape is what Slurm has in them.
 	Pools []demand.Pool
+	// Nodes is more of the lines of slurm.conf for a pool's nodes, by its name.
+	Nodes map[string]string
+	// Partitions, GRES and Constraints are what jobs ask for.
+	Partitions, GRES, Constraints []string
 	// Conf are lines of slurm.conf beside those of nodes, the partitions' among them.
 	// The node set NAME has the workers of a pool.
 	Conf []string
@@ -83,7 +87,8 @@ func (v *Variant) slurmConf(base, port string) string {
 		}
 	}
 	for _, p := range v.Pools {
-		fmt.Fprintf(&out, "%s\nNodeSet=%s Feature=%s\n", nodeLine(p, port), p.Name, p.Feature)
+		fmt.Fprintln(&out, strings.TrimSpace(nodeLine(p, port)+" "+v.Nodes[p.Name]))
+		fmt.Fprintf(&out, "NodeSet=%s Feature=%s\n", p.Name, p.Feature)
 	}
 	for _, line := range append(v.Conf, "PartitionName="+idlePartition+" Nodes=n1 PriorityTier=0") {
 		out.WriteString(line + "\n")

@@ -15,11 +15,12 @@ func TestAVariantsSlurmConf(t *testing.T) {
 			pool("a", 8, demand.Shape{CPUs: 4, MemoryMiB: 8000}),
 			pool("g", 2, demand.Shape{CPUs: 8, MemoryMiB: 9000, TmpDiskMiB: 50, GRES: "gpu:2", Weight: 3, Features: []string{"h100"}}),
 		},
-		Conf: []string{"PartitionName=all Nodes=a,g"},
+		Nodes: map[string]string{"a": "Sockets=1"},
+		Conf:  []string{"PartitionName=all Nodes=a,g"},
 	}
 	want := `ClusterName=dev
 NodeName=n[1-1] Port=[7-7]
-NodeName=a-[0-7] NodeHostname=ctl NodeAddr=127.0.0.1 Port=7 CPUs=4 RealMemory=8000 Feature=a
+NodeName=a-[0-7] NodeHostname=ctl NodeAddr=127.0.0.1 Port=7 CPUs=4 RealMemory=8000 Feature=a Sockets=1
 NodeSet=a Feature=a
 NodeName=g-[0-1] NodeHostname=ctl NodeAddr=127.0.0.1 Port=7 CPUs=8 RealMemory=9000 Feature=g,h100 Gres=gpu:2 TmpDisk=50 Weight=3
 NodeSet=g Feature=g

@@ -4,16 +4,52 @@ import "github.com/slurmtide/slurmtide/slurmclient/demand"
 
 // Variants are the clusters that scenes are played on.
 func Variants() []Variant {
+	small := demand.Shape{CPUs: 4, MemoryMiB: 8000}
+	large := demand.Shape{CPUs: 16, MemoryMiB: 32000, Weight: 10, Features: []string{"big"}}
+	typed := demand.Shape{CPUs: 8, MemoryMiB: 16000, GRES: "gpu:h100:4", Weight: 10}
 	return []Variant{
 		{
-			Name:  "one NodeSet",
-			Pools: []demand.Pool{pool("a", 16, demand.Shape{CPUs: 4, MemoryMiB: 8000})},
-			Conf:  []string{"PartitionName=a Nodes=a Default=YES MaxTime=INFINITE"},
+			Name: "one NodeSet", Partitions: []string{"a"},
+			Pools: []demand.Pool{pool("a", 16, small)},
+			Conf:  []string{"PartitionName=a Nodes=a"},
+		}, {
+			Name: "two NodeSets, one partition", Partitions: []string{"all"}, Constraints: []string{"a", "b", "big", "a|b"},
+			Pools: []demand.Pool{pool("a", 10, small, "all"), pool("b", 6, large, "all")},
+			Conf:  []string{"PartitionName=all Nodes=a,b"},
+		}, {
+			Name: "partitions that share", Partitions: []string{"a", "b", "all", "a,b"},
+			Pools: []demand.Pool{pool("a", 10, small, "a", "all"), pool("b", 6, large, "b", "all")},
+			Conf:  []string{"PartitionName=a Nodes=a", "PartitionName=b Nodes=b MaxNodes=2", "PartitionName=all Nodes=a,b"},
+		}, {
+			Name: "typed GPUs", Partitions: []string{"g", "a,g"}, GRES: []string{"gpu", "gpu:h100"},
+			Pools: []demand.Pool{pool("a", 8, small), pool("g", 8, typed)},
+			Conf:  []string{"PartitionName=a Nodes=a", "PartitionName=g Nodes=g"},
+		}, {
+			Name: "untyped GPUs", Partitions: []string{"g"}, GRES: []string{"gpu"},
+			Pools: []demand.Pool{pool("g", 12, demand.Shape{CPUs: 8, MemoryMiB: 16000, GRES: "gpu:2"})},
+			Conf:  []string{"PartitionName=g Nodes=g"},
+		}, {
+			Name: "two threads for each core", Partitions: []string{"t"},
+			Pools: []demand.Pool{pool("t", 12, demand.Shape{CPUs: 8, MemoryMiB: 16000})},
+			Nodes: map[string]string{"t": "Sockets=1 CoresPerSocket=4 ThreadsPerCore=2"},
+			Conf:  []string{"PartitionName=t Nodes=t"},
+		}, {
+			Name: "CPUs without memory", Partitions: []string{"a"},
+			Pools: []demand.Pool{pool("a", 16, small)},
+			Conf:  []string{"SelectTypeParameters=CR_CPU", "PartitionName=a Nodes=a MaxCPUsPerNode=3"},
+		}, {
+			Name: "whole nodes", Partitions: []string{"a"},
+			Pools: []demand.Pool{pool("a", 20, small)},
+			Conf:  []string{"PartitionName=a Nodes=a OverSubscribe=EXCLUSIVE"},
 		},
 	}
 }
 
-// pool is a NodeSet with a maximum whose workers are in a partition of its name.
-func pool(name string, most uint64, shape demand.Shape) demand.Pool {
-	return demand.Pool{Name: name, Feature: name, Partitions: []string{name}, Max: most, Shape: &shape}
+// pool is a NodeSet with a maximum. Its workers are in the partitions, or in that of its
+// name.
+func pool(name string, most uint64, shape demand.Shape, partitions ...string) demand.Pool {
+	if len(partitions) == 0 {
+		partitions = []string{name}
+	}
+	return demand.Pool{Name: name, Feature: name, Partitions: partitions, Max: most, Shape: &shape}
 }
