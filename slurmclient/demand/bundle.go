@@ -46,13 +46,13 @@ func (b *bundler) allowed(r *request) uint64 {
 	if r.pool == noPool || !b.pools[r.pool].limited {
 		return r.jobs
 	}
-	spread := r.fresh()
-	if spread == 0 || times(r.jobs, spread) <= times(b.pools[r.pool].left, min(r.perEmpty, r.jobs)) {
+	pieces := r.pieces()
+	if pieces == 0 || times(r.jobs, pieces) <= times(b.pools[r.pool].left, min(r.perEmpty, r.together(r.jobs))) {
 		return r.jobs
 	}
 	jobs := r.jobs
 	for jobs > 0 {
-		fit := b.capacity(r, jobs) / spread
+		fit := b.capacity(r, jobs) / pieces
 		if fit >= jobs {
 			return jobs
 		}
@@ -71,7 +71,7 @@ func (b *bundler) mark(pool int) {
 // room and on those that its pool may still have. No two parts of one job go on one
 // node, so a node takes as many parts as there are jobs at most.
 func (b *bundler) capacity(r *request, jobs uint64) uint64 {
-	sum := times(b.pools[r.pool].left, min(r.perEmpty, jobs))
+	sum := times(b.pools[r.pool].left, min(r.perEmpty, r.together(jobs)))
 	if r.alone() || r.shape < 0 {
 		return sum
 	}
@@ -81,10 +81,27 @@ func (b *bundler) capacity(r *request, jobs uint64) uint64 {
 		}
 		for _, i := range b.open[shape] {
 			have := &b.bundles[i]
-			sum = plus(sum, times(min(have.room.fits(r.each), jobs), have.left))
+			sum = plus(sum, times(min(have.room.fits(r.each), r.together(jobs)), have.left))
 		}
 	}
 	return sum
+}
+
+// pieces is of how many parts, beside those on nodes that it names, a job is.
+func (r *request) pieces() uint64 {
+	if r.scattered {
+		return r.tasks
+	}
+	return r.fresh()
+}
+
+// together is how many parts of so many jobs one node may have: one of each, if the job
+// is to be on several nodes.
+func (r *request) together(jobs uint64) uint64 {
+	if r.scattered {
+		return times(jobs, r.tasks)
+	}
+	return jobs
 }
 
 // fresh is on how many nodes beside those that it names a job runs.
@@ -108,7 +125,7 @@ func (b *bundler) put(r *request) {
 		d.EligiblePendingJobs += r.jobs
 		d.OldestEligible = earliest(d.OldestEligible, r.eligible)
 	}
-	left := times(r.jobs, r.fresh())
+	left := times(r.jobs, r.pieces())
 	if r.shape >= 0 && !r.alone() {
 		left = b.fill(r, left)
 	}
@@ -140,7 +157,7 @@ func (b *bundler) fill(r *request, left uint64) uint64 {
 // of their own.
 func (b *bundler) fillBundle(i int, r *request, left uint64) (put uint64) {
 	have := &b.bundles[i]
-	per := min(have.room.fits(r.each), r.jobs)
+	per := min(have.room.fits(r.each), r.together(r.jobs))
 	if per == 0 {
 		return 0
 	}
@@ -188,7 +205,7 @@ func (b *bundler) push(n bundle) {
 
 // openNew puts what is left on new nodes.
 func (b *bundler) openNew(r *request, left uint64) {
-	per := min(r.perEmpty, r.jobs)
+	per := min(r.perEmpty, r.together(r.jobs))
 	if left == 0 || per == 0 {
 		return
 	}

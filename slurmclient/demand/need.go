@@ -13,6 +13,7 @@ type need struct {
 	// nodes is the least number of nodes, maxNodes the most, 0 for any.
 	nodes, maxNodes          uint64
 	cpus, tasks, cpusPerTask uint64
+	tasksPerNode             uint64
 	minCPUs, tmpDisk         uint64
 	memoryPerNode, perCPU    uint64
 	gresPerNode, gresPerJob  map[string]uint64
@@ -39,7 +40,7 @@ func needOf(a *ask) need {
 		minCPUs: max(a.minCPUs, 1), tmpDisk: a.tmpDisk,
 		memoryPerNode: a.memoryPerNode, perCPU: a.memoryPerCPU,
 		threadsPerCore: a.threadsPerCore, wholeMemory: a.wholeMemory,
-		required: expand(a.required),
+		tasksPerNode: a.tasksPerNode, required: expand(a.required),
 	}
 	if a.memoryPerTRES != "" {
 		n.memoryPerNode = 0 // slurmctld tells that of one of the resource
@@ -123,6 +124,22 @@ func (d *dims) perNode(n *need, v amounts, s *shape, nodes uint64) {
 	if n.memoryPerGRES == nil && n.wholeMemory && d.wholeMemory && s != nil && s.room[amountMemory] != math.MaxUint64 {
 		v[amountMemory] = s.room[amountMemory]
 	}
+}
+
+// scatters reports whether slurmctld puts the tasks on whatever nodes of the shape have
+// room, as many on each as fit: those of a job that says nothing of its nodes but what a
+// task needs. most is on how many nodes it may be at most.
+func (d *dims) scatters(n *need, s *shape, most uint64) bool {
+	return n.tasks > 1 && most >= n.tasks && n.nodes < n.tasks && n.tasksPerNode == 0 && !n.whole && !n.alike &&
+		n.memoryPerNode == 0 && n.minCPUs <= n.cpusPerTask && n.cpus <= times(n.tasks, n.cpusPerTask) &&
+		len(n.gresPerNode)+len(n.gresPerJob)+len(n.gresPerTask)+len(n.memoryPerGRES) == 0 &&
+		len(n.required) == 0 && !(n.wholeMemory && d.wholeMemory) && !(d.wholeCores && s.threads > 1)
+}
+
+// perTask writes to v what a node must give for each task.
+func (n *need) perTask(v amounts) {
+	clear(v)
+	v[amountCPUs], v[amountMemory] = n.cpusPerTask, times(n.perCPU, n.cpusPerTask)
 }
 
 // most is the largest number of nodes that the job could be spread over.

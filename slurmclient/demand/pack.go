@@ -68,15 +68,15 @@ func (p *plan) claim(s *supply) {
 	}
 }
 
-// bundle packs all requests on new nodes as if none were free, the largest first,
-// each where there is room, else on nodes of the shape found for it. What is free
+// bundle packs all requests on new nodes as if none were free, in the order in which
+// slurmctld starts them, each where there is room, else on nodes of the shape found for it. What is free
 // has no say here: it only takes nodes off later, and so never adds one.
 //
 // Jobs that find every pool at its Max come last, in the first that could run them.
 func (p *plan) bundle() []bundle {
 	b := bundler{open: make([][]int, len(p.shapes)), plan: p}
 	var capped []*request
-	for _, r := range p.bySize() {
+	for _, r := range p.byPriority() {
 		if rest := b.deal(r); rest > 0 {
 			over := *r
 			over.jobs = rest
@@ -89,8 +89,9 @@ func (p *plan) bundle() []bundle {
 	return b.bundles
 }
 
-// bySize orders the requests that ask for nodes: those that leave least room first.
-func (p *plan) bySize() []*request {
+// byPriority orders the requests that ask for nodes as slurmctld starts jobs: what it
+// starts first takes the room that others leave, also where a larger job comes later.
+func (p *plan) byPriority() []*request {
 	var out []*request
 	for i := range p.requests {
 		if p.requests[i].target >= 0 && p.requests[i].jobs > 0 {
@@ -99,12 +100,7 @@ func (p *plan) bySize() []*request {
 	}
 	// The requests come sorted by key, and that order holds among equals.
 	slices.SortStableFunc(out, func(a, b *request) int {
-		return cmp.Or(
-			cmp.Compare(a.perEmpty, b.perEmpty),
-			cmp.Compare(b.each[amountCPUs], a.each[amountCPUs]),
-			cmp.Compare(b.each[amountMemory], a.each[amountMemory]),
-			cmp.Compare(b.spread, a.spread),
-		)
+		return cmp.Or(cmp.Compare(b.priority, a.priority), cmp.Compare(a.example, b.example))
 	})
 	return out
 }

@@ -16,6 +16,8 @@ type placed struct {
 	// an empty one.
 	each             amounts
 	spread, perEmpty uint64
+	// scattered is whether each part is one task, any number of which may go on one node.
+	scattered bool
 }
 
 // spot is a place in the list of a request's partitions, and in the list of the
@@ -113,11 +115,15 @@ func (p *plan) tryShapes(r *request, at int, from *source, most uint64) (placed,
 			worst = max(worst, f)
 			continue
 		}
+		how := placed{pool: from.pool, shape: i, each: v, spread: spread, scattered: p.scatters(&r.need, s, most)}
+		if how.scattered {
+			r.perTask(v)
+		}
 		if !p.takesMemory {
 			v[amountMemory] = 0
 		}
-		how := placed{pool: from.pool, shape: i, each: v, spread: spread, perEmpty: perEmpty(r, v, s, maxCPUs)}
-		if best.shape < 0 || s.weight < p.shapes[best.shape].weight || how.cheaper(best) {
+		how.perEmpty = perEmpty(r, v, s, maxCPUs)
+		if best.shape < 0 || s.weight < p.shapes[best.shape].weight || how.cheaper(best, r.tasks) {
 			best, v = how, make(amounts, len(v))
 		}
 	}
@@ -141,9 +147,17 @@ func (p *plan) maximum(at, pool int) uint64 {
 	return plus(p.pools[pool].offer.Max, pt.beside)
 }
 
-// cheaper reports whether a job takes a smaller share of all its nodes.
-func (a placed) cheaper(b placed) bool {
-	return times(a.spread, b.perEmpty) < times(b.spread, a.perEmpty)
+// cheaper reports whether a job of so many tasks takes a smaller share of all its nodes.
+func (a placed) cheaper(b placed, tasks uint64) bool {
+	return times(a.pieces(tasks), b.perEmpty) < times(b.pieces(tasks), a.perEmpty)
+}
+
+// pieces is of how many parts a job of so many tasks is.
+func (a placed) pieces(tasks uint64) uint64 {
+	if a.scattered {
+		return tasks
+	}
+	return a.spread
 }
 
 func perEmpty(r *request, v amounts, s *shape, maxCPUs uint64) uint64 {

@@ -128,7 +128,7 @@ func (b *bundle) fillFree(room amounts, bin uint64) (moved uint64, gone bool) {
 			r.bin, r.inBin = bin, 0
 		}
 		want := have.parts - b.off
-		n := min(want, room.fits(r.each), r.jobs-min(r.jobs, r.inBin))
+		n := min(want, room.fits(r.each), less(r.together(r.jobs), r.inBin))
 		r.inBin += n
 		b.off += n
 		moved += n

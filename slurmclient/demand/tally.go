@@ -52,7 +52,9 @@ type group struct {
 	key
 	jobs    uint64
 	example uint32 // the lowest job id
-	inexact bool
+	// priority is the highest of the jobs.
+	priority uint64
+	inexact  bool
 	// submitted and eligible are the earliest times, 0 for none.
 	submitted, eligible slurm.Time
 	// fits is whether there are nodes that could run the jobs, limited and unlicensed how
@@ -240,6 +242,7 @@ func (q *queue) add(j *slurm.Job, class Class, jobs uint64, exact bool) *group {
 	}
 	g.jobs += jobs
 	g.example = min(g.example, j.ID)
+	g.priority = max(g.priority, j.Priority.Or(0))
 	g.inexact = g.inexact || !exact
 	g.submitted = earliest(g.submitted, j.SubmitTime)
 	if j.EligibleTime.IsSet() {

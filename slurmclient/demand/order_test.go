@@ -1,0 +1,35 @@
+package demand_test
+
+import (
+	"testing"
+
+	"github.com/slurmtide/slurmtide/slurmclient/slurm"
+)
+
+// TestRequiredIsTheLeastThatSlurmNeeds has queues on workers of 4 CPUs, for each of which
+// real Slurm was tried out: that many workers start all jobs, and one less does not.
+func TestRequiredIsTheLeastThatSlurmNeeds(t *testing.T) {
+	cpusPerTask := func(c uint64) jobOption {
+		return func(j *slurm.Job) {
+			j.CPUsPerTask, j.CPUs = slurm.Num(c), slurm.Num(c*j.Tasks.Or(1))
+		}
+	}
+	for name, tt := range map[string]struct {
+		jobs []any
+		want uint64
+	}{
+		"tasks fill what other jobs leave":      {[]any{jobs(1, 6, tasks(6))}, 9},
+		"also what larger tasks leave":          {[]any{job(1, tasks(5)), job(2, tasks(3), cpusPerTask(3))}, 4},
+		"also beside jobs on several nodes":     {[]any{job(1, nodes(3)), job(2, nodes(3)), jobs(3, 2, tasks(3))}, 3},
+		"a job that comes late finds less room": {[]any{jobs(1, 5, nodes(1)), job(6, nodes(2))}, 3},
+		"the fuller the nodes are":              {[]any{jobs(1, 2, tasks(2)), jobs(3, 5, nodes(1)), job(8, nodes(2))}, 4},
+		"and on as many as it asks for":         {[]any{jobs(1, 2), job(3, tasks(2)), job(4, nodes(3))}, 4},
+	} {
+		t.Run(name, func(t *testing.T) {
+			p, _ := demandsOf(t, append(tt.jobs, pool("w"), partition("cpu"))...).Pool("w")
+			if p.Required != tt.want {
+				t.Errorf("required %d, want %d", p.Required, tt.want)
+			}
+		})
+	}
+}
