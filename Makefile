@@ -20,6 +20,7 @@ FUZZTIME ?= 30s
 HISTORIES ?= 100000
 ROUNDS ?= 1000
 SEED ?= 1
+STEPS ?=
 
 DEMO ?=
 
@@ -70,6 +71,10 @@ lint: go-present ## Run gofmt, go vet and golangci-lint
 .PHONY: test
 test: go-present ## Install what is needed and run every suite that this machine can run
 	hack/test all
+
+.PHONY: test-long
+test-long: go-present ## Run what is too long for make test (STEPS="sim short-jobs", or all steps)
+	hack/test-long $(STEPS)
 
 .PHONY: unit
 unit: go-present ## Run the unit tests; they need nothing but Go
