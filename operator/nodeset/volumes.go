@@ -29,53 +29,91 @@ func retention(n *v1beta1.NodeSet) v1beta1.ClaimRetentionPolicy {
 	return out
 }
 
-// owned gives the NodeSet the claim, so that it goes with it, where that is asked for.
-func owned(n *v1beta1.NodeSet, claim *corev1.PersistentVolumeClaim) {
-	if retention(n).WhenDeleted == v1beta1.ClaimDelete {
+// follow makes a claim follow the retention policy, and reports whether that changes it.
+// A claim that a worker uses follows it in full. One that was left over keeps to what it
+// was left under, except that Retain always keeps it.
+func follow(n *v1beta1.NodeSet, claim *corev1.PersistentVolumeClaim, inUse bool) bool {
+	policy := retention(n)
+	owned := slices.IndexFunc(claim.OwnerReferences, func(o metav1.OwnerReference) bool { return o.UID == n.UID })
+	marked := claim.Annotations[v1beta1.AnnotationDeleteWhenScaled] == "true"
+	changed := false
+	switch own := policy.WhenDeleted == v1beta1.ClaimDelete; {
+	case own && owned < 0 && inUse:
 		claim.OwnerReferences = append(claim.OwnerReferences, *metav1.NewControllerRef(n, v1beta1.SchemeGroupVersion.WithKind(v1beta1.KindNodeSet)))
+		changed = true
+	case !own && owned >= 0:
+		claim.OwnerReferences = slices.Delete(claim.OwnerReferences, owned, owned+1)
+		changed = true
 	}
+	switch mark := policy.WhenScaled == v1beta1.ClaimDelete; {
+	case mark && !marked && inUse:
+		metav1.SetMetaDataAnnotation(&claim.ObjectMeta, v1beta1.AnnotationDeleteWhenScaled, "true")
+		changed = true
+	case !mark && marked:
+		delete(claim.Annotations, v1beta1.AnnotationDeleteWhenScaled)
+		changed = true
+	}
+	return changed
+}
+
+// claimsInUse are the names of the claims that pods of the NodeSet have.
+func claimsInUse(s *seen) map[string]bool {
+	out := map[string]bool{}
+	for i := range s.workers {
+		for _, v := range s.pods[s.workers[i].Pod].Spec.Volumes {
+			if v.PersistentVolumeClaim != nil {
+				out[v.PersistentVolumeClaim.ClaimName] = true
+			}
+		}
+	}
+	return out
 }
 
 // surplus are the claims, of all that the NodeSet has, whose worker scale-in has taken
-// away for good: none while a worker is missing or on its way out, since the next
+// away for good under a policy that deletes them: none while a worker is missing or on its way out, since the next
 // one may have its name.
 func surplus(s *seen, todo *plan.Todo, claims []corev1.PersistentVolumeClaim) []*corev1.PersistentVolumeClaim {
 	if s.problem.reason != "" || s.wish.Deleting || s.wish.PerKubeNode || retention(s.nodeSet).WhenScaled != v1beta1.ClaimDelete {
 		return nil
 	}
-	needed := map[string]bool{}
-	for i := range s.workers {
-		w := &s.workers[i]
-		if !w.Going.IsZero() || w.Finished {
-			return nil
-		}
-		for _, v := range s.pods[w.Pod].Spec.Volumes {
-			if v.PersistentVolumeClaim != nil {
-				needed[v.PersistentVolumeClaim.ClaimName] = true
-			}
-		}
+	if slices.ContainsFunc(s.workers, func(w plan.Worker) bool { return !w.Going.IsZero() || w.Finished }) {
+		return nil
 	}
+	needed := claimsInUse(s)
 	if len(s.workers) < s.wish.Desired() || slices.ContainsFunc(todo.Steps, func(step plan.Step) bool { return step.Verb == plan.Create }) {
 		return nil
 	}
 	var out []*corev1.PersistentVolumeClaim
 	for i := range claims {
-		if c := &claims[i]; !needed[c.Name] && c.DeletionTimestamp == nil {
+		if c := &claims[i]; !needed[c.Name] && c.DeletionTimestamp == nil && c.Annotations[v1beta1.AnnotationDeleteWhenScaled] == "true" {
 			out = append(out, c)
 		}
 	}
 	return out
 }
 
-// retain deletes the claims that the retention policy does not keep.
+// retain has the claims follow the retention policy, and deletes those that it does not
+// keep.
 func (r *Reconciler) retain(ctx context.Context, s *seen, todo *plan.Todo) error {
-	if len(s.nodeSet.Spec.VolumeClaimTemplates) == 0 || retention(s.nodeSet).WhenScaled != v1beta1.ClaimDelete {
+	if len(s.nodeSet.Spec.VolumeClaimTemplates) == 0 {
 		return nil
 	}
 	list := &corev1.PersistentVolumeClaimList{}
 	selector := client.MatchingLabelsSelector{Selector: labels.SelectorFromSet(render.Selector(s.nodeSet.Name, s.cluster))}
 	if err := r.client.List(ctx, list, client.InNamespace(s.nodeSet.Namespace), selector); err != nil {
 		return fmt.Errorf("listing claims: %w", err)
+	}
+	inUse := claimsInUse(s)
+	for i := range list.Items {
+		claim := &list.Items[i]
+		was := claim.DeepCopy()
+		if claim.DeletionTimestamp != nil || !follow(s.nodeSet, claim, inUse[claim.Name]) {
+			continue
+		}
+		patch := client.MergeFromWithOptions(was, client.MergeFromWithOptimisticLock{})
+		if err := ignoreGone(r.client.Patch(ctx, claim, patch, client.FieldOwner(FieldManager))); err != nil {
+			return fmt.Errorf("changing claim %s to its retention policy: %w", claim.Name, err)
+		}
 	}
 	for _, claim := range surplus(s, todo, list.Items) {
 		uid := claim.UID

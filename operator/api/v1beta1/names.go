@@ -59,6 +59,10 @@ const (
 	// AnnotationDrainStarted is when the operator chose the worker (RFC 3339). A drain
 	// policy's timeout counts from then. The operator sets and reads it; it is ours.
 	AnnotationDrainStarted = NodeSetPrefix + "drain-started"
+	// AnnotationDeleteWhenScaled "true" is on claims of workers whose NodeSet's retention policy
+	// is whenScaled: Delete: scale-in deletes them. Claims that were kept before are without
+	// it. The operator sets and reads it; it is ours.
+	AnnotationDeleteWhenScaled = NodeSetPrefix + "delete-when-scaled"
 	// AnnotationSafeToEvict "false" is on workers that have or may get work: cluster-autoscaler
 	// leaves their Kubernetes node. The operator sets it.
 	AnnotationSafeToEvict = "cluster-autoscaler.kubernetes.io/safe-to-evict"
