@@ -38,6 +38,7 @@ func (r *Reconciler) apply(ctx context.Context, s *seen, todo *plan.Todo) error 
 			steps = withoutCreations(steps)
 		}
 	}
+	steps = r.creationsNow(s, steps)
 	chains := chainsOf(steps)
 	work := make([]func() error, len(chains))
 	for i, chain := range chains {
@@ -51,6 +52,7 @@ func (r *Reconciler) apply(ctx context.Context, s *seen, todo *plan.Todo) error 
 		}
 	}
 	err := inParallel(r.cfg.Parallel, work)
+	r.memory.endCreations(s.memory, len(s.created))
 	r.announceCreated(s)
 	r.announceTold(s)
 	if drains(steps) && s.live != nil {
@@ -68,6 +70,26 @@ func drains(steps []plan.Step) bool {
 // being drained and deleted when what new ones need cannot be made.
 func withoutCreations(steps []plan.Step) []plan.Step {
 	return slices.DeleteFunc(slices.Clone(steps), func(s plan.Step) bool { return s.Verb == plan.Create })
+}
+
+// creationsNow leaves out workers that are not to be made yet because others could not be.
+// When it is time again a few are tried, each time others.
+func (r *Reconciler) creationsNow(s *seen, steps []plan.Step) []plan.Step {
+	wait, failures := r.memory.beginCreations(s.memory, r.now())
+	if s.lookAgain(wait); wait > 0 {
+		return withoutCreations(steps)
+	}
+	isCreation := func(step plan.Step) bool { return step.Verb == plan.Create }
+	creations := slices.DeleteFunc(slices.Clone(steps), func(step plan.Step) bool { return !isCreation(step) })
+	if failures == 0 || len(creations) <= createTries {
+		return steps
+	}
+	s.lookAgain(time.Millisecond) // for the others
+	first := failures * createTries % len(creations)
+	tried := slices.Concat(creations[first:], creations[:first])[:createTries]
+	return slices.DeleteFunc(slices.Clone(steps), func(step plan.Step) bool {
+		return isCreation(step) && !slices.ContainsFunc(tried, func(t plan.Step) bool { return t.Slot == step.Slot })
+	})
 }
 
 // inParallel runs the functions, so many at a time, and joins their errors.
@@ -240,6 +262,7 @@ func (r *Reconciler) write(ctx context.Context, s *seen, step plan.Step) error {
 		if err = s.live.DeleteNode(ctx, step.SlurmName); slurmclient.IsNotFound(err) {
 			err = nil // it was done before, and the answer lost
 		}
+		r.memory.refuse(s.memory, step.SlurmName, err)
 	default:
 		err = fmt.Errorf("there is no way to %s", step.Verb)
 	}

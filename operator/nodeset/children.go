@@ -6,7 +6,9 @@ import (
 
 	corev1 "k8s.io/api/core/v1"
 	policyv1 "k8s.io/api/policy/v1"
+	apiequality "k8s.io/apimachinery/pkg/api/equality"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	"k8s.io/apimachinery/pkg/util/intstr"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/slurmtide/slurmtide/operator/api/v1beta1"
@@ -21,11 +23,36 @@ func (r *Reconciler) applyChildren(ctx context.Context, s *seen) error {
 		return err
 	}
 	if protection := s.nodeSet.Spec.WorkloadDisruptionProtection; protection == nil || *protection {
-		if err := r.ensure(ctx, &policyv1.PodDisruptionBudget{}, render.Budget(s.cluster, s.nodeSet.Namespace)); err != nil {
+		if err := r.applyBudget(ctx, s); err != nil {
 			return err
 		}
 	}
 	return r.applyRevisions(ctx, s)
+}
+
+// applyBudget makes the disruption budget, and corrects one that would let workers with
+// jobs be evicted, such as an older operator's with maxUnavailable.
+func (r *Reconciler) applyBudget(ctx context.Context, s *seen) error {
+	have, want := &policyv1.PodDisruptionBudget{}, render.Budget(s.cluster, s.nodeSet.Namespace)
+	if err := r.ensure(ctx, have, want); err != nil || have.UID == "" || !leaks(have, want) {
+		return err
+	}
+	changed := have.DeepCopy()
+	changed.Spec = want.Spec
+	patch := client.MergeFromWithOptions(have, client.MergeFromWithOptimisticLock{})
+	if err := r.client.Patch(ctx, changed, patch, client.FieldOwner(FieldManager)); err != nil {
+		return fmt.Errorf("correcting PodDisruptionBudget %s: %w", have.Name, err)
+	}
+	r.events.Eventf(s.nodeSet, have, corev1.EventTypeWarning, "BudgetCorrected", "Update", "PodDisruptionBudget %s let workers with jobs be evicted", have.Name)
+	return nil
+}
+
+// leaks reports that a budget does not refuse every eviction that the wanted one does.
+func leaks(have, want *policyv1.PodDisruptionBudget) bool {
+	least := have.Spec.MinAvailable
+	return least == nil || least.Type != intstr.Int || least.IntVal < want.Spec.MinAvailable.IntVal ||
+		!apiequality.Semantic.DeepEqual(have.Spec.Selector, want.Spec.Selector) ||
+		have.Spec.UnhealthyPodEvictionPolicy != nil && *have.Spec.UnhealthyPodEvictionPolicy != *want.Spec.UnhealthyPodEvictionPolicy
 }
 
 // ensure makes an object that is not there. One that is there is left as it is: what
@@ -59,8 +86,11 @@ func (r *Reconciler) create(ctx context.Context, s *seen, step plan.Step) error 
 		s.lookAgain(wait)
 		return nil // the cache does not have it yet
 	}
+	if r.memory.hopeless(s.memory) {
+		return nil
+	}
 	if err := r.createClaims(ctx, s, from, id); err != nil {
-		return err
+		return r.createFailed(s, err)
 	}
 	pod, err := render.Worker(from.input, from.template, id)
 	if err != nil {
@@ -71,13 +101,23 @@ func (r *Reconciler) create(ctx context.Context, s *seen, step plan.Step) error 
 	case apierrors.IsAlreadyExists(err):
 		return r.nameTaken(ctx, s, pod.Name)
 	case err != nil:
-		r.events.Eventf(s.nodeSet, nil, corev1.EventTypeWarning, "FailedCreate", "Create", "creating pod %s: %v", pod.Name, err)
-		return fmt.Errorf("creating pod %s: %w", pod.Name, err)
+		return r.createFailed(s, fmt.Errorf("creating pod %s: %w", pod.Name, err))
 	}
 	s.memory.pods.made(pod.Name, r.now())
 	r.metrics.took(s, step, r.now())
 	s.add(pod)
 	return nil
+}
+
+// createFailed has the others wait, and tells of the first of them that could not be made.
+func (r *Reconciler) createFailed(s *seen, err error) error {
+	if !r.memory.createFailed(s.memory, r.now()) {
+		return nil
+	}
+	wait := s.memory.createAfter.Sub(r.now())
+	s.lookAgain(wait)
+	r.events.Eventf(s.nodeSet, nil, corev1.EventTypeWarning, "FailedCreate", "Create", "%v; it is tried again in %s", err, wait)
+	return err
 }
 
 // createClaims makes the claims of a worker that are not there.
@@ -87,7 +127,7 @@ func (r *Reconciler) createClaims(ctx context.Context, s *seen, from recipe, id 
 		return fmt.Errorf("rendering claims: %w", err)
 	}
 	for _, claim := range claims {
-		owned(s.nodeSet, claim)
+		follow(s.nodeSet, claim, true)
 		if err := r.client.Create(ctx, claim, client.FieldOwner(FieldManager)); err != nil && !apierrors.IsAlreadyExists(err) {
 			return fmt.Errorf("creating claim %s: %w", claim.Name, err)
 		}

@@ -2,6 +2,8 @@ package nodeset
 
 import (
 	"errors"
+	"fmt"
+	"strings"
 	"testing"
 	"time"
 
@@ -135,7 +137,106 @@ func TestAFailureToCreateIsAnEvent(t *testing.T) {
 	if _, err := r.Reconcile(t.Context(), request); err == nil {
 		t.Error("it is no error")
 	}
-	expect(t, "the events", r.told(), "Warning FailedCreate creating pod gpu-0: quota")
+	expect(t, "the events", r.told(), "Warning FailedCreate creating pod gpu-0: quota; it is tried again in 1s")
+}
+
+func TestWorkersThatCannotBeMadeAreNotTriedAtEveryReading(t *testing.T) {
+	r := newRig(t, gpu(100))
+	forbidden := errors.New("exceeded quota")
+	for i := range 100 {
+		r.fail[fmt.Sprintf("create Pod gpu-%d", i)] = forbidden
+	}
+	tries, made := 0, 0
+	r.before = func() error { tries++; return nil }
+	if _, err := r.Reconcile(t.Context(), request); err == nil {
+		t.Error("it is no error")
+	}
+	first := tries
+	for range 60 { // ten minutes
+		r.now = r.now.Add(10 * time.Second)
+		r.slurm.poll()
+		if _, err := r.Reconcile(t.Context(), request); err == nil {
+			made++
+		}
+	}
+	if told := r.told(); len(told) > 12 || tries > 100 || made < 45 {
+		t.Errorf("%d tries at first and %d in all, %d rounds without any, events %q", first, tries, made, told)
+	}
+	clear(r.fail)
+	for range 40 {
+		r.turn()
+	}
+	if n := len(r.pods()); n != 100 {
+		t.Errorf("when they may be made there are %d", n)
+	}
+}
+
+func TestARecordThatSlurmRefusesToDeleteIsInACondition(t *testing.T) {
+	r := newRig(t, gpu(1))
+	r.serve()
+	r.slurm.fail["delete gpu-0"] = errors.New("node is in use")
+	r.scale(0)
+	for range 5 {
+		r.now = r.now.Add(10 * time.Second)
+		r.slurm.poll()
+		_, _ = r.Reconcile(t.Context(), request)
+	}
+	if c := r.has("Draining", "True", "RecordsLeft"); !strings.Contains(c.Message, "gpu-0") || !strings.Contains(c.Message, "node is in use") {
+		t.Errorf("it says %q", c.Message)
+	}
+	clear(r.slurm.fail)
+	r.turn()
+	r.turn()
+	r.has("Draining", "False", "NotDraining")
+}
+
+func TestAnOutageIsOneEvent(t *testing.T) {
+	r := newRig(t, gpu(30))
+	r.serve()
+	r.serve()
+	r.scale(0)
+	for i, pod := range r.pods() {
+		r.slurm.start(uint32(i+1), pod.Name)
+	}
+	r.turn()
+	r.turn()
+	if told := r.told(); len(told) > 3 {
+		t.Errorf("that 30 workers wait for jobs is %d events: %q", len(told), told)
+	}
+	for range 3 {
+		r.slurm.latest.Snapshot.Jobs.Err = errors.New("no route")
+		r.reconcile()
+		r.slurm.poll()
+		r.reconcile()
+	}
+	told := r.told()
+	if len(told) != 3 {
+		t.Fatalf("the events of three outages are %q", told)
+	}
+	expect(t, "the first", told[:1], "Warning DeletionBlocked 30 workers wait (gpu-[0-29]), the first: worker gpu-29 is to go (ScaleIn) and waits: the reading of Slurm is not fresh: reading jobs: no route, until 2026-11-22T12:00:00Z at the latest")
+}
+
+func TestWhatAnAdministratorSetStaysWithoutAWorker(t *testing.T) {
+	r := newRig(t, gpu(1, most(1)))
+	r.serve()
+	n := r.slurm.nodes["gpu-0"]
+	n.State.Base, n.Reason = slurm.NodeDown, "bad fan"
+	r.scale(0)
+	for range 6 {
+		r.turn()
+	}
+	expect(t, "the calls", r.slurm.calls, "update gpu-0")
+	if n := r.slurm.nodes["gpu-0"]; r.names() != "" || n.Reason != "bad fan" || n.State.Base != slurm.NodeDown || !n.State.Has(slurm.NodeDrain) {
+		t.Errorf("the pods are %q, the record %+v", r.names(), n)
+	}
+	r.scale(1)
+	for range 3 {
+		r.turn()
+		r.kubelet()
+	}
+	if n := r.slurm.nodes["gpu-0"]; r.names() != "gpu-0" || n.Reason != "bad fan" {
+		t.Errorf("the pods are %q, the record %+v", r.names(), n)
+	}
 }
 
 func TestWorkersWithoutNamesDoNotWaitForEachOther(t *testing.T) {

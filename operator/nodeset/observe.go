@@ -51,7 +51,9 @@ type seen struct {
 	kubeNodes map[string]*corev1.Node
 	workers   []plan.Worker
 
-	wish    plan.Wish
+	wish plan.Wish
+	// asked is the maximum of workers as it is asked for, which wish.Max may not reach.
+	asked   *int32
 	live    Slurm
 	slurm   plan.Slurm
 	records map[string]*slurm.Node // as read, for what pods show
@@ -83,6 +85,7 @@ func (r *Reconciler) observe(ctx context.Context, nodeSet *v1beta1.NodeSet) (*se
 		return nil, fmt.Errorf("listing horizontal pod autoscalers: %w", err)
 	}
 	s.wish = wishOf(now, s, hpas.Items)
+	s.asked = askedMost(nodeSet, hpas.Items)
 	s.kept = keptOf(s)
 	r.observeSlurm(now, s)
 	return s, nil

@@ -19,12 +19,39 @@ import (
 // maintenance, and may be made although jobs run past its start. Those are waited for.
 func reservationFlags() []string { return []string{"MAINT", "IGNORE_JOBS"} }
 
-// reservationName is the name of the reservation of a NodeSet's scheduled update.
-func reservationName(nodeSet string) string { return v1beta1.ReservationPrefix + nodeSet }
+// reservationAmong is the name of the reservation of the NodeSet's scheduled update, and
+// which of those that are there it is, nil for none. The name has the namespace in it where
+// a NodeSet of the same name, of another namespace, has the short one.
+func reservationAmong(s *seen, list []*slurm.Reservation) (string, *slurm.Reservation) {
+	short := v1beta1.ReservationPrefix + s.nodeSet.Name
+	long := v1beta1.ReservationPrefix + s.nodeSet.Namespace + "_" + s.nodeSet.Name
+	name, have := short, (*slurm.Reservation)(nil)
+	for _, r := range list {
+		switch {
+		case r.Name == long:
+			return long, r
+		case r.Name == short && s.concerns(r):
+			have = r
+		case r.Name == short:
+			name = long
+		}
+	}
+	return name, have
+}
+
+// concerns reports that a reservation has a Slurm node of the NodeSet, or none that can
+// be read.
+func (s *seen) concerns(r *slurm.Reservation) bool {
+	names, err := hostlist.Expand(r.Nodes)
+	return err != nil || len(names) == 0 || slices.ContainsFunc(names, func(name string) bool {
+		_, mine := s.slurm.Records[name]
+		return mine
+	})
+}
 
 // reservationOf is the reservation that a scheduled update needs, nil for none: from
 // when it is known that workers are outdated until its time is over.
-func reservationOf(now time.Time, s *seen, outdated int) *slurm.ReservationRequest {
+func reservationOf(now time.Time, s *seen, name string, outdated int) *slurm.ReservationRequest {
 	strategy := s.nodeSet.Spec.UpdateStrategy
 	u := strategy.ScheduledUpdate
 	if strategy.Type != v1beta1.UpdateScheduled || strategy.Paused || outdated == 0 || u == nil || u.StartTime == nil || s.wish.Deleting {
@@ -48,7 +75,7 @@ func reservationOf(now time.Time, s *seen, outdated int) *slurm.ReservationReque
 		start = now.Truncate(time.Second)
 	}
 	return &slurm.ReservationRequest{
-		Name: reservationName(s.nodeSet.Name), StartTime: slurm.At(start), EndTime: slurm.At(end),
+		Name: name, StartTime: slurm.At(start), EndTime: slurm.At(end),
 		Nodes: names, Users: []string{"root"}, Flags: append(reservationFlags(), u.Flags...),
 	}
 }
@@ -113,12 +140,8 @@ func (r *Reconciler) reserve(ctx context.Context, s *seen, todo *plan.Todo) erro
 	if !s.memory.reservedAt.IsZero() && !s.memory.reservedAt.Before(read.ReadAt) {
 		return nil
 	}
-	name := reservationName(s.nodeSet.Name)
-	var have *slurm.Reservation
-	if i := slices.IndexFunc(read.Value, func(r *slurm.Reservation) bool { return r.Name == name }); i >= 0 {
-		have = read.Value[i]
-	}
-	want := reservationOf(r.now(), s, todo.Outdated)
+	name, have := reservationAmong(s, read.Value)
+	want := reservationOf(r.now(), s, name, todo.Outdated)
 	var err error
 	switch reservationStepOf(r.now(), have, want, len(todo.Waits) > 0) {
 	case setReservation:

@@ -105,6 +105,31 @@ func TestAScheduledUpdateThatIsMovedAndGivenUp(t *testing.T) {
 	expect(t, "the calls", r.slurm.calls, "unreserve SlurmOperatorMaint-gpu")
 }
 
+func TestReservationsOfNodeSetsOfOneNameDoNotCollide(t *testing.T) {
+	start := noon.Add(10 * time.Minute)
+	r := newRig(t, gpu(1, scheduled(start)))
+	r.serve()
+	other := slurm.ReservationRequest{Name: "SlurmOperatorMaint-gpu", StartTime: slurm.At(start), EndTime: slurm.At(start.Add(time.Minute)), Nodes: []string{"other-0"}}
+	r.slurm.reservations[other.Name] = other
+	r.turn()
+	r.change(func(n *v1beta1.NodeSet) { n.Spec.ExtraConf = "Weight=2" })
+	r.turn()
+	expect(t, "the nodes of the other's", r.slurm.reservations[other.Name].Nodes, "other-0")
+	expect(t, "the nodes of ours", r.slurm.reservations["SlurmOperatorMaint-slurm_gpu"].Nodes, "gpu-0")
+	delete(r.slurm.reservations, other.Name)
+	r.turn()
+	if len(r.slurm.reservations) != 1 {
+		t.Errorf("without the other's there are %v", r.slurm.reservations)
+	}
+	r.change(func(n *v1beta1.NodeSet) {
+		n.Spec.UpdateStrategy = v1beta1.NodeSetUpdateStrategy{Type: v1beta1.UpdateOnDelete}
+	})
+	r.turn()
+	if len(r.slurm.reservations) != 0 {
+		t.Errorf("given up there are %v", r.slurm.reservations)
+	}
+}
+
 func TestAReservationThatSlurmCannotMakeKeepsNothing(t *testing.T) {
 	r := newRig(t, gpu(1, scheduled(noon.Add(10*time.Minute))))
 	r.serve()

@@ -2,6 +2,7 @@ package nodeset
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 	"time"
 
@@ -12,6 +13,7 @@ import (
 	"github.com/slurmtide/slurmtide/operator/api/v1beta1"
 	"github.com/slurmtide/slurmtide/operator/nodeset/plan"
 	"github.com/slurmtide/slurmtide/operator/nodeset/render"
+	"github.com/slurmtide/slurmtide/slurmclient/hostlist"
 )
 
 // statusOf is what is to be told of a NodeSet. Conditions that are not told here,
@@ -31,7 +33,7 @@ func statusOf(now time.Time, s *seen, todo *plan.Todo) v1beta1.NodeSetStatus {
 	if len(s.nodeSet.Spec.IgnoredFields()) == 0 {
 		meta.RemoveStatusCondition(&out.Conditions, v1beta1.ConditionFieldsIgnored)
 	}
-	for _, c := range []metav1.Condition{ready(&out, s, todo), draining(todo), updated(s, todo), submittable(s), fieldsIgnored(&s.nodeSet.Spec)} {
+	for _, c := range []metav1.Condition{ready(&out, s, todo), draining(s, todo), updated(s, todo), submittable(s), fieldsIgnored(&s.nodeSet.Spec)} {
 		if c.Type != "" {
 			c.ObservedGeneration, c.LastTransitionTime = s.nodeSet.Generation, metav1.NewTime(now)
 			meta.SetStatusCondition(&out.Conditions, c)
@@ -106,7 +108,11 @@ func ready(out *v1beta1.NodeSetStatus, s *seen, todo *plan.Todo) metav1.Conditio
 	case !s.slurm.Fresh:
 		return say(metav1.ConditionUnknown, v1beta1.ReasonNotObserved, "%s", s.slurm.Problem)
 	case todo.Available < desired:
-		return say(metav1.ConditionFalse, v1beta1.ReasonProgressing, "%d of %d workers are in service", todo.Available, desired)
+		text := fmt.Sprintf("%d of %d workers are in service", todo.Available, desired)
+		if len(todo.Lost) > 0 {
+			text += fmt.Sprintf("; slurmd runs on %s, which Slurm does not list: it may have jobs that slurmctld lost, so delete the pod by hand once it has none", clean(hostlist.Compress(todo.Lost)))
+		}
+		return say(metav1.ConditionFalse, v1beta1.ReasonProgressing, "%s", text)
 	case int(out.Replicas) > desired:
 		return say(metav1.ConditionFalse, v1beta1.ReasonProgressing, "%s to go", workers(int(out.Replicas)-desired))
 	default:
@@ -115,8 +121,11 @@ func ready(out *v1beta1.NodeSetStatus, s *seen, todo *plan.Todo) metav1.Conditio
 }
 
 // draining tells what the first of the workers that are to go waits for.
-func draining(todo *plan.Todo) metav1.Condition {
+func draining(s *seen, todo *plan.Todo) metav1.Condition {
 	if len(todo.Waits) == 0 {
+		if text := refusals(s); text != "" {
+			return condition(v1beta1.ConditionDraining, metav1.ConditionTrue, v1beta1.ReasonRecordsLeft, "%s", text)
+		}
 		return condition(v1beta1.ConditionDraining, metav1.ConditionFalse, v1beta1.ReasonNotDraining, "no worker is to go")
 	}
 	first, reason := todo.Waits[0], v1beta1.ReasonWaitingForSlurm
@@ -131,6 +140,25 @@ func draining(todo *plan.Todo) metav1.Condition {
 		text += fmt.Sprintf("; %d more wait", more)
 	}
 	return condition(v1beta1.ConditionDraining, metav1.ConditionTrue, reason, "%s", text)
+}
+
+// refusals tells of records that Slurm refuses to delete, empty for none.
+func refusals(s *seen) string {
+	var names []string
+	for name := range s.memory.refused {
+		if _, there := s.slurm.Records[name]; there {
+			names = append(names, name)
+		}
+	}
+	if len(names) == 0 {
+		return ""
+	}
+	slices.Sort(names)
+	text := fmt.Sprintf("Slurm refuses to delete the record %s: %s", names[0], s.memory.refused[names[0]])
+	if more := len(names) - 1; more > 0 {
+		text += fmt.Sprintf("; %d more are refused", more)
+	}
+	return text
 }
 
 // told is a wait for people.
@@ -204,5 +232,9 @@ func submittable(s *seen) metav1.Condition {
 	case missing > 0:
 		return say(metav1.ConditionFalse, v1beta1.ReasonRecordsMissing, "%d of %d records are still to be made", missing, *s.wish.Max)
 	}
-	return say(metav1.ConditionTrue, v1beta1.ReasonRecordsReady, "Slurm takes jobs for %d workers", *s.wish.Max)
+	text := fmt.Sprintf("Slurm takes jobs for %d workers", *s.wish.Max)
+	if s.asked != nil && int(*s.asked) > *s.wish.Max {
+		text += fmt.Sprintf(": the operator keeps no more records, though the maximum is %d", *s.asked)
+	}
+	return say(metav1.ConditionTrue, v1beta1.ReasonRecordsReady, "%s", text)
 }

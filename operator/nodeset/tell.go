@@ -4,6 +4,8 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
+	"maps"
+	"slices"
 	"time"
 
 	corev1 "k8s.io/api/core/v1"
@@ -14,6 +16,7 @@ import (
 
 	"github.com/slurmtide/slurmtide/operator/api/v1beta1"
 	"github.com/slurmtide/slurmtide/operator/nodeset/plan"
+	"github.com/slurmtide/slurmtide/slurmclient/hostlist"
 )
 
 // tell writes the status if it says something else than before. A process that has just
@@ -25,7 +28,7 @@ func (r *Reconciler) tell(ctx context.Context, s *seen, todo *plan.Todo) error {
 	}
 	status := statusOf(r.now(), s, todo)
 	status.OrdinalToNode = pinsOf(s)
-	r.tellWaits(s, todo)
+	r.emitWaits(s, todo)
 	if apiequality.Semantic.DeepEqual(status, s.nodeSet.Status) {
 		return nil
 	}
@@ -106,25 +109,56 @@ func statusPatch(from, to *v1beta1.NodeSet) ([]byte, error) {
 	return json.Marshal(patch)
 }
 
-// tellWaits tells of each worker once when it begins to wait for a job, and when
-// something else keeps it.
-func (r *Reconciler) tellWaits(s *seen, todo *plan.Todo) {
-	waiting := map[string]bool{}
+// waitTold is what was told of a worker that waits to go: the job that it waits for, and
+// what else keeps it.
+type waitTold struct {
+	job   uint32
+	block plan.Block
+}
+
+// emitWaits records an event when a worker begins to wait for a job, and when something
+// else keeps it: of many workers, and of an outage, one for all. What was told before an
+// outage is not told again after it.
+func (r *Reconciler) emitWaits(s *seen, todo *plan.Todo) {
+	told := map[string]waitTold{}
+	fresh := map[string][]plan.Wait{}
 	for _, w := range todo.Waits {
-		kind, reason := corev1.EventTypeNormal, ""
-		switch {
-		case w.Block == plan.Unread:
-			kind, reason = corev1.EventTypeWarning, "DeletionBlocked"
-		case w.Block == plan.Unregistered:
-			kind, reason = corev1.EventTypeWarning, "SlurmNodeNotRegistered"
-		case w.Jobs > 0:
-			reason = "DrainWaiting"
+		was := s.memory.told[w.Pod]
+		is := waitTold{was.job, w.Block}
+		if w.Block == plan.NotBlocked && w.Jobs > 0 {
+			is.job = w.Job
 		}
-		key := fmt.Sprintf("%s %s %d", w.Pod, reason, w.Job)
-		waiting[key] = true
-		if reason != "" && !s.memory.told[key] {
-			r.events.Eventf(s.nodeSet, s.pod(w.Pod), kind, reason, "Drain", "%s", told(w))
+		told[w.Pod] = is
+		switch {
+		case w.Block == plan.Unread && was.block != w.Block:
+			fresh["DeletionBlocked"] = append(fresh["DeletionBlocked"], w)
+		case w.Block == plan.Unregistered && was.block != w.Block:
+			fresh["SlurmNodeNotRegistered"] = append(fresh["SlurmNodeNotRegistered"], w)
+		case w.Block == plan.NotBlocked && is.job != was.job:
+			fresh["DrainWaiting"] = append(fresh["DrainWaiting"], w)
 		}
 	}
-	s.memory.told = waiting
+	s.memory.told = told
+	for _, reason := range slices.Sorted(maps.Keys(fresh)) {
+		r.emitWaitsFor(s, reason, fresh[reason])
+	}
+}
+
+// emitWaitsFor records the events of workers that begin to wait for the same reason.
+func (r *Reconciler) emitWaitsFor(s *seen, reason string, waits []plan.Wait) {
+	kind := corev1.EventTypeWarning
+	if reason == "DrainWaiting" {
+		kind = corev1.EventTypeNormal
+	}
+	if len(waits) == 1 || len(waits) <= toldEach && reason != "DeletionBlocked" {
+		for _, w := range waits {
+			r.events.Eventf(s.nodeSet, s.pod(w.Pod), kind, reason, "Drain", "%s", told(w))
+		}
+		return
+	}
+	names := make([]string, len(waits))
+	for i, w := range waits {
+		names[i] = w.Pod
+	}
+	r.events.Eventf(s.nodeSet, nil, kind, reason, "Drain", "%d workers wait (%s), the first: %s", len(waits), clean(hostlist.Compress(names)), told(waits[0]))
 }

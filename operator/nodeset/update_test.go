@@ -10,9 +10,11 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	policyv1 "k8s.io/api/policy/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/util/intstr"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/slurmtide/slurmtide/operator/api/v1beta1"
+	"github.com/slurmtide/slurmtide/operator/nodeset/render"
 	"github.com/slurmtide/slurmtide/slurmclient"
 )
 
@@ -184,6 +186,45 @@ func TestChildrenOfOthersAreLeftAsTheyAre(t *testing.T) {
 	r.must(r.List(t.Context(), budgets))
 	if len(budgets.Items) != 0 {
 		t.Error("there is a budget that nobody asked for")
+	}
+}
+
+func TestABudgetThatLeaksIsCorrected(t *testing.T) {
+	budget := func(change func(*policyv1.PodDisruptionBudget)) *policyv1.PodDisruptionBudget {
+		b := render.Budget("slurm", "slurm")
+		b.UID = "uid-budget"
+		change(b)
+		return b
+	}
+	for _, tc := range []struct {
+		name   string
+		change func(*policyv1.PodDisruptionBudget)
+		leaks  bool
+	}{
+		{"ours", func(*policyv1.PodDisruptionBudget) {}, false},
+		{"with labels of others", func(b *policyv1.PodDisruptionBudget) { b.Labels["mine"] = "yes" }, false},
+		{"maxUnavailable", func(b *policyv1.PodDisruptionBudget) {
+			b.Spec.MinAvailable, b.Spec.MaxUnavailable = nil, new(intstr.FromInt32(0))
+		}, true},
+		{"a percentage", func(b *policyv1.PodDisruptionBudget) { b.Spec.MinAvailable = new(intstr.FromString("100%")) }, true},
+		{"a small number", func(b *policyv1.PodDisruptionBudget) { b.Spec.MinAvailable = new(intstr.FromInt32(1)) }, true},
+		{"other pods", func(b *policyv1.PodDisruptionBudget) { b.Spec.Selector.MatchLabels["x"] = "y" }, true},
+		{"unready pods go", func(b *policyv1.PodDisruptionBudget) {
+			b.Spec.UnhealthyPodEvictionPolicy = new(policyv1.AlwaysAllow)
+		}, true},
+	} {
+		t.Run(tc.name, func(t *testing.T) {
+			have := budget(tc.change)
+			r := newRig(t, gpu(0), have)
+			r.reconcile()
+			r.must(r.Get(t.Context(), client.ObjectKeyFromObject(have), have))
+			if diff := cmp.Diff(render.Budget("slurm", "slurm").Spec, have.Spec); diff != "" {
+				t.Errorf("the budget is %s", diff)
+			}
+			if told := fmt.Sprint(r.told()); strings.Contains(told, "BudgetCorrected") != tc.leaks {
+				t.Errorf("the events are %s", told)
+			}
+		})
 	}
 }
 

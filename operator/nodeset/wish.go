@@ -70,15 +70,27 @@ func replicas(n *v1beta1.NodeSet) int {
 // maxOf is the most workers that there may ever be: the smaller of what the NodeSet and
 // its HPA say, but never less than it has now. nil for not known.
 func maxOf(n *v1beta1.NodeSet, hpas []autoscalingv2.HorizontalPodAutoscaler) *int {
-	var hpa *autoscalingv2.HorizontalPodAutoscaler
-	if len(hpas) == 1 {
-		hpa = &hpas[0]
-	}
-	most := shape.MaxReplicas(n, hpa)
+	most := askedMost(n, hpas)
 	if most == nil {
 		return nil
 	}
-	return new(max(int(*most), replicas(n)))
+	return new(max(min(int(*most), recordsAtMost), replicas(n)))
+}
+
+// recordsAtMost is for how many workers of a NodeSet Slurm keeps records at most, unless
+// it has more of them: each record costs slurmctld, and every look at the NodeSet.
+const recordsAtMost = 10_000
+
+// askedMost is the maximum as it is asked for. Of several HPAs the one that may go highest
+// counts: records that one of them needs must not go for the other.
+func askedMost(n *v1beta1.NodeSet, hpas []autoscalingv2.HorizontalPodAutoscaler) *int32 {
+	var hpa *autoscalingv2.HorizontalPodAutoscaler
+	for i := range hpas {
+		if hpa == nil || hpas[i].Spec.MaxReplicas > hpa.Spec.MaxReplicas {
+			hpa = &hpas[i]
+		}
+	}
+	return shape.MaxReplicas(n, hpa)
 }
 
 func policyOf(p *v1beta1.DrainPolicy) plan.Policy {

@@ -87,7 +87,9 @@ func TestTheMostWorkers(t *testing.T) {
 	}{
 		{"are not known without anything", gpu(2), nil, nil},
 		{"are those of the HPA", gpu(2), []autoscalingv2.HorizontalPodAutoscaler{hpa(9)}, new(9)},
-		{"are not known with two HPAs", gpu(2), []autoscalingv2.HorizontalPodAutoscaler{hpa(9), hpa(9)}, nil},
+		{"are those of the HPA that goes highest, of two", gpu(2), []autoscalingv2.HorizontalPodAutoscaler{hpa(9), hpa(12), hpa(3)}, new(12)},
+		{"are no more than the operator keeps records of", gpu(2, most(4_000_000)), nil, new(recordsAtMost)},
+		{"but at least those there are to be", gpu(20_000, most(4_000_000)), nil, new(20_000)},
 		{"are those that the NodeSet says", gpu(2, most(4)), []autoscalingv2.HorizontalPodAutoscaler{hpa(9), hpa(8)}, new(4)},
 		{"are those of the HPA where it allows fewer than the NodeSet", gpu(2, most(100)), []autoscalingv2.HorizontalPodAutoscaler{hpa(9)}, new(9)},
 		{"are never fewer than there should be", gpu(6, most(4)), nil, new(6)},

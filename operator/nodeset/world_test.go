@@ -189,6 +189,9 @@ func (f *fakeSlurm) UpdateNode(_ context.Context, names string, u slurmclient.No
 		if u.Comment != nil {
 			n.Comment = *u.Comment
 		}
+		if u.State != nil && *u.State == "DRAIN" {
+			n.State.Flags |= slurm.NodeDrain
+		}
 		if u.Features != nil {
 			n.Features = u.Features
 		}

@@ -30,8 +30,14 @@ type setMemory struct {
 	// recordsProblem is why FUTURE records could not be made, recordsTried when.
 	recordsProblem string
 	recordsTried   time.Time
-	// told are the waits that were told of: pod and job.
-	told map[string]bool
+	// createFailures counts the rounds in a row in which workers could not be made, failedNow
+	// those that could not in this one; none is made before createAfter.
+	createFailures, failedNow int
+	createAfter               time.Time
+	// told are the waits that were told of, by pod.
+	told map[string]waitTold
+	// refused is why Slurm refuses to delete records, by Slurm node.
+	refused map[string]string
 	// updates are what Slurm was told of a Slurm node, by its name.
 	updates map[string]update
 	pods    *podMemory
@@ -101,6 +107,71 @@ func (m *memory) wrote(s *setMemory, names []string, verb plan.Verb, at time.Tim
 	defer m.mu.Unlock()
 	for _, name := range names {
 		s.writes[name] = write{verb, at, s.sequence}
+	}
+}
+
+// refuse remembers why Slurm refuses to delete a record, nil for that it was deleted.
+func (m *memory) refuse(s *setMemory, name string, err error) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	switch {
+	case err == nil:
+		delete(s.refused, name)
+	case s.refused == nil:
+		s.refused = map[string]string{name: err.Error()}
+	default:
+		s.refused[name] = err.Error()
+	}
+}
+
+const (
+	// createRetry is how long making workers is left alone after some could not be made; it
+	// doubles with each round in which that is so, up to createRetryMost.
+	createRetry     = time.Second
+	createRetryMost = 5 * time.Minute
+	// createTries is how many may fail in a round until the others are left out, and how
+	// many are tried in the next.
+	createTries = 5
+)
+
+// createFailed remembers that a worker could not be made, and reports whether it is the
+// first of its round.
+func (m *memory) createFailed(s *setMemory, at time.Time) bool {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	s.failedNow++
+	if s.failedNow > 1 {
+		return false
+	}
+	s.createAfter = at.Add(min(createRetry<<min(s.createFailures, 10), createRetryMost))
+	s.createFailures++
+	return true
+}
+
+// hopeless reports that so many workers could not be made in this round that the others
+// are not tried.
+func (m *memory) hopeless(s *setMemory) bool {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	return s.failedNow >= createTries
+}
+
+// beginCreations begins a round. It returns for how long no worker is to be made, and how
+// many rounds in a row have failed.
+func (m *memory) beginCreations(s *setMemory, now time.Time) (wait time.Duration, failures int) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	s.failedNow = 0
+	return max(0, s.createAfter.Sub(now)), s.createFailures
+}
+
+// endCreations ends a round, and with one that made workers and failed at none the row of
+// failures.
+func (m *memory) endCreations(s *setMemory, made int) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	if made > 0 && s.failedNow == 0 {
+		s.createFailures = 0
 	}
 }
 

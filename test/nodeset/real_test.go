@@ -55,7 +55,7 @@ func besideEachOther(t *testing.T, s *nodeset.Scene) {
 		"scale-in": scaleIn, "update": update, "deletion": deletion,
 		"drain policy Timeout": timeout, "drain policy Force": force, "deletion with Force": forced,
 		"OnDelete": onDelete, "partition": partition, "paused": paused, "ScheduledUpdate": scheduled,
-		"claims": claims, "its Cluster is gone": orphan, "short jobs": shortJobs,
+		"claims": claims, "its Cluster is gone": orphan, "held by an administrator": held, "short jobs": shortJobs,
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()

@@ -117,6 +117,8 @@ const (
 const (
 	// ReasonWaitingForJobs (True): work on a worker must end first.
 	ReasonWaitingForJobs = "WaitingForJobs"
+	// ReasonRecordsLeft: Slurm refuses to delete records of workers that are gone.
+	ReasonRecordsLeft = "RecordsLeft"
 	// ReasonWaitingForSlurm (True): it is not known, or not yet, that a worker has no work.
 	ReasonWaitingForSlurm = "WaitingForSlurm"
 	// ReasonNotDraining (False): no worker is to go.

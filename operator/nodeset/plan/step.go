@@ -143,6 +143,9 @@ type Todo struct {
 	// Outdated counts the workers of an old revision, Exits those that are to go for
 	// good, Available those in service.
 	Outdated, Exits, Available int
+	// Lost are the pods whose slurmd has run for long and that Slurm does not list at all:
+	// they may have jobs that slurmctld lost, and stay.
+	Lost []string
 	// Finished: the NodeSet is being deleted, and nothing of it is left.
 	Finished bool
 	// Again is when to look again without a change, 0 for never.

@@ -158,7 +158,14 @@ func (b *pass) verdictOn(w *Worker) (v verdict, asked bool) {
 	if b.cause[w.Pod] != "" {
 		return b.judge(b.now, b.wish, b.slurm, w, b.since(w)), true
 	}
-	if !b.slurm.Fresh || !b.slurm.Records[w.SlurmName].Future || !w.Running {
+	record, known := b.slurm.Records[w.SlurmName]
+	if !b.slurm.Fresh || known && !record.Future || !w.Running {
+		return verdict{}, false
+	}
+	if !known {
+		if !b.now.Before(w.RunningSince.Add(b.cfg.RegisterWithin)) {
+			b.todo.Lost = append(b.todo.Lost, w.Pod)
+		}
 		return verdict{}, false
 	}
 	if v = b.cfg.judgeUnregistered(b.now, b.slurm, w); v.look != LookFuture {

@@ -1,0 +1,62 @@
+//go:build e2e
+
+package nodeset_test
+
+import (
+	"context"
+	"fmt"
+	"strings"
+	"testing"
+
+	"github.com/slurmtide/slurmtide/test/nodeset"
+)
+
+// held: what an administrator sets DOWN or FAIL stays so with its reason, through scale-in,
+// without a pod, and when its worker comes back. Idle workers are protected from their
+// creation on.
+func held(t *testing.T, s *nodeset.Scene) {
+	c := hire(t, s, nodeset.NodeSet{Name: "held", Replicas: 3})
+	c.refused("held-0", "held-1", "held-2")
+	c.holdNode("held-1", "DOWN", "bad fan", "Down")
+	c.holdNode("held-2", "FAIL", "disk is failing", "Fail")
+	must(t, c.Scale(t.Context(), "held", 1))
+	c.awaitWorkers("held-0")
+	c.staysHeld("held-1", "bad fan")
+	c.staysHeld("held-2", "disk is failing")
+
+	must(t, c.Scale(t.Context(), "held", 6))
+	c.awaitWorkers("held-0", "held-1", "held-2", "held-3", "held-4", "held-5")
+	for _, pod := range []string{"held-1", "held-2"} {
+		c.kubectl("--namespace", s.Site.Namespace, "wait", "pod/"+pod, "--for=condition=Ready", "--timeout=120s")
+		c.await(pod+" has registered", func(ctx context.Context) (bool, string) {
+			out, err := s.Slurm(ctx, "scontrol", "show", "node", pod, "--oneliner")
+			return err == nil && strings.Contains(out, "SlurmdStartTime=20"), fmt.Sprint(out, err)
+		})
+	}
+	c.staysHeld("held-1", "bad fan")
+	c.staysHeld("held-2", "disk is failing")
+	for _, node := range []string{"held-1", "held-2"} {
+		_, err := s.Slurm(t.Context(), "scontrol", "update", "NodeName="+node, "State=RESUME")
+		must(t, err)
+		c.awaitState(node, "IDLE", "")
+	}
+	c.dismiss()
+}
+
+// holdNode sets a Slurm node's state with a reason, and waits until its pod shows it.
+func (c crew) holdNode(slurmNode, state, reason, condition string) {
+	c.t.Helper()
+	_, err := c.Slurm(c.t.Context(), "scontrol", "update", "NodeName="+slurmNode, "State="+state, "Reason="+reason)
+	must(c.t, err)
+	c.kubectl("--namespace", c.Site.Namespace, "wait", "pod/"+slurmNode, "--for=condition=SlurmNodeState"+condition, "--timeout=60s")
+}
+
+// staysHeld has a Slurm node stay out of service with the reason.
+func (c crew) staysHeld(slurmNode, want string) {
+	c.t.Helper()
+	c.stays(slurmNode+" is held", func() (bool, string) {
+		state, reason, err := c.SlurmNode(c.t.Context(), slurmNode)
+		out := strings.Contains(state, "DRAIN") && !strings.Contains(state, "FUTURE")
+		return err == nil && out && reason == want, fmt.Sprint(state, " ", reason, err)
+	})
+}
