@@ -267,6 +267,7 @@ func (r *Reconciler) write(ctx context.Context, s *seen, step plan.Step) error {
 		err = fmt.Errorf("there is no way to %s", step.Verb)
 	}
 	if err != nil {
+		r.memory.wrote(s.memory, []string{step.SlurmName}, doubtful, r.now())
 		return fmt.Errorf("%s of slurm node %s: %w", step.Verb, step.SlurmName, err)
 	}
 	// A reading that began before it was done may not have it.

@@ -60,6 +60,10 @@ type write struct {
 	sequence uint64
 }
 
+// doubtful is a write that failed, and may have been done all the same: until a reading
+// that began later, no other one proves that the Slurm node is drained.
+const doubtful plan.Verb = "doubtful"
+
 type update struct {
 	slurmclient.NodeUpdate
 	at time.Time
@@ -214,6 +218,8 @@ func (s *setMemory) overlay(to *plan.Slurm, nodesReadAt time.Time, brake time.Du
 			delete(to.DrainedSince, name)
 		}
 		switch w.verb {
+		case doubtful:
+			continue
 		case plan.Drain:
 			record.Drain, record.Ours = true, true
 		case plan.Close:

@@ -45,6 +45,8 @@ func (w *world) apply(s Step) bool {
 	case Delete:
 		return w.deletePod(s)
 	}
+	// What was written, or may have been, is proof of nothing until it is read.
+	delete(w.op.drained, s.SlurmName)
 	return !w.dead && w.look(s) && w.write(s)
 }
 

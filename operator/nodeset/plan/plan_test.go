@@ -47,6 +47,7 @@ func TestSteps(t *testing.T) {
 		"and while it has work":                                             {set(1, 1, cordon, drained(0), job(0, 7, 0)), nil},
 		"and until jobs were listed since":                                  {set(1, 1, cordon, drained(0), func(s *scene) { s.seen.Slurm.JobsReadAt = noon.Add(-time.Hour) }), nil},
 		"a reading that lacks its node does not unprotect it":               {set(1, 1, cordon, unknown), nil},
+		"nor does one from before it was created":                           {set(1, 1, cordon, drained(0), worker(0, func(w *Worker) { w.Created = noon })), nil},
 		"nor does one that is not fresh":                                    {set(1, 1, cordon, drained(0), stale), nil},
 		"one that is uncordoned is protected before it is undrained":        {set(1, 1, unprotected, drained(0)), []string{"note n-0 ", "undrain n-0"}},
 		"an administrator's DOWN or FAIL is not overwritten by a drain":     {set(0, 1, chosen(0, scaleIn), held(0)), []string{"close n-0"}},

@@ -44,13 +44,14 @@ func (b *pass) note() {
 // protects reports whether others must be kept from evicting the worker. Slurm may give
 // any worker a job at any moment, so that only one that is cordoned loses its protection,
 // on a reading that shows it drained and without work: whoever empties its Kubernetes
-// node may go on. A reading that is not fresh, or lacks its Slurm node, changes nothing.
+// node may go on. A reading that is not fresh, is from before the worker was created, or lacks
+// its Slurm node changes nothing.
 func protects(s *Slurm, w *Worker) bool {
 	record, known := s.Records[w.SlurmName]
 	switch {
 	case w.Cordon == "":
 		return true
-	case !s.Fresh, !known, record.Future:
+	case !s.Fresh, !known, record.Future, s.NodesReadAt.Before(w.Created.Add(time.Second)): // Kubernetes' times are whole seconds
 		return w.Note.Protect
 	}
 	return record.Busy || s.Work[w.SlurmName].Jobs > 0 || !record.Drain || !s.drained(w.SlurmName)
