@@ -38,7 +38,10 @@ func held(t *testing.T, s *nodeset.Scene) {
 	for _, node := range []string{"held-1", "held-2"} {
 		_, err := s.Slurm(t.Context(), "scontrol", "update", "NodeName="+node, "State=RESUME")
 		must(t, err)
-		c.awaitState(node, "IDLE", "")
+		c.await(node+" is in service", func(ctx context.Context) (bool, string) {
+			state, reason, err := c.SlurmNode(ctx, node) // 24.11 leaves the reason
+			return err == nil && lasting(state) == "IDLE", fmt.Sprint(state, " ", reason, err)
+		})
 	}
 	c.dismiss()
 }

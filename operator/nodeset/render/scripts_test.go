@@ -38,8 +38,12 @@ printf '<%s>' "$@" >>"$LOG"; exit 1`
 	for _, tc := range []struct{ name, script, want string }{
 		{"with our reason", scontrol(`NodeName=n-0\n   State=IDLE\n`),
 			"<update><NodeName=n-0><State=DOWN><Reason=slurm-operator: the pod is being stopped>"},
-		{"with the reason that is there", scontrol(`NodeName=n-0\n   Reason=bad disk [2] [root@2026-01-01T00:00:00]\n`),
+		{"with the reason that is there", scontrol(`NodeName=n-0\n   State=IDLE+DRAIN+DYNAMIC_NORM ThreadsPerCore=1\n   Reason=bad disk [2] [root@2026-01-01T00:00:00]\n`),
 			"<update><NodeName=n-0><State=DOWN><Reason=bad disk [2]>"},
+		{"with ours on one that was resumed and kept its reason", scontrol(`NodeName=n-0\n   State=IDLE+DYNAMIC_NORM ThreadsPerCore=1\n   Reason=bad disk [root@2026-01-01T00:00:00]\n`),
+			"<update><NodeName=n-0><State=DOWN><Reason=slurm-operator: the pod is being stopped>"},
+		{"with the reason of one that is to fail", scontrol(`NodeName=n-0\n   State=IDLE+FAIL ThreadsPerCore=1\n   Reason=bad disk [root@2026-01-01T00:00:00]\n`),
+			"<update><NodeName=n-0><State=DOWN><Reason=bad disk>"},
 		{"even if nothing can be read", `[ "$1" = update ] && printf '<%s>' "$@" >>"$LOG"; exit 7`,
 			"<update><NodeName=n-0><State=DOWN><Reason=slurm-operator: the pod is being stopped>"},
 	} {

@@ -26,11 +26,11 @@ const (
 )
 
 // stopScript tells Slurm that the worker is going, so that its jobs are not waited
-// for until SlurmdTimeout. A reason that is there already stays. It never fails, and
-// takes no longer than Slurm may.
+// for until SlurmdTimeout. The reason for which it is out of service already stays; one that
+// 24.11 leaves on a node that was resumed does not. It never fails, and takes no longer than Slurm may.
 const stopScript = `limit=
 if command -v timeout >/dev/null; then limit='timeout 5'; fi
-reason=$($limit scontrol show node "$POD_HOSTNAME" 2>/dev/null | sed -n 's/^ *Reason=\(.*\) \[[^]]*\]$/\1/p')
+reason=$($limit scontrol show node "$POD_HOSTNAME" 2>/dev/null | sed -n '/^ *State=[^ ]*\(DOWN\|DRAIN\|FAIL\)/,$ s/^ *Reason=\(.*\) \[[^]]*\]$/\1/p')
 $limit scontrol update NodeName="$POD_HOSTNAME" State=DOWN Reason="${reason:-$0}" >/dev/null 2>&1 || true`
 
 // StopReason is the reason of a Slurm node whose pod is being stopped.
