@@ -113,7 +113,7 @@ func (c *cluster) addNodes(s *slurmclient.Snapshot, now slurm.Time, q *queue) {
 		if e, ok := s.Earlier[n.Name]; ok && m.use == useBusy && !known[n.Name] && !reserved[n.Name] {
 			m.before, m.room = asBefore(e.Node), true
 		}
-		c.countInPool(&m, held[n.Name], starts[n.Name], now)
+		c.countInPool(&m, held[n.Name], reserved[n.Name], starts[n.Name], now)
 		c.nodes = append(c.nodes, m)
 		for _, i := range c.shapes[at].parts {
 			c.count(&c.parts[i], m.use, c.shapes[at].pool)

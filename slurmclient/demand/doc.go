@@ -14,9 +14,9 @@
 // a new node is asked for in one partition and one pool at most.
 //
 // What is steady, and what is not. An idle worker more makes no pool's busy and
-// pending nodes more. Where workers of a pool are alike it does not raise Required
-// either, of all pools together, or of each when no job may run in two of them: it
-// is claimed in the place of a new one. Where they are not, a small one may be
-// claimed beside a large one that is still needed. A higher Max does not lower a
+// pending nodes more. Where workers of a pool are alike it raises Required, of all
+// pools together, or of each when no job may run in two of them, by no more than
+// itself, and that only where no waiting job takes it while others need new workers.
+// Where they are not, a small one may be claimed beside a large one that is still needed. A higher Max does not lower a
 // pool's Required; it may lower that of the next pool, whose jobs it takes.
 package demand

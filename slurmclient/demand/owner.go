@@ -2,6 +2,7 @@ package demand
 
 import (
 	"slices"
+	"strconv"
 	"strings"
 
 	"github.com/slurmtide/slurmtide/slurmclient/slurm"
@@ -75,6 +76,15 @@ func (o owners) byWorkerName(n *slurm.Node) int {
 func isWorkerName(name, prefix string) bool {
 	ordinal, ok := strings.CutPrefix(name, prefix)
 	return ok && prefix != "" && ordinal != "" && strings.Trim(ordinal, "0123456789") == ""
+}
+
+// ordinal reads the ordinal of the pool's worker of the name.
+func (p *Pool) ordinal(name string) (uint64, bool) {
+	if !isWorkerName(name, p.Workers) {
+		return 0, false
+	}
+	n, err := strconv.ParseUint(name[len(p.Workers):], 10, 32)
+	return n, err == nil
 }
 
 // nodeSetIn is the NodeSet that slurm-operator's comment on a node names, as

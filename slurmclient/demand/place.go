@@ -108,7 +108,7 @@ func (p *plan) tryShapes(r *request, at int, from *source, most uint64) (placed,
 			continue
 		}
 		spread, f := p.spreadOver(r, v, s, maxCPUs, most)
-		if f == faultNone && spread > p.maximum(at, from.pool) {
+		if f == faultNone && spread > less(p.maximum(at, from.pool), p.excludedOf(r, from.pool)) {
 			f = faultMaximum
 		}
 		if f != faultNone {
@@ -145,6 +145,31 @@ func (p *plan) maximum(at, pool int) uint64 {
 		return math.MaxUint64
 	}
 	return plus(p.pools[pool].offer.Max, pt.beside)
+}
+
+// excludedOf is how many of the pool's workers the request's jobs do not want. They stand
+// in the place of others, be they there or not.
+func (p *plan) excludedOf(r *request, pool int) (count uint64) {
+	if pool == noPool || p.pools[pool].offer.Max == 0 {
+		return 0
+	}
+	for name := range r.excluded {
+		if ordinal, ok := p.pools[pool].offer.ordinal(name); ok && ordinal < p.pools[pool].offer.Max {
+			count++
+		}
+	}
+	return count
+}
+
+// beyondMax reports whether a worker of the name would be one more than its pool may have.
+func (p *plan) beyondMax(worker string) bool {
+	for at := range p.pools {
+		offer := &p.pools[at].offer
+		if ordinal, ok := offer.ordinal(worker); ok && offer.Max > 0 {
+			return ordinal >= offer.Max
+		}
+	}
+	return false
 }
 
 // cheaper reports whether a job of so many tasks takes a smaller share of all its nodes.
@@ -219,6 +244,9 @@ func (p *plan) tryRequired(r *request, at int, from *source) (placed, fault) {
 	for _, name := range r.required {
 		m, there := p.node(name)
 		if !there || m.use == useOff {
+			if p.beyondMax(name) {
+				return placed{}, faultMaximum
+			}
 			continue
 		}
 		if !slices.Contains(m.node.Partitions, p.parts[at].Name) {

@@ -78,7 +78,10 @@ type PoolDemand struct {
 	//
 	//	min(Max, max(Min, Busy + max(idle Claimed, Grace) + booting Claimed + Pending + Replacements))
 	//
-	// but never less than Busy, be it more than Max: no worker with work is to go.
+	// but never less than Busy, be it more than Max: no worker with work is to go. Where
+	// Pending is more than 0, all of Idle and Booting count, since new workers come beside
+	// them; and where a job names a worker, as many count as it takes for that to be there.
+	// Of Max those are left out that a reservation would keep from jobs.
 	Required uint64
 
 	// Every node record of the pool is in exactly one of these five. They are as in

@@ -23,6 +23,9 @@ type pool struct {
 	limited bool
 	// full is whether there is not even room left on those that it may have.
 	full bool
+	// named is how many workers there must be for those that jobs name to be among them,
+	// reserved how many of the nodes that are off a reservation would keep from jobs.
+	named, reserved uint64
 	// leaving is how many of the unusable nodes were drained to take them out of service.
 	leaving uint64
 	// claimedIdle and claimedBooting are Claimed by what the nodes are doing.
@@ -94,7 +97,7 @@ func (p *Pool) gives(feature string) bool {
 
 // countInPool counts a node in its pool, and tells which of the pool's idle or
 // booting nodes it is, if it is one.
-func (c *cluster) countInPool(m *member, held bool, starts slurm.Time, now slurm.Time) {
+func (c *cluster) countInPool(m *member, held, reserved bool, starts slurm.Time, now slurm.Time) {
 	at := c.shapes[m.shape].pool
 	if at == noPool {
 		return
@@ -123,6 +126,9 @@ func (c *cluster) countInPool(m *member, held bool, starts slurm.Time, now slurm
 		}
 	case useOff:
 		p.result.Off++
+		if reserved {
+			p.reserved++
+		}
 	}
 }
 

@@ -5,8 +5,15 @@ func (c *cluster) allot() {
 	for at := range c.pools {
 		p := &c.pools[at]
 		p.limited = p.offer.Max > 0
-		p.left = less(p.offer.Max, plus(p.result.Busy, p.lost(p.result.Idle+p.result.Booting)))
+		p.left = less(p.reach(), plus(p.result.Busy, p.lost(p.result.Idle+p.result.Booting)))
 	}
+}
+
+// reach is how many workers the pool may have that are of use: those of its Max that are
+// not yet there and that a reservation keeps from jobs are of none.
+func (p *pool) reach() uint64 {
+	there := p.result.Busy + p.result.Idle + p.result.Booting
+	return max(less(p.offer.Max, p.reserved), min(p.offer.Max, max(there, p.offer.Min)))
 }
 
 // lost is how many of the workers that the pool is meant to have are unusable, when
@@ -24,13 +31,17 @@ func (p *pool) require() {
 	d := &p.result
 	d.Claimed = p.claimedIdle + p.claimedBooting
 	kept := max(p.claimedIdle, d.Grace) + p.claimedBooting
+	if d.Pending > 0 {
+		// New workers come beside those that are there, of use to the jobs or not.
+		kept = d.Idle + d.Booting
+	}
 	working := plus(d.Busy+kept, d.Pending)
 	if working > 0 {
 		d.Replacements = p.lost(d.Idle + d.Booting - kept)
 	}
-	d.Required = max(plus(working, d.Replacements), p.offer.Min)
+	d.Required = max(plus(working, d.Replacements), p.offer.Min, p.named)
 	if p.offer.Max > 0 {
-		d.Required = max(min(d.Required, p.offer.Max), d.Busy)
+		d.Required = max(min(d.Required, p.reach()), d.Busy)
 	}
 	d.Unsatisfiable = sorted(p.unsatisfiable)
 }

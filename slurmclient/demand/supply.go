@@ -118,7 +118,9 @@ func (p *plan) settleRequired(free []supply) {
 			if !there || !m.use.usable() {
 				if !missing[name] {
 					missing[name] = true
-					p.ask(r.target, p.poolOfMissing(r, m, there), 1)
+					pool := p.poolOfMissing(r, m, there)
+					p.ask(r.target, pool, 1)
+					p.name(pool, name)
 				}
 				continue
 			}
@@ -128,6 +130,17 @@ func (p *plan) settleRequired(free []supply) {
 				}
 			}
 		}
+	}
+}
+
+// name sees to it that the pool's worker of that name will be there: workers begin with
+// the lowest ordinals.
+func (p *plan) name(pool int, worker string) {
+	if pool == noPool {
+		return
+	}
+	if ordinal, ok := p.pools[pool].offer.ordinal(worker); ok {
+		p.pools[pool].named = max(p.pools[pool].named, plus(ordinal, 1))
 	}
 }
 

@@ -1,0 +1,36 @@
+package demand_test
+
+import (
+	"testing"
+	"time"
+
+	"github.com/slurmtide/slurmtide/slurmclient/demand"
+	"github.com/slurmtide/slurmtide/slurmclient/slurm"
+)
+
+// TestIdleWorkersThatAJobCanNotUseAreNotEnough: each job ends running or unsatisfiable.
+func TestIdleWorkersThatAJobCanNotUseAreNotEnough(t *testing.T) {
+	named := func(names string) jobOption { return with(func(j *slurm.Job) { j.RequiredNodes = names }) }
+	without := func(names string) jobOption { return with(func(j *slurm.Job) { j.ExcludedNodes = names }) }
+	for name, tc := range map[string]struct {
+		job      *slurm.Job
+		max      uint64
+		required uint64
+		why      string
+	}{
+		"one that it excludes":                      {job(1, without("w-0")), 9, 2, ""},
+		"two that it excludes":                      {job(1, without("w-[0-1]")), 9, 2, ""},
+		"one that it excludes, and no more to come": {job(1, without("w-0")), 1, 0, "more nodes than the pool's maximum"},
+		"another one that it names":                 {job(1, named("w-7")), 9, 8, ""},
+		"one that it names beyond the maximum":      {job(1, named("w-7")), 7, 0, "more nodes than the pool's maximum"},
+		"one that is too small":                     {job(1, tasks(8), nodes(1)), 9, 0, "more nodes than the job or the partition may have"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			s := snapshotOf(t, partition("cpu"), node("w-0", having("w")), tc.job)
+			p := demand.Compute(time.Unix(int64(noon), 0), s, demand.Pool{Name: "ns/w", Feature: "w", Workers: "w-", Partitions: []string{"cpu"}, Max: tc.max}).Pools[0]
+			if p.Required != tc.required || whyNot(p.Unsatisfiable) != tc.why {
+				t.Errorf("%d workers are required, not %d, %q is in the way, not %q: %+v", p.Required, tc.required, whyNot(p.Unsatisfiable), tc.why, p)
+			}
+		})
+	}
+}
