@@ -84,6 +84,9 @@ func (c *Client) exchange(ctx context.Context, op string, send func(context.Cont
 	if isJSON(resp) && len(body) > 0 {
 		ans.outline, ans.json = wire.ReadOutline(body)
 		c.heard(ans.outline.Server)
+		if err := otherCluster(ctx, op, ans.outline.Server); err != nil {
+			return nil, err
+		}
 	}
 	return ans, nil
 }

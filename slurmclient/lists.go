@@ -78,6 +78,9 @@ func (l listCall[T]) try(ctx context.Context, c *Client, b wire.Binding, yield f
 	}
 	out := env.Outline()
 	c.heard(out.Server)
+	if err := otherCluster(ctx, l.op, out.Server); err != nil {
+		return wire.Outline{}, err
+	}
 	return out, l.check(out, env.Found, count)
 }
 
@@ -107,6 +110,9 @@ func (l listCall[T]) refused(ctx context.Context, c *Client, resp *http.Response
 	if isJSON(resp) && len(body) > 0 {
 		ans.outline, ans.json = wire.ReadOutline(body)
 		c.heard(ans.outline.Server)
+		if err := otherCluster(ctx, l.op, ans.outline.Server); err != nil {
+			return err
+		}
 	}
 	return ans.problem(l.op)
 }

@@ -149,6 +149,9 @@ func (p *Poll) fail(begin time.Time, err error) {
 }
 
 func (p *Poll) succeed(begin time.Time, took time.Duration, got reading) {
+	if got.server.Cluster != "" {
+		p.Cluster = got.server.Cluster
+	}
 	if got.set != nil {
 		p.Sequence++
 		p.ServerTime = got.serverTime

@@ -53,6 +53,8 @@ type Poll struct {
 	Known bool
 	// Sequence grows by one with every reading whose value differs from the last.
 	Sequence uint64
+	// Cluster is Slurm's own name of the cluster that gave the value, empty for not told.
+	Cluster string
 	// ServerTime is the server's last_update of the value, 0 where it gives none.
 	ServerTime slurm.Time
 	// ReadAt is when the poll began that last confirmed the value (by our clock).

@@ -130,7 +130,7 @@ var errNotAsSeen = errors.New("the slurm node is no longer as it was read")
 
 // take takes one step and tells of it.
 func (r *Reconciler) take(ctx context.Context, s *seen, step plan.Step) error {
-	ok, err := look(ctx, s.live, step)
+	ok, err := look(ctx, s.live, s.mayTouch, step)
 	if err != nil {
 		return err
 	}

@@ -125,7 +125,7 @@ func (r *Reconciler) observePods(ctx context.Context, s *seen) error {
 // expected reports that Slurm has not been read since the process began and that
 // nothing is known to be wrong: the first reading is on its way.
 func (s *seen) expected() bool {
-	return s.found && s.problem.reason == "" && !s.slurm.Known && (s.live == nil || s.live.Problem() == "")
+	return s.found && s.problem.reason == "" && s.slurm.Clash == "" && !s.slurm.Known && (s.live == nil || s.live.Problem() == "")
 }
 
 // observeSlurm takes the newest reading of the NodeSet's cluster.
@@ -155,10 +155,12 @@ func (r *Reconciler) observeSlurm(now time.Time, s *seen) {
 	}
 	s.records, s.nodesReadAt = reading.Nodes, reading.Snapshot.Nodes.ReadAt
 	s.own()
+	s.recognize()
 	s.memory.sequence = reading.Snapshot.Nodes.Sequence
 	s.memory.overlay(&s.slurm, reading.Snapshot.Nodes.ReadAt, r.cfg.Plan.BrakeInterval, now)
 	s.recordsProblem = s.memory.recordsProblem
 	if s.problem.reason != "" && !s.wish.Deleting { // which records there should be is not known
 		maps.DeleteFunc(s.slurm.Records, func(name string, _ plan.Record) bool { return !mine[name] })
 	}
+	s.slurm = r.planner.Identify(&s.wish, s.workers, s.slurm)
 }

@@ -1,6 +1,7 @@
 package nodeset
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"sync"
@@ -14,6 +15,7 @@ import (
 	"github.com/slurmtide/slurmtide/operator/api/access"
 	"github.com/slurmtide/slurmtide/operator/api/v1beta1"
 	"github.com/slurmtide/slurmtide/operator/nodeset/plan"
+	"github.com/slurmtide/slurmtide/slurmclient"
 )
 
 // FieldManager is the field manager of our writes.
@@ -96,9 +98,10 @@ func (r *Reconciler) Reconcile(ctx context.Context, req ctrl.Request) (ctrl.Resu
 		return ctrl.Result{}, err
 	}
 	todo := r.planner.Plan(r.now(), seen.wish, plan.Seen{Workers: seen.workers, Slurm: seen.slurm, Unregistered: seen.memory.unregistered})
+	ctx = slurmclient.WithCluster(ctx, cmp.Or(seen.wish.Cluster, seen.slurm.Cluster))
 	seen.memory.look.Store(int64(time.Since(begin)))
 	r.metrics.waits(seen, &todo)
-	err = errors.Join(r.apply(ctx, seen, &todo), r.reserve(ctx, seen, &todo), r.cordon(ctx, seen, &todo), r.claim(ctx, seen), r.retain(ctx, seen, &todo), r.tell(ctx, seen, &todo), r.mirror(ctx, seen, &todo))
+	err = errors.Join(r.apply(ctx, seen, &todo), r.reserve(ctx, seen, &todo), r.cordon(ctx, seen, &todo), r.claim(ctx, seen), r.remember(ctx, seen), r.retain(ctx, seen, &todo), r.tell(ctx, seen, &todo), r.mirror(ctx, seen, &todo))
 	if err == nil && todo.Finished {
 		err = r.release(ctx, nodeSet)
 	}

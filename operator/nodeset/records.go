@@ -74,7 +74,7 @@ func (r *Reconciler) claim(ctx context.Context, s *seen) error {
 	if len(names) == 0 {
 		return nil
 	}
-	owner := render.FutureComment(s.nodeSet)
+	owner := render.FutureComment(s.nodeSet, s.namespaceUID)
 	if err := s.live.UpdateNode(ctx, hostlist.Compress(names), slurmclient.NodeUpdate{Comment: &owner}); err != nil {
 		return fmt.Errorf("claiming records of nodeset %s: %w", s.nodeSet.Name, err)
 	}
@@ -90,6 +90,6 @@ func (r *Reconciler) tryRecords(ctx context.Context, s *seen, names string) erro
 	if err := s.live.CreateNodes(ctx, names, render.FutureOptions(s.input, have)); err != nil {
 		return err
 	}
-	owner := render.FutureComment(s.nodeSet)
+	owner := render.FutureComment(s.nodeSet, s.namespaceUID)
 	return s.live.UpdateNode(ctx, names, slurmclient.NodeUpdate{Comment: &owner})
 }

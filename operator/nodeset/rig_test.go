@@ -68,13 +68,13 @@ func newRig(t *testing.T, nodeSet *v1beta1.NodeSet, others ...client.Object) *ri
 	if err := index(t.Context(), indexes{b}); err != nil {
 		t.Fatal(err)
 	}
+	b.WithObjects(&corev1.Namespace{ObjectMeta: metav1.ObjectMeta{Name: "slurm", UID: "uid-namespace"}})
 	for i := range 10 {
 		b.WithObjects(kubeNode(fmt.Sprintf("kube-%d", i)))
 	}
 	r.Client = b.Build()
 	key := &corev1.SecretKeySelector{LocalObjectReference: corev1.LocalObjectReference{Name: "auth"}, Key: "slurm.key"}
 	b = nil
-	r.must(r.Client.Create(t.Context(), &corev1.Namespace{ObjectMeta: metav1.ObjectMeta{Name: "slurm"}}))
 	r.give(&corev1.Secret{ObjectMeta: metav1.ObjectMeta{Name: "auth", Namespace: "slurm"}, Data: map[string][]byte{"slurm.key": []byte("secret")}})
 	r.give(&v1beta1.Controller{ObjectMeta: metav1.ObjectMeta{Name: "slurm", Namespace: "slurm"}, Spec: v1beta1.ControllerSpec{SlurmKeyRef: key}})
 	r.writes = nil

@@ -28,7 +28,7 @@ func (r *Reconciler) mirror(ctx context.Context, s *seen, todo *plan.Todo) error
 	var first, work []func() error
 	for i := range s.workers {
 		w := &s.workers[i]
-		if !w.Going.IsZero() || w.Finished || deleted[w.Pod] {
+		if !w.Going.IsZero() || w.Finished || deleted[w.Pod] || s.slurm.Taken[w.SlurmName] != "" {
 			continue
 		}
 		pod, node := s.pod(w.Pod), s.records[w.SlurmName]
@@ -130,7 +130,7 @@ func updateFor(s *seen, w *plan.Worker) (slurmclient.NodeUpdate, bool) {
 	if node == nil || pod == nil {
 		return out, false
 	}
-	if want := render.Comment(s.nodeSet, pod); node.Comment != want {
+	if want := render.Comment(s.nodeSet, s.namespaceUID, pod); node.Comment != want {
 		out.Comment = &want
 	}
 	if kubeNode := s.kubeNodes[w.KubeNode]; kubeNode != nil {

@@ -52,6 +52,7 @@ func (f freshness) slurmOf(now time.Time, s Slurm, r *live.Reading, uid string, 
 		return out
 	}
 	out.JobsReadAt, out.NodesReadAt = r.Snapshot.Jobs.ReadAt, r.Snapshot.Nodes.ReadAt
+	out.Cluster = r.Snapshot.Nodes.Cluster
 	out.Problem = f.problem(now, r)
 	out.Fresh = out.Problem == ""
 	for name, n := range r.Nodes {
@@ -79,6 +80,9 @@ func (f freshness) problem(now time.Time, r *live.Reading) string {
 	if r.Problem != "" {
 		return r.Problem
 	}
+	if a, b := r.Snapshot.Nodes.Cluster, r.Snapshot.Jobs.Cluster; a != b && a != "" && b != "" {
+		return fmt.Sprintf("the nodes are those of the Slurm cluster %s, the jobs of %s", a, b)
+	}
 	for _, p := range []slurmclient.Poll{r.Snapshot.Nodes.Poll, r.Snapshot.Jobs.Poll} {
 		switch age := p.Age(now); {
 		case p.Err != nil:
@@ -90,9 +94,10 @@ func (f freshness) problem(now time.Time, r *live.Reading) string {
 	return ""
 }
 
-// look is the last look before a step. It reports whether the Slurm node is as the
+// look is the last look before a step, which finds nothing to be done to Slurm nodes of
+// others. It reports whether the Slurm node is as the
 // step needs it; an error is not that.
-func look(ctx context.Context, s Slurm, step plan.Step) (bool, error) {
+func look(ctx context.Context, s Slurm, own func(*slurm.Node) bool, step plan.Step) (bool, error) {
 	if step.Look == plan.LookAtNothing {
 		return true, nil
 	}
@@ -105,6 +110,9 @@ func look(ctx context.Context, s Slurm, step plan.Step) (bool, error) {
 		return step.Look.Passes(nil), nil
 	case err != nil:
 		return false, fmt.Errorf("looking at slurm node %s: %w", step.SlurmName, err)
+	}
+	if !own(n) {
+		return false, nil
 	}
 	record := recordOf(n, func(string) bool { return true })
 	return step.Look.Passes(&record), nil

@@ -114,7 +114,7 @@ func TestTheLastLook(t *testing.T) {
 		{"finds it down", with("DOWN", "DRAIN"), plan.LookUndrainable, false, false},
 	} {
 		t.Run("the look "+tc.name, func(t *testing.T) {
-			got, err := look(t.Context(), tc.slurm, plan.Step{SlurmName: "gpu-0", Look: tc.look})
+			got, err := look(t.Context(), tc.slurm, func(*slurm.Node) bool { return true }, plan.Step{SlurmName: "gpu-0", Look: tc.look})
 			if got != tc.want || (err != nil) != tc.fails {
 				t.Errorf("it is %t, %v", got, err)
 			}

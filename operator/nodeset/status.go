@@ -105,8 +105,12 @@ func ready(out *v1beta1.NodeSetStatus, s *seen, todo *plan.Todo) metav1.Conditio
 	switch desired := s.wish.Desired(); {
 	case s.problem.reason != "":
 		return say(metav1.ConditionFalse, s.problem.reason, "%s", s.problem.message)
+	case s.slurm.Clash != "":
+		return say(metav1.ConditionFalse, v1beta1.ReasonOtherSlurmCluster, "%s; nothing is changed", s.slurm.Clash)
 	case !s.slurm.Fresh:
 		return say(metav1.ConditionUnknown, v1beta1.ReasonNotObserved, "%s", s.slurm.Problem)
+	case len(s.slurm.Taken) > 0:
+		return say(metav1.ConditionFalse, v1beta1.ReasonSlurmNodesTaken, "%s; they are not changed", takenText(s.slurm.Taken))
 	case todo.Available < desired:
 		text := fmt.Sprintf("%d of %d workers are in service", todo.Available, desired)
 		if len(todo.Lost) > 0 {
@@ -178,7 +182,7 @@ func told(w plan.Wait) string {
 func updated(s *seen, todo *plan.Todo) metav1.Condition {
 	reason := v1beta1.ReasonUpdating
 	switch strategy := s.nodeSet.Spec.UpdateStrategy; {
-	case s.problem.reason != "":
+	case s.problem.reason != "", s.slurm.Clash != "":
 		return metav1.Condition{}
 	case todo.Outdated == 0:
 		return condition(v1beta1.ConditionUpdated, metav1.ConditionTrue, v1beta1.ReasonUpToDate, "every worker is of revision %s", s.revision.Hash)
@@ -222,7 +226,8 @@ func submittable(s *seen) metav1.Condition {
 	}
 	missing := 0
 	for i := range *s.wish.Max {
-		if _, there := s.slurm.Records[s.wish.SlurmName(i)]; !there {
+		name := s.wish.SlurmName(i)
+		if _, there := s.slurm.Records[name]; !there && s.slurm.Taken[name] == "" {
 			missing++
 		}
 	}

@@ -29,6 +29,7 @@ func (r *Reconciler) tell(ctx context.Context, s *seen, todo *plan.Todo) error {
 	status := statusOf(r.now(), s, todo)
 	status.OrdinalToNode = pinsOf(s)
 	r.emitWaits(s, todo)
+	r.tellClash(s)
 	if apiequality.Semantic.DeepEqual(status, s.nodeSet.Status) {
 		return nil
 	}

@@ -21,6 +21,7 @@ import (
 func wishOf(now time.Time, s *seen, hpas []autoscalingv2.HorizontalPodAutoscaler) plan.Wish {
 	spec := &s.nodeSet.Spec
 	w := plan.Wish{
+		Cluster: joinedCluster(s), Joins: s.cluster,
 		UID: string(s.nodeSet.UID), Deleting: s.nodeSet.DeletionTimestamp != nil, Orphaning: orphaning(s.nodeSet, s.revisions),
 		PerKubeNode: spec.ScalingMode == v1beta1.ScalingModeDaemonSet, Replicas: replicas(s.nodeSet),
 		Max: maxOf(s.nodeSet, hpas), Prune: spec.PruneSlurmNodeRecords == v1beta1.PruneNodeNotFound,

@@ -67,7 +67,7 @@ func TestWishes(t *testing.T) {
 				c(s)
 			}
 			named(s)
-			tc.want.UID, tc.want.Revision = nodeSetUID, "new"
+			tc.want.UID, tc.want.Revision, tc.want.Joins = nodeSetUID, "new", "slurm"
 			if diff := cmp.Diff(tc.want, wishOf(noon, s, nil), cmpopts.IgnoreFields(plan.Wish{}, "SlurmName"), cmpopts.EquateEmpty()); diff != "" {
 				t.Error(diff)
 			}

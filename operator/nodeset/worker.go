@@ -19,7 +19,7 @@ import (
 // runs, nil for none or one that is not known.
 func workerOf(pod *corev1.Pod, kubeNode *corev1.Node, propagated []string) plan.Worker {
 	w := plan.Worker{
-		Pod: pod.Name, UID: string(pod.UID), SlurmName: slurmNameOf(pod), Revision: pod.Labels[render.LabelRevision],
+		Pod: pod.Name, UID: string(pod.UID), SlurmName: slurmNameOf(pod), Revision: pod.Labels[render.LabelRevision], Joined: pod.Labels[v1beta1.LabelCluster],
 		Created: pod.CreationTimestamp.Time, KubeNode: pod.Spec.NodeName,
 		Slot:     plan.Slot{Ordinal: plan.NoOrdinal},
 		Finished: pod.Status.Phase == corev1.PodSucceeded || pod.Status.Phase == corev1.PodFailed,

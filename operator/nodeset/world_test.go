@@ -34,6 +34,8 @@ type fakeSlurm struct {
 	before func() error
 	after  func(error) error
 	now    func() time.Time
+	// cluster says from which Slurm cluster a reading comes; nil for not told.
+	cluster func(*live.Reading)
 }
 
 func newSlurm(now func() time.Time) *fakeSlurm {
@@ -73,6 +75,9 @@ func (f *fakeSlurm) poll() {
 	for name, have := range f.reservations {
 		r.Snapshot.Reservations.Value = append(r.Snapshot.Reservations.Value, &slurm.Reservation{
 			Name: name, StartTime: have.StartTime, EndTime: have.EndTime, Nodes: hostlist.Compress(have.Nodes)})
+	}
+	if f.cluster != nil {
+		f.cluster(r)
 	}
 	f.latest = r
 }

@@ -41,6 +41,8 @@ type setMemory struct {
 	// updates are what Slurm was told of a Slurm node, by its name.
 	updates map[string]update
 	pods    *podMemory
+	// clash is the clash that was told of.
+	clash string
 	// namespace is what was read of the NodeSet's namespace.
 	namespace namespaceOf
 	// reservedAt is when the reservation of a scheduled update was last written.

@@ -56,6 +56,7 @@ func besideEachOther(t *testing.T, s *nodeset.Scene) {
 		"drain policy Timeout": timeout, "drain policy Force": force, "deletion with Force": forced,
 		"OnDelete": onDelete, "partition": partition, "paused": paused, "ScheduledUpdate": scheduled,
 		"claims": claims, "its Cluster is gone": orphan, "held by an administrator": held, "short jobs": shortJobs,
+		"foreground deletion": foreground, "Argo CD's prune": prune, "orphaning": orphaned,
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()

@@ -39,6 +39,12 @@ const (
 	ReasonUnreachable = "Unreachable"
 	// ReasonIncompatible (False): slurmrestd speaks no version of its API that we speak.
 	ReasonIncompatible = "Incompatible"
+	// ReasonOtherSlurmCluster (False): another Slurm cluster answers than the one that the
+	// workers joined. Nothing is changed.
+	ReasonOtherSlurmCluster = "OtherSlurmCluster"
+	// ReasonSlurmNodesTaken (False): Slurm nodes with names of the NodeSet's workers belong
+	// to another NodeSet. They are not changed.
+	ReasonSlurmNodesTaken = "SlurmNodesTaken"
 	// ReasonNotObserved (Unknown): there was no complete reading yet, or it is too old.
 	ReasonNotObserved = "NotObserved"
 )

@@ -22,6 +22,10 @@ const (
 	// AnnotationIdleGrace is a Go duration. Nodes that are idle count as required
 	// that long. The metrics adapter reads it too.
 	AnnotationIdleGrace = NodeSetPrefix + "idle-grace"
+	// AnnotationSlurmCluster is Slurm's own name of the cluster that the NodeSet's workers
+	// joined. The operator sets and reads it, and removes it with the last worker; a user
+	// removes it when the Slurm cluster got another name.
+	AnnotationSlurmCluster = NodeSetPrefix + "slurm-cluster"
 )
 
 // Values of AnnotationWake.

@@ -35,6 +35,10 @@ func (w *world) reconcile(faults bool) Todo {
 // apply takes a step and reports whether it was taken.
 func (w *world) apply(s Step) bool {
 	w.say("%s %s%s %v %s", s.Verb, s.Pod, s.SlurmName, s.Names, s.Reason)
+	if unread := w.op.nodesAt.IsZero() && s.Verb == Create; w.swapped && !unread && s.Verb != Adopt && s.Verb != Notes {
+		w.fail("%s of %s%s while another Slurm cluster answers", s.Verb, s.Pod, s.SlurmName)
+		return false
+	}
 	switch s.Verb {
 	case Create:
 		return w.createPod(s)
@@ -69,7 +73,7 @@ func (w *world) checkBudget(seen *Seen, steps []Step) {
 			chosen++
 		}
 	}
-	if seen.Slurm.Fresh && !w.wish.Deleting && chosen > w.wish.Update.MaxUnavailable {
+	if seen.Slurm.Fresh && w.op.cluster != "b" && !w.wish.Deleting && chosen > w.wish.Update.MaxUnavailable {
 		w.fail("%d workers are chosen for an update at a time", chosen)
 	}
 }

@@ -30,7 +30,7 @@ func (b *pass) createPerKubeNode() {
 // somebody else took out of service come last. A pod that is on its way out is waited for,
 // since another of its name will follow, but not for ever.
 func (b *pass) createOrdinals() {
-	missing := b.wish.Desired() - len(b.active) - len(b.finished)
+	missing := b.wish.Desired() - len(b.active) - len(b.finished) - len(b.strangers)
 	for _, w := range b.going {
 		if end := w.Going.Add(b.cfg.GoneWithin); b.now.Before(end) {
 			missing--
@@ -64,7 +64,7 @@ func (b *pass) freeOrdinals(count int) []int {
 	var good, drained []int
 	for i := 0; i < end && len(good) < count; i++ {
 		switch {
-		case held[i]:
+		case held[i], b.slurm.Taken[b.wish.SlurmName(i)] != "":
 		case b.slurm.Records[b.wish.SlurmName(i)].Foreign():
 			drained = append(drained, i)
 		default:

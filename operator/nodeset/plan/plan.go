@@ -19,14 +19,21 @@ type Planner struct {
 	foreign func(Record) bool
 	// mayAdopt reports whether a worker may be tied to the NodeSet and the namespace.
 	mayAdopt func(*Worker) bool
+	// identify is what may be believed of a reading.
+	identify func(*Wish, []Worker, Slurm) Slurm
 }
 
 // New returns a Planner.
 func New(cfg Config) *Planner {
 	return &Planner{
 		cfg: cfg, judge: cfg.judge, protects: protects, updateLimit: func(w *Wish) int { return w.Update.MaxUnavailable },
-		foreign: Record.Foreign, mayAdopt: func(*Worker) bool { return true },
+		foreign: Record.Foreign, mayAdopt: func(*Worker) bool { return true }, identify: identify,
 	}
+}
+
+// Identify is what the NodeSet may believe of what was read of Slurm.
+func (p *Planner) Identify(wish *Wish, workers []Worker, s Slurm) Slurm {
+	return p.identify(wish, workers, s)
 }
 
 // Plan decides what to do. It is total and deterministic: the order of what was
@@ -35,8 +42,12 @@ func (p *Planner) Plan(now time.Time, wish Wish, seen Seen) Todo {
 	if wish.Orphaning {
 		return Todo{Finished: true}
 	}
+	seen.Slurm = p.identify(&wish, seen.Workers, seen.Slurm)
 	b := newPass(p, now.Truncate(time.Second), &wish, &seen)
 	b.adopt()
+	if seen.Slurm.Clash != "" && !wish.Deleting {
+		return b.todo
+	}
 	b.chooseExits()
 	b.chooseUpdates()
 	b.create()
@@ -60,6 +71,8 @@ type pass struct {
 	// active are the workers that count, by name; finished have ended, going are
 	// deleted.
 	active, finished, going []*Worker
+	// strangers are those whose Slurm node belongs to another NodeSet.
+	strangers []*Worker
 	// cause is why an active worker is to go, by pod.
 	cause map[string]string
 	// taken are the Slurm names of pods, those that are about to be created too.
@@ -75,6 +88,8 @@ func newPass(p *Planner, now time.Time, wish *Wish, seen *Seen) *pass {
 			b.going = append(b.going, w)
 		case w.Finished:
 			b.finished = append(b.finished, w)
+		case b.isTaken(w):
+			b.strangers = append(b.strangers, w)
 		default:
 			b.active = append(b.active, w)
 			b.cause[w.Pod] = ""
@@ -124,7 +139,7 @@ func (b *pass) chooseExcess() {
 			others = append(others, w)
 		}
 	}
-	excess := max(0, len(b.active)-b.wish.Desired())
+	excess := min(len(b.active), max(0, len(b.active)+len(b.strangers)-b.wish.Desired()))
 	chosen = b.slurm.sorted(chosen)
 	for _, w := range b.slurm.sorted(others) {
 		if len(chosen) >= excess {

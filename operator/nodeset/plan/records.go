@@ -21,7 +21,7 @@ func (b *pass) records() {
 	}
 	var missing []string
 	for _, name := range slices.Sorted(maps.Keys(wanted)) {
-		if _, there := b.slurm.Records[name]; !there && !b.taken[name] {
+		if _, there := b.slurm.Records[name]; !there && !b.taken[name] && b.slurm.Taken[name] == "" {
 			missing = append(missing, name)
 		}
 	}

@@ -13,7 +13,9 @@ import (
 // rest lets everything that is under way come to an end, and looks at what is there
 // then.
 func (w *world) rest() {
-	w.dead, w.calm = false, true
+	w.dead, w.calm, w.swapped = false, true, false
+	w.readNodes()
+	w.readJobs()
 	clear(w.cordoned)
 	w.wish.Update.Open = true
 	for _, id := range slices.Sorted(maps.Keys(w.jobs)) {
@@ -206,6 +208,11 @@ func TestBrokenRulesAreNoticed(t *testing.T) {
 	t.Run("workers of an earlier version are left to the garbage collector", func(t *testing.T) {
 		p := New(cfg)
 		p.mayAdopt = func(w *Worker) bool { return !w.Bond.Loose }
+		notices(t, p)
+	})
+	t.Run("whatever Slurm answers is believed", func(t *testing.T) {
+		p := New(cfg)
+		p.identify = func(_ *Wish, _ []Worker, s Slurm) Slurm { return s }
 		notices(t, p)
 	})
 	t.Run("orphans are not adopted", func(t *testing.T) {

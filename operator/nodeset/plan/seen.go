@@ -21,6 +21,9 @@ type Wish struct {
 	DeletingSince time.Time
 	// Orphaning: it is deleted, and its workers and Slurm's records of them stay as they are.
 	Orphaning bool
+	// Cluster is Slurm's own name of the cluster that the workers joined, empty while none
+	// has; Joins is the Controller or Cluster that the NodeSet names.
+	Cluster, Joins string
 	// PerKubeNode is scaling mode DaemonSet: one worker for each of KubeNodes.
 	// Otherwise there are to be Replicas workers.
 	PerKubeNode bool
@@ -93,6 +96,8 @@ type Worker struct {
 	// Cordon is why a user or a cordoned Kubernetes node wants it drained, as Slurm's
 	// drainReason; empty for neither.
 	Cordon string
+	// Joined is the Controller or Cluster for which it was made, empty for not known.
+	Joined string
 	// Bond is how it is tied to the NodeSet.
 	Bond Bond
 	// Cost is the pod deletion cost.
@@ -137,6 +142,8 @@ type Record struct {
 	// that the Kubernetes node named there is not there any more.
 	Owner        string
 	KubeNodeGone bool
+	// OwnerName names the NodeSet in its comment for people.
+	OwnerName string
 	// IdleSince is when it last had work, zero for not known.
 	IdleSince time.Time
 }
@@ -167,6 +174,11 @@ type Slurm struct {
 	// are young, and the last polls did not fail. Problem tells people why it is not.
 	Known, Fresh bool
 	Problem      string
+	// Cluster is Slurm's own name of the cluster, empty for not told. Clash is why it is
+	// not the NodeSet's, empty when it is; nothing else is known then. Taken are the Slurm
+	// nodes that belong to other NodeSets, with the names of those.
+	Cluster, Clash string
+	Taken          map[string]string
 	// Records are the Slurm nodes whose name is that of a worker, or may become one,
 	// or whose comment names this NodeSet; Total counts all of the cluster that are
 	// not FUTURE.

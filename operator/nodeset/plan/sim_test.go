@@ -232,7 +232,9 @@ func (w *world) resume(name string) {
 
 func (w *world) accident() {
 	names := slices.Sorted(maps.Keys(w.pods))
-	switch w.r.IntN(7) {
+	switch w.r.IntN(8) {
+	case 7:
+		w.swap()
 	case 0:
 		w.say("operator killed")
 		w.restart()

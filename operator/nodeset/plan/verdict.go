@@ -57,6 +57,10 @@ func (c Config) judge(now time.Time, wish *Wish, s *Slurm, w *Worker, since time
 		return allowed(LookAtNothing, "the drain policy is Force")
 	case p.Timeout > 0 && !since.IsZero() && !now.Before(since.Add(p.Timeout)):
 		return allowed(LookAtNothing, "the drain policy's timeout of "+p.Timeout.String()+" has passed")
+	case s.Clash != "":
+		return blocked(Unread, "%s: have the right one answer, or set spec.drainPolicy.type to Force to delete the worker with what runs on it", s.Clash)
+	case s.Taken[w.SlurmName] != "" && w.KubeNode != "" && !w.Finished:
+		return blocked(Unread, "its Slurm node belongs to NodeSet %s", s.Taken[w.SlurmName])
 	case !s.Connected && w.Finished, !s.Connected && w.KubeNode == "":
 		return allowed(LookAtNothing, "nothing of it runs, and its Slurm cluster is not there any more")
 	case !s.Connected:

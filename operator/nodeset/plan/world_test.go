@@ -32,6 +32,8 @@ type world struct {
 	op operator
 	// calm: nothing odd happens any more.
 	calm bool
+	// swapped: another Slurm cluster answers, with nodes of the same names.
+	swapped bool
 	// broken is the first promise that was broken.
 	broken string
 	log    []string
@@ -85,6 +87,7 @@ type simJob struct {
 
 // operator is what the process knows; a restart wipes it.
 type operator struct {
+	cluster      string // of the last reading
 	planner      *Planner
 	pods         map[string]simPod
 	nodes        map[string]Record
@@ -105,7 +108,7 @@ func newWorld(seed uint64, planner *Planner) *world {
 	w.returnToService = 1 + w.r.IntN(2)
 	top := 5
 	w.wish = Wish{
-		UID: "set", Replicas: w.r.IntN(4), Revision: "a", SlurmName: func(i int) string { return fmt.Sprintf("n-%d", i) },
+		UID: "set", Cluster: "a", Replicas: w.r.IntN(4), Revision: "a", SlurmName: func(i int) string { return fmt.Sprintf("n-%d", i) },
 		Update: Update{Open: true, MaxUnavailable: 1 + w.r.IntN(2)},
 	}
 	if w.r.IntN(3) > 0 {
@@ -152,6 +155,11 @@ func (w *world) readNodes() {
 		return
 	}
 	w.op.nodes, w.op.total, w.op.nodesAt = map[string]Record{}, 0, w.now
+	w.op.cluster = "a"
+	if w.swapped {
+		w.readOther()
+		return
+	}
 	odd := w.r.IntN(20)
 	for _, name := range slices.Sorted(maps.Keys(w.slurm)) {
 		n := w.slurm[name]
@@ -192,6 +200,9 @@ func (w *world) readJobs() {
 		return
 	}
 	w.op.work, w.op.jobsAt = map[string]Work{}, w.now
+	if w.swapped {
+		return
+	}
 	for id, j := range w.jobs {
 		have := w.op.work[j.node]
 		w.op.work[j.node] = Work{Jobs: have.Jobs + 1, LastJob: max(id, have.LastJob)}
@@ -202,7 +213,7 @@ func (w *world) readJobs() {
 func (w *world) seen() Seen {
 	s := Seen{Unregistered: w.op.unregistered, Slurm: Slurm{
 		Connected: true, Known: !w.op.nodesAt.IsZero() && !w.op.jobsAt.IsZero(),
-		Records: maps.Clone(w.op.nodes), Total: w.op.total, Work: w.op.work, DrainedSince: w.op.drained, JobsReadAt: w.op.jobsAt, NodesReadAt: w.op.nodesAt,
+		Cluster: w.op.cluster, Records: maps.Clone(w.op.nodes), Total: w.op.total, Work: w.op.work, DrainedSince: w.op.drained, JobsReadAt: w.op.jobsAt, NodesReadAt: w.op.nodesAt,
 	}}
 	const stale = 60 * time.Second
 	s.Slurm.Fresh = s.Slurm.Known && !w.op.failed && w.now.Sub(w.op.nodesAt) < stale && w.now.Sub(w.op.jobsAt) < stale

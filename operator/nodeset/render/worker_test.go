@@ -137,8 +137,8 @@ func TestComments(t *testing.T) {
 		t.Fatal(err)
 	}
 	pod.Spec.NodeName = "kube-a"
-	const want = `{"namespace":"slurm","podName":"cpu-3","node":"kube-a","nodeSetName":"cpu","nodeSetUID":"8d7c6a10-0000-4000-8000-000000000001"}`
-	text := Comment(in.NodeSet, pod)
+	const want = `{"namespace":"slurm","podName":"cpu-3","node":"kube-a","nodeSetName":"cpu","nodeSetUID":"8d7c6a10-0000-4000-8000-000000000001","namespaceUID":"uid-namespace"}`
+	text := Comment(in.NodeSet, in.NamespaceUID, pod)
 	if text != want {
 		t.Errorf("it is %s, not %s", text, want)
 	}

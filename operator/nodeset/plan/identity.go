@@ -1,0 +1,56 @@
+package plan
+
+import "fmt"
+
+// identify is what the NodeSet may believe of what was read. Nothing is believed when
+// Slurm is another cluster than the one that the workers joined: Clash says so. Records
+// whose comment names another NodeSet become Taken, and nothing is known of them.
+func identify(wish *Wish, workers []Worker, s Slurm) Slurm {
+	if clash := clashOf(wish, workers, &s); clash != "" {
+		return Slurm{Connected: true, Clash: clash, Problem: clash}
+	}
+	taken, records, work := map[string]string{}, map[string]Record{}, map[string]Work{}
+	for name, owner := range s.Taken {
+		taken[name] = owner
+	}
+	for name, r := range s.Records {
+		if r.Owner != "" && r.Owner != wish.UID {
+			taken[name] = r.OwnerName
+			continue
+		}
+		records[name] = r
+	}
+	for name, w := range s.Work {
+		if _, others := taken[name]; !others {
+			work[name] = w
+		}
+	}
+	if len(taken) > 0 {
+		s.Taken, s.Records, s.Work = taken, records, work
+	}
+	return s
+}
+
+// clashOf says why the Slurm that was read is not the NodeSet's, empty when it is.
+func clashOf(wish *Wish, workers []Worker, s *Slurm) string {
+	if s.Clash != "" {
+		return s.Clash
+	}
+	for i := range workers {
+		if w := &workers[i]; w.Joined != "" && wish.Joins != "" && w.Joined != wish.Joins {
+			return fmt.Sprintf("worker %s joined %s, and the NodeSet names %s", w.Pod, w.Joined, wish.Joins)
+		}
+	}
+	if wish.Cluster != "" && s.Cluster != "" && wish.Cluster != s.Cluster {
+		return fmt.Sprintf("the workers joined the Slurm cluster %s, and the Slurm cluster %s answers", wish.Cluster, s.Cluster)
+	}
+	return ""
+}
+
+// isTaken reports that the worker's slurmd runs, and that its Slurm node belongs to
+// another NodeSet: nothing is done to it, but for what the drain policy says when the
+// NodeSet is deleted.
+func (b *pass) isTaken(w *Worker) bool {
+	_, taken := b.slurm.Taken[w.SlurmName]
+	return taken && !b.wish.Deleting && w.KubeNode != ""
+}

@@ -1,0 +1,83 @@
+package plan
+
+import (
+	"slices"
+	"strings"
+	"testing"
+)
+
+// swap has another Slurm cluster answer, with drained nodes of the same names, or the right
+// one again. The operator reads it at once.
+func (w *world) swap() {
+	w.swapped, w.dead = !w.swapped, false
+	w.say("another Slurm cluster answers: %v", w.swapped)
+	w.readNodes()
+	w.readJobs()
+}
+
+// readOther is a poll of the other cluster's nodes.
+func (w *world) readOther() {
+	w.op.cluster = "b"
+	clear(w.op.drained)
+	for i := range 5 {
+		name := w.wish.SlurmName(i)
+		w.op.nodes[name] = Record{Name: name, Dynamic: true, Owner: w.wish.UID, Drain: true, Ours: true}
+		w.op.drained[name] = w.now
+	}
+	w.op.total = len(w.op.nodes)
+}
+
+// of has a Slurm node belong to another NodeSet.
+func of(i int, change ...func(*Record)) func(*scene) {
+	return record(i, func(r *Record) {
+		r.Owner, r.OwnerName = "other", "b/gpu"
+		for _, c := range change {
+			c(r)
+		}
+	})
+}
+
+func TestWhatIsNotOursIsNotTouched(t *testing.T) {
+	cluster := func(want, is string) func(*scene) {
+		return func(s *scene) { s.wish.Cluster, s.seen.Slurm.Cluster = want, is }
+	}
+	joined := worker(0, func(w *Worker) { w.Joined = "a" })
+	names := func(s *scene) { s.wish.Joins = "b" }
+	withPolicy := func(p Policy) func(*scene) { return func(s *scene) { s.wish.Policy = p } }
+	drain := func(r *Record) { r.Drain, r.Ours = true, true }
+	records := func(s *scene) { s.wish.Records = true }
+	for _, tc := range []struct {
+		name string
+		set  *scene
+		want []string
+	}{
+		{"the same cluster is believed", set(0, 1, cluster("a", "a"), drained(0), chosen(0, scaleIn), protected), []string{"delete n-0"}},
+		{"one whose name is not told too", set(0, 1, cluster("a", ""), drained(0), chosen(0, scaleIn), protected), []string{"delete n-0"}},
+		{"another deletes none", set(0, 1, cluster("a", "b"), drained(0), chosen(0, scaleIn), protected), nil},
+		{"drains none", set(0, 1, cluster("a", "b"), protected), nil},
+		{"undrains none", set(1, 1, cluster("a", "b"), drained(0), protected), nil},
+		{"makes none", set(3, 1, cluster("a", "b"), protected), nil},
+		{"makes no records", set(1, 1, cluster("a", "b"), records, protected), nil},
+		{"is nothing to go by for Force, while the NodeSet stays", set(0, 1, cluster("a", "b"), withPolicy(Policy{Force: true}), chosen(0, scaleIn), protected), nil},
+		{"a NodeSet that is deleted waits", set(1, 1, cluster("a", "b"), deleting, drained(0), chosen(0, deletion), protected), nil},
+		{"but not with Force", set(1, 1, cluster("a", "b"), deleting, withPolicy(Policy{Force: true}), chosen(0, deletion), protected), []string{"delete n-0"}},
+		{"a worker that joined by another object", set(0, 1, joined, names, drained(0), chosen(0, scaleIn), protected), nil},
+
+		{"a Slurm node of another NodeSet is not drained", set(0, 1, of(0), protected), nil},
+		{"nor undrained", set(1, 1, of(0, drain), protected), nil},
+		{"and the worker is not deleted", set(0, 1, of(0, drain), drained(0), of(0, drain), chosen(0, scaleIn), protected), nil},
+		{"nor with Force, while the NodeSet stays", set(0, 1, of(0), withPolicy(Policy{Force: true}), chosen(0, scaleIn), protected), nil},
+		{"no worker is made in its name", set(1, 0, of(0)), []string{"create 1"}},
+		{"its record stays without a worker", set(0, 0, of(0, drain), of(1, func(r *Record) { r.Future = true })), nil},
+	} {
+		t.Run(tc.name, func(t *testing.T) {
+			todo := expect(t, tc.set, tc.want...)
+			if tc.set.wish.Deleting && len(tc.want) == 0 && (len(todo.Waits) != 1 || !strings.Contains(todo.Waits[0].Why, "the Slurm cluster b answers")) {
+				t.Errorf("it waits: %+v", todo.Waits)
+			}
+		})
+	}
+	if steps := set(2, 2, of(0), of(1), func(s *scene) { top := 4; s.wish.Max, s.wish.Records = &top, true }).plan().Steps; slices.ContainsFunc(steps, func(s Step) bool { return slices.Contains(s.Names, "n-0") }) {
+		t.Errorf("records are made anew: %+v", steps)
+	}
+}
