@@ -87,8 +87,25 @@ func ownersOf(pod *corev1.Pod, s *seen) []metav1.OwnerReference {
 	return append(keep, render.Anchor(s.nodeSet.Namespace, s.namespaceUID))
 }
 
+// mayAdopt returns an error unless the NodeSet, as it is now, is the one that was seen and
+// is being deleted as it was seen to be: the cache may have a pod that the garbage
+// collector took the NodeSet off, and the deletion that asked for it not yet.
+func (r *Reconciler) mayAdopt(ctx context.Context, s *seen) error {
+	now := &v1beta1.NodeSet{}
+	if err := r.direct.Get(ctx, client.ObjectKeyFromObject(s.nodeSet), now); err != nil {
+		return fmt.Errorf("reading nodeset %s before adopting: %w", s.nodeSet.Name, err)
+	}
+	if now.UID != s.nodeSet.UID || (now.DeletionTimestamp == nil) != (s.nodeSet.DeletionTimestamp == nil) {
+		return errNotAsSeen
+	}
+	return nil
+}
+
 // adopt writes the owners of a pod that is still as it was seen.
 func (r *Reconciler) adopt(ctx context.Context, s *seen, step plan.Step) error {
+	if err := r.mayAdopt(ctx, s); err != nil {
+		return err
+	}
 	pod := s.pod(step.Pod)
 	data, err := json.Marshal(map[string]any{"metadata": map[string]any{
 		"resourceVersion": pod.ResourceVersion, "uid": step.UID, "ownerReferences": ownersOf(pod, s),
@@ -110,6 +127,9 @@ func (r *Reconciler) adoptRevisions(ctx context.Context, s *seen) error {
 		revision := &s.revisions[i]
 		if metav1.IsControlledBy(revision, s.nodeSet) {
 			continue
+		}
+		if err := r.mayAdopt(ctx, s); err != nil {
+			return err
 		}
 		data, err := json.Marshal(map[string]any{"metadata": map[string]any{
 			"resourceVersion": revision.ResourceVersion, "ownerReferences": []metav1.OwnerReference{render.Owner(s.nodeSet)},

@@ -1,6 +1,7 @@
 package nodeset
 
 import (
+	"context"
 	"slices"
 	"testing"
 
@@ -217,5 +218,36 @@ func TestForeignOwnersOfAWorkerStay(t *testing.T) {
 	pod.OwnerReferences = ownersOf(pod, s)
 	if len(pod.OwnerReferences) != 3 || pod.OwnerReferences[0] != foreign || bondOf(pod, s) != (plan.Bond{}) {
 		t.Errorf("its owners are %+v", pod.OwnerReferences)
+	}
+}
+
+// late reads a NodeSet as another did before: a cache that lags.
+type late struct {
+	client.Client
+	nodeSet *v1beta1.NodeSet
+}
+
+func (l late) Get(ctx context.Context, key client.ObjectKey, obj client.Object, opts ...client.GetOption) error {
+	if n, ok := obj.(*v1beta1.NodeSet); ok {
+		l.nodeSet.DeepCopyInto(n)
+		return nil
+	}
+	return l.Client.Get(ctx, key, obj, opts...)
+}
+
+// TestNothingIsAdoptedWhoseDeletionTheCacheLacks: the garbage collector takes the NodeSet
+// off its workers before the operator hears of the deletion.
+func TestNothingIsAdoptedWhoseDeletionTheCacheLacks(t *testing.T) {
+	r := newRig(t, gpu(1))
+	r.serve()
+	before := r.nodeSet()
+	r.must(r.Delete(t.Context(), r.nodeSet()))
+	r.abandon(false)
+	r.forget()
+	r.client = late{r.Client, before}
+	r.turn()
+	expect(t, "the writes", r.writes)
+	if pod := r.pod("gpu-0"); metav1.GetControllerOf(pod) != nil {
+		t.Errorf("the pod's owners are %+v", pod.OwnerReferences)
 	}
 }
