@@ -132,7 +132,7 @@ func elsewhere(r right) bool {
 		"nodesets/scale.slinky.slurm.net", "nodesets.slinky.slurm.net/slurm_nodeset_required_nodes.custom.metrics.k8s.io",
 		"nodesets/finalizers.slinky.slurm.net", "tokens/finalizers.slinky.slurm.net", "pods/status",
 	}, r.resource) || slices.Contains([]string{
-		"pods get", "secrets update", "secrets create,patch,delete", "controllerrevisions.apps patch", "controllerrevisions.apps delete",
+		"nodesets.slinky.slurm.net get", "pods get", "secrets update", "secrets create,patch,delete", "controllerrevisions.apps patch", "controllerrevisions.apps delete",
 		"persistentvolumeclaims patch", "persistentvolumeclaims delete", "poddisruptionbudgets.policy patch",
 		"events create,patch", "events.events.k8s.io create,patch", "pods patch", "leases.coordination.k8s.io get,create,update",
 	}, r.resource+" "+r.verbs)

@@ -15,6 +15,7 @@ func programRights() []right {
 	const slinky = ".slinky.slurm.net"
 	return []right{
 		{operator, "nodesets" + slinky, "list,watch", "operator/nodeset/setup.go", "For(&v1beta1.NodeSet{}", "follows NodeSets"},
+		{operator, "nodesets" + slinky, "get", "operator/nodeset/ownership.go", "r.direct.Get(", "reads a NodeSet itself before it adopts workers"},
 		{operator, "nodesets" + slinky, "patch", "operator/nodeset/finalizer.go", "r.client.Patch(", "sets and removes the finalizer that drains before deletion"},
 		{operator, "nodesets/status" + slinky, "patch", "operator/nodeset/tell.go", "Status().Patch(", "writes status"},
 		{operator, "nodesets/scale" + slinky, "update", "operator/wakeup/apply.go", `SubResource("scale").Update(`, "wakes NodeSets from zero"},
