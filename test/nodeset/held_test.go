@@ -17,8 +17,9 @@ import (
 func held(t *testing.T, s *nodeset.Scene) {
 	c := hire(t, s, nodeset.NodeSet{Name: "held", Replicas: 3})
 	c.refused("held-0", "held-1", "held-2")
-	c.holdNode("held-1", "DOWN", "bad fan", "Down")
 	c.holdNode("held-2", "FAIL", "disk is failing", "Fail")
+	// Last: where ReturnToService is 2, Slurm itself undoes DOWN when slurmd registers again.
+	c.holdNode("held-1", "DOWN", "bad fan", "Down")
 	must(t, c.Scale(t.Context(), "held", 1))
 	c.awaitWorkers("held-0")
 	c.staysHeld("held-1", "bad fan")
