@@ -40,7 +40,7 @@ func (s *site) install(t *testing.T, port int) {
 	if err := s.kube.ExposeLocal(t.Context(), "slurm-metrics", "slurm-metrics", port); err != nil {
 		t.Fatal(err)
 	}
-	args := []string{"template", "slurm-metrics", "../../charts/slurm-metrics", "--namespace", "slurm-metrics", "--set", fmt.Sprintf("service.port=%d,rbac.secretNamespaces={team-a,team-b}", port)}
+	args := []string{"template", "slurm-metrics", "../../charts/slurm-metrics", "--namespace", "slurm-metrics", "--set", fmt.Sprintf("service.port=%d,rbac.secretNamespaces={*}", port)}
 	for _, part := range []string{"serviceaccount", "secret", "rbac", "view", "apiservices"} {
 		args = append(args, "--show-only", "templates/"+part+".yaml")
 	}
