@@ -139,11 +139,6 @@ func (r *rig) objects() []fault {
 		{"a Cluster without slurmctld", func(*testing.T) {}, "", "NodeSetNotReady", "lost", func(t *testing.T, _ finding) {
 			r.kubectl(t, "-n", hpc, "patch", "clusters.slinky.slurm.net", "nobody", "--type=merge", "-p", `{"spec":{"slurmctld":{"host":"x"},"slurmKeyRef":{"name":"keys","key":"slurm.key"}}}`)
 		}},
-		{"two NodeSets with the same nodes", func(t *testing.T) {
-			r.kubectl(t, "-n", hpc, "patch", "nodesets", "lost", "--type=merge", "-p", `{"spec":{"extraConf":"CPUs=8 Features=gpu"}}`)
-		}, "", "SharedWorkers", "lost", func(t *testing.T, _ finding) {
-			r.kubectl(t, "-n", hpc, "patch", "nodesets", "lost", "--type=merge", "-p", `{"spec":{"extraConf":"CPUs=8"}}`)
-		}},
 		{"no operator", func(t *testing.T) { r.stopOperator(t) }, "", "OperatorNotRunning", "", func(t *testing.T, _ finding) { r.startOperator(t) }},
 		{"asleep at zero", r.sleeps, "", "AsleepAtZero", "lost", func(t *testing.T, f finding) {
 			r.must(t, f.Command)
