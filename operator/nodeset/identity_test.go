@@ -52,22 +52,59 @@ func TestAnotherSlurmClusterIsNotBelieved(t *testing.T) {
 }
 
 // TestSlurmNodesOfAnotherNodeSetAreLeftAlone: one of that name in another namespace, or
-// another Kubernetes cluster.
+// another Kubernetes cluster, or another on the same Kubernetes nodes.
 func TestSlurmNodesOfAnotherNodeSetAreLeftAlone(t *testing.T) {
-	r := newRig(t, gpu(1, most(1)))
-	r.slurm.nodes["gpu-0"] = slurmNode("gpu-0", "IDLE", "DRAIN")
-	r.slurm.nodes["gpu-0"].Reason = v1beta1.DrainReasonPrefix + "scale-in"
-	r.slurm.nodes["gpu-0"].Comment = `{"namespace":"slurm","podName":"gpu-0","nodeSetName":"gpu","nodeSetUID":"another","namespaceUID":"elsewhere"}`
-	for range 4 {
-		r.turn()
+	onKube0 := func(n *v1beta1.NodeSet) {
+		perKubeNode(n)
+		n.Spec.Template.Spec.Raw = []byte(`{"nodeSelector": {"kubernetes.io/hostname": "kube-0"}}`)
 	}
-	if r.names() != "" || len(r.slurm.calls) > 0 {
-		t.Errorf("the pods are %q, the writes to Slurm %q", r.names(), r.slurm.calls)
+	for _, tc := range []struct {
+		name, slurmNode string
+		set             *v1beta1.NodeSet
+	}{
+		{"with a maximum", "gpu-0", gpu(1, most(1))},
+		{"without one", "gpu-0", gpu(1)},
+		{"one on each Kubernetes node", "kube-0", gpu(0, onKube0)},
+	} {
+		t.Run(tc.name, func(t *testing.T) {
+			r := newRig(t, tc.set)
+			theirs := slurmNode(tc.slurmNode, "IDLE", "DRAIN")
+			theirs.Reason = v1beta1.DrainReasonPrefix + "scale-in"
+			theirs.Comment = `{"namespace":"slurm","podName":"gpu-0","nodeSetName":"gpu","nodeSetUID":"another","namespaceUID":"elsewhere"}`
+			r.slurm.nodes[tc.slurmNode] = theirs
+			for range 4 {
+				r.turn()
+			}
+			if r.names() != "" || len(r.slurm.calls) > 0 {
+				t.Errorf("the pods are %q, the writes to Slurm %q", r.names(), r.slurm.calls)
+			}
+			if c := r.has("Ready", "False", "SlurmNodesTaken"); !strings.Contains(c.Message, tc.slurmNode) {
+				t.Errorf("the condition says %q", c.Message)
+			}
+			if told := strings.Join(r.told(), "\n"); strings.Count(told, "SlurmNodesTaken") != 1 {
+				t.Errorf("the events are %s", told)
+			}
+			delete(r.slurm.nodes, tc.slurmNode)
+			r.turn()
+			if len(r.pods()) != 1 {
+				t.Errorf("when the name is free the pods are %q", r.names())
+			}
+		})
 	}
-	if c := r.has("Ready", "False", "SlurmNodesTaken"); !strings.Contains(c.Message, "gpu-0") {
-		t.Errorf("the condition says %q", c.Message)
+}
+
+// TestNoWorkerJoinsBeforeItsNameIsKnownToBeFree: the client of a Cluster that was just made
+// has read nothing yet.
+func TestNoWorkerJoinsBeforeItsNameIsKnownToBeFree(t *testing.T) {
+	r := newRig(t, gpu(1))
+	r.noSlurm = true
+	r.reconcile()
+	if c := r.has("Ready", "Unknown", "NotObserved"); r.names() != "" || !strings.Contains(c.Message, "workers are made once Slurm has been read") {
+		t.Errorf("before a reading the pods are %q, and the condition says %q", r.names(), c.Message)
 	}
-	if told := strings.Join(r.told(), "\n"); strings.Count(told, "SlurmNodesTaken") != 1 {
-		t.Errorf("the events are %s", told)
+	r.noSlurm = false
+	r.turn()
+	if r.names() != "gpu-0" {
+		t.Errorf("afterwards they are %q", r.names())
 	}
 }

@@ -128,6 +128,28 @@ func (s *seen) expected() bool {
 	return s.found && s.problem.reason == "" && s.slurm.Clash == "" && !s.slurm.Known && (s.live == nil || s.live.Problem() == "")
 }
 
+// namesToCome are the names of the Slurm nodes of workers that there may be; none are
+// known while there is a problem.
+func (s *seen) namesToCome() []string {
+	var out []string
+	switch {
+	case s.problem.reason != "":
+	case s.wish.PerKubeNode:
+		for _, kubeNode := range s.wish.KubeNodes {
+			out = append(out, s.wish.SlurmNameOn(kubeNode))
+		}
+	case s.wish.Max != nil:
+		for i := range *s.wish.Max {
+			out = append(out, s.wish.SlurmName(i))
+		}
+	default: // as far as a free ordinal is looked for
+		for i := range s.wish.Replicas + len(s.workers) {
+			out = append(out, s.wish.SlurmName(i))
+		}
+	}
+	return out
+}
+
 // observeSlurm takes the newest reading of the NodeSet's cluster.
 func (r *Reconciler) observeSlurm(now time.Time, s *seen) {
 	if key, ok := access.KeyOf(s.nodeSet); ok {
@@ -141,10 +163,8 @@ func (r *Reconciler) observeSlurm(now time.Time, s *seen) {
 	for i := range s.workers {
 		mine[s.workers[i].SlurmName] = true
 	}
-	if s.wish.Max != nil && !s.wish.PerKubeNode {
-		for i := range *s.wish.Max {
-			mine[s.wish.SlurmName(i)] = true
-		}
+	for _, name := range s.namesToCome() {
+		mine[name] = true
 	}
 	ours := func(name string) bool { return name != "" && mine[name] }
 	there := func(name string) bool { return s.kubeNodes[name] != nil }

@@ -107,6 +107,8 @@ func ready(out *v1beta1.NodeSetStatus, s *seen, todo *plan.Todo) metav1.Conditio
 		return say(metav1.ConditionFalse, s.problem.reason, "%s", s.problem.message)
 	case s.slurm.Clash != "":
 		return say(metav1.ConditionFalse, v1beta1.ReasonOtherSlurmCluster, "%s; nothing is changed", s.slurm.Clash)
+	case !s.slurm.Known && int(out.Replicas) < desired:
+		return say(metav1.ConditionUnknown, v1beta1.ReasonNotObserved, "%s; workers are made once Slurm has been read", s.slurm.Problem)
 	case !s.slurm.Fresh:
 		return say(metav1.ConditionUnknown, v1beta1.ReasonNotObserved, "%s", s.slurm.Problem)
 	case len(s.slurm.Taken) > 0:

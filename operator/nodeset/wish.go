@@ -14,6 +14,7 @@ import (
 	"github.com/slurmtide/slurmtide/operator/api/shape"
 	"github.com/slurmtide/slurmtide/operator/api/v1beta1"
 	"github.com/slurmtide/slurmtide/operator/nodeset/plan"
+	"github.com/slurmtide/slurmtide/operator/nodeset/render"
 )
 
 // wishOf is what the NodeSet asks for. A NodeSet with a problem asks for as many
@@ -25,7 +26,7 @@ func wishOf(now time.Time, s *seen, hpas []autoscalingv2.HorizontalPodAutoscaler
 		UID: string(s.nodeSet.UID), Deleting: s.nodeSet.DeletionTimestamp != nil, Orphaning: orphaning(s.nodeSet, s.revisions),
 		PerKubeNode: spec.ScalingMode == v1beta1.ScalingModeDaemonSet, Replicas: replicas(s.nodeSet),
 		Max: maxOf(s.nodeSet, hpas), Prune: spec.PruneSlurmNodeRecords == v1beta1.PruneNodeNotFound,
-		SlurmName: s.names.SlurmName, Revision: s.revision.Hash,
+		SlurmName: s.names.SlurmName, SlurmNameOn: s.slurmNameOn, Revision: s.revision.Hash,
 		MinReady: time.Duration(spec.MinReadySeconds) * time.Second, Policy: policyOf(spec.DrainPolicy),
 	}
 	if w.Deleting {
@@ -161,6 +162,15 @@ func lengthOf(s *v1beta1.ScheduledUpdate) time.Duration {
 		return defaultWindow
 	}
 	return s.Duration.Duration
+}
+
+// slurmNameOn is the name of the Slurm node of the worker on a Kubernetes node.
+func (s *seen) slurmNameOn(kubeNode string) string {
+	id := render.Identity{KubeNode: kubeNode}
+	if node := s.kubeNodes[kubeNode]; node != nil {
+		id.Facts = render.FactsOf(node.Annotations)
+	}
+	return s.names.Slurm(id)
 }
 
 // matching are the Kubernetes nodes that are to have a worker in scaling mode DaemonSet.

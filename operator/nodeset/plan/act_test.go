@@ -8,6 +8,9 @@ import (
 // reconcile is one run of the operator: it plans on what it has and applies the
 // steps, of which each may fail, and at each of which the process may be killed.
 func (w *world) reconcile(faults bool) Todo {
+	if w.wish.Joins == "b" && len(w.pods) == 0 {
+		w.repoint()
+	}
 	if !faults || w.chance(80) {
 		w.readPods()
 	}
@@ -35,12 +38,15 @@ func (w *world) reconcile(faults bool) Todo {
 // apply takes a step and reports whether it was taken.
 func (w *world) apply(s Step) bool {
 	w.say("%s %s%s %v %s", s.Verb, s.Pod, s.SlurmName, s.Names, s.Reason)
-	if unread := w.op.nodesAt.IsZero() && s.Verb == Create; w.swapped && !unread && s.Verb != Adopt && s.Verb != Notes {
+	if w.swapped && s.Verb != Adopt && s.Verb != Notes {
 		w.fail("%s of %s%s while another Slurm cluster answers", s.Verb, s.Pod, s.SlurmName)
 		return false
 	}
 	switch s.Verb {
 	case Create:
+		if name := w.wish.SlurmName(s.Slot.Ordinal); w.op.nodesAt.IsZero() || w.shownTaken(name) {
+			w.fail("worker %s is made, and its Slurm node is another NodeSet's, or may be", name)
+		}
 		return w.createPod(s)
 	case Adopt:
 		return w.onPod(s, func(p *simPod) { p.bond = Bond{Orphaned: p.bond.Orphaned && w.wish.Deleting} })
@@ -58,7 +64,7 @@ func (w *world) apply(s Step) bool {
 func (w *world) checkBudget(seen *Seen, steps []Step) {
 	causes := map[string]string{}
 	for _, p := range seen.Workers {
-		if p.Running && p.Going.IsZero() && !p.Finished {
+		if p.Running && p.Going.IsZero() && !p.Finished && !w.shownTaken(p.SlurmName) {
 			causes[p.Pod] = p.Note.Cause
 		}
 	}
@@ -101,7 +107,7 @@ func (w *world) createPod(s Step) bool {
 		w.fail("a worker is made that ends an administrator's DOWN by registering")
 	}
 	w.uids++
-	w.pods[name] = &simPod{name: name, uid: fmt.Sprint(w.uids), ordinal: s.Slot.Ordinal, revision: w.wish.Revision, created: w.now, work: map[uint32]bool{}, stuck: w.chance(10), refused: !w.calm && w.chance(10), note: Note{Protect: true}}
+	w.pods[name] = &simPod{name: name, uid: fmt.Sprint(w.uids), ordinal: s.Slot.Ordinal, revision: w.wish.Revision, created: w.now, joined: w.wish.Joins, work: map[uint32]bool{}, stuck: w.chance(10), refused: !w.calm && w.chance(10), note: Note{Protect: true}}
 	return true
 }
 
@@ -131,7 +137,7 @@ func (w *world) look(s Step) bool {
 		return s.Look.Passes(nil)
 	}
 	r := w.record(n)
-	return s.Look.Passes(&r)
+	return n.Owner != neighbour && s.Look.Passes(&r)
 }
 
 func (w *world) deletePod(s Step) bool {
@@ -153,6 +159,9 @@ func (w *world) deletePod(s Step) bool {
 func (w *world) write(s Step) bool {
 	if s.Verb == Records {
 		for _, name := range s.Names {
+			if w.shownTaken(name) {
+				w.fail("a record of %s is made, which is another NodeSet's", name)
+			}
 			if w.slurm[name] == nil {
 				w.slurm[name] = &simRecord{Record: Record{Name: name, Future: true, Dynamic: true, Owner: w.wish.UID}, jobs: map[uint32]bool{}}
 			}
@@ -162,6 +171,9 @@ func (w *world) write(s Step) bool {
 	n := w.slurm[s.SlurmName]
 	if n == nil {
 		return false
+	}
+	if n.Owner == neighbour {
+		w.fail("%s of %s, which is another NodeSet's", s.Verb, s.SlurmName)
 	}
 	if n.Foreign() && n.reason != "" && s.Verb != Close {
 		w.fail("%s of %s, that somebody else took out of service", s.Verb, s.SlurmName)
@@ -227,7 +239,7 @@ func (w *world) end(id uint32) {
 // lose ends a pod with all that runs in it.
 func (w *world) lose(p *simPod) {
 	delete(w.pods, p.name)
-	if n := w.slurm[p.name]; n != nil {
+	if n := w.slurm[p.name]; n != nil && n.Owner != neighbour {
 		for id := range n.jobs {
 			w.end(id)
 		}

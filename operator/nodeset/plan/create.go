@@ -2,10 +2,11 @@ package plan
 
 import "slices"
 
-// create makes the workers that are missing.
+// create makes the workers that are missing, once Slurm has been read: a slurmd that joins
+// under the name of another NodeSet's Slurm node would take that over with its jobs.
 func (b *pass) create() {
 	switch {
-	case b.wish.Deleting:
+	case b.wish.Deleting, !b.slurm.Known:
 	case b.wish.PerKubeNode:
 		b.createPerKubeNode()
 	default:
@@ -20,10 +21,20 @@ func (b *pass) createPerKubeNode() {
 		held[b.seen.Workers[i].Slot.KubeNode] = true
 	}
 	for _, n := range slices.Sorted(slices.Values(b.wish.KubeNodes)) {
-		if !held[n] {
-			b.add(Step{Verb: Create, Slot: Slot{Ordinal: NoOrdinal, KubeNode: n}})
+		if name := b.wish.SlurmNameOn(n); !held[n] && b.slurm.Taken[name] == "" {
+			b.createAt(Slot{Ordinal: NoOrdinal, KubeNode: n}, name)
 		}
 	}
+}
+
+// createAt makes a worker. Where somebody else set its Slurm node DOWN or FAIL, its slurmd
+// must not end that by registering.
+func (b *pass) createAt(slot Slot, name string) {
+	b.taken[name] = true
+	if r := b.slurm.Records[name]; b.slurm.Fresh && !r.Future && b.foreign(r) && !r.Drain {
+		b.closeHeld(Step{SlurmName: name})
+	}
+	b.add(Step{Verb: Create, Slot: slot, SlurmName: name})
 }
 
 // createOrdinals makes workers at the lowest free ordinals; those whose Slurm node
@@ -38,12 +49,7 @@ func (b *pass) createOrdinals() {
 		}
 	}
 	for _, ordinal := range b.freeOrdinals(missing) {
-		name := b.wish.SlurmName(ordinal)
-		b.taken[name] = true
-		if r := b.slurm.Records[name]; b.slurm.Fresh && !r.Future && b.foreign(r) && !r.Drain {
-			b.closeHeld(Step{SlurmName: name})
-		}
-		b.add(Step{Verb: Create, Slot: Slot{Ordinal: ordinal}, SlurmName: name})
+		b.createAt(Slot{Ordinal: ordinal}, b.wish.SlurmName(ordinal))
 	}
 }
 

@@ -36,8 +36,8 @@ func clashOf(wish *Wish, workers []Worker, s *Slurm) string {
 	if s.Clash != "" {
 		return s.Clash
 	}
-	for i := range workers {
-		if w := &workers[i]; w.Joined != "" && wish.Joins != "" && w.Joined != wish.Joins {
+	for _, w := range sortedByName(workers) {
+		if w.Joined != "" && wish.Joins != "" && w.Joined != wish.Joins {
 			return fmt.Sprintf("worker %s joined %s, and the NodeSet names %s", w.Pod, w.Joined, wish.Joins)
 		}
 	}

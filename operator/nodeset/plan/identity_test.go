@@ -9,6 +9,9 @@ import (
 // swap has another Slurm cluster answer, with drained nodes of the same names, or the right
 // one again. The operator reads it at once.
 func (w *world) swap() {
+	if w.wish.Joins == "b" {
+		return
+	}
 	w.swapped, w.dead = !w.swapped, false
 	w.say("another Slurm cluster answers: %v", w.swapped)
 	w.readNodes()

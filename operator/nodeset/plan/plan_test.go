@@ -13,6 +13,7 @@ func TestSteps(t *testing.T) {
 	}{
 		"nothing is to do for a NodeSet at its count":                       {set(2, 2), nil},
 		"missing workers are created at the lowest free ordinals":           {set(4, 2, worker(0, func(w *Worker) { w.Slot.Ordinal = 1 }), worker(1, func(w *Worker) { w.Slot.Ordinal = 3 })), []string{"create 0", "create 2"}},
+		"none are made before Slurm has been read":                          {set(2, 0, func(s *scene) { s.seen.Slurm = Slurm{Connected: true} }), nil},
 		"workers are created though Slurm does not answer":                  {set(3, 2, stale), []string{"create 2"}},
 		"an ordinal that others have drained comes last":                    {set(1, 0, record(0, func(r *Record) { r.Drain = true })), []string{"create 1"}},
 		"it is used where no other is left":                                 {set(1, 0, record(0, func(r *Record) { r.Drain = true }), func(s *scene) { *s.wish.Max = 1 }), []string{"create 0"}},
@@ -221,6 +222,12 @@ func TestWorkersPerKubernetesNode(t *testing.T) {
 		}
 	}
 	t.Run("each has one", func(t *testing.T) { expect(t, set(0, 1, mode("k-n-0", "b", "a")), "create -1a", "create -1b") })
+	t.Run("none has one in the name of another NodeSet's Slurm node", func(t *testing.T) {
+		expect(t, set(0, 0, mode("k-n-0", "k-n-1"), of(0)), "create -1k-n-1")
+	})
+	t.Run("a Slurm node that an administrator set DOWN is closed before its worker comes back", func(t *testing.T) {
+		expect(t, set(0, 0, mode("k-n-0"), held(0)), "close n-0", "create -1k-n-0")
+	})
 	t.Run("one on a node that should have none is drained", func(t *testing.T) {
 		expect(t, set(0, 2, mode("k-n-0")), "note n-1 ScaleIn", "drain n-1")
 	})

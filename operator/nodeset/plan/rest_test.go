@@ -13,7 +13,8 @@ import (
 // rest lets everything that is under way come to an end, and looks at what is there
 // then.
 func (w *world) rest() {
-	w.dead, w.calm, w.swapped = false, true, false
+	w.dead, w.calm, w.swapped, w.wish.Joins = false, true, false, "a"
+	w.neighbourLeaves()
 	w.readNodes()
 	w.readJobs()
 	clear(w.cordoned)

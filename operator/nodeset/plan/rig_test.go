@@ -2,6 +2,7 @@ package plan
 
 import (
 	"fmt"
+	"strings"
 	"testing"
 	"time"
 
@@ -24,7 +25,8 @@ func set(replicas, workers int, change ...func(*scene)) *scene {
 	s := &scene{
 		wish: Wish{
 			UID: "set", Replicas: replicas, Max: &top, Revision: "new", SlurmName: func(i int) string { return fmt.Sprintf("n-%d", i) },
-			Update: Update{Open: true, MaxUnavailable: 1},
+			SlurmNameOn: func(kubeNode string) string { return strings.TrimPrefix(kubeNode, "k-") },
+			Update:      Update{Open: true, MaxUnavailable: 1},
 		},
 		seen: Seen{Slurm: Slurm{
 			Connected: true, Known: true, Fresh: true, Total: workers, Records: map[string]Record{}, Work: map[string]Work{},

@@ -35,8 +35,10 @@ type Wish struct {
 	Records bool
 	// Prune: records are deleted when their Kubernetes node is gone.
 	Prune bool
-	// SlurmName names the Slurm node of an ordinal.
-	SlurmName func(ordinal int) string
+	// SlurmName names the Slurm node of an ordinal, SlurmNameOn that of the worker on a
+	// Kubernetes node.
+	SlurmName   func(ordinal int) string
+	SlurmNameOn func(kubeNode string) string
 	// Revision is the newest, Update how workers change to it.
 	Revision string
 	Update   Update

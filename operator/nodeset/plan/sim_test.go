@@ -14,8 +14,10 @@ var histories = flag.Int("histories", 2000, "number of random histories to play"
 // TestNoHistoryBreaksThePromise plays random histories of scaling, jobs, lost
 // nodes, restarts, stale readings and such that lack nodes or have all of
 // them silent, faults of slurmrestd, lost state of slurmctld, and administrators who drain
-// nodes or set them DOWN or FAIL. In none a pod is deleted under a job, a worker with work
-// unprotected, what others set touched, or the disruption budget exceeded; each comes to rest at what was asked for.
+// nodes or set them DOWN or FAIL, of another Slurm cluster that answers or that the NodeSet
+// is made to join, and of a NodeSet of the same name on the same Slurm. In none a pod is
+// deleted under a job, a worker with work unprotected, what others set or own touched, or
+// the disruption budget exceeded; each comes to rest at what was asked for.
 func TestNoHistoryBreaksThePromise(t *testing.T) {
 	var total tally
 	for seed := range uint64(*histories) {
@@ -26,13 +28,13 @@ func TestNoHistoryBreaksThePromise(t *testing.T) {
 		}
 	}
 	t.Logf("%d histories: %+v", *histories, total)
-	if total.Deleted == 0 || total.Drained == 0 || total.Undrained == 0 || total.Killed == 0 || total.Unregistered == 0 || total.Retired == 0 || total.Unmarked == 0 || total.Closed == 0 || total.Strayed == 0 || total.Adopted == 0 || total.Foreground == 0 || total.Orphaned == 0 {
+	if total.Deleted == 0 || total.Drained == 0 || total.Undrained == 0 || total.Killed == 0 || total.Unregistered == 0 || total.Retired == 0 || total.Unmarked == 0 || total.Closed == 0 || total.Strayed == 0 || total.Adopted == 0 || total.Foreground == 0 || total.Orphaned == 0 || total.Neighbours == 0 || total.Repointed == 0 {
 		t.Errorf("the histories did not have everything in them: %+v", total)
 	}
 }
 
 // tally counts what happened.
-type tally struct{ Steps, Created, Deleted, Drained, Undrained, Resumed, Retired, Unmarked, Unregistered, Strayed, Closed, Killed, Adopted, Foreground, Orphaned int }
+type tally struct{ Steps, Created, Deleted, Drained, Undrained, Resumed, Retired, Unmarked, Unregistered, Strayed, Closed, Killed, Adopted, Foreground, Orphaned, Neighbours, Repointed int }
 
 func (t *tally) add(w *world) {
 	for _, line := range w.log {
@@ -41,7 +43,7 @@ func (t *tally) add(w *world) {
 		for word, n := range map[string]*int{
 			"create": &t.Created, "delete": &t.Deleted, "drain": &t.Drained, "undrain": &t.Undrained, "resume": &t.Resumed,
 			"retire": &t.Retired, "unmark": &t.Unmarked, "close": &t.Closed, "operator killed": &t.Killed,
-			"adopt": &t.Adopted, "in the foreground": &t.Foreground, "orphans": &t.Orphaned,
+			"a NodeSet of the same name": &t.Neighbours, "the NodeSet joins b": &t.Repointed, "adopt": &t.Adopted, "in the foreground": &t.Foreground, "orphans": &t.Orphaned,
 		} {
 			if strings.HasPrefix(line, word) {
 				*n++
@@ -76,7 +78,9 @@ func play(seed uint64, planner *Planner, change ...func(*world)) *world {
 // event is one thing that happens; time passes with each.
 func (w *world) event() {
 	w.pass(time.Duration(w.r.IntN(6)) * time.Second)
-	switch n := w.r.IntN(100); {
+	switch n := w.r.IntN(103); {
+	case n >= 100:
+		w.neighbourEvent()
 	case n < 30:
 		w.reconcile(true)
 	case n < 42:
@@ -110,7 +114,7 @@ func (w *world) advance(p *simPod) {
 	p.version++
 	switch {
 	case !p.going.IsZero():
-		if n := w.slurm[p.name]; n != nil && !n.Future && w.chance(90) {
+		if n := w.slurm[p.name]; n != nil && !n.Future && n.Owner != neighbour && w.chance(90) {
 			n.Down = true // preStop, which keeps a reason that is there
 			if n.reason == "" {
 				n.Ours, n.reason = true, "the pod is being stopped"
@@ -123,7 +127,7 @@ func (w *world) advance(p *simPod) {
 	case p.stuck:
 	case !p.running:
 		p.running, p.runningSince = true, w.now
-	case !p.joins && p.refused:
+	case !p.joins && (p.refused || w.taken(p.name)):
 		p.version = before
 	case !p.joins:
 		w.join(p)
@@ -141,14 +145,21 @@ func (w *world) schedule() {
 		if n.Future || n.Down || n.Drain || n.fail || !n.up || p == nil || !p.joins || !w.chance(50) {
 			continue
 		}
-		w.uids++
-		id := uint32(w.uids)
-		w.jobs[id] = &simJob{node: name}
-		n.jobs[id], p.work[id] = true, true
 		p.version += w.r.IntN(2)
-		w.say("job %d starts on %s", id, name)
+		w.startJob(n, p)
 		return
 	}
+}
+
+// startJob starts a job on a Slurm node, and in the pod behind it if that is ours.
+func (w *world) startJob(n *simRecord, p *simPod) {
+	w.uids++
+	id := uint32(w.uids)
+	w.jobs[id], n.jobs[id] = &simJob{node: n.Name}, true
+	if p != nil {
+		p.work[id] = true
+	}
+	w.say("job %d starts on %s", id, n.Name)
 }
 
 func (w *world) jobEvent() {
@@ -232,7 +243,9 @@ func (w *world) resume(name string) {
 
 func (w *world) accident() {
 	names := slices.Sorted(maps.Keys(w.pods))
-	switch w.r.IntN(8) {
+	switch w.r.IntN(9) {
+	case 8:
+		w.repoint()
 	case 7:
 		w.swap()
 	case 0:
@@ -270,7 +283,7 @@ func (w *world) crash(p *simPod) {
 		return
 	}
 	w.say("slurmd of %s crashes", p.name)
-	if n := w.slurm[p.name]; n != nil {
+	if n := w.slurm[p.name]; n != nil && n.Owner != neighbour {
 		for id := range n.jobs {
 			w.end(id)
 		}

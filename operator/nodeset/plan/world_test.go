@@ -54,6 +54,7 @@ type simPod struct {
 	runningSince    time.Time
 	loose           bool // somebody else took back the drain on which its protection rests
 	going           time.Time
+	joined          string // the Controller that it was made for
 	note            Note
 	bond            Bond
 	work            map[uint32]bool // jobs whose processes run in it
@@ -108,7 +109,7 @@ func newWorld(seed uint64, planner *Planner) *world {
 	w.returnToService = 1 + w.r.IntN(2)
 	top := 5
 	w.wish = Wish{
-		UID: "set", Cluster: "a", Replicas: w.r.IntN(4), Revision: "a", SlurmName: func(i int) string { return fmt.Sprintf("n-%d", i) },
+		UID: "set", Cluster: "a", Joins: "a", Replicas: w.r.IntN(4), Revision: "a", SlurmName: func(i int) string { return fmt.Sprintf("n-%d", i) },
 		Update: Update{Open: true, MaxUnavailable: 1 + w.r.IntN(2)},
 	}
 	if w.r.IntN(3) > 0 {
@@ -138,8 +139,15 @@ func (w *world) fail(format string, args ...any) {
 
 // restart is what SIGKILL leaves: nothing. The brake begins closed.
 func (w *world) restart() {
-	w.op = operator{planner: w.op.planner, pods: w.op.pods, drained: map[string]time.Time{}, unregistered: slices.Repeat([]time.Time{w.now}, 10)}
+	w.op = operator{planner: w.op.planner, unregistered: slices.Repeat([]time.Time{w.now}, 10)}
+	w.forget()
 	w.readPods()
+}
+
+// forget has the operator know nothing of Slurm.
+func (w *world) forget() {
+	w.op.nodes, w.op.work, w.op.drained = nil, nil, map[string]time.Time{}
+	w.op.nodesAt, w.op.jobsAt = time.Time{}, time.Time{}
 }
 
 func (w *world) readPods() {
@@ -220,7 +228,7 @@ func (w *world) seen() Seen {
 	for _, p := range w.op.pods {
 		worker := Worker{
 			Pod: p.name, UID: p.uid, Slot: Slot{Ordinal: p.ordinal}, SlurmName: p.name, Revision: p.revision, Created: p.created,
-			Running: p.running, RunningSince: p.runningSince, Ready: p.ready, ReadySince: p.readySince, Finished: p.finished, Going: p.going, Note: p.note, Bond: p.bond,
+			Running: p.running, RunningSince: p.runningSince, Ready: p.ready, ReadySince: p.readySince, Finished: p.finished, Going: p.going, Joined: p.joined, Note: p.note, Bond: p.bond,
 		}
 		if p.scheduled {
 			worker.KubeNode = fmt.Sprintf("k-%d", p.ordinal)
