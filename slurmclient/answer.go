@@ -8,6 +8,7 @@ import (
 	"mime"
 	"net/http"
 	"strings"
+	"time"
 
 	"github.com/slurmtide/slurmtide/slurmclient/internal/transport"
 	"github.com/slurmtide/slurmtide/slurmclient/internal/wire"
@@ -64,8 +65,8 @@ type answer struct {
 
 // exchange makes one request and reads its whole answer. An error means that
 // there is no answer.
-func (c *Client) exchange(ctx context.Context, op string, send func(context.Context) (*http.Response, error)) (*answer, error) {
-	ctx, cancel := context.WithTimeoutCause(ctx, c.cfg.Timeout, errDeadline)
+func (c *Client) exchange(ctx context.Context, op string, timeout time.Duration, send func(context.Context) (*http.Response, error)) (*answer, error) {
+	ctx, cancel := context.WithTimeoutCause(ctx, timeout, errDeadline)
 	defer cancel()
 	resp, err := send(ctx)
 	if err != nil {

@@ -193,4 +193,6 @@ type reading struct {
 	oldest time.Time
 	// round is after how many polls every record has been read again, 0 for each poll.
 	round int
+	// reader is how jobs were read, empty for other resources.
+	reader JobsReader
 }

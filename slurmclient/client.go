@@ -182,7 +182,7 @@ func (c *Client) tryVersion(ctx context.Context, version string) (b wire.Binding
 	if err != nil {
 		return nil, false, &Error{Code: CodeInvalid, Op: versionOp, Err: err}
 	}
-	ans, err := c.exchange(ctx, versionOp, func(ctx context.Context) (*http.Response, error) { return b.Ping(ctx) })
+	ans, err := c.exchange(ctx, versionOp, c.cfg.Timeout, func(ctx context.Context) (*http.Response, error) { return b.Ping(ctx) })
 	if err != nil {
 		return nil, false, err
 	}

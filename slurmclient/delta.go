@@ -3,18 +3,19 @@ package slurmclient
 import (
 	"context"
 	"slices"
-	"strconv"
 	"time"
 
 	"github.com/slurmtide/slurmtide/slurmclient/slurm"
 )
 
-// deltaReader reads jobs without ever asking for the list of them:
+// deltaReader reads jobs without asking for the list of them at each poll:
 //
-//  1. diag, for the server's time and for signs that slurmctld started anew;
-//  2. the states of all known jobs, by id and in chunks, which costs the server
+//  1. the states of all known jobs, by id and in chunks, which costs the server
 //     about 10 µs a job (where the list costs over a millisecond);
-//  3. the states of a window of ids behind the newest known one, for new jobs;
+//  2. diag, for the server's time, for signs that slurmctld started anew, and for how many
+//     tasks were submitted;
+//  3. the states of a window of ids behind the newest known one, for new jobs, or their
+//     records, one by one, where large arrays were submitted;
 //  4. the full records of jobs that are new or whose state differs, of arrays
 //     whose tasks moved, and of pending jobs in doubt: their record may have changed
 //     without a change of state, since a person updated some job (diag counts these
@@ -27,9 +28,10 @@ import (
 //     finished jobs. An array with many split tasks has its turn when all states are
 //     read.
 //
-// When something does not add up (see suspicious) it reads the states of all
-// jobs whatever their id, and so finds what the window cannot: ids that started
-// again from the first after slurmctld lost its state, or that wrapped.
+// At the start and when something does not add up (see suspicious) it reads all jobs
+// whatever their id, by their states or by the list (see readFull), and so finds what the
+// window cannot: ids that started again from the first after slurmctld lost its state, or
+// that wrapped.
 //
 // It keeps little itself: the jobs it compares with are those of the last
 // snapshot. What it publishes is complete, or an error.
@@ -48,6 +50,8 @@ type deltaReader struct {
 	// polls counts polls since all states were read, wasFull is whether the last one did.
 	polls   int
 	wasFull bool
+	// otherWay is whether the last full reading brought nothing, see readFull.
+	otherWay bool
 	// old is how many records slurmctld may have changed at its start that have not
 	// been read since.
 	old int
@@ -79,30 +83,37 @@ const (
 
 // forget makes the next poll start from nothing but the snapshot, as after
 // another reader was at work.
-func (d *deltaReader) forget() { *d = deltaReader{client: d.client, now: d.now, progress: d.progress} }
+func (d *deltaReader) forget() {
+	*d = deltaReader{client: d.client, now: d.now, progress: d.progress, otherWay: d.otherWay}
+}
 
 // read polls. old are the jobs of the last snapshot, which are right as of a time.
 func (d *deltaReader) read(ctx context.Context, old []*slurm.Job, asOf time.Time) (jobsRead, error) {
 	begin := d.now()
-	stats, err := d.client.Stats(ctx)
-	if err != nil {
-		return jobsRead{}, err
-	}
 	p := newDeltaPoll(old)
-	anew := d.stats != nil && restarted(d.stats, stats)
-	full := d.stats == nil || d.polls >= fullEvery || anew
+	full, by := d.stats == nil || d.polls >= fullEvery, ReadDelta
 	if !full {
 		if err := d.readKnown(ctx, p); err != nil {
 			return jobsRead{}, err
 		}
-		if err := d.readWindow(ctx, p, idsTaken(d.stats, stats)); err != nil {
+	}
+	// Just before the window, so that a large array is counted when its id is in there.
+	stats, err := d.client.Stats(ctx)
+	if err != nil {
+		return jobsRead{}, err
+	}
+	anew := d.stats != nil && restarted(d.stats, stats)
+	full = full || anew
+	if !full {
+		found, err := d.readNew(ctx, p, stats)
+		if err != nil {
 			return jobsRead{}, err
 		}
-		full = p.suspicious(d.stats, stats)
+		full = !found || p.suspicious(d.stats, stats)
 	}
 	if full {
 		p = newDeltaPoll(old)
-		if err := d.readAll(ctx, p); err != nil {
+		if by, err = d.readFull(ctx, p, stats); err != nil {
 			return jobsRead{}, err
 		}
 		p.bases()
@@ -116,7 +127,7 @@ func (d *deltaReader) read(ctx context.Context, old []*slurm.Job, asOf time.Time
 		return jobsRead{}, err
 	}
 	if !full {
-		if err := d.readMissed(ctx, p); err != nil {
+		if err := d.readMissed(ctx, p, stats); err != nil {
 			return jobsRead{}, err
 		}
 	}
@@ -131,7 +142,8 @@ func (d *deltaReader) read(ctx context.Context, old []*slurm.Job, asOf time.Time
 	d.doubts.settle(p)
 	d.last = begin
 	jobs, changed := p.result()
-	return jobsRead{jobs: jobs, changed: changed, serverTime: stats.At, rare: rare, oldest: d.doubts.oldest(begin), round: p.round()}, nil
+	return jobsRead{jobs: jobs, changed: changed, serverTime: stats.At, rare: rare,
+		oldest: d.doubts.oldest(begin), round: p.round(), by: by}, nil
 }
 
 // doubt puts jobs in doubt by what the poll has seen so far, and lists those that it
@@ -179,76 +191,6 @@ func (d *deltaReader) readKnown(ctx context.Context, p *deltaPoll) error {
 		p.see(rows)
 	}
 	p.compare()
-	return nil
-}
-
-// readWindow looks for ids behind the cursor until a whole window has none, and as many
-// ids as may have been taken since the last poll have been looked at: jobs that came and
-// went in between leave gaps.
-func (d *deltaReader) readWindow(ctx context.Context, p *deltaPoll, taken uint32) error {
-	size := max(firstWindow, d.window)
-	for from := d.cursor + 1; from <= maxJobID; from += size {
-		rows, err := d.client.jobStates(ctx, idsBetween(from, min(from+size-1, maxJobID)))
-		if err != nil {
-			return err
-		}
-		if len(rows) == 0 && from-d.cursor > taken {
-			break
-		}
-		p.found(rows)
-	}
-	d.window = min(maxWindow, max(firstWindow, uint32(2*len(p.fresh))))
-	return nil
-}
-
-// idsTaken bounds how many ids slurmctld gave out between two looks at its counters: one
-// for each job or array submitted, and one for each task that started or was cancelled.
-func idsTaken(old, now *slurm.Stats) uint32 {
-	count := func(s *slurm.Stats) uint64 { return s.JobsSubmitted + s.JobsStarted + s.JobsCanceled }
-	if count(now) < count(old) {
-		return 0
-	}
-	return uint32(min(count(now)-count(old), mostTaken))
-}
-
-// idsBetween lists ids, both ends included.
-func idsBetween(first, last uint32) []string {
-	ids := make([]string, 0, last-first+1)
-	for id := first; id <= last; id++ {
-		ids = append(ids, strconv.FormatUint(uint64(id), 10))
-	}
-	return ids
-}
-
-// readMissed looks once more at the ids up to the newest one that was read: a job
-// may have come after the window was looked at and before a record with a higher
-// id was read. From then on every record up to that id is known.
-func (d *deltaReader) readMissed(ctx context.Context, p *deltaPoll) error {
-	top := p.newestRead()
-	if top <= d.cursor {
-		return nil
-	}
-	rows, err := d.client.jobStates(ctx, idsBetween(d.cursor+1, top))
-	if err != nil {
-		return err
-	}
-	for _, id := range p.missed(d.cursor+1, rows) {
-		if err := d.readRecord(ctx, p, id); err != nil {
-			return err
-		}
-	}
-	p.top = top
-	return nil
-}
-
-// readAll reads the states of all jobs. Tasks of arrays come as rows of their own.
-func (d *deltaReader) readAll(ctx context.Context, p *deltaPoll) error {
-	rows, err := d.client.jobStates(ctx, nil)
-	if err != nil {
-		return err
-	}
-	p.see(rows)
-	p.compareAll()
 	return nil
 }
 

@@ -144,7 +144,7 @@ func TestIDsTakenBoundsTheGapBetweenTwoPolls(t *testing.T) {
 		"the counters went back": {slurm.Stats{}, 0},
 		"no end of them":         {slurm.Stats{JobsSubmitted: 1 << 40}, mostTaken},
 	} {
-		if got := idsTaken(old, &c.now); got != c.want {
+		if got := idsTaken(old, &c.now, tasksSubmitted(old, &c.now)); got != c.want {
 			t.Errorf("%s: %d, want %d", name, got, c.want)
 		}
 	}

@@ -5,6 +5,7 @@ import (
 	"maps"
 	"slices"
 	"strconv"
+	"time"
 
 	"github.com/slurmtide/slurmtide/slurmclient/slurm"
 )
@@ -110,16 +111,15 @@ func (p *deltaPoll) splitTasks() map[uint32]int {
 }
 
 // recordIsCheaper decides how an array's base record is checked. Asking for its
-// state costs a row for every task that is not split off, some 30 µs each and
-// more when they are many; asking for its record costs that record and one for
-// every split task, some 800 µs each.
+// state costs a row for every task that is not split off; asking for its record costs
+// that record and one for every split task, some 800 µs each.
 func recordIsCheaper(base *slurm.Job, split int) bool {
 	_, count, exact := taskBounds(base.ArrayTasks)
 	if !exact {
 		return true
 	}
-	const recordOverRow = 25
-	return uint64(1+split)*recordOverRow < count
+	const recordCost = 800 * time.Microsecond
+	return time.Duration(1+split)*recordCost < statesCost(count)
 }
 
 func (p *deltaPoll) see(rows []slurm.JobStatus) {

@@ -34,6 +34,8 @@ type jobsRead struct {
 	// oldest is when the oldest fact in the jobs was last known to be right; zero means
 	// when the poll began.
 	oldest time.Time
+	// by is how the poll read, ReadList also where a delta reader asked for the list.
+	by JobsReader
 	// round is after how many polls every record has been read again, 0 for each poll.
 	round int
 }
@@ -73,7 +75,7 @@ func (c *Cache) jobsReader() func(context.Context) (reading, error) {
 		if !got.rare {
 			choice.measured(use, len(old.Value), c.cfg.Now().Sub(begin))
 		}
-		out := reading{serverTime: got.serverTime, server: got.server, rare: got.rare, oldest: got.oldest, round: got.round}
+		out := reading{serverTime: got.serverTime, server: got.server, rare: got.rare, oldest: got.oldest, round: got.round, reader: got.by}
 		if got.changed || !old.Known {
 			out.set = func(s *Snapshot) { s.Jobs.Value = got.jobs }
 		}
@@ -204,12 +206,12 @@ func (l *listReader) read(ctx context.Context, old []*slurm.Job) (jobsRead, erro
 		key: func(j *slurm.Job) uint32 { return j.ID }, items: make([]*slurm.Job, 0, len(old)+16)}
 	out, err := jobsCall(since).run(ctx, l.cache.client, m.add)
 	if IsUnchanged(err) {
-		return jobsRead{}, nil
+		return jobsRead{by: ReadList}, nil
 	}
 	if err != nil {
 		return jobsRead{}, err
 	}
 	l.gate.passed(now, since, out.LastUpdate)
 	items, changed := m.done()
-	return jobsRead{jobs: items, changed: changed, serverTime: out.LastUpdate, server: out.Server}, nil
+	return jobsRead{jobs: items, changed: changed, serverTime: out.LastUpdate, server: out.Server, by: ReadList}, nil
 }

@@ -69,6 +69,10 @@ func (p *poller) once(ctx context.Context) time.Duration {
 	p.mu.Lock()
 	p.begun++
 	number := p.begun
+	select {
+	case <-p.wake: // this is the poll that was asked for
+	default:
+	}
 	p.mu.Unlock()
 
 	begin := p.cache.cfg.Now()
@@ -156,6 +160,7 @@ func (p *Poll) succeed(begin time.Time, took time.Duration, got reading) {
 		p.Sequence++
 		p.ServerTime = got.serverTime
 	}
+	p.Reader = got.reader
 	p.Known, p.ReadAt, p.OldestAt, p.Took = true, begin, begin, took
 	if !got.oldest.IsZero() && got.oldest.Before(begin) {
 		p.OldestAt = got.oldest
@@ -188,20 +193,18 @@ func jitter(pause time.Duration) time.Duration {
 func (p *poller) ask() func(context.Context) error {
 	p.mu.Lock()
 	want := p.begun + 1
+	select {
+	case p.wake <- struct{}{}:
+	default:
+	}
 	p.mu.Unlock()
 	return func(ctx context.Context) error {
 		for {
 			p.mu.Lock()
-			ended, err, finished, begun := p.ended, p.err, p.finished, p.begun
+			ended, err, finished := p.ended, p.err, p.finished
 			p.mu.Unlock()
 			if ended >= want {
 				return err
-			}
-			if begun < want {
-				select {
-				case p.wake <- struct{}{}:
-				default:
-				}
 			}
 			select {
 			case <-finished:

@@ -1,10 +1,12 @@
 package slurmclient
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"net/http"
 	"strconv"
+	"time"
 
 	"github.com/slurmtide/slurmtide/slurmclient/internal/transport"
 	"github.com/slurmtide/slurmtide/slurmclient/internal/wire"
@@ -18,6 +20,8 @@ type call[T any] struct {
 	key    string
 	send   func(context.Context, wire.Binding) (*http.Response, error)
 	decode func(wire.Binding, []byte) (T, error)
+	// timeout is the request's deadline; 0 means Config.Timeout.
+	timeout time.Duration
 }
 
 func (k call[T]) run(ctx context.Context, c *Client) (T, wire.Outline, error) {
@@ -44,7 +48,7 @@ func (k call[T]) run(ctx context.Context, c *Client) (T, wire.Outline, error) {
 
 func (k call[T]) try(ctx context.Context, c *Client, b wire.Binding) (T, wire.Outline, error) {
 	var zero T
-	ans, err := c.exchange(ctx, k.op, func(ctx context.Context) (*http.Response, error) { return k.send(ctx, b) })
+	ans, err := c.exchange(ctx, k.op, cmp.Or(k.timeout, c.cfg.Timeout), func(ctx context.Context) (*http.Response, error) { return k.send(ctx, b) })
 	if err != nil {
 		return zero, wire.Outline{}, err
 	}
@@ -121,7 +125,16 @@ func fitting(ids []string, room int) int {
 }
 
 func (c *Client) someJobStates(ctx context.Context, ids []string) ([]slurm.JobStatus, error) {
-	v, _, err := call[[]slurm.JobStatus]{op: "reading job states", name: "job states", key: "jobs",
+	return c.jobStatesWithin(ctx, c.cfg.Timeout, ids)
+}
+
+// allJobStates reads the states of all jobs, which may take long.
+func (c *Client) allJobStates(ctx context.Context) ([]slurm.JobStatus, error) {
+	return c.jobStatesWithin(ctx, max(c.cfg.Timeout, fullTimeout), nil)
+}
+
+func (c *Client) jobStatesWithin(ctx context.Context, timeout time.Duration, ids []string) ([]slurm.JobStatus, error) {
+	v, _, err := call[[]slurm.JobStatus]{op: "reading job states", name: "job states", key: "jobs", timeout: timeout,
 		send:   func(ctx context.Context, b wire.Binding) (*http.Response, error) { return b.JobStates(ctx, ids) },
 		decode: wire.Binding.DecodeJobStates}.run(ctx, c)
 	return v, err

@@ -69,6 +69,10 @@ type Poll struct {
 	// Round is the time in which every record is read again at this pace, whether or not
 	// anything hints at a change; 0 where each poll reads all that changed (ReadDelta).
 	Round time.Duration
+	// Reader is how the last good poll read jobs, ReadList or ReadDelta; empty for other
+	// resources. A delta reader asks for the list where the states of all tasks would cost
+	// slurmrestd more, and where it could not read them.
+	Reader JobsReader
 	// Err is why the last poll failed, nil when it succeeded; FailingSince when the
 	// first failure of this row was seen and Failures how many there were.
 	Err          error

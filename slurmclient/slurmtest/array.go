@@ -33,10 +33,12 @@ func (a *array) text(cut int) string {
 
 func (a *array) full() bool { return a.throttle > 0 && a.running >= a.throttle }
 
-// makeArray turns a new job into the base of an array.
+// makeArray turns a new job into the base of an array. slurmctld counts each task as
+// submitted.
 func (c *Cluster) makeArray(j *job, tasks []uint32, throttle uint32) {
 	a := &array{id: j.id, throttle: throttle, tasks: tasks, base: j, split: map[*job]bool{}}
 	j.array = a
+	c.stats.submitted += uint64(len(tasks)) - 1
 	c.arrays[a.id] = a
 	r := c.edit(j)
 	r.ArrayJobID, r.ArrayMaxRunning = a.id, throttle

@@ -65,7 +65,7 @@ func TestClientReadsEveryList(t *testing.T) {
 			}
 		}
 		s, err := cl.Stats(ctx)
-		if err != nil || s.JobsSubmitted != 4 || s.JobsRunning != 4 {
+		if err != nil || s.JobsSubmitted != 13 || s.JobsRunning != 4 {
 			t.Errorf("statistics %+v, %v", s, err)
 		}
 	})

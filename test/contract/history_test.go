@@ -23,7 +23,9 @@ import (
 )
 
 const (
-	historySteps = 1000
+	// shortHistory is how many steps there are where no seed is given, longHistory with one.
+	shortHistory = 400
+	longHistory  = 1000
 	batchSteps   = 20
 	// restartEvery is after how many batches slurmctld is restarted.
 	restartEvery = 10
@@ -39,12 +41,12 @@ func TestDeltaEqualsListAfterAnyHistory(t *testing.T) {
 			cluster, err := realslurm.Start(t.Context(), realslurm.Config{Version: release, MinJobAge: 5 * time.Second})
 			must(t, err)
 			t.Cleanup(func() { must(t, cluster.Close()) })
-			seed := historySeed(t)
+			seed, steps := historyOf(t)
 			t.Logf("%s=%d", seedVariable, seed)
 			h := &history{cluster: cluster, rnd: rand.New(rand.NewPCG(seed, 1)),
 				done: map[string]int{}, refused: map[string]int{}}
 			h.follow(t, versions[release])
-			for batch := range historySteps / batchSteps {
+			for batch := range steps / batchSteps {
 				h.happen(t, batch)
 				h.compare(t)
 				if t.Failed() {
@@ -54,14 +56,14 @@ func TestDeltaEqualsListAfterAnyHistory(t *testing.T) {
 			}
 			h.settle(t)
 			t.Logf("%d steps, %d comparisons of %d readers and %d once more, %d job records compared, %d changed meanwhile",
-				historySteps, h.comparisons, len(h.caches), h.again, h.records, h.unsteady)
+				steps, h.comparisons, len(h.caches), h.again, h.records, h.unsteady)
 			t.Logf("done: %v; refused: %v", h.done, h.refused)
 			for _, kind := range []string{"sbatch", "scancel", "hold", "release", "requeue", "update"} {
 				if h.done[kind] == 0 {
 					t.Errorf("no %s took effect", kind)
 				}
 			}
-			if h.records < 5*historySteps {
+			if h.records < 5*steps {
 				t.Error("too few records stood still to be compared")
 			}
 		})
@@ -69,21 +71,21 @@ func TestDeltaEqualsListAfterAnyHistory(t *testing.T) {
 }
 
 // seedVariable repeats what happened in another run, as far as Slurm lets it; "random"
-// plays another history each time.
+// plays another history each time. Unset, it is a short history, always the same.
 const seedVariable = "SLURMTIDE_HISTORY_SEED"
 
-func historySeed(t *testing.T) uint64 {
+func historyOf(t *testing.T) (seed uint64, steps int) {
 	t.Helper()
 	text := os.Getenv(seedVariable)
 	switch text {
 	case "":
-		return 1
+		return 1, shortHistory
 	case "random":
-		return rand.Uint64()
+		return rand.Uint64(), longHistory
 	}
 	seed, err := strconv.ParseUint(text, 10, 64)
 	must(t, err)
-	return seed
+	return seed, longHistory
 }
 
 // history is a cluster on which things happen, and its readers.

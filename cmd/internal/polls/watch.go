@@ -29,6 +29,7 @@ func Watch(ctx context.Context, cache *slurmclient.Cache, log lines.Logger) {
 type watcher struct {
 	log              lines.Logger
 	version, release string
+	reader           slurmclient.JobsReader
 	// failing holds the failures told and not over yet, by cause.
 	failing map[string]time.Time
 	stacks  *Stacks
@@ -42,6 +43,10 @@ func (w *watcher) see(s *slurmclient.Snapshot) {
 	if s.Version != "" && s.Server.Release != "" && (s.Version != w.version || s.Server.Release != w.release) {
 		w.version, w.release = s.Version, s.Server.Release
 		w.log.Info("reading a cluster", "name", s.Server.Cluster, "release", s.Server.Release, "version", s.Version)
+	}
+	if by := s.Jobs.Reader; by != "" && by != w.reader {
+		w.reader = by
+		w.log.Info("reading jobs", "reader", by)
 	}
 	now := map[string]bool{}
 	for _, p := range s.Polls() {

@@ -34,3 +34,16 @@ func TestWatchTellsEachCauseOnce(t *testing.T) {
 		t.Error("the recovery is not told")
 	}
 }
+
+func TestWatchTellsHowJobsAreRead(t *testing.T) {
+	var out bytes.Buffer
+	w := newWatcher(lines.New(&out, "info", "logfmt"))
+	for _, reader := range []slurmclient.JobsReader{"", slurmclient.ReadDelta, slurmclient.ReadDelta, slurmclient.ReadList} {
+		s := &slurmclient.Snapshot{}
+		s.Jobs.Reader = reader
+		w.see(s)
+	}
+	if n := strings.Count(out.String(), "reading jobs"); n != 2 || !strings.Contains(out.String(), "reader=list") {
+		t.Errorf("it is told %d times:\n%s", n, &out)
+	}
+}

@@ -1,0 +1,80 @@
+package slurmclient
+
+import (
+	"testing"
+	"time"
+
+	"github.com/slurmtide/slurmtide/slurmclient/slurm"
+)
+
+func TestHowADeltaReaderReadsEverything(t *testing.T) {
+	held := func(tasks uint64) *slurm.Stats { return &slurm.Stats{JobsPending: tasks} }
+	waiting := func(tasks, records uint64) *slurm.Stats {
+		s := held(tasks)
+		s.Main.QueueLength = records
+		return s
+	}
+	known := func(n int) (jobs []*slurm.Job) {
+		for i := range n {
+			jobs = append(jobs, jobIn(uint32(i+1), "PENDING"))
+		}
+		return jobs
+	}
+	for name, c := range map[string]struct {
+		known []*slurm.Job
+		stats *slurm.Stats
+		want  JobsReader
+	}{
+		"an empty queue by either":                                     {nil, held(0), ReadDelta},
+		"a few hundred jobs by states":                                 {nil, waiting(300, 300), ReadDelta},
+		"an array of some thousand tasks by states":                    {nil, held(10_000), ReadDelta},
+		"a large array that nothing is known of by the list":           {nil, held(100_000), ReadList},
+		"also while slurmctld has not counted it":                      {nil, &slurm.Stats{JobsSubmitted: 100_000}, ReadList},
+		"also when its tasks wait beside some hundred jobs":            {nil, waiting(100_000, 500), ReadList},
+		"many separate jobs by states":                                 {nil, waiting(100_000, 100_000), ReadDelta},
+		"many running jobs by states":                                  {nil, &slurm.Stats{JobsRunning: 60_000}, ReadDelta},
+		"a large array that is known by the list":                      {[]*slurm.Job{jobIn(5, "PENDING", base("1-100000"))}, held(0), ReadList},
+		"many separate jobs that are known by states":                  {known(mostListed + 1), held(100_000), ReadDelta},
+		"a large array beside more records than a list is asked for":   {append(known(mostListed), jobIn(90_000, "PENDING", base("1-100000"))), held(0), ReadDelta},
+		"jobs that were submitted and have ended count for nothing":    {nil, &slurm.Stats{JobsSubmitted: 100_000, JobsCompleted: 99_990, JobsPending: 10}, ReadDelta},
+		"counters that began anew after jobs ended hide nothing known": {[]*slurm.Job{jobIn(5, "PENDING", base("1-100000"))}, &slurm.Stats{JobsCompleted: 7}, ReadList},
+	} {
+		if got := sizeOf(c.known, c.stats).fullBy(); got != c.want {
+			t.Errorf("%s: %s, want %s", name, got, c.want)
+		}
+	}
+}
+
+func TestTheCostsOfFullReadingsAreAsMeasured(t *testing.T) {
+	for name, c := range map[string]struct{ got, least, most time.Duration }{
+		"20,000 states":   {statesCost(20_000), time.Second, 2 * time.Second},
+		"50,000 states":   {statesCost(50_000), 12 * time.Second, 18 * time.Second},
+		"100,000 states":  {statesCost(100_000), 115 * time.Second, 197 * time.Second},
+		"4,000 records":   {listCost(4000), 1500 * time.Millisecond, 3 * time.Second},
+		"20,000 records":  {listCost(20_000), 25 * time.Second, 37 * time.Second},
+		"a single record": {listCost(1), 0, time.Millisecond},
+	} {
+		if c.got < c.least || c.got > c.most {
+			t.Errorf("%s: %v, measured were %v to %v", name, c.got, c.least, c.most)
+		}
+	}
+}
+
+func TestWhatCountsAsSubmittedSinceTheLastPoll(t *testing.T) {
+	p := newDeltaPoll([]*slurm.Job{jobIn(5, "PENDING", base("3-9"))})
+	p.put(5, []*slurm.Job{jobIn(5, "PENDING", base("3-9")), jobIn(10, "RUNNING", taskOf(5, 1))})
+	p.put(11, []*slurm.Job{jobIn(11, "PENDING", base("0-99999"))})
+	p.put(12, []*slurm.Job{jobIn(12, "PENDING")})
+	for id, want := range map[uint32]uint64{10: 0, 11: 100_000, 12: 1} {
+		if !p.arrived(id) || !p.fresh[id] {
+			t.Errorf("job %d has not arrived", id)
+		}
+		if got := p.submittedAs(id); got != want {
+			t.Errorf("job %d counts as %d, not %d", id, got, want)
+		}
+	}
+	p.gone(13)
+	if p.arrived(13) || p.has(13) {
+		t.Error("an id without a job would not be looked at again")
+	}
+}

@@ -1,0 +1,162 @@
+package slurmclient
+
+import (
+	"context"
+	"strconv"
+
+	"github.com/slurmtide/slurmtide/slurmclient/slurm"
+)
+
+const (
+	// mostExpanded is up to how many tasks of new arrays may be expanded into states.
+	mostExpanded = 2000
+	// mostMissing bounds the ids without a job that are looked at one by one.
+	mostMissing = 256
+)
+
+// readNew looks for new jobs. found is false when it cannot: many of the tasks that were
+// submitted are nowhere near the newest known id.
+func (d *deltaReader) readNew(ctx context.Context, p *deltaPoll, stats *slurm.Stats) (found bool, err error) {
+	next, missing, err := d.readArrays(ctx, p, tasksSubmitted(d.stats, stats))
+	if err != nil || missing > mostExpanded {
+		return false, err
+	}
+	return true, d.readWindow(ctx, p, next, idsTaken(d.stats, stats, missing))
+}
+
+// readArrays reads the records behind the newest known id one by one where large arrays
+// were submitted, since the state of a new array would be that of each of its tasks. It
+// goes on until all but mostExpanded of the tasks submitted have been found. It returns
+// the id that it came to and how many tasks are missing.
+func (d *deltaReader) readArrays(ctx context.Context, p *deltaPoll, submitted uint64) (next uint32, missing uint64, err error) {
+	next, missing = d.cursor+1, submitted
+	for absent := 0; missing > mostExpanded && absent < mostMissing && next <= maxJobID; next++ {
+		if err := d.readRecord(ctx, p, next); err != nil {
+			return next, missing, err
+		}
+		if !p.arrived(next) {
+			absent++
+			continue
+		}
+		missing -= min(missing, p.submittedAs(next))
+	}
+	return next, missing, nil
+}
+
+// readWindow looks for ids from one on until a whole window has none, and as many ids as
+// may have been taken since the last poll have been looked at: jobs that came and went in
+// between leave gaps.
+func (d *deltaReader) readWindow(ctx context.Context, p *deltaPoll, first, taken uint32) error {
+	size := max(firstWindow, d.window)
+	for from := first; from <= maxJobID; from += size {
+		rows, err := d.client.jobStates(ctx, idsBetween(from, min(from+size-1, maxJobID)))
+		if err != nil {
+			return err
+		}
+		if len(rows) == 0 && from-first >= taken {
+			break
+		}
+		p.found(rows)
+	}
+	d.window = min(maxWindow, max(firstWindow, uint32(2*len(p.fresh))))
+	return nil
+}
+
+// tasksSubmitted is how many jobs and array tasks were submitted between two looks at
+// slurmctld's counters.
+func tasksSubmitted(old, now *slurm.Stats) uint64 {
+	return now.JobsSubmitted - min(now.JobsSubmitted, old.JobsSubmitted)
+}
+
+// idsTaken bounds how many ids slurmctld gave out between two looks at its counters: one
+// for each job or array submitted, and one for each task that started or was cancelled.
+// submitted counts the jobs and tasks that are looked for.
+func idsTaken(old, now *slurm.Stats, submitted uint64) uint32 {
+	count := func(s *slurm.Stats) uint64 { return s.JobsStarted + s.JobsCanceled }
+	moved := count(now) - min(count(now), count(old))
+	return uint32(min(submitted+moved, mostTaken))
+}
+
+// idsBetween lists ids, both ends included.
+func idsBetween(first, last uint32) []string {
+	ids := make([]string, 0, last-first+1)
+	for id := first; id <= last; id++ {
+		ids = append(ids, strconv.FormatUint(uint64(id), 10))
+	}
+	return ids
+}
+
+// readMissed looks once more at the ids up to the newest one that was read: a job
+// may have come after the window was looked at and before a record with a higher
+// id was read. From then on every record up to that id is known.
+func (d *deltaReader) readMissed(ctx context.Context, p *deltaPoll, stats *slurm.Stats) error {
+	top := p.newestRead()
+	if top <= d.cursor {
+		return nil
+	}
+	ids, err := d.missed(ctx, p, stats, p.unread(d.cursor+1, top))
+	if err != nil {
+		return err
+	}
+	for _, id := range ids {
+		if err := d.readRecord(ctx, p, id); err != nil {
+			return err
+		}
+	}
+	p.top = top
+	return nil
+}
+
+// missed lists the records to read for ids that have none: those that have a state, or
+// all where a large array may be among them.
+func (d *deltaReader) missed(ctx context.Context, p *deltaPoll, stats *slurm.Stats, unread []uint32) ([]uint32, error) {
+	if len(unread) == 0 {
+		return nil, nil
+	}
+	now, err := d.client.Stats(ctx)
+	if err != nil {
+		return nil, err
+	}
+	if tasksSubmitted(stats, now) > mostExpanded {
+		return unread, nil
+	}
+	rows, err := d.client.JobStates(ctx, unread...)
+	if err != nil {
+		return nil, err
+	}
+	return p.missed(d.cursor+1, rows), nil
+}
+
+// arrived reports whether an id that was read is a job, and notes it as new. One that is
+// not may become one before the poll ends.
+func (p *deltaPoll) arrived(id uint32) bool {
+	if p.read[id] == nil {
+		delete(p.read, id)
+		return false
+	}
+	p.inWindow[id] = true
+	if findJob(p.old, id) == nil {
+		p.fresh[id] = true
+	}
+	return true
+}
+
+// submittedAs is how many of the tasks that were submitted since the last poll a new record
+// stands for: none if it was known, or was split off an array that was.
+func (p *deltaPoll) submittedAs(id uint32) uint64 {
+	j := p.read[id]
+	if findJob(p.old, id) != nil || j.ArrayJobID != 0 && j.ArrayJobID != id && findJob(p.old, j.ArrayJobID) != nil {
+		return 0
+	}
+	return taskCount(j)
+}
+
+// unread lists the ids, both ends included, that have not been read in this poll.
+func (p *deltaPoll) unread(first, last uint32) (ids []uint32) {
+	for id := first; id <= last; id++ {
+		if !p.has(id) {
+			ids = append(ids, id)
+		}
+	}
+	return ids
+}
