@@ -117,6 +117,8 @@ func claims(t *testing.T, s *nodeset.Scene) {
 	c := hire(t, s, nodeset.NodeSet{Name: "dropped", Replicas: 2, Mount: "data", Spec: template +
 		"  persistentVolumeClaimRetentionPolicy: {whenScaled: Delete, whenDeleted: Delete}"})
 	c.awaitClaims("data-dropped-0", "data-dropped-1")
+	// Of two that are idle the one that is so for longer would go.
+	c.kubectl("--namespace", s.Site.Namespace, "annotate", "pod", "dropped-1", "nodeset.slinky.slurm.net/pod-deletion-cost=-1")
 	must(t, c.Scale(t.Context(), "dropped", 1))
 	c.awaitWorkers("dropped-0")
 	c.awaitClaims("data-dropped-0")

@@ -79,7 +79,7 @@ func (w *world) checkBudget(seen *Seen, steps []Step) {
 			chosen++
 		}
 	}
-	if seen.Slurm.Fresh && w.op.cluster != "b" && !w.wish.Deleting && chosen > w.wish.Update.MaxUnavailable {
+	if seen.Slurm.Fresh && !w.swapped && !w.wish.Deleting && chosen > w.wish.Update.MaxUnavailable {
 		w.fail("%d workers are chosen for an update at a time", chosen)
 	}
 }

@@ -82,8 +82,8 @@ func (b *pass) freeOrdinals(count int) []int {
 }
 
 // finish says whether nothing is left of a NodeSet that is being deleted. Where there
-// is no Slurm cluster any more its records are not waited for, with Force not for long, and
-// not at all while Slurm cannot be read.
+// is no Slurm cluster any more its records are not waited for; with Force not for long, and
+// not at all where Slurm was never read. A reading that is late does not end the wait.
 func (b *pass) finish() {
 	if !b.wish.Deleting || len(b.seen.Workers) > 0 {
 		return
@@ -92,7 +92,7 @@ func (b *pass) finish() {
 	if b.wish.Policy.Force {
 		end := b.wish.DeletingSince.Add(b.cfg.RecordsWithin)
 		b.lookAt(end)
-		left = b.slurm.Fresh && left && b.now.Before(end)
+		left = b.slurm.Known && left && b.now.Before(end)
 	}
 	b.todo.Finished = !b.slurm.Connected || !left
 }

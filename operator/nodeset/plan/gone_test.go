@@ -53,7 +53,9 @@ func TestRecordsOfANodeSetThatIsDeleted(t *testing.T) {
 		{"but not for long", []func(*scene){left, forced(10 * time.Minute)}, true},
 		{"none are left", []func(*scene){forced(time.Minute)}, true},
 		{"while Slurm cannot be read nobody knows", []func(*scene){left, stale}, false},
-		{"which Force does not wait for", []func(*scene){left, stale, forced(time.Minute)}, true},
+		{"which Force waits for", []func(*scene){left, stale, forced(time.Minute)}, false},
+		{"but not for long", []func(*scene){left, stale, forced(10 * time.Minute)}, true},
+		{"nor at all where Slurm was never read", []func(*scene){forced(time.Minute), func(s *scene) { s.seen.Slurm = Slurm{Connected: true} }}, true},
 		{"without a Slurm cluster there are none", []func(*scene){gone}, true},
 	} {
 		t.Run(tc.name, func(t *testing.T) {

@@ -4,12 +4,12 @@ import "fmt"
 
 // identify is what the NodeSet may believe of what was read. Nothing is believed when
 // Slurm is another cluster than the one that the workers joined: Clash says so. Records
-// whose comment names another NodeSet become Taken, and nothing is known of them.
+// whose comment names another NodeSet become Taken, and nothing else is known of them.
 func identify(wish *Wish, workers []Worker, s Slurm) Slurm {
 	if clash := clashOf(wish, workers, &s); clash != "" {
 		return Slurm{Connected: true, Clash: clash, Problem: clash}
 	}
-	taken, records, work := map[string]string{}, map[string]Record{}, map[string]Work{}
+	taken, records := map[string]string{}, map[string]Record{}
 	for name, owner := range s.Taken {
 		taken[name] = owner
 	}
@@ -20,13 +20,8 @@ func identify(wish *Wish, workers []Worker, s Slurm) Slurm {
 		}
 		records[name] = r
 	}
-	for name, w := range s.Work {
-		if _, others := taken[name]; !others {
-			work[name] = w
-		}
-	}
 	if len(taken) > 0 {
-		s.Taken, s.Records, s.Work = taken, records, work
+		s.Taken, s.Records = taken, records
 	}
 	return s
 }

@@ -20,7 +20,9 @@ func (w *world) swap() {
 
 // readOther is a poll of the other cluster's nodes.
 func (w *world) readOther() {
-	w.op.cluster = "b"
+	if w.op.cluster = "b"; w.wish.Joins == "b" && w.untold {
+		w.op.cluster = ""
+	}
 	clear(w.op.drained)
 	for i := range 5 {
 		name := w.wish.SlurmName(i)

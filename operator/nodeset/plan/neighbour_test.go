@@ -67,6 +67,7 @@ func (w *world) repoint() {
 	w.swapped = w.wish.Joins == "b"
 	w.say("the NodeSet joins %s", w.wish.Joins)
 	w.forget()
+	w.readPods()
 	if w.chance(70) {
 		w.readNodes()
 		w.readJobs()

@@ -34,6 +34,8 @@ type world struct {
 	calm bool
 	// swapped: another Slurm cluster answers, with nodes of the same names.
 	swapped bool
+	// untold: the cluster that the NodeSet is made to join does not tell its name.
+	untold bool
 	// broken is the first promise that was broken.
 	broken string
 	log    []string
@@ -106,7 +108,7 @@ func newWorld(seed uint64, planner *Planner) *world {
 		r: rand.New(rand.NewPCG(seed, 1)), now: time.Unix(1_800_000_000, 0),
 		pods: map[string]*simPod{}, slurm: map[string]*simRecord{}, jobs: map[uint32]*simJob{}, cordoned: map[int]bool{}, held: map[string]bool{},
 	}
-	w.returnToService = 1 + w.r.IntN(2)
+	w.returnToService, w.untold = 1+w.r.IntN(2), w.chance(20)
 	top := 5
 	w.wish = Wish{
 		UID: "set", Cluster: "a", Joins: "a", Replicas: w.r.IntN(4), Revision: "a", SlurmName: func(i int) string { return fmt.Sprintf("n-%d", i) },
