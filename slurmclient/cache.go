@@ -193,6 +193,8 @@ type reading struct {
 	oldest time.Time
 	// round is after how many polls every record has been read again, 0 for each poll.
 	round int
+	// absent is whether the cluster has nothing of the kind, and says so.
+	absent bool
 	// reader is how jobs were read, empty for other resources.
 	reader JobsReader
 }

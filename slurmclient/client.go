@@ -3,6 +3,7 @@ package slurmclient
 import (
 	"context"
 	"crypto/tls"
+	"errors"
 	"fmt"
 	"net/http"
 	"slices"
@@ -55,6 +56,8 @@ type Client struct {
 	binding wire.Binding
 	jobs    wire.Binding // see bindJobs; nil until it is needed
 	release string
+	// noAccounting is whether the last answer told that there is no accounting storage.
+	noAccounting bool
 }
 
 // New returns a Client. It makes no request; the configuration alone decides
@@ -206,7 +209,23 @@ func (c *Client) heard(s slurm.Server) {
 	if c.release != "" && c.release != s.Release {
 		c.binding, c.jobs = nil, nil
 	}
-	c.release = s.Release
+	c.release, c.noAccounting = s.Release, s.NoAccounting
+}
+
+// lacksAccounting reports whether a request for what slurmdbd keeps failed since the cluster
+// has no slurmdbd. slurmrestd has no such path then, as for an API version that is gone; but
+// it answers a ping of the version, in which it names no accounting storage.
+func (c *Client) lacksAccounting(ctx context.Context, b wire.Binding, failure error) bool {
+	var e *Error
+	if !errors.As(failure, &e) || e.Status != http.StatusNotFound {
+		return false
+	}
+	if _, found, err := c.tryVersion(ctx, b.Version()); err != nil || !found {
+		return false
+	}
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	return c.noAccounting
 }
 
 // forget drops the negotiated version after the server said that it has no such

@@ -28,6 +28,9 @@ const (
 	CodeConflict Code = "conflict"
 	// CodeUnsupported: the server's API version cannot do this.
 	CodeUnsupported Code = "unsupported"
+	// CodeNoAccounting: the cluster has no slurmdbd, so there are no accounts, users,
+	// associations and QOS. Never returned for a slurmdbd that is away.
+	CodeNoAccounting Code = "no accounting"
 	// CodePanic: the code that reads the answer panicked. Err is the *Panic.
 	CodePanic Code = "panic"
 )

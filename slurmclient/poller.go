@@ -160,7 +160,7 @@ func (p *Poll) succeed(begin time.Time, took time.Duration, got reading) {
 		p.Sequence++
 		p.ServerTime = got.serverTime
 	}
-	p.Reader = got.reader
+	p.Reader, p.Absent = got.reader, got.absent
 	p.Known, p.ReadAt, p.OldestAt, p.Took = true, begin, begin, took
 	if !got.oldest.IsZero() && got.oldest.Before(begin) {
 		p.OldestAt = got.oldest

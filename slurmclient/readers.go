@@ -94,6 +94,11 @@ func gated[T any](c *Cache, list func(context.Context, slurm.Time) (List[T], err
 func whole[T any](c *Cache, list func(context.Context) (List[T], error), at func(*Snapshot) *Reading[[]T]) func(context.Context) (reading, error) {
 	return func(ctx context.Context) (reading, error) {
 		l, err := list(ctx)
+		if CodeOf(err) == CodeNoAccounting {
+			got := change(c, nil, at, 0, slurm.Server{})
+			got.absent = true
+			return got, nil
+		}
 		if err != nil {
 			return reading{}, err
 		}

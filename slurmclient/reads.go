@@ -20,6 +20,8 @@ type call[T any] struct {
 	key    string
 	send   func(context.Context, wire.Binding) (*http.Response, error)
 	decode func(wire.Binding, []byte) (T, error)
+	// slurmdbd is whether slurmrestd asks slurmdbd for it.
+	slurmdbd bool
 	// timeout is the request's deadline; 0 means Config.Timeout.
 	timeout time.Duration
 }
@@ -32,6 +34,9 @@ func (k call[T]) run(ctx context.Context, c *Client) (T, wire.Outline, error) {
 		return zero, wire.Outline{}, err
 	}
 	v, out, err := k.try(ctx, c, b)
+	if k.slurmdbd && c.lacksAccounting(ctx, b, err) {
+		return zero, wire.Outline{}, &Error{Code: CodeNoAccounting, Op: k.op, Message: "the cluster has no slurmdbd", Err: err}
+	}
 	if CodeOf(err) == CodeUnsupported && !errors.Is(err, wire.ErrUnsupported) && c.forget(b) {
 		again, bindErr := c.bind(ctx)
 		if bindErr != nil {
@@ -185,31 +190,32 @@ func (c *Client) Shares(ctx context.Context) (List[slurm.Share], error) {
 		decode: wire.Binding.DecodeShares})
 }
 
-// Associations lists slurmdbd's associations. Without a slurmdbd it is
-// CodeUnsupported or CodeUnavailable, as the server says.
+// Associations lists slurmdbd's associations. For a cluster without slurmdbd this and the
+// next three are CodeNoAccounting; CodeUnsupported where slurmrestd does not serve the
+// slurmdbd that there is.
 func (c *Client) Associations(ctx context.Context) (List[slurm.Association], error) {
-	return readList(ctx, c, call[[]slurm.Association]{op: "listing associations", name: "associations", key: "associations",
+	return readList(ctx, c, call[[]slurm.Association]{op: "listing associations", name: "associations", key: "associations", slurmdbd: true,
 		send:   func(ctx context.Context, b wire.Binding) (*http.Response, error) { return b.Associations(ctx) },
 		decode: wire.Binding.DecodeAssociations})
 }
 
 // Accounts lists slurmdbd's accounts.
 func (c *Client) Accounts(ctx context.Context) (List[slurm.Account], error) {
-	return readList(ctx, c, call[[]slurm.Account]{op: "listing accounts", name: "accounts", key: "accounts",
+	return readList(ctx, c, call[[]slurm.Account]{op: "listing accounts", name: "accounts", key: "accounts", slurmdbd: true,
 		send:   func(ctx context.Context, b wire.Binding) (*http.Response, error) { return b.Accounts(ctx) },
 		decode: wire.Binding.DecodeAccounts})
 }
 
 // Users lists slurmdbd's users.
 func (c *Client) Users(ctx context.Context) (List[slurm.User], error) {
-	return readList(ctx, c, call[[]slurm.User]{op: "listing users", name: "users", key: "users",
+	return readList(ctx, c, call[[]slurm.User]{op: "listing users", name: "users", key: "users", slurmdbd: true,
 		send:   func(ctx context.Context, b wire.Binding) (*http.Response, error) { return b.Users(ctx) },
 		decode: wire.Binding.DecodeUsers})
 }
 
 // QOS lists slurmdbd's qualities of service.
 func (c *Client) QOS(ctx context.Context) (List[slurm.QOS], error) {
-	return readList(ctx, c, call[[]slurm.QOS]{op: "listing QOS", name: "qos", key: "qos",
+	return readList(ctx, c, call[[]slurm.QOS]{op: "listing QOS", name: "qos", key: "qos", slurmdbd: true,
 		send:   func(ctx context.Context, b wire.Binding) (*http.Response, error) { return b.QOS(ctx) },
 		decode: wire.Binding.DecodeQOS})
 }

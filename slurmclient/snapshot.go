@@ -51,6 +51,9 @@ type Poll struct {
 	Enabled  bool
 	// Known is true from the first good reading on and never goes back to false.
 	Known bool
+	// Absent is whether the cluster has nothing of the kind: what slurmdbd keeps, where
+	// there is no slurmdbd. The value is then known to be empty.
+	Absent bool
 	// Sequence grows by one with every reading whose value differs from the last.
 	Sequence uint64
 	// Cluster is Slurm's own name of the cluster that gave the value, empty for not told.

@@ -4,8 +4,10 @@ package slurm
 type Server struct {
 	// Cluster is ClusterName, Release slurmrestd's version such as "24.11.5".
 	Cluster, Release string
-	// Accounting is the accounting storage plugin, empty when there is none.
-	Accounting string
+	// Accounting is the accounting storage plugin, empty when there is none or the answer
+	// does not tell. NoAccounting is whether it tells that there is none.
+	Accounting   string
+	NoAccounting bool
 }
 
 // Ping is one slurmctld as slurmrestd sees it.

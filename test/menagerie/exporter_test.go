@@ -4,27 +4,17 @@ package menagerie
 
 import (
 	"fmt"
-	"slices"
 	"strings"
 	"testing"
 
 	"github.com/slurmtide/slurmtide/test/numbers"
 )
 
-// ofSlurmdbd are what says that a resource of slurmdbd's cannot be read.
-var ofSlurmdbd = []string{
-	`slurm_exporter_resource_up{resource="qos"}`, `slurm_exporter_resource_up{resource="associations"}`,
-	`slurm_exporter_collector_success{collector="qos"}`, `slurm_exporter_collector_success{collector="demand"}`,
-}
-
 // compareExporter compares the exporter's own metrics, of which none may be missing.
 func compareExporter(_ *testing.T, s *sight) ([]string, int) {
 	differences, compared := numbers.Differences(s.commands.Series, s.metrics)
 	for k, v := range s.metrics {
 		name, _, _ := strings.Cut(k, "{")
-		if !s.accounting && slices.Contains(ofSlurmdbd, k) {
-			continue
-		}
 		if v != 1 && (name == "slurm_up" || name == "slurm_exporter_collector_success" || name == "slurm_exporter_resource_up") {
 			differences = append(differences, fmt.Sprintf("%s is %v", k, v))
 		}

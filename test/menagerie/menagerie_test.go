@@ -96,8 +96,6 @@ type sight struct {
 	slurm    *records
 	metrics  numbers.Series
 	adapter  *adapter
-	// accounting is false for a cluster without slurmdbd.
-	accounting bool
 }
 
 // watch looks at the cluster until each program has told what Slurm's commands tell.
@@ -145,7 +143,7 @@ func (h *habitat) watch(t *testing.T, cluster *realslurm.Cluster) {
 // chance since something happened between them is equal at the next look.
 func look(t *testing.T, cluster *realslurm.Cluster, exporter *numbers.Exporter, a *adapter) *sight {
 	t.Helper()
-	s := &sight{adapter: a, accounting: cluster.Accounting()}
+	s := &sight{adapter: a}
 	s.metrics = exporter.Fresh("nodes", "jobs", "diag", "partitions", "licenses", "reservations")
 	if err := a.cache.Refresh(t.Context()); err != nil {
 		t.Fatal(err)

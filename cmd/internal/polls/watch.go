@@ -30,6 +30,8 @@ type watcher struct {
 	log              lines.Logger
 	version, release string
 	reader           slurmclient.JobsReader
+	// lonely is whether the cluster was told to have no slurmdbd.
+	lonely bool
 	// failing holds the failures told and not over yet, by cause.
 	failing map[string]time.Time
 	stacks  *Stacks
@@ -47,6 +49,12 @@ func (w *watcher) see(s *slurmclient.Snapshot) {
 	if by := s.Jobs.Reader; by != "" && by != w.reader {
 		w.reader = by
 		w.log.Info("reading jobs", "reader", by)
+	}
+	if lonely := s.QOS.Absent || s.Associations.Absent; lonely != w.lonely {
+		w.lonely = lonely
+		if lonely {
+			w.log.Info("the cluster has no slurmdbd, so there are no limits of QOS and associations")
+		}
 	}
 	now := map[string]bool{}
 	for _, p := range s.Polls() {
@@ -79,15 +87,26 @@ func explain(r slurmclient.Resource, err error) (cause, hint string) {
 	case slurmclient.CodeUnauthorized:
 		return "token", "check the token: it may be expired, signed with another key, or of a user without rights"
 	case slurmclient.CodeUnsupported:
+		if ofSlurmdbd(r) {
+			return "slurmdbd", "let slurmrestd serve slurmdbd too, as with -s slurmctld,slurmdbd: limits of QOS and associations are unknown without it"
+		}
 		return "version", "drop --slurm.api-version, or use a slurmrestd of Slurm 23.11 or later"
 	case slurmclient.CodeUnavailable:
 		if errors.As(err, &e) && e.Status == 0 {
 			return "slurmrestd", "check that slurmrestd runs and that its address is right"
 		}
 	}
-	switch r {
-	case slurmclient.QOS, slurmclient.Associations, slurmclient.Accounts, slurmclient.Users:
-		return string(r), "check slurmdbd; without one, switch the collector off with --no-collector." + string(r)
+	if ofSlurmdbd(r) {
+		return string(r), "check slurmdbd"
 	}
 	return string(r), "check that slurmctld runs and what slurmrestd logs"
+}
+
+// ofSlurmdbd reports whether slurmdbd keeps the resource.
+func ofSlurmdbd(r slurmclient.Resource) bool {
+	switch r {
+	case slurmclient.QOS, slurmclient.Associations, slurmclient.Accounts, slurmclient.Users:
+		return true
+	}
+	return false
 }

@@ -47,3 +47,30 @@ func TestWatchTellsHowJobsAreRead(t *testing.T) {
 		t.Errorf("it is told %d times:\n%s", n, &out)
 	}
 }
+
+func TestWatchTellsOnceThatThereIsNoSlurmdbd(t *testing.T) {
+	var out bytes.Buffer
+	w := newWatcher(lines.New(&out, "info", "logfmt"))
+	s := &slurmclient.Snapshot{}
+	w.see(s)
+	s.QOS.Absent = true
+	w.see(s)
+	w.see(s)
+	if n := strings.Count(out.String(), "no slurmdbd"); n != 1 {
+		t.Errorf("it is told %d times:\n%s", n, &out)
+	}
+}
+
+func TestWatchSaysThatSlurmdbdIsNotServed(t *testing.T) {
+	var out bytes.Buffer
+	w := newWatcher(lines.New(&out, "info", "logfmt"))
+	s := &slurmclient.Snapshot{}
+	for _, p := range []*slurmclient.Poll{&s.QOS.Poll, &s.Associations.Poll} {
+		p.Err = &slurmclient.Error{Code: slurmclient.CodeUnsupported, Op: "listing", Status: 404}
+	}
+	s.QOS.Resource, s.Associations.Resource = slurmclient.QOS, slurmclient.Associations
+	w.see(s)
+	if n := strings.Count(out.String(), "-s slurmctld,slurmdbd"); n != 1 {
+		t.Errorf("it is told %d times:\n%s", n, &out)
+	}
+}

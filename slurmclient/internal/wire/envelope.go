@@ -126,6 +126,7 @@ func readServer(meta []byte) slurm.Server {
 			members(value, func(key, value []byte) {
 				if string(key) == "accounting_storage" {
 					s.Accounting = string(text(value))
+					s.NoAccounting = string(value) == `""`
 				}
 			})
 		}

@@ -1,0 +1,59 @@
+package slurmtest_test
+
+import (
+	"context"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/slurmtide/slurmtide/slurmclient"
+	"github.com/slurmtide/slurmtide/slurmclient/slurmtest"
+)
+
+func TestAClusterWithoutSlurmdbdIsKnownToHaveNoLimits(t *testing.T) {
+	eachVersion(t, func(t *testing.T, release, version string) {
+		s := readLimits(t, slurmtest.New(slurmtest.Config{Now: clock, Release: release, NoAccounting: true}), version)
+		for _, p := range []slurmclient.Poll{s.QOS.Poll, s.Associations.Poll, s.Accounts.Poll, s.Users.Poll} {
+			if !p.Known || p.Err != nil || !p.Absent {
+				t.Errorf("%s: known %v, absent %v, %v", p.Resource, p.Known, p.Absent, p.Err)
+			}
+		}
+	})
+}
+
+func TestASlurmdbdThatIsNotServedOrAwayIsUnknown(t *testing.T) {
+	for name, fault := range map[string]slurmtest.Fault{
+		"not served": {Prefix: "/slurmdb/", Kind: slurmtest.FaultStatus, Status: 404},
+		"away":       {Prefix: "/slurmdb/", Kind: slurmtest.FaultStatus, Status: 502},
+	} {
+		t.Run(name, func(t *testing.T) {
+			c := slurmtest.New(slurmtest.Config{Now: clock})
+			c.Fail(fault)
+			for _, p := range []slurmclient.Poll{readLimits(t, c, "").QOS.Poll, readLimits(t, c, "v0.0.44").Associations.Poll} {
+				if p.Known || p.Err == nil || p.Absent {
+					t.Errorf("%s: known %v, absent %v, %v", p.Resource, p.Known, p.Absent, p.Err)
+				}
+			}
+		})
+	}
+}
+
+func TestAVersionThatIsGoneIsNoMissingSlurmdbd(t *testing.T) {
+	c := slurmtest.New(slurmtest.Config{Now: clock, Release: slurmtest.Release2411, NoAccounting: true})
+	if p := readLimits(t, c, "v0.0.45").QOS; p.Known || p.Absent {
+		t.Errorf("known %v, absent %v", p.Known, p.Absent)
+	}
+}
+
+// readLimits polls once what slurmdbd keeps.
+func readLimits(t *testing.T, c *slurmtest.Cluster, version string) *slurmclient.Snapshot {
+	t.Helper()
+	resources := []slurmclient.Resource{slurmclient.QOS, slurmclient.Associations, slurmclient.Accounts, slurmclient.Users}
+	k := slurmclient.NewCache(client(t, c, version), slurmclient.CacheConfig{Period: time.Hour, Slow: time.Hour, Resources: resources})
+	ctx, cancel := context.WithCancel(t.Context())
+	var wg sync.WaitGroup
+	wg.Go(func() { k.Run(ctx) })
+	defer func() { cancel(); wg.Wait() }()
+	_ = k.Refresh(ctx, resources...) // failures are in the snapshot
+	return k.Snapshot()
+}
