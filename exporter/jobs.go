@@ -10,7 +10,7 @@ func jobsCollector() collector {
 		name: "jobs", set: Native, help: "jobs by state, what they hold and ask for, waiting times and how jobs end",
 		needs: []slurmclient.Resource{slurmclient.Jobs}, observes: true,
 		families: []family{
-			{"slurm_jobs", gauge, "Jobs by state: every array task and every heterogeneous component counts.", []string{"state"},
+			{"slurm_jobs", gauge, "Jobs by state: every array task and every heterogeneous component counts, and of a federation no job that another cluster runs (REVOKED).", []string{"state"},
 				allJobs(func(t *jobTally, out *samples) { putJobStates(out, t) })},
 			{"slurm_jobs_flagged", gauge, "Jobs that have a flag beside their base state, such as completing or configuring; a job may have several.", []string{"flag"},
 				allJobs(func(t *jobTally, out *samples) {

@@ -81,8 +81,8 @@ func (o *observed) partition(name string) {
 
 func (o *observed) change(c slurmclient.Change[slurm.Job]) {
 	j := c.New
-	if j == nil {
-		return
+	if j == nil || j.State.Has(slurm.JobRevoked) {
+		return // a revoked job goes on in another cluster of the federation
 	}
 	if startedNow(c.Old, j) {
 		partition := o.partitionOf(j)

@@ -66,6 +66,7 @@ func TestObservedBetweenSnapshots(t *testing.T) {
 		{"it waits once", [][]*slurm.Job{one(asIs), one(running), one(ended("COMPLETED"))}, 1, map[string]float64{"completed": 1}},
 		{"a job that came, ran and ended in between counts", [][]*slurm.Job{nil, one(ended("TIMEOUT"))}, 1, map[string]float64{"timeout": 1}},
 		{"a job cancelled while it waits has not started", [][]*slurm.Job{one(asIs), one(func(j *slurm.Job) { j.State = slurm.ParseJobState("CANCELLED") })}, 0, map[string]float64{"cancelled": 1}},
+		{"a job that another cluster of the federation started has not ended", [][]*slurm.Job{one(asIs), one(func(j *slurm.Job) { j.State = slurm.ParseJobState("CANCELLED", "REVOKED") })}, 0, nil},
 		{"the end of completing is no second end", [][]*slurm.Job{one(running), one(ended("COMPLETED")), one(func(j *slurm.Job) { ended("COMPLETED")(j); j.EndTime = 5 })}, 0, map[string]float64{"completed": 1}},
 		{"a purge is no end", [][]*slurm.Job{one(running), nil}, 0, nil},
 		{"a job that is requeued and starts again waits again", [][]*slurm.Job{one(asIs), one(running), one(asIs), one(running)}, 2, nil},

@@ -18,7 +18,9 @@ func (a *amounts) add(t slurm.TRES, times uint64) {
 }
 
 // jobTally counts jobs as "squeue --array" shows them: an array task is a job
-// whether it has a record of its own or not, a heterogeneous component is one too.
+// whether it has a record of its own or not, a heterogeneous component is one too. A
+// federation's revoked record is none, since the job is another cluster's: only its flag
+// counts.
 type jobTally struct {
 	total uint64
 	base  [16]uint64 // by slurm.JobBase
@@ -33,11 +35,14 @@ type jobTally struct {
 }
 
 func (t *jobTally) add(j *slurm.Job, c counted) {
-	t.total += c.tasks
-	t.base[j.State.Base] += c.tasks
 	for set := uint32(j.State.Flags); set != 0; set &= set - 1 {
 		t.flags[bits.TrailingZeros32(set)] += c.tasks
 	}
+	if j.State.Has(slurm.JobRevoked) {
+		return
+	}
+	t.total += c.tasks
+	t.base[j.State.Base] += c.tasks
 	switch j.State.Base {
 	case slurm.JobPending:
 		t.pending.add(c.wanted, c.tasks)
@@ -130,7 +135,9 @@ func (t *jobTotals) add(j *slurm.Job) {
 		c.tasks = n
 		t.inexact = t.inexact || !exact
 		c.isHeld = demand.Held(j)
-		t.byReason[reasonText(j.Reason)] += n
+		if !j.State.Has(slurm.JobRevoked) {
+			t.byReason[reasonText(j.Reason)] += n
+		}
 	}
 	t.records++
 	t.all.add(j, c)
