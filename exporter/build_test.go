@@ -87,6 +87,7 @@ func smallCluster() *slurmclient.Snapshot {
 	s.Pings = reading(slurmclient.Pings, []slurm.Ping{{Hostname: "ctl", Responding: true, Primary: true, LatencyMicros: 250, Status: "UP"}})
 	s.Nodes = reading(slurmclient.Nodes, smallNodes())
 	s.Jobs = reading(slurmclient.Jobs, smallJobs())
+	s.Jobs.Round, s.Jobs.Reader = 10*time.Minute, slurmclient.ReadDelta
 	s.Partitions = reading(slurmclient.Partitions, []*slurm.Partition{
 		{Name: "cpu", State: slurm.PartitionUp, Nodes: "n[1-3]", TotalNodes: 3, MaxTime: slurm.Num(60), DefaultTime: slurm.Num(30), MaxNodes: slurm.Infinite(), PriorityTier: 1},
 		{Name: "gpu", State: slurm.PartitionDrain, Nodes: "g1", TotalNodes: 1, MaxTime: slurm.Infinite(), MaxNodes: slurm.Num(4), PriorityTier: 2},

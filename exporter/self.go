@@ -37,7 +37,7 @@ type self struct {
 
 	up, info, known, age, period, failures *metric
 	success, duration, series, expiry      *metric
-	panics                                 *metric
+	panics, round, reader                  *metric
 }
 
 // metric is what self gives.
@@ -66,6 +66,8 @@ func newSelf(e *Exporter) *self {
 		known:    newMetric("slurm_exporter_resource_up", "1 when the last poll of the resource succeeded, 0 when it failed or there was none yet.", "resource"),
 		age:      newMetric("slurm_exporter_snapshot_age_seconds", "Time since the poll that last confirmed the resource began; no sample before the first.", "resource"),
 		period:   newMetric("slurm_exporter_poll_period_seconds", "Pause that is kept now between polls of the resource.", "resource"),
+		round:    newMetric("slurm_exporter_poll_round_seconds", "Time in which every record of the resource is read again at this pace, whether or not anything hints at a change; no sample where each poll reads all that changed.", "resource"),
+		reader:   newMetric("slurm_exporter_jobs_reader", "1, with how the last good poll read jobs: list, or delta for what changed. A delta reader asks for the list where that costs slurmrestd less.", "reader"),
 		failures: newMetric("slurm_exporter_poll_consecutive_failures", "Polls of the resource that failed in a row.", "resource"),
 		success:  newMetric("slurm_exporter_collector_success", "1 when the last poll of every resource that the collector needs succeeded, and the collector was rendered.", "collector"),
 		duration: newMetric("slurm_exporter_collector_duration_seconds", "Time that the collector's exposition took to render.", "collector"),
@@ -76,7 +78,7 @@ func newSelf(e *Exporter) *self {
 }
 
 func (s *self) table() []*metric {
-	return []*metric{s.up, s.info, s.known, s.age, s.period, s.failures, s.success, s.duration, s.series, s.panics, s.expiry}
+	return []*metric{s.up, s.info, s.known, s.age, s.period, s.round, s.reader, s.failures, s.success, s.duration, s.series, s.panics, s.expiry}
 }
 
 // Describe implements prometheus.Collector.
@@ -128,6 +130,12 @@ func (s *self) polls(now *slurmclient.Snapshot, put putMetric) {
 		}
 		if p.Period > 0 {
 			put(s.period, p.Period.Seconds(), r)
+		}
+		if p.Round > 0 {
+			put(s.round, p.Round.Seconds(), r)
+		}
+		if p.Reader != "" {
+			put(s.reader, 1, string(p.Reader))
 		}
 	}
 }
