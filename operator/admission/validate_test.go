@@ -87,7 +87,7 @@ func TestNodeSets(t *testing.T) {
 		{name: "a partition", new: c + "partition: {enabled: true}", warnings: one("spec.partition: is not followed yet: no partition is made, so write PartitionName=… Nodes=<name of the NodeSet> into slurm.conf")},
 		{name: "no partition", new: c + "partition: {enabled: false}"},
 		{name: "ssh", new: c + "ssh: {enabled: true, sssdConfRef: {name: s, key: sssd.conf}}", warnings: one("spec.ssh: is not followed yet: no workers are made for a NodeSet with ssh.enabled")},
-		{name: "no protection", new: c + "workloadDisruptionProtection: false", warnings: one("spec.workloadDisruptionProtection: is followed in part: no budget is made for this NodeSet, but its busy workers are protected where another NodeSet of the cluster has one, and keep their annotations for cluster autoscalers")},
+		{name: "no protection", new: c + "workloadDisruptionProtection: false", warnings: one("spec.workloadDisruptionProtection: is followed in part: no budget is made for this NodeSet, but its workers are protected where another NodeSet of the cluster has one, and keep their annotations for cluster autoscalers")},
 		{name: "ssh without a Secret", new: c + "ssh: {enabled: true, sssdConfRef: {key: sssd.conf}}", warnings: one("spec.ssh: is not followed yet: no workers are made for a NodeSet with ssh.enabled"), errs: one("spec.ssh.sssdConfRef.name: Required value: the name of a Secret")},
 
 		{name: "moving to another Controller", old: "controllerRef: {name: slurm}", new: "controllerRef: {name: other}", errs: one("spec.controllerRef: Invalid value: is immutable: workers stay in the cluster that they joined")},

@@ -120,4 +120,8 @@ func TestTheLastLook(t *testing.T) {
 			}
 		})
 	}
+	others := func(*slurm.Node) bool { return false }
+	if ok, err := look(t.Context(), with("IDLE", "DRAIN"), others, plan.Step{SlurmName: "gpu-0", Look: plan.LookDrained}); ok || err != nil {
+		t.Errorf("the look at a Slurm node of another NodeSet is %t, %v", ok, err)
+	}
 }

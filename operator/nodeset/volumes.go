@@ -39,7 +39,7 @@ func follow(n *v1beta1.NodeSet, claim *corev1.PersistentVolumeClaim, inUse bool)
 	changed := false
 	switch own := policy.WhenDeleted == v1beta1.ClaimDelete; {
 	case own && owned < 0 && inUse:
-		claim.OwnerReferences = append(claim.OwnerReferences, *metav1.NewControllerRef(n, v1beta1.SchemeGroupVersion.WithKind(v1beta1.KindNodeSet)))
+		claim.OwnerReferences = append(claim.OwnerReferences, render.Owner(n))
 		changed = true
 	case !own && owned >= 0:
 		claim.OwnerReferences = slices.Delete(claim.OwnerReferences, owned, owned+1)

@@ -160,7 +160,8 @@ type NodeSetSpec struct {
 	// +kubebuilder:default=Never
 	PruneSlurmNodeRecords v1beta1.PrunePolicy `json:"pruneSlurmNodeRecords,omitempty"`
 
-	// workloadDisruptionProtection keeps workers that have work from being evicted.
+	// workloadDisruptionProtection keeps workers from being evicted, from their creation
+	// until they are cordoned and Slurm shows them drained and without work.
 	// +optional
 	// +kubebuilder:default=true
 	WorkloadDisruptionProtection *bool `json:"workloadDisruptionProtection,omitempty"`

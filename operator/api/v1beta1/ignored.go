@@ -19,7 +19,7 @@ func (s *NodeSetSpec) IgnoredFields() []Ignored {
 		out = append(out, Ignored{"ssh", "is not followed yet: no workers are made for a NodeSet with ssh.enabled"})
 	}
 	if p := s.WorkloadDisruptionProtection; p != nil && !*p {
-		out = append(out, Ignored{"workloadDisruptionProtection", "is followed in part: no budget is made for this NodeSet, but its busy workers are protected where another NodeSet of the cluster has one, and keep their annotations for cluster autoscalers"})
+		out = append(out, Ignored{"workloadDisruptionProtection", "is followed in part: no budget is made for this NodeSet, but its workers are protected where another NodeSet of the cluster has one, and keep their annotations for cluster autoscalers"})
 	}
 	return out
 }
