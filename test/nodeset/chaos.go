@@ -50,6 +50,15 @@ func (s *Scene) SignalSlurmctld(ctx context.Context, signal string) error {
 	return err
 }
 
+// SignalSlurmd sends the slurmd of a worker a signal.
+func (w Worker) SignalSlurmd(signal syscall.Signal) error {
+	pid, err := processOf(w.UID, "slurmd")
+	if err != nil {
+		return err
+	}
+	return syscall.Kill(pid, signal)
+}
+
 // ScaleSlurmrestd sets how many slurmrestds there are, and waits until there are.
 func (s *Scene) ScaleSlurmrestd(ctx context.Context, replicas int) error {
 	if _, err := s.kubectl(ctx, "scale", "deployment", "slurmrestd", fmt.Sprintf("--replicas=%d", replicas)); err != nil {

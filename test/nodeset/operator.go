@@ -55,7 +55,7 @@ contexts: [{name: gate, context: {cluster: gate, user: gate}}]}`, o.Kube.URL)
 	if err := os.WriteFile(o.kubeconfig, []byte(config), 0o600); err != nil {
 		return nil, errors.Join(err, o.Close())
 	}
-	return o, s.apply(ctx, "gate.yaml", o.Slurm.URL)
+	return o, s.apply(ctx, "gate.yaml", beside{"gate", o.Slurm.URL})
 }
 
 func (o *Outside) gates(ctx context.Context, s *Scene) error {

@@ -82,7 +82,7 @@ func forced(t *testing.T, s *nodeset.Scene) {
 // orphan: a NodeSet is deleted whose Cluster is not there. It says what to do; when the
 // Cluster is there again it goes on.
 func orphan(t *testing.T, s *nodeset.Scene) {
-	must(t, s.Beside(t.Context()))
+	must(t, s.Beside(t.Context(), "gate", s))
 	c := hire(t, s, nodeset.NodeSet{Name: "orphan", Cluster: "gate", Replicas: 1})
 	job := c.hold("orphan-0", 30)
 	before := c.mustWorkers()
@@ -93,7 +93,7 @@ func orphan(t *testing.T, s *nodeset.Scene) {
 		diff := cmp.Diff(before, c.mustWorkers())
 		return diff == "", diff
 	})
-	must(t, s.Beside(t.Context()))
+	must(t, s.Beside(t.Context(), "gate", s))
 	c.tells("Draining", "orphan-0", "job "+job)
 	c.release(job)
 	c.awaitGone()
@@ -101,7 +101,7 @@ func orphan(t *testing.T, s *nodeset.Scene) {
 
 // claims: what becomes of volumes when workers go for good.
 func claims(t *testing.T, s *nodeset.Scene) {
-	must(t, s.Volumes(t.Context(), 3))
+	must(t, s.Volumes(t.Context(), 5))
 	template := "  volumeClaimTemplates: [{metadata: {name: data}, spec: {storageClassName: e2e, accessModes: [ReadWriteOnce], resources: {requests: {storage: 1Mi}}}}]\n"
 	kept := hire(t, s, nodeset.NodeSet{Name: "kept", Replicas: 1, Mount: "data", Spec: template})
 	kept.runs("kept-0", "echo here > /data/mark-$SLURM_JOB_NAME")
@@ -124,6 +124,34 @@ func claims(t *testing.T, s *nodeset.Scene) {
 	c.awaitClaims("data-dropped-0")
 	c.dismiss()
 	c.awaitClaims()
+	changedRetention(t, s, template)
+}
+
+// changedRetention: a claim that was left over keeps to the policy that it was left under,
+// but for Retain.
+func changedRetention(t *testing.T, s *nodeset.Scene, template string) {
+	t.Helper()
+	policy := "  persistentVolumeClaimRetentionPolicy: {whenScaled: %s, whenDeleted: %s}"
+	c := hire(t, s, nodeset.NodeSet{Name: "vol", Replicas: 2, Mount: "data", Spec: template + fmt.Sprintf(policy, "Retain", "Delete")})
+	job := c.hold("vol-0", 30)
+	must(t, c.Scale(t.Context(), "vol", 1))
+	c.awaitWorkers("vol-0")
+	c.awaitClaims("data-vol-0", "data-vol-1")
+	c.spec.Replicas, c.spec.Spec = 1, template+fmt.Sprintf(policy, "Delete", "Retain")
+	must(t, s.Apply(t.Context(), c.spec))
+	c.await("the NodeSet owns no claim", func(ctx context.Context) (bool, string) {
+		out, err := c.Kube.Kubectl(ctx, "--namespace", s.Site.Namespace, "get", "pvc", "--selector=app.kubernetes.io/instance=vol",
+			"--output", "jsonpath={.items[*].metadata.ownerReferences[*].kind}")
+		return err == nil && out == "", fmt.Sprint(out, err)
+	})
+	c.stays("the claim that was left over", func() (bool, string) { out := c.claims(); return out == "data-vol-0 data-vol-1", out })
+	must(t, c.Scale(t.Context(), "vol", 2))
+	c.awaitState("vol-1", "IDLE", "")
+	must(t, c.Scale(t.Context(), "vol", 1))
+	c.awaitClaims("data-vol-0")
+	c.release(job)
+	c.dismiss()
+	c.awaitClaims("data-vol-0")
 }
 
 // runs runs a command on a worker as a job, which is to end well.
@@ -139,9 +167,17 @@ func (c crew) runs(slurmNode, command string) {
 // awaitClaims waits until these are the NodeSet's claims.
 func (c crew) awaitClaims(want ...string) {
 	c.t.Helper()
-	c.await(fmt.Sprint("claims are ", want), func(ctx context.Context) (bool, string) {
-		out, err := c.Kube.Kubectl(ctx, "--namespace", c.Site.Namespace, "get", "pvc", "--selector=app.kubernetes.io/instance="+c.spec.Name,
-			"--output", "jsonpath={.items[*].metadata.name}")
-		return err == nil && out == strings.Join(want, " "), fmt.Sprint(out, err)
+	c.await(fmt.Sprint("claims are ", want), func(context.Context) (bool, string) {
+		out := c.claims()
+		return out == strings.Join(want, " "), out
 	})
+}
+
+// claims are the names of the NodeSet's claims.
+func (c crew) claims() string {
+	c.t.Helper()
+	out, err := c.Kube.Kubectl(c.t.Context(), "--namespace", c.Site.Namespace, "get", "pvc", "--selector=app.kubernetes.io/instance="+c.spec.Name,
+		"--output", "jsonpath={.items[*].metadata.name}")
+	must(c.t, err)
+	return out
 }

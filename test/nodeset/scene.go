@@ -84,8 +84,10 @@ func (s *Scene) crds(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	if _, err := s.Kube.Kubectl(ctx, "create", "namespace", s.Site.Namespace); err != nil {
-		return err
+	for _, namespace := range []string{s.Site.Namespace, twinNamespace} {
+		if _, err := s.Kube.Kubectl(ctx, "create", "namespace", namespace); err != nil {
+			return err
+		}
 	}
 	if _, err := s.Kube.Helm(ctx, "install", "crds", filepath.Join(dir, "charts/slurm-operator-crds"), "--namespace", s.Site.Namespace); err != nil {
 		return err
@@ -94,7 +96,15 @@ func (s *Scene) crds(ctx context.Context) error {
 }
 
 func (s *Scene) slurm(ctx context.Context) error {
-	if err := s.apply(ctx, "slurm.yaml", nil); err != nil {
+	return s.startSlurm(ctx, slurmCluster{Name: "e2e"})
+}
+
+// slurmCluster is Slurm's name of a cluster, and a line NodeName of its slurm.conf, or none.
+type slurmCluster struct{ Name, Nodes string }
+
+// startSlurm starts slurmctld and slurmrestd, and returns when they answer.
+func (s *Scene) startSlurm(ctx context.Context, cluster slurmCluster) error {
+	if err := s.apply(ctx, "slurm.yaml", cluster); err != nil {
 		return err
 	}
 	for _, what := range []string{"statefulset/slurmctld", "deployment/slurmrestd"} {
@@ -119,7 +129,7 @@ func (s *Scene) charts(ctx context.Context) error {
 		return "image.repository=localhost/" + name + ",image.tag=dev,image.pullPolicy=Never"
 	}
 	for _, chart := range []struct{ name, set string }{
-		{"slurm-operator", image("slurm-operator") + ",slurm.pollInterval=1s,slurm.user=root,rbac.cordonKubeNodes=true,rbac.execNamespaces={" + s.Site.Namespace + "},nodeSet.registerWithin=1m"},
+		{"slurm-operator", image("slurm-operator") + ",slurm.pollInterval=1s,slurm.user=root,rbac.cordonKubeNodes=true,rbac.execNamespaces={" + s.Site.Namespace + "},rbac.secretNamespaces={" + s.Site.Namespace + "," + twinNamespace + "},nodeSet.registerWithin=1m"},
 		{"slurm-metrics", image("slurm-metrics-adapter") + ",slurm.pollInterval=1s,slurm.jwtUser=root,replicaCount=1"},
 	} {
 		if _, err := s.Kube.Helm(ctx, "install", chart.name, filepath.Join(dir, "charts", chart.name),
@@ -140,11 +150,6 @@ func (s *Scene) cluster(ctx context.Context) error {
 	return err
 }
 
-// Beside makes a Cluster "gate" that stands for the scene's Slurm too.
-func (s *Scene) Beside(ctx context.Context) error {
-	return s.apply(ctx, "gate.yaml", "http://e2e-restapi."+s.Site.Namespace+":6820")
-}
-
 // Volumes makes as many volumes of storage class "e2e" on the Kubernetes node.
 func (s *Scene) Volumes(ctx context.Context, count int) error {
 	return s.apply(ctx, "volumes.yaml", make([]int, count))
@@ -152,6 +157,14 @@ func (s *Scene) Volumes(ctx context.Context, count int) error {
 
 // Apply makes or changes a NodeSet, with its HPA if it is to have one.
 func (s *Scene) Apply(ctx context.Context, n NodeSet) error { return s.apply(ctx, "nodeset.yaml", n) }
+
+// Autoscaler makes a HorizontalPodAutoscaler of a name for a NodeSet.
+func (s *Scene) Autoscaler(ctx context.Context, nodeSet, name string, most int) error {
+	return s.apply(ctx, "hpa.yaml", struct {
+		Target, Name string
+		Max          int
+	}{nodeSet, name, most})
+}
 
 func (s *Scene) apply(ctx context.Context, manifest string, more any) error {
 	text, err := s.Site.render(manifest, more)

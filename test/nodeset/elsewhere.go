@@ -1,0 +1,42 @@
+package nodeset
+
+import "context"
+
+// twinNamespace is a namespace in which the operator may read Secrets too.
+const twinNamespace = "twin"
+
+// in is the scene as it is seen in another namespace.
+func (s *Scene) in(namespace string) *Scene {
+	other := *s
+	other.Site.Namespace = namespace
+	return &other
+}
+
+// restURL is where a Slurm in the namespace answers.
+func (s Site) restURL() string { return "http://e2e-restapi." + s.Namespace + ":6820" }
+
+// beside is what a Cluster of the scene is made from.
+type beside struct{ Name, Server string }
+
+// Beside makes a Cluster of a name that stands for the Slurm of a scene, or has it stand
+// for that.
+func (s *Scene) Beside(ctx context.Context, name string, of *Scene) error {
+	return s.apply(ctx, "gate.yaml", beside{name, of.Site.restURL()})
+}
+
+// Twin is another namespace, with a Cluster "e2e" that stands for the scene's Slurm. Slurm
+// runs in the scene's own.
+func (s *Scene) Twin(ctx context.Context) (*Scene, error) {
+	twin := s.in(twinNamespace)
+	return twin, twin.apply(ctx, "twin.yaml", s.Site.Namespace)
+}
+
+// AnotherSlurm starts a second Slurm with the same keys, in a namespace of its own: of that
+// cluster name, and with nodes, as NodeName in slurm.conf has them, that nothing answers for.
+func (s *Scene) AnotherSlurm(ctx context.Context, name, nodes string) (*Scene, error) {
+	if _, err := s.Kube.Kubectl(ctx, "create", "namespace", name); err != nil {
+		return nil, err
+	}
+	other := s.in(name)
+	return other, other.startSlurm(ctx, slurmCluster{name, nodes})
+}

@@ -1,0 +1,100 @@
+//go:build e2e
+
+package nodeset_test
+
+import (
+	"context"
+	"fmt"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/slurmtide/slurmtide/test/nodeset"
+	"github.com/slurmtide/slurmtide/test/process"
+)
+
+// anotherSlurm: the Cluster of workers, one with a job, is pointed at another Slurm that
+// has nodes of the same names, drained and idle. Nothing happens in either until it is
+// pointed back.
+func anotherSlurm(t *testing.T, s *nodeset.Scene) {
+	other, err := s.AnotherSlurm(t.Context(), "other", "away-[0-5] NodeAddr=127.0.0.[11-16]")
+	must(t, err)
+	_, err = other.Slurm(t.Context(), "scontrol", "update", "NodeName=away-[0-5]", "State=DRAIN", "Reason=slurm-operator: scale-in")
+	must(t, err)
+	must(t, s.Beside(t.Context(), "away", s))
+	c := hire(t, s, nodeset.NodeSet{Name: "away", Cluster: "away", Replicas: 2})
+	job := c.hold("away-0", 30)
+	before := c.mustWorkers()
+	must(t, s.Beside(t.Context(), "away", other))
+	c.clashes("OtherSlurmCluster", "the Slurm cluster other answers")
+	must(t, s.Scale(t.Context(), "away", 0))
+	c.stays("all is as it was", func() (bool, string) {
+		theirs, err := other.Slurm(t.Context(), "scontrol", "show", "node", "away-[0-5]", "--oneliner")
+		must(t, err)
+		diff := cmp.Diff(before, c.mustWorkers())
+		written := strings.Count(theirs, "DRAIN") != 6 || strings.Count(theirs, "Reason=slurm-operator: scale-in") != 6 || strings.Contains(theirs, "Comment=")
+		return diff == "" && !written, diff + theirs
+	})
+	must(t, s.Beside(t.Context(), "away", s))
+	c.awaitWorkers("away-0")
+	c.awaitState("away-0", "MIXED+DRAIN", "slurm-operator: scale-in")
+	c.release(job)
+	c.awaitWorkers()
+	c.dismiss()
+}
+
+// sameName: a NodeSet of the same name in another namespace leaves the Slurm nodes of the
+// first alone, and makes its workers when the first is gone.
+func sameName(t *testing.T, s *nodeset.Scene) {
+	c := hire(t, s, nodeset.NodeSet{Name: "same", Replicas: 2})
+	job := c.hold("same-0", 30)
+	_, err := s.Slurm(t.Context(), "scontrol", "update", "NodeName=same-1", "State=DRAIN", "Reason="+adminReason)
+	must(t, err)
+	c.awaitState("same-1", "IDLE+DRAIN", adminReason)
+	before := c.mustWorkers()
+
+	twin, err := s.Twin(t.Context())
+	must(t, err)
+	second := crew{t, twin, nodeset.NodeSet{Name: "same", Cluster: "e2e", Replicas: 2, ExtraConf: c.spec.ExtraConf}, process.Patience}
+	must(t, twin.Apply(t.Context(), second.spec))
+	second.clashes("SlurmNodesTaken", s.Site.Namespace+"/same")
+	c.stays("all is as it was", func() (bool, string) {
+		busy, _, err := s.SlurmNode(t.Context(), "same-0")
+		must(t, err)
+		idle, reason, err := s.SlurmNode(t.Context(), "same-1")
+		must(t, err)
+		diff := cmp.Diff(before, c.mustWorkers()) + cmp.Diff(map[string]nodeset.Worker{}, second.mustWorkers())
+		return diff == "" && lasting(busy) == "MIXED" && lasting(idle) == "IDLE+DRAIN" && reason == adminReason, fmt.Sprint(diff, busy, idle, reason)
+	})
+
+	c.release(job)
+	_, err = s.Slurm(t.Context(), "scontrol", "update", "NodeName=same-1", "State=RESUME")
+	must(t, err)
+	c.delete()
+	second.await("has workers", func(ctx context.Context) (bool, string) {
+		out, err := s.Slurm(ctx, "scontrol", "show", "nodes", "--oneliner")
+		idle := 0
+		for line := range strings.Lines(out) {
+			if strings.Contains(line, `"namespace":"`+twin.Site.Namespace+`"`) && strings.Contains(line, "State=IDLE+DYNAMIC") {
+				idle++
+			}
+		}
+		return err == nil && idle == 2, fmt.Sprint(out, err)
+	})
+	second.delete()
+	second.await("is gone", func(ctx context.Context) (bool, string) {
+		out, err := s.Kube.Kubectl(ctx, "get", "nodesets", "--all-namespaces", "--field-selector=metadata.name=same", "--output=name")
+		return err == nil && out == "", fmt.Sprint(out, err)
+	})
+}
+
+// clashes waits until the NodeSet is not Ready for a reason, which an event tells too.
+func (c crew) clashes(reason, words string) {
+	c.t.Helper()
+	c.await("clashes: "+reason, func(ctx context.Context) (bool, string) {
+		ok, told := condition(ctx, c.Scene, c.spec.Name, "Ready", "False")
+		return ok && strings.Contains(told, reason) && strings.Contains(told, words), told
+	})
+	c.event(reason, words)
+}
