@@ -26,8 +26,7 @@ func main() {
 // interrupted is the exit status that shells give for SIGINT.
 const interrupted = 130
 
-// run returns the exit status: 0 when all went well, 1 when the doctor found something,
-// 2 for errors, and interrupted.
+// run returns the exit status: see command.Status, and interrupted.
 func run(ctx context.Context, args []string) int {
 	streams := command.Streams{In: os.Stdin, Out: os.Stdout, Err: os.Stderr}
 	if term.IsTerminal(int(os.Stdout.Fd())) {
@@ -35,13 +34,13 @@ func run(ctx context.Context, args []string) int {
 	}
 	root := command.New(streams, time.Now, version.Info())
 	root.SetArgs(args)
-	err := root.ExecuteContext(ctx)
+	err := command.Run(ctx, root)
 	status := command.Status(err)
 	if err != nil && ctx.Err() != nil {
 		return interrupted
 	}
-	if status > 1 {
-		fmt.Fprintln(os.Stderr, "error: "+err.Error())
+	if text := command.Report(err); text != "" {
+		fmt.Fprintln(os.Stderr, text)
 	}
 	return status
 }

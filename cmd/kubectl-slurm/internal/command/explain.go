@@ -132,7 +132,11 @@ func (s *session) explainNodeSet(ctx context.Context, api *observe.API, namespac
 	if seen.Slurm, err = readSlurm(ctx, api, namespace, cluster); err != nil {
 		seen.Gaps = append(seen.Gaps, observe.Explain(observe.View, err)+"; the parts that have no metric are not told")
 	}
-	out, there := explain.OfNodeSet(seen, name)
+	var out explain.NodeSet
+	var there bool
+	if err := guardCluster(namespace+"/"+cluster, func() { out, there = explain.OfNodeSet(seen, name) }); err != nil {
+		return nil, err
+	}
 	if !there {
 		return nil, fmt.Errorf("there is no NodeSet %s in namespace %s", name, namespace)
 	}
@@ -184,8 +188,9 @@ func (s *session) explainJob(ctx context.Context, api *observe.API, namespace, c
 	}
 	for _, j := range seen.Slurm.Jobs {
 		if int64(j.ID) == found.Spec.JobID {
-			out := explain.OfJob(seen, namespace, cluster, j)
-			return &out, nil
+			var out explain.Job
+			err := guardCluster(namespace+"/"+cluster, func() { out = explain.OfJob(seen, namespace, cluster, j) })
+			return &out, err
 		}
 	}
 	return nil, fmt.Errorf("job %s has just gone", id)

@@ -33,7 +33,8 @@ func lookJobs(ctx context.Context, api *observe.API, a asked) (printer, []string
 	jobs = slices.DeleteFunc(jobs, func(j view.SlurmJob) bool {
 		return !a.named(fmt.Sprint(j.Spec.JobID), j.Name, j.Spec.Name, records.JobID(records.Job(&j)))
 	})
-	return top.Jobs(a.now, a.placed, a.which, jobs), nil, nil
+	t, err := tableOf(jobs, clusterOfJob, func(part []view.SlurmJob) printer { return top.Jobs(a.now, a.placed, a.which, part) })
+	return t, nil, err
 }
 
 func lookUsers(ctx context.Context, api *observe.API, a asked) (printer, []string, error) {
@@ -42,8 +43,13 @@ func lookUsers(ctx context.Context, api *observe.API, a asked) (printer, []strin
 		return nil, []string{withoutView}, failed(observe.View, err)
 	}
 	jobs = slices.DeleteFunc(jobs, func(j view.SlurmJob) bool { return !a.named(j.Spec.User) })
-	return top.Users(a.placed, jobs), nil, nil
+	t, err := tableOf(jobs, clusterOfJob, func(part []view.SlurmJob) printer { return top.Users(a.placed, part) })
+	return t, nil, err
 }
+
+func clusterOfJob(j *view.SlurmJob) string { return j.Namespace + "/" + j.Spec.Cluster.Name }
+
+func clusterOfNode(n *view.SlurmNode) string { return n.Namespace + "/" + n.Spec.Cluster.Name }
 
 // withoutView is what can be told of jobs all the same.
 const withoutView = "how many jobs run and wait is told by kubectl slurm top partitions and top nodesets, which need no view"
@@ -60,7 +66,8 @@ func lookNodes(ctx context.Context, api *observe.API, a asked) (printer, []strin
 		nodes = slices.DeleteFunc(nodes, func(n view.SlurmNode) bool {
 			return !a.inCluster(n.Spec.Cluster.Name) || !a.named(n.Spec.Name, n.Name)
 		})
-		return top.Nodes(a.now, a.placed, a.which, nodes), nil, nil
+		t, err := tableOf(nodes, clusterOfNode, func(part []view.SlurmNode) printer { return top.Nodes(a.now, a.placed, a.which, part) })
+		return t, nil, err
 	}
 	if fatal(err) || a.scope.Labels != "" || a.scope.Fields != "" {
 		return nil, nil, failed(observe.View, err)

@@ -13,6 +13,7 @@ import (
 
 	"github.com/slurmtide/slurmtide/cmd/kubectl-slurm/internal/observe"
 	"github.com/slurmtide/slurmtide/cmd/kubectl-slurm/internal/table"
+	"github.com/slurmtide/slurmtide/slurmclient"
 )
 
 // Streams are where a command reads and writes.
@@ -48,8 +49,9 @@ Everything is read through the Kubernetes API, with the rights that you have the
 the custom resources of slurm-operator, the metrics and the view of Slurm that
 slurm-metrics-adapter serves. You need no token of Slurm.
 
-The exit status is 0 when all went well, 1 when the doctor found something, 2 for
-errors, and 130 when a command other than --watch was interrupted.`,
+The exit status is 0 when all went well, 1 when the doctor found something or the
+records of a cluster cannot be shown, 2 for other errors, and 130 when a command other
+than --watch was interrupted.`,
 		Annotations:   map[string]string{cobra.CommandDisplayNameAnnotation: "kubectl slurm"},
 		SilenceUsage:  true,
 		SilenceErrors: true,
@@ -70,17 +72,30 @@ type FoundError struct{ Count int }
 
 func (e *FoundError) Error() string { return fmt.Sprintf("%d found", e.Count) }
 
-// Status is the exit status for what a command returned: 0 for nothing, 1 for
-// findings, 2 for everything else.
+// Status is the exit status for what a command returned: 0 for nothing, 1 for findings
+// and for clusters whose records cannot be shown, 2 for everything else.
 func Status(err error) int {
 	var found *FoundError
 	switch {
 	case err == nil:
 		return 0
-	case errors.As(err, &found):
+	case errors.As(err, &found), slurmclient.PanicOf(err) != nil:
 		return 1
 	}
 	return 2
+}
+
+// Report is what to say of an error: nothing of findings, which were printed, and the
+// stack of a panic beside its words.
+func Report(err error) string {
+	var found *FoundError
+	if err == nil || errors.As(err, &found) {
+		return ""
+	}
+	if p := slurmclient.PanicOf(err); p != nil {
+		return "error: " + err.Error() + "\n" + string(p.Stack)
+	}
+	return "error: " + err.Error()
 }
 
 // api connects with the user's kubeconfig and flags.

@@ -1,6 +1,7 @@
 package command
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"io"
@@ -149,11 +150,11 @@ func (s *session) show(ctx context.Context, f *topFlags, of kindOfRow, names []s
 		now := a.at(s.now())
 		t, notes, err := read(ctx, api, now)
 		notes = append(notes, api.Warned()...)
-		if err != nil {
+		if err != nil && !isBroken(err) {
 			return notes, err
 		}
-		more, err := p.print(w, &now, t)
-		return append(notes, more...), err
+		more, printErr := p.print(w, &now, t)
+		return append(notes, more...), cmp.Or(err, printErr)
 	}
 	if f.watch {
 		return s.repeat(ctx, f.interval, once)

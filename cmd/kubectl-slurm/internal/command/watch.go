@@ -32,7 +32,7 @@ func (s *session) repeat(ctx context.Context, pause time.Duration, once func(w i
 		switch {
 		case ctx.Err() != nil:
 			return nil
-		case err != nil && first:
+		case err != nil && first && !isBroken(err):
 			s.notes(notes)
 			return err
 		case err != nil:
