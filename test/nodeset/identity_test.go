@@ -15,8 +15,8 @@ import (
 )
 
 // anotherSlurm: the Cluster of workers, one with a job, is pointed at another Slurm that
-// has nodes of the same names, drained and idle. Nothing happens in either until it is
-// pointed back.
+// has nodes of the same names, drained and idle; then the NodeSet at another Cluster. Nothing
+// happens in either Slurm until they are pointed back.
 func anotherSlurm(t *testing.T, s *nodeset.Scene) {
 	other, err := s.AnotherSlurm(t.Context(), "other", "away-[0-5] NodeAddr=127.0.0.[11-16]")
 	must(t, err)
@@ -29,19 +29,47 @@ func anotherSlurm(t *testing.T, s *nodeset.Scene) {
 	must(t, s.Beside(t.Context(), "away", other))
 	c.clashes("OtherSlurmCluster", "the Slurm cluster other answers")
 	must(t, s.Scale(t.Context(), "away", 0))
+	c.untouchedBeside(other, before)
+	must(t, s.Beside(t.Context(), "away", s))
+	c.awaitWorkers("away-0")
+	c.awaitState("away-0", "MIXED+DRAIN", "slurm-operator: scale-in")
+
+	before = c.mustWorkers()
+	must(t, s.Beside(t.Context(), "beyond", other))
+	c.refer("beyond")
+	c.clashes("OtherSlurmCluster", "worker away-0 joined away, and the NodeSet names beyond")
+	c.untouchedBeside(other, before)
+	c.refer("away")
+	c.release(job)
+	c.awaitWorkers()
+	c.dismiss()
+}
+
+// untouchedBeside has the workers stay as they are, and the nodes of the other Slurm too.
+func (c crew) untouchedBeside(other *nodeset.Scene, before map[string]nodeset.Worker) {
+	c.t.Helper()
 	c.stays("all is as it was", func() (bool, string) {
-		theirs, err := other.Slurm(t.Context(), "scontrol", "show", "node", "away-[0-5]", "--oneliner")
-		must(t, err)
+		theirs, err := other.Slurm(c.t.Context(), "scontrol", "show", "node", "away-[0-5]", "--oneliner")
+		must(c.t, err)
 		diff := cmp.Diff(before, c.mustWorkers())
 		written := strings.Count(theirs, "DRAIN") != 6 || strings.Count(theirs, "Reason=slurm-operator: scale-in") != 6 || strings.Contains(theirs, "Comment=")
 		return diff == "" && !written, diff + theirs
 	})
-	must(t, s.Beside(t.Context(), "away", s))
-	c.awaitWorkers("away-0")
-	c.awaitState("away-0", "MIXED+DRAIN", "slurm-operator: scale-in")
-	c.release(job)
-	c.awaitWorkers()
-	c.dismiss()
+}
+
+// refer has the NodeSet name another Cluster, while no webhook refuses that.
+func (c crew) refer(cluster string) {
+	c.t.Helper()
+	name, err := c.Kube.Kubectl(c.t.Context(), "get", "validatingwebhookconfigurations", "--output=name")
+	must(c.t, err)
+	c.kubectl("patch", strings.TrimSpace(name), "--type=strategic", "--patch",
+		`{"webhooks": [{"name": "nodesets.admission.slinky.slurm.net", "objectSelector": {"matchExpressions": [{"key": "unchecked", "operator": "DoesNotExist"}]}}]}`)
+	c.kubectl("--namespace", c.Site.Namespace, "label", "nodeset", c.spec.Name, "unchecked=yes", "--overwrite")
+	c.await("names Cluster "+cluster, func(ctx context.Context) (bool, string) { // once API servers know of the selector
+		out, err := c.Kube.Kubectl(ctx, "--namespace", c.Site.Namespace, "patch", "nodeset", c.spec.Name, "--type=merge", "--patch",
+			`{"spec": {"clusterRef": {"name": "`+cluster+`"}}}`)
+		return err == nil, fmt.Sprint(out, err)
+	})
 }
 
 // sameName: a NodeSet of the same name in another namespace leaves the Slurm nodes of the
