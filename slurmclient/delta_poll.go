@@ -85,6 +85,9 @@ func (p *deltaPoll) stateIDs() []string {
 		case isTask:
 			// The array's last task has the array's id: alone, that would mean all tasks.
 			ids = append(ids, taskID(j.ID, task))
+		case !j.IsArrayBase():
+			// An array without tasks ("7_*"): the states of its split tasks come with its own.
+			ids = append(ids, strconv.FormatUint(uint64(j.ID), 10))
 		case recordIsCheaper(j, split[j.ID]):
 			p.wantedIDs[j.ID] = true
 		default:

@@ -64,6 +64,20 @@ func TestWhatADeltaPollReadsAgain(t *testing.T) {
 			window: []slurm.JobStatus{row(2, "PENDING")}, want: []uint32{2},
 		},
 		{
+			name: "an array that has no tasks left is not read",
+			old:  []*slurm.Job{jobIn(5, "CANCELLED", base("")), jobIn(9, "RUNNING", taskOf(5, 1))},
+			rows: []slurm.JobStatus{{ID: 5, Tasks: "*", State: slurm.ParseJobState("CANCELLED")}, taskRow(9, 1, "RUNNING"), taskRow(9, 1, "RUNNING")},
+		},
+		{
+			name: "and is gone when it has no state",
+			old:  []*slurm.Job{jobIn(5, "CANCELLED", base(""))}, gone: []uint32{5},
+		},
+		{
+			name: "an array that lost its last tasks is read",
+			old:  []*slurm.Job{jobIn(5, "PENDING", base("1-3"))},
+			rows: []slurm.JobStatus{{ID: 5, Tasks: "*", State: slurm.ParseJobState("CANCELLED")}}, want: []uint32{5},
+		},
+		{
 			name: "an array whose tasks are all there is not read",
 			old:  []*slurm.Job{jobIn(5, "PENDING", base("1-3"))},
 			rows: []slurm.JobStatus{taskRow(5, 1, "PENDING"), taskRow(5, 2, "PENDING"), taskRow(5, 3, "PENDING")},
@@ -124,9 +138,10 @@ func TestADeltaPollAsksForStates(t *testing.T) {
 	old := []*slurm.Job{
 		jobIn(1, "RUNNING"), jobIn(5, "PENDING", base("4-6")), jobIn(7, "RUNNING", taskOf(5, 1)), jobIn(8, "RUNNING", taskOf(8, 3)),
 		jobIn(20, "PENDING", base("0-49999")), jobIn(30, "PENDING", base("0-19,...")),
+		jobIn(40, "CANCELLED", base("")),
 	}
 	p := newDeltaPoll(old)
-	if diff := cmp.Diff([]string{"1", "5_4", "7", "8_3"}, p.stateIDs()); diff != "" {
+	if diff := cmp.Diff([]string{"1", "5_4", "7", "8_3", "40"}, p.stateIDs()); diff != "" {
 		t.Error(diff)
 	}
 	// A record is cheaper than fifty thousand states, and tells more than a list that is cut.

@@ -207,8 +207,15 @@ func withoutInfinity(body []byte) []byte {
 	return bytes.ReplaceAll(body, []byte(": Infinity"), []byte(": 1e300"))
 }
 
-// jobStatus reads an id of jobs/state: "7", "7_3", "7_[2-9%2]", "8+1", or "7_*" for an
-// array whose tasks the server does not list.
+// jobStatus reads an id of jobs/state: "7", "7_3", "7_[2-9%2]", "8+1", or "7_*".
+//
+// "7_*" is the record of an array that stands for no task any more: those that had not
+// started were cancelled one by one or by a list ("scancel 7_[0-3]", "scancel
+// --state=PENDING 7"), and the record stays, CANCELLED, until it is purged. slurmctld
+// sends the tasks as a bitmap, and none where no bit is set (_job_state_array_bitmap in
+// src/slurmctld/job_state.c); slurmrestd's data parsers print "%u_*" for an array's record
+// that has neither a task nor a bitmap. "scancel 7" leaves the bitmap as it is. Seen on
+// 24.11 and 26.05, recorded in jobs_state_no_tasks.json.
 func jobStatus(id string) (slurm.JobStatus, error) {
 	var s slurm.JobStatus
 	number, rest := id, ""

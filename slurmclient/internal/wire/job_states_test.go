@@ -30,6 +30,25 @@ func TestIDsOfJobStates(t *testing.T) {
 	}
 }
 
+// TestArraysWithoutTasksAreRecorded reads what every version says of an array whose waiting
+// tasks were cancelled while one ran.
+func TestArraysWithoutTasksAreRecorded(t *testing.T) {
+	found := recordings(t, "*/*/jobs_state_no_tasks.json")
+	if len(found) != 7 {
+		t.Errorf("%d recordings", len(found))
+	}
+	for _, raw := range found {
+		rows, err := jobStates(raw)
+		if err != nil || len(rows) != 2 {
+			t.Fatal(rows, err)
+		}
+		want := slurm.JobStatus{ID: 12, Tasks: "*", State: slurm.ParseJobState("CANCELLED")}
+		if diff := cmp.Diff(want, rows[1]); diff != "" {
+			t.Error(diff)
+		}
+	}
+}
+
 // FuzzJobStates gives any bytes to the decoder of jobs/state. What it reads of valid
 // JSON has an id and a state for each element; nothing is dropped.
 func FuzzJobStates(f *testing.F) {
