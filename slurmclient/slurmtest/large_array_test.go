@@ -84,9 +84,6 @@ func TestTheTasksOfALargeArrayAreNeverExpanded(t *testing.T) {
 			k := s.cache(t, reader)
 			jobOf(t, k, first)
 			s.checkUnexpanded(t, "at the start")
-			if p := k.Snapshot().Jobs; p.Reader != slurmclient.ReadList {
-				t.Errorf("the start is told to be by %q", p.Reader)
-			}
 			second := array()
 			behind := submitJob(t, s.Cluster, func(j *slurmtest.JobSpec) { j.Hold = true })
 			jobOf(t, k, second)
