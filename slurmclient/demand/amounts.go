@@ -43,6 +43,9 @@ type dims struct {
 	// memory is no longer there for others, wholeMemory whether those that are to have all
 	// of it get that, which is so where memory is known to be taken.
 	wholeCores, takesMemory, wholeMemory bool
+	// fillsNodes is whether a job with --ntasks-per-node takes room for that many tasks of
+	// each node, has it so many or not. slurmctld 24.11 does not, 26.05 does.
+	fillsNodes bool
 }
 
 // gres reads a node's text once.

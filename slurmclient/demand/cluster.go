@@ -29,6 +29,10 @@ type part struct {
 	open bool
 	// maxNodes and maxCPUs are the most that a job may have in all, and of a node; 0 for any.
 	maxNodes, maxCPUs uint64
+	// tier is the partition's PriorityTier: jobs of a higher one come first.
+	tier uint32
+	// beyond is how much of PendingNodes is of no pool.
+	beyond uint64
 	// totalNodes is how many node records slurmctld counts in it, FUTURE ones too.
 	totalNodes uint64
 	// shapes are those of its nodes that are not like new workers of a pool, others how
@@ -66,6 +70,7 @@ func newCluster(s *slurmclient.Snapshot, pools []Pool) *cluster {
 			maxNodes:      p.MaxNodes.Or(0),
 			totalNodes:    uint64(p.TotalNodes),
 			maxCPUs:       p.MaxCPUsPerNode.Or(0),
+			tier:          p.PriorityTier,
 			byReason:      map[ReasonCount]uint64{},
 			unsatisfiable: map[string]Unsatisfiable{},
 		})

@@ -20,13 +20,17 @@ const (
 	DeviationReservation Deviation = "reservation"
 	// DeviationTopology is a job whose nodes must be neighbours (--contiguous).
 	DeviationTopology Deviation = "topology"
+	// DeviationGRES is generic resources that a job asks for in all (--gpus) or for each task
+	// (--gpus-per-task) where slurmctld chooses how many nodes it has: from how many it will
+	// not take them follows no rule that can be told.
+	DeviationGRES Deviation = "gres"
 	// DeviationSockets is generic resources for each socket.
 	DeviationSockets Deviation = "sockets"
 )
 
 // Deviations returns every deviation, in the order in which they are shown.
 func Deviations() []Deviation {
-	return []Deviation{DeviationFeatures, DeviationReservation, DeviationSockets, DeviationTopology}
+	return []Deviation{DeviationFeatures, DeviationReservation, DeviationSockets, DeviationTopology, DeviationGRES}
 }
 
 // deviations is a set of places in the list of Deviations.
@@ -40,12 +44,20 @@ func deviationsOf(j *slurm.Job) deviations {
 		j.Reservation != "",
 		j.TRESPerSocket != "",
 		j.Contiguous,
+		sharesGRES(j),
 	} {
 		if yes {
 			set |= 1 << i
 		}
 	}
 	return set
+}
+
+// sharesGRES reports whether slurmctld deals generic resources of the job to as many nodes
+// as it likes.
+func sharesGRES(j *slurm.Job) bool {
+	return (strings.Contains(j.TRESPerJob, "gres") || strings.Contains(j.TRESPerTask, "gres")) &&
+		j.Tasks.Or(1) != 1 && j.MaxNodes.Or(0) != 1
 }
 
 // addUnmodelled counts so many jobs with the deviations.

@@ -21,6 +21,8 @@ func TestWhatDemandOnlyEstimatesIsCounted(t *testing.T) {
 		"tasks inside a reservation":   {job(1, array(1, "1-3", 0), with(func(j *slurm.Job) { j.Reservation = "r" })), map[demand.Deviation]uint64{demand.DeviationReservation: 3}},
 		"neighbouring nodes":           {job(1, with(func(j *slurm.Job) { j.Contiguous = true })), map[demand.Deviation]uint64{demand.DeviationTopology: 1}},
 		"GPUs for each of its sockets": {job(1, with(func(j *slurm.Job) { j.TRESPerSocket = "gres/gpu:1" })), map[demand.Deviation]uint64{demand.DeviationSockets: 1}},
+		"GPUs of any number of nodes":  {job(1, tasks(4), with(func(j *slurm.Job) { j.TRESPerTask = "cpu=1,gres/gpu=2" })), map[demand.Deviation]uint64{demand.DeviationGRES: 1}},
+		"GPUs of one task":             {job(1, tasks(1), with(func(j *slurm.Job) { j.TRESPerJob = "gres/gpu:2" })), nil},
 	} {
 		t.Run(name, func(t *testing.T) {
 			s := snapshotOf(t, partition("cpu"), node("w-0", having("w")), tc.job)

@@ -9,6 +9,7 @@ const (
 	faultUnreadable
 	faultForeign
 	faultFeatures
+	faultTasks
 	faultSize
 	faultMemory
 	faultGRES
@@ -25,6 +26,7 @@ func (f fault) text() string {
 		faultUnreadable: "constraint can not be read",
 		faultForeign:    "required nodes are not in the partition",
 		faultFeatures:   "no node has the features or the disk",
+		faultTasks:      "the tasks do not fit the CPUs that slurmctld takes of each node",
 		faultSize:       "no node has the CPUs",
 		faultMemory:     "no node has the memory",
 		faultGRES:       "no node has the generic resources",

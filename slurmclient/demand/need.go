@@ -10,8 +10,9 @@ import (
 
 // need is what a job asks of its nodes, read from Slurm's texts.
 type need struct {
-	// nodes is the least number of nodes, maxNodes the most, 0 for any.
-	nodes, maxNodes          uint64
+	// nodes is the least number of nodes, maxNodes the most, 0 for any, wanted how many
+	// there are to be if there are so many.
+	nodes, maxNodes, wanted  uint64
 	cpus, tasks, cpusPerTask uint64
 	tasksPerNode             uint64
 	minCPUs, tmpDisk         uint64
@@ -48,7 +49,9 @@ func needOf(a *ask) need {
 	if a.tasksPerNode > 0 {
 		n.nodes = max(n.nodes, share(a.tasks, a.tasksPerNode))
 	}
+	n.readNodes(a)
 	n.nodes = max(n.nodes, uint64(len(n.required)))
+	n.wanted = max(n.wanted, n.nodes)
 	n.constraint, n.readable = readConstraint(a.features)
 	if a.excluded != "" {
 		n.excluded = namesOf([]string{a.excluded})
@@ -59,6 +62,23 @@ func needOf(a *ask) need {
 	}
 	n.readGRES(a)
 	return n
+}
+
+// readNodes corrects the number of nodes. What slurmctld tells of a pending job is the
+// most that it asks for, or slurmctld's guess from the size of the first nodes; what it
+// asks for at least is among its TRES. Where it tells no range, the most is its tasks or 0.
+func (n *need) readNodes(a *ask) {
+	t, err := slurm.ParseTRES(a.tresRequested)
+	if err != nil || t.Nodes == 0 || t.Nodes > n.nodes {
+		return
+	}
+	if t.Nodes > 1 || n.maxNodes > 0 && n.maxNodes != n.tasks {
+		n.wanted = n.nodes
+	}
+	n.nodes = t.Nodes
+	if a.tasksPerNode > 0 {
+		n.nodes = max(n.nodes, share(a.tasks, a.tasksPerNode))
+	}
 }
 
 func (n *need) readGRES(a *ask) {
@@ -164,4 +184,20 @@ func (n *need) meets(s *shape) bool {
 
 func (n *need) excludes(node string) bool {
 	return n.excluded[node] || (len(n.required) > 0 && slices.Contains(n.required, node))
+}
+
+// mostNodes is how many nodes the job may have; wantedNodes how many it would like: as
+// many as may be where it tells a range.
+func (n *need) mostNodes(limit uint64) uint64 {
+	most := uint64(math.MaxUint32)
+	for _, l := range [...]uint64{n.maxNodes, limit} {
+		if l > 0 {
+			most = min(most, l)
+		}
+	}
+	return most
+}
+
+func (n *need) wantedNodes(limit uint64) uint64 {
+	return max(n.nodes, min(n.wanted, n.mostNodes(limit)))
 }

@@ -1,6 +1,7 @@
 package demand_test
 
 import (
+	"fmt"
 	"testing"
 
 	"github.com/slurmtide/slurmtide/slurmclient/slurm"
@@ -14,6 +15,20 @@ func TestRequiredIsTheLeastThatSlurmNeeds(t *testing.T) {
 			j.CPUsPerTask, j.CPUs = slurm.Num(c), slurm.Num(c*j.Tasks.Or(1))
 		}
 	}
+	exactly := func(n uint64) jobOption {
+		return func(j *slurm.Job) {
+			nodes(n)(j)
+			j.MaxNodes = slurm.Num(n)
+		}
+	}
+	memory := func(mib uint64) jobOption {
+		return func(j *slurm.Job) { j.MemoryPerNode = slurm.Num(mib) }
+	}
+	guessed := func(n, asked uint64) jobOption {
+		return func(j *slurm.Job) {
+			j.NodeCount, j.MaxNodes, j.TRESRequested = slurm.Num(n), j.Tasks, fmt.Sprintf("cpu=1,node=%d", asked)
+		}
+	}
 	for name, tt := range map[string]struct {
 		jobs []any
 		want uint64
@@ -24,6 +39,11 @@ func TestRequiredIsTheLeastThatSlurmNeeds(t *testing.T) {
 		"a job that comes late finds less room": {[]any{jobs(1, 5, nodes(1)), job(6, nodes(2))}, 3},
 		"the fuller the nodes are":              {[]any{jobs(1, 2, tasks(2)), jobs(3, 5, nodes(1)), job(8, nodes(2))}, 4},
 		"and on as many as it asks for":         {[]any{jobs(1, 2), job(3, tasks(2)), job(4, nodes(3))}, 4},
+		"jobs of several nodes take the first":  {[]any{jobs(1, 5, exactly(4))}, 8},
+		"the first that have room":              {[]any{jobs(1, 6), jobs(11, 5, exactly(4))}, 9},
+		"memory of a node is no task's":         {[]any{jobs(1, 4, tasks(7), memory(2500))}, 7},
+		"components are on nodes of their own":  {[]any{job(1, het(1, 0)), job(2, het(1, 1))}, 2},
+		"a guess of slurmctld is no number":     {[]any{job(1, tasks(5), guessed(2, 1)), job(2, tasks(3))}, 2},
 	} {
 		t.Run(name, func(t *testing.T) {
 			p, _ := demandsOf(t, append(tt.jobs, pool("w"), partition("cpu"))...).Pool("w")

@@ -43,6 +43,7 @@ func (p *plan) pack() {
 	for i := range free {
 		p.claim(&free[i])
 	}
+	p.rehearse()
 	for at := range p.pools {
 		p.pools[at].require()
 	}
@@ -52,7 +53,9 @@ func (p *plan) pack() {
 func (p *plan) ask(part, pool int, nodes uint64) {
 	pt := &p.parts[part]
 	pt.PendingNodes = plus(pt.PendingNodes, nodes)
-	if pool != noPool {
+	if pool == noPool {
+		pt.beyond = plus(pt.beyond, nodes)
+	} else {
 		d := &p.pools[pool].result
 		d.Pending = plus(d.Pending, nodes)
 	}

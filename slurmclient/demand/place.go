@@ -72,6 +72,12 @@ func (p *plan) trySource(r *request, at int, from *source) (placed, fault) {
 	if !r.readable {
 		return placed{}, faultUnreadable
 	}
+	if r.cutsTasks(pt.maxCPUs) {
+		return placed{}, faultTasks
+	}
+	if p.fillsNodes && r.tasks == 1 && r.tasksPerNode > 1 {
+		return placed{}, faultTasks // slurmctld looks for room for all of them, and gives that of one
+	}
 	limit := pt.maxNodes
 	if r.anyNodes {
 		limit = 0
@@ -87,6 +93,16 @@ func (p *plan) trySource(r *request, at int, from *source) (placed, fault) {
 		return p.unseen(r), faultNone
 	}
 	return p.tryShapes(r, at, from, most)
+}
+
+// cutsTasks reports whether slurmctld would give the job so many CPUs of each node that its
+// tasks do not fit, where a partition limits them: it counts CPUs, and starts no such job.
+func (n *need) cutsTasks(maxCPUs uint64) bool {
+	if maxCPUs == 0 || n.cpusPerTask <= 1 || n.cpusPerTask > maxCPUs || n.whole || n.tasks*n.cpusPerTask <= maxCPUs {
+		return false
+	}
+	full := n.cpus / maxCPUs
+	return full*(maxCPUs/n.cpusPerTask)+n.cpus%maxCPUs/n.cpusPerTask < n.tasks
 }
 
 // unseen is a job on nodes of which nothing is known.

@@ -35,7 +35,7 @@ func TestAJobAsksInOnePool(t *testing.T) {
 		"the first by name":                             {[]any{pool("b"), pool("a"), jobs(1, 4)}, figures{"a": {1, 4}}},
 		"the lightest":                                  {[]any{pool("a", weighing(5)), pool("b", weighing(2)), jobs(1, 4)}, figures{"b": {1, 4}}},
 		"no weight is Slurm's default":                  {[]any{pool("b", weighing(0)), pool("a", weighing(1)), jobs(1, 4)}, figures{"a": {1, 4}}},
-		"the first whose shape could run it":            {[]any{pool("a"), pool("g", gpu), job(1, with(func(j *slurm.Job) { j.TRESPerNode = "gres/gpu:2" })), job(2)}, figures{"a": {1, 1}, "g": {1, 1}}},
+		"the first whose shape could run it":            {[]any{pool("a"), pool("g", gpu), job(1, with(func(j *slurm.Job) { j.TRESPerNode = "gres/gpu:2" })), job(2)}, figures{"a": {0, 1}, "g": {1, 1}}},
 		"the first whose maximum is enough":             {[]any{pool("a", bounds(0, 2)), pool("b"), job(1, nodes(3))}, figures{"b": {3, 1}}},
 		"the first partition of its list":               {[]any{pool("a", serving("x")), pool("b", serving("y")), job(1, in("y,x"))}, figures{"b": {1, 1}}},
 		"the next when the first can not run it":        {[]any{pool("a", serving("x"), bounds(0, 2)), pool("b", serving("y")), job(1, in("x,y"), nodes(3))}, figures{"b": {3, 1}}},

@@ -19,7 +19,7 @@ func TestIdleWorkersThatAJobCanNotUseAreNotEnough(t *testing.T) {
 		why      string
 	}{
 		"one that it excludes":                      {job(1, without("w-0")), 9, 2, ""},
-		"two that it excludes":                      {job(1, without("w-[0-1]")), 9, 2, ""},
+		"two that it excludes":                      {job(1, without("w-[0-1]")), 9, 3, ""},
 		"one that it excludes, and no more to come": {job(1, without("w-0")), 1, 0, "more nodes than the pool's maximum"},
 		"another one that it names":                 {job(1, named("w-7")), 9, 8, ""},
 		"one that it names beyond the maximum":      {job(1, named("w-7")), 7, 0, "more nodes than the pool's maximum"},

@@ -233,7 +233,7 @@ func TestWhatJobsAskOfAPool(t *testing.T) {
 		"its feature is known":                    {[]any{pool("w"), job(1, constraint("w"))}, want{Required: 1, Pending: 1, Eligible: 1}},
 		"so are the others of its shape":          {[]any{pool("w", shaped(&demand.Shape{CPUs: 4, Features: []string{"x86"}})), job(1, constraint("w&x86"))}, want{Required: 1, Pending: 1, Eligible: 1}},
 		"a node named in vain is one":             {[]any{pool("w"), jobs(1, 3, with(func(j *slurm.Job) { j.RequiredNodes = "w9" }))}, want{Required: 1, Pending: 1, Eligible: 3}},
-		"an idle node that is named stays":        {[]any{pool("w"), worker("w1"), worker("w2"), jobs(1, 3, with(func(j *slurm.Job) { j.RequiredNodes = "w2" }))}, want{Required: 1, Idle: 2, Claimed: 1, Eligible: 3}},
+		"an idle node that is named stays":        {[]any{pool("w"), worker("w1"), worker("w2"), jobs(1, 3, with(func(j *slurm.Job) { j.RequiredNodes = "w2" }))}, want{Required: 2, Idle: 2, Claimed: 1, Eligible: 3}},
 		"an excluded idle node does not":          {[]any{pool("w"), worker("w1"), job(1, with(func(j *slurm.Job) { j.ExcludedNodes = "w1" }))}, want{Required: 2, Idle: 1, Pending: 1, Eligible: 1}},
 		"idle nodes beside the pool are used":     {[]any{pool("w"), node("n1"), jobs(1, 8)}, want{Required: 1, Pending: 1, Eligible: 8}},
 		"jobs of another partition are not its":   {[]any{pool("w"), partition("b"), job(1, in("b"))}, want{}},

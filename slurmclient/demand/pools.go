@@ -21,6 +21,12 @@ type pool struct {
 	// jobs are dealt to the pools.
 	left    uint64
 	limited bool
+	// spare is how many workers more than are there the pool may have, fresh how many of
+	// these it needs where that was rehearsed.
+	spare, fresh uint64
+	rehearsed    bool
+	// keepsAll is whether any of the idle and booting workers may be needed.
+	keepsAll bool
 	// full is whether there is not even room left on those that it may have.
 	full bool
 	// named is how many workers there must be for those that jobs name to be among them,

@@ -6,6 +6,7 @@ func (c *cluster) allot() {
 		p := &c.pools[at]
 		p.limited = p.offer.Max > 0
 		p.left = less(p.reach(), plus(p.result.Busy, p.lost(p.result.Idle+p.result.Booting)))
+		p.spare = less(p.left, p.result.Idle+p.result.Booting)
 	}
 }
 
@@ -31,11 +32,15 @@ func (p *pool) require() {
 	d := &p.result
 	d.Claimed = p.claimedIdle + p.claimedBooting
 	kept := max(p.claimedIdle, d.Grace) + p.claimedBooting
-	if d.Pending > 0 {
+	fresh := d.Pending
+	if p.rehearsed {
+		fresh = p.fresh
+	}
+	if fresh > 0 || p.keepsAll {
 		// New workers come beside those that are there, of use to the jobs or not.
 		kept = d.Idle + d.Booting
 	}
-	working := plus(d.Busy+kept, d.Pending)
+	working := plus(d.Busy+kept, fresh)
 	if working > 0 {
 		d.Replacements = p.lost(d.Idle + d.Booting - kept)
 	}

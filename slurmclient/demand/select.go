@@ -11,6 +11,7 @@ import (
 // SelectTypeParameters). Jobs get whole cores but with CR_CPU and CR_CPU_Memory.
 func (d *dims) readSelection(s *slurmclient.Snapshot) {
 	allots, certain := allotsMemory(s)
+	d.fillsNodes = s.Server.Release == "" || s.Server.Release > "25"
 	d.wholeCores, d.takesMemory, d.wholeMemory = !parameter(s, "CPU"), allots, allots && certain
 }
 

@@ -51,7 +51,8 @@ type blocker struct {
 type group struct {
 	key
 	jobs    uint64
-	example uint32 // the lowest job id
+	records []record // of the jobs that more nodes would help
+	example uint32   // the lowest job id
 	// priority is the highest of the jobs.
 	priority uint64
 	inexact  bool
@@ -186,16 +187,18 @@ func (q *queue) addPending(j *slurm.Job) {
 }
 
 // classOf is Classify by what the partitions have as well: a node limit is none of
-// the partition's when it has too few nodes for the job. More of them would help.
+// the partition's when it has too few nodes for the job. More of them would help. Where a
+// job lists several, it may be that of another.
 func (q *queue) classOf(j *slurm.Job) Class {
 	class := Classify(q.now, j)
 	if class != ClassPartitionLimit || j.Reason != "PartitionNodeLimit" {
 		return class
 	}
 	need, known := j.NodeCount.Value()
-	for _, at := range q.cluster.partitionsOf(j.Partition) {
+	list := q.cluster.partitionsOf(j.Partition)
+	for _, at := range list {
 		p := &q.cluster.parts[at]
-		if known && need > p.totalNodes && (p.maxNodes == 0 || need <= p.maxNodes) {
+		if known && (need > p.totalNodes || len(list) > 1) && (p.maxNodes == 0 || need <= p.maxNodes) {
 			return ClassCapacity
 		}
 	}
@@ -241,6 +244,9 @@ func (q *queue) add(j *slurm.Job, class Class, jobs uint64, exact bool) *group {
 		q.last = g
 	}
 	g.jobs += jobs
+	if class == ClassCapacity && len(q.cluster.pools) > 0 {
+		g.records = append(g.records, record{j.ID, j.Priority.Or(0), jobs})
+	}
 	g.example = min(g.example, j.ID)
 	g.priority = max(g.priority, j.Priority.Or(0))
 	g.inexact = g.inexact || !exact

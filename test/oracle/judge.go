@@ -40,6 +40,9 @@ func (v Verdict) Fails() bool { return !v.Allowed && (len(v.Starved) > 0 || v.De
 // says not to model.
 func judge(required, all Trial, least []uint64, unmodelled uint64) Verdict {
 	v := Verdict{Starved: missing(all, required), Allowed: unmodelled > 0}
+	if slices.Equal(required.Up, all.Up) {
+		v.Starved = nil // Slurm does not do the same twice
+	}
 	if len(v.Starved) > 0 {
 		return v
 	}

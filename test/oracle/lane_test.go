@@ -27,6 +27,7 @@ type lane struct {
 	cache   *slurmclient.Cache
 	stop    func() // ends the cache
 	up      []uint64
+	first   uint64 // the id of the job that never starts; those of the queue are greater
 }
 
 // gate is PrologSlurmctld: jobs wait for it and launch nothing.

@@ -4,7 +4,9 @@ package oracle
 
 import (
 	"context"
+	"errors"
 	"fmt"
+	"slices"
 	"time"
 
 	"github.com/slurmtide/slurmtide/slurmclient"
@@ -22,14 +24,21 @@ type Round struct {
 	Verdict       Verdict
 }
 
-// playOn plays a scene on its variant.
+// playOn plays a scene on its variant, without the jobs that Slurm gives up on.
 func (l *lane) playOn(ctx context.Context, scene Scene) (Round, error) {
 	if l.variant == nil || l.variant.Name != scene.Variant.Name {
 		if err := l.setVariant(ctx, scene.Variant); err != nil {
 			return Round{}, fmt.Errorf("restarting slurmctld as %s: %w", scene.Variant.Name, err)
 		}
 	}
-	return l.play(ctx, scene)
+	for {
+		r, err := l.play(ctx, scene)
+		var failed givenUp
+		if !errors.As(err, &failed) {
+			return r, err
+		}
+		scene.Queue = slices.DeleteFunc(slices.Clone(scene.Queue), func(j Job) bool { return slices.Contains(failed, j.Name) })
+	}
 }
 
 // play plays a scene on the variant that the lane has.
@@ -39,11 +48,11 @@ func (l *lane) play(ctx context.Context, scene Scene) (Round, error) {
 		return r, err
 	}
 	r.Required.Up = l.requiredWorkers(r.Demand)
-	if err := l.schedule(ctx, &r.Required); err != nil {
+	if err := l.schedule(ctx, &r.Required, Trial{}); err != nil {
 		return r, err
 	}
 	var err error
-	if r.All, err = l.try(ctx, scene.Queue, l.all()); err != nil {
+	if r.All, err = l.try(ctx, scene.Queue, l.all(), Trial{}); err != nil {
 		return r, err
 	}
 	from := r.Required.Up
@@ -51,7 +60,7 @@ func (l *lane) play(ctx context.Context, scene Scene) (Round, error) {
 		from = r.All.Up
 	}
 	r.Least, err = findLeast(from, func(up []uint64) (bool, error) {
-		trial, err := l.try(ctx, scene.Queue, up)
+		trial, err := l.try(ctx, scene.Queue, up, r.All)
 		return len(missing(r.All, trial)) == 0, err
 	})
 	r.Verdict = judge(r.Required, r.All, r.Least, unmodelled(r.Demand))
@@ -70,7 +79,7 @@ func unmodelled(d demand.Demand) (jobs uint64) {
 
 // ask submits the queue and computes demand once the scheduler has looked at it.
 func (l *lane) ask(ctx context.Context, r *Round) error {
-	if err := l.submit(r.Queue); err != nil {
+	if err := l.submit(ctx, r.Queue); err != nil {
 		return err
 	}
 	if err := l.awaitScheduler(ctx); err != nil {
@@ -107,11 +116,11 @@ func (l *lane) shorten(ctx context.Context, r Round) (Round, error) {
 	scene.Queue, err = minimise(r.Queue, func(queue []Job) (bool, error) {
 		shorter := r.Scene
 		shorter.Queue = queue
-		again, err := l.play(ctx, shorter)
+		again, err := l.playOn(ctx, shorter)
 		return again.Verdict.Fails() && again.Verdict.Dear == r.Verdict.Dear, err
 	})
 	if err != nil {
 		return r, err
 	}
-	return l.play(ctx, scene)
+	return l.playOn(ctx, scene)
 }

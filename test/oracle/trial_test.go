@@ -6,6 +6,7 @@ import (
 	"context"
 	"fmt"
 	"slices"
+	"strconv"
 	"strings"
 	"time"
 
@@ -13,22 +14,31 @@ import (
 )
 
 // submit ends all jobs, takes all workers away and submits a queue.
-func (l *lane) submit(queue []Job) error {
+func (l *lane) submit(ctx context.Context, queue []Job) error {
+	if len(l.variant.GRES) > 0 {
+		// slurmctld loses generic resources of jobs that end before they run.
+		if err := l.setVariant(ctx, l.variant); err != nil {
+			return err
+		}
+	}
 	if err := l.bring(make([]uint64, len(l.up))); err != nil {
 		return err
 	}
 	script := []string{
 		"scancel -u root", `while [ "$(squeue -h -a)" ]; do sleep 0.01; done`,
-		"sbatch -Q -J " + idleJob + " -p " + idlePartition + " --wrap true",
+		idleJob + "=$(sbatch --parsable -J " + idleJob + " -p " + idlePartition + " --wrap true)",
 	}
 	for _, job := range queue {
 		// A job that Slurm refuses is none.
-		script = append(script, job.Name+"=$(sbatch --parsable -Q -J "+job.Name+" "+job.Args+` --wrap "sleep 1000")`)
+		script = append(script, job.Name+"=$(sbatch --parsable -J "+job.Name+" "+job.Args+` --wrap "sleep 1000")`)
 	}
-	if out, err := l.shell.Run(strings.Join(append(script, ":"), "\n")); err != nil {
+	out, err := l.shell.Run(strings.Join(append(script, "echo $"+idleJob), "\n"))
+	if err != nil {
 		return fmt.Errorf("%w: %s", err, out)
 	}
-	return nil
+	words := strings.Fields(out) // what sbatch says of jobs that it refuses comes first
+	l.first, err = strconv.ParseUint(words[len(words)-1], 10, 32)
+	return err
 }
 
 // bring has so many workers of each pool there, the first ones by ordinal.
@@ -91,20 +101,33 @@ func (l *lane) awaitScheduler(ctx context.Context) error {
 	return nil
 }
 
+// givenUp is an error that names jobs which Slurm has given up on, such as one that can not
+// run in the first of its partitions.
+type givenUp []string
+
+func (g givenUp) Error() string { return "Slurm has given up on " + strings.Join(g, ",") }
+
 // startedJobs are the jobs of the queue that do not wait, array tasks and components each
-// for itself, sorted.
+// for itself, sorted. Jobs that failed are a givenUp.
 func (l *lane) startedJobs() ([]string, error) {
 	out, err := l.shell.Run("squeue -h -a -r -t all -o '%j|%K|%i|%t'")
 	if err != nil {
 		return nil, err
 	}
 	var started []string
+	var failed givenUp
 	for line := range strings.Lines(out) {
 		f := strings.Split(strings.TrimSpace(line), "|")
 		if len(f) < 4 || f[3] == "PD" || f[3] == "CA" {
 			continue
 		}
 		name := f[0]
+		if f[3] == "F" {
+			if id, _ := strconv.ParseUint(strings.FieldsFunc(f[2], notDigit)[0], 10, 32); id > l.first {
+				failed = append(failed, name)
+			}
+			continue
+		}
 		if f[1] != "N/A" {
 			name += "_" + f[1]
 		}
@@ -113,31 +136,53 @@ func (l *lane) startedJobs() ([]string, error) {
 		}
 		started = append(started, name)
 	}
+	if failed != nil {
+		return nil, failed
+	}
 	slices.Sort(started)
 	return started, nil
 }
 
-// try submits a queue and lets Slurm schedule it on so many workers.
-func (l *lane) try(ctx context.Context, queue []Job, up []uint64) (Trial, error) {
+func notDigit(r rune) bool { return r < '0' || r > '9' }
+
+// try submits a queue and lets Slurm schedule it on so many workers, until all of the
+// wanted jobs have started.
+func (l *lane) try(ctx context.Context, queue []Job, up []uint64, wanted Trial) (Trial, error) {
 	trial := Trial{Up: up}
-	if err := l.submit(queue); err != nil {
+	if err := l.submit(ctx, queue); err != nil {
 		return trial, err
 	}
-	return trial, l.schedule(ctx, &trial)
+	return trial, l.schedule(ctx, &trial, wanted)
 }
 
-// schedule lets Slurm schedule what was submitted on the workers of the trial.
-func (l *lane) schedule(ctx context.Context, trial *Trial) error {
+// schedule lets Slurm schedule what was submitted on the workers of the trial, until all of
+// the wanted jobs have started, or nothing more starts: one cycle may keep nodes for a job
+// that it starts in the next.
+func (l *lane) schedule(ctx context.Context, trial *Trial, wanted Trial) error {
 	if err := l.bring(trial.Up); err != nil {
 		return err
 	}
-	if err := l.awaitScheduler(ctx); err != nil {
-		return err
+	for same := 0; same < settled; same++ {
+		if err := l.awaitScheduler(ctx); err != nil {
+			return err
+		}
+		started, err := l.startedJobs()
+		if err != nil {
+			return err
+		}
+		if !slices.Equal(started, trial.Started) {
+			same = 0
+		}
+		trial.Started = started
+		if len(wanted.Started) > 0 && len(missing(wanted, *trial)) == 0 {
+			return nil
+		}
 	}
-	var err error
-	trial.Started, err = l.startedJobs()
-	return err
+	return nil
 }
+
+// settled is after how many cycles that start nothing a trial has ended.
+const settled = 4
 
 // read reads the cluster as products do, without the workers that are not there.
 func (l *lane) read(ctx context.Context) (*slurmclient.Snapshot, error) {

@@ -30,7 +30,7 @@ func Variants() []Variant {
 			Conf:  []string{"PartitionName=g Nodes=g"},
 		}, {
 			Name: "two threads for each core", Partitions: []string{"t"},
-			Pools: []demand.Pool{pool("t", 12, demand.Shape{CPUs: 8, MemoryMiB: 16000})},
+			Pools: []demand.Pool{pool("t", 12, demand.Shape{CPUs: 8, MemoryMiB: 16000, ThreadsPerCore: 2})},
 			Nodes: map[string]string{"t": "Sockets=1 CoresPerSocket=4 ThreadsPerCore=2"},
 			Conf:  []string{"PartitionName=t Nodes=t"},
 		}, {
@@ -51,5 +51,5 @@ func pool(name string, most uint64, shape demand.Shape, partitions ...string) de
 	if len(partitions) == 0 {
 		partitions = []string{name}
 	}
-	return demand.Pool{Name: name, Feature: name, Partitions: partitions, Max: most, Shape: &shape}
+	return demand.Pool{Name: name, Feature: name, Workers: name + "-", Partitions: partitions, Max: most, Shape: &shape}
 }

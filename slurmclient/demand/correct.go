@@ -1,0 +1,238 @@
+package demand
+
+import (
+	"cmp"
+	"slices"
+)
+
+// correct finds the fewest new workers with which every job starts that would start with
+// all, and takes them for the estimate.
+func (h *rehearsal) correct() {
+	all := h.play(cast{up: h.most})
+	if all == nil || h.contradicts(all) {
+		return
+	}
+	enough := func(up []uint64) bool { return h.enough(cast{up: up}, all) }
+	up := make([]uint64, len(h.most))
+	for _, at := range h.pools {
+		up[at] = min(h.plan.pools[at].result.Pending, h.most[at])
+	}
+	if !enough(up) {
+		h.raise(up, all, enough)
+	}
+	h.lower(up, enough)
+	if len(h.hets) > 0 {
+		h.provide(up, all)
+	}
+	if s := h.play(cast{up: up}); s != nil && s.startsAllOf(all) {
+		h.apply(s, all)
+	}
+}
+
+// enough reports whether no job waits that starts in a run with all.
+func (h *rehearsal) enough(who cast, all *stage) bool {
+	s := h.play(who)
+	return s != nil && s.startsAllOf(all)
+}
+
+// contradicts reports whether jobs wait though their pool has new workers that nobody uses,
+// as many as they would take by the estimate: then the rules followed here do not know
+// something of them, and the estimate stands.
+func (h *rehearsal) contradicts(all *stage) bool {
+	unused := make([]uint64, len(h.plan.pools))
+	for i, s := range h.seats {
+		if s.fresh > 0 && all.first[i] < 0 {
+			unused[h.shapes[s.shape].pool]++
+		}
+	}
+	for i := range h.requests {
+		r := &h.requests[i]
+		if r.target < 0 || !h.inside[r.target] || r.pool == noPool || len(r.required) > 0 || r.het != 0 {
+			continue
+		}
+		if all.started[r] < r.jobs && unused[r.pool] >= r.spread {
+			return true
+		}
+	}
+	return false
+}
+
+// startsAllOf reports whether no job waits that starts in the other run.
+func (s *stage) startsAllOf(other *stage) bool {
+	for r, n := range other.started {
+		if s.started[r] < n {
+			return false
+		}
+	}
+	return true
+}
+
+// raise adds workers to all pools, more and more, until they are enough.
+func (h *rehearsal) raise(up []uint64, all *stage, enough func([]uint64) bool) {
+	used := make([]uint64, len(up))
+	for i, s := range h.seats {
+		if at := h.shapes[s.shape].pool; s.fresh > 0 && all.first[i] >= 0 {
+			used[at] = max(used[at], s.fresh)
+		}
+	}
+	for _, at := range h.pools {
+		up[at] = max(up[at], used[at])
+	}
+	if enough(up) {
+		return
+	}
+	for step := uint64(1); h.work >= 0; step *= 2 {
+		most := true
+		for _, at := range h.pools {
+			up[at] = min(plus(up[at], step), h.most[at])
+			most = most && up[at] == h.most[at]
+		}
+		if most || enough(up) {
+			return
+		}
+	}
+}
+
+// provide adds one worker where it would help if heterogeneous jobs started before all
+// others: slurmctld starts them when backfill has looked at the others, mostly after these
+// have started.
+func (h *rehearsal) provide(up []uint64, all *stage) {
+	enough := func() bool { return h.enough(cast{up: up, hetFirst: true}, all) }
+	if enough() {
+		return
+	}
+	for _, at := range h.pools {
+		if up[at] == h.most[at] {
+			continue
+		}
+		if up[at]++; enough() {
+			return
+		}
+		up[at]--
+	}
+}
+
+// lower takes workers away as long as they are enough, the heaviest first.
+func (h *rehearsal) lower(up []uint64, enough func([]uint64) bool) {
+	pools := slices.Clone(h.pools)
+	slices.SortStableFunc(pools, func(a, b int) int {
+		return cmp.Compare(h.plan.pools[b].weight, h.plan.pools[a].weight)
+	})
+	for _, at := range pools {
+		low, high := uint64(0), up[at] // high is enough
+		for first := true; low < high && h.work >= 0; first = false {
+			up[at] = low + (high-low)/2
+			if first {
+				up[at] = high - 1
+			}
+			if enough(up) {
+				high = up[at]
+			} else {
+				low = up[at] + 1
+			}
+		}
+		up[at] = high
+	}
+}
+
+// apply takes what a run used for the estimate.
+func (h *rehearsal) apply(s, all *stage) {
+	over, busy := false, false
+	for _, at := range h.pools {
+		over = over || h.plan.pools[at].result.Pending > h.most[at]
+		busy = busy || h.plan.pools[at].result.Busy > 0
+	}
+	if over && busy {
+		return // some jobs wait until others end: what they need then is an estimate
+	}
+	for _, at := range h.pools {
+		p := &h.plan.pools[at]
+		p.rehearsed, p.fresh = true, s.up[at]
+	}
+	if over {
+		return
+	}
+	for _, at := range h.pools {
+		p := &h.plan.pools[at]
+		p.result.Pending, p.claimedIdle, p.claimedBooting = 0, 0, 0
+	}
+	for i := range h.parts {
+		if h.inside[i] {
+			h.parts[i].PendingNodes = h.parts[i].beyond
+		}
+	}
+	for i, seat := range h.seats {
+		pool := h.shapes[seat.shape].pool
+		if s.first[i] < 0 || pool == noPool {
+			continue
+		}
+		p := &h.plan.pools[pool]
+		switch {
+		case seat.fresh > 0:
+			p.result.Pending++
+			h.parts[s.first[i]].PendingNodes++
+		case seat.claim == claimIdle:
+			p.claimedIdle++
+		case seat.claim == claimBooting:
+			p.claimedBooting++
+		}
+	}
+	keep := !h.mayGo(s, all)
+	for _, at := range h.pools {
+		h.plan.pools[at].keepsAll = keep
+	}
+}
+
+// mayGo reports whether the idle and booting workers that a run did not use may go,
+// whichever of them will: as many stay as it used. A worker that nobody uses may be what
+// keeps two others from being neighbours, whom slurmctld would give to one job.
+func (h *rehearsal) mayGo(s, all *stage) bool {
+	unused, last, first := map[int]bool{}, map[int]bool{}, map[int]bool{}
+	sets := []map[int]bool{unused, last, first}
+	for _, at := range h.pools {
+		free, used := h.freeOfPool(at), 0
+		for _, i := range free {
+			if s.first[i] >= 0 {
+				used++
+			} else {
+				unused[i] = true
+			}
+		}
+		if used == len(free) {
+			continue
+		}
+		add(last, free[used:])
+		add(first, free[:len(free)-used])
+		for _, i := range free[:min(len(free), maxTried)] {
+			sets = append(sets, map[int]bool{i: true})
+		}
+	}
+	if len(unused) == 0 {
+		return true
+	}
+	for _, gone := range sets {
+		if !h.enough(cast{up: s.up, gone: gone}, all) || len(h.hets) > 0 && !h.enough(cast{s.up, gone, true}, all) {
+			return false
+		}
+	}
+	return true
+}
+
+// maxTried bounds how many workers of a pool are tried to be done without, one by one.
+const maxTried = 16
+
+// freeOfPool lists the seats of the pool's workers that are idle or boot.
+func (h *rehearsal) freeOfPool(at int) (free []int) {
+	for i, seat := range h.seats {
+		if seat.fresh == 0 && seat.claim != claimNone && h.shapes[seat.shape].pool == at {
+			free = append(free, i)
+		}
+	}
+	return free
+}
+
+func add(to map[int]bool, places []int) {
+	for _, i := range places {
+		to[i] = true
+	}
+}
