@@ -18,7 +18,7 @@ func TestExternalMetricsAreSeriesWithLabels(t *testing.T) {
 		{"a value for each partition of each cluster", "slurm_partition_pending_jobs", "",
 			map[string]int64{"red//a": 4, "red//b": 4, "red//both": 0, "blue//a": 1}},
 		{"one partition of one cluster", "slurm_partition_idle_nodes", "cluster=red,partition=both", map[string]int64{"red//both": 2}},
-		{"a value for each NodeSet", "slurm_nodeset_required_nodes", "nodeset!=new", map[string]int64{"red/a/": 3, "red/b/": 3}},
+		{"a value for each NodeSet", "slurm_nodeset_required_nodes", "nodeset!=new", map[string]int64{"red/a/": 2, "red/b/": 4}},
 		{"one NodeSet", "slurm_nodeset_busy_nodes", "nodeset=a,namespace=team", map[string]int64{"red/a/": 1}},
 	} {
 		t.Run(tc.name, func(t *testing.T) {

@@ -49,12 +49,12 @@ func TestEveryMetricIsOfItsObject(t *testing.T) {
 	}{
 		{"a NodeSet's busy nodes", NodeSets(), "a", "slurm_nodeset_busy_nodes", "", 1},
 		{"a NodeSet's idle nodes", NodeSets(), "a", "slurm_nodeset_idle_nodes", "", 1},
-		{"a NodeSet needs what is busy, idle nodes that jobs take, and more", NodeSets(), "a", "slurm_nodeset_required_nodes", "", 3},
-		{"a NodeSet's pending nodes", NodeSets(), "a", "slurm_nodeset_pending_nodes", "", 1},
+		{"a NodeSet needs what is busy and idle nodes that jobs take", NodeSets(), "a", "slurm_nodeset_required_nodes", "", 2},
+		{"a NodeSet's pending nodes", NodeSets(), "b", "slurm_nodeset_pending_nodes", "", 3},
 		{"nothing boots", NodeSets(), "a", "slurm_nodeset_booting_nodes", "", 0},
 		{"nothing is unusable", NodeSets(), "a", "slurm_nodeset_unusable_nodes", "", 0},
 		{"no job is too large", NodeSets(), "a", "slurm_nodeset_unsatisfiable_jobs", "", 0},
-		{"every array task of the other NodeSet asks for a node", NodeSets(), "b", "slurm_nodeset_required_nodes", "", 3},
+		{"a NodeSet needs one for each array task beside the idle one that another job takes", NodeSets(), "b", "slurm_nodeset_required_nodes", "", 4},
 
 		{"a job in two partitions counts once for a cluster", Clusters(), "red", "slurm_partition_pending_jobs", "", 7},
 		{"and in each of them when it is named", Clusters(), "red", "slurm_partition_pending_jobs", "partition=a", 4},
@@ -216,7 +216,7 @@ func TestListsAreWholeOrErrors(t *testing.T) {
 		}
 		return out, nil
 	}
-	if got, err := list("tier in (gold,silver)"); err != nil || !cmp.Equal(got, map[string]int64{"a": 3, "b": 3}) {
+	if got, err := list("tier in (gold,silver)"); err != nil || !cmp.Equal(got, map[string]int64{"a": 2, "b": 4}) {
 		t.Errorf("two NodeSets give %v, %v", got, err)
 	}
 	if got, err := list(""); !apierrors.IsServiceUnavailable(err) {

@@ -45,9 +45,9 @@ func TestTheAPIOverHTTP(t *testing.T) {
 		want   []string
 	}{
 		{"by name", fresh, "custom.metrics.k8s.io/v1beta2/namespaces/team/nodesets.slinky.slurm.net/a/slurm_nodeset_required_nodes", 200,
-			[]string{`"kind":"MetricValueList"`, `"kind":"NodeSet"`, `"apiVersion":"slinky.slurm.net/v1beta1"`, `"name":"slurm_nodeset_required_nodes"`, `"value":"3"`, `"timestamp":"2026-03-01T11:59:59Z"`}},
+			[]string{`"kind":"MetricValueList"`, `"kind":"NodeSet"`, `"apiVersion":"slinky.slurm.net/v1beta1"`, `"name":"slurm_nodeset_required_nodes"`, `"value":"2"`, `"timestamp":"2026-03-01T11:59:59Z"`}},
 		{"in the older version", fresh, "custom.metrics.k8s.io/v1beta1/namespaces/team/nodesets.slinky.slurm.net/a/slurm_nodeset_required_nodes", 200,
-			[]string{`"metricName":"slurm_nodeset_required_nodes"`, `"value":"3"`}},
+			[]string{`"metricName":"slurm_nodeset_required_nodes"`, `"value":"2"`}},
 		{"by labels", fresh, "custom.metrics.k8s.io/v1beta2/namespaces/team/nodesets.slinky.slurm.net/*/slurm_nodeset_busy_nodes?labelSelector=tier%3Dgold", 200,
 			[]string{`"name":"a"`, `"value":"1"`}},
 		{"all of them, of which one can not be told", fresh, "custom.metrics.k8s.io/v1beta2/namespaces/team/nodesets.slinky.slurm.net/*/slurm_nodeset_busy_nodes", 503,

@@ -112,11 +112,12 @@ func (h *rehearsal) provide(up []uint64, all *stage) {
 	}
 }
 
-// lower takes workers away as long as they are enough, the heaviest first.
+// lower takes workers away as long as they are enough, first of the pools where jobs ask
+// last: the heaviest, and of these the last by name.
 func (h *rehearsal) lower(up []uint64, enough func([]uint64) bool) {
 	pools := slices.Clone(h.pools)
 	slices.SortStableFunc(pools, func(a, b int) int {
-		return cmp.Compare(h.plan.pools[b].weight, h.plan.pools[a].weight)
+		return cmp.Or(cmp.Compare(h.plan.pools[b].weight, h.plan.pools[a].weight), cmp.Compare(b, a))
 	})
 	for _, at := range pools {
 		low, high := uint64(0), up[at] // high is enough

@@ -23,12 +23,13 @@ var (
 	required = flag.String("required", "", "break demand on purpose: +1 or -1 workers of each pool")
 )
 
-// The bars of a run, shares of its rounds: what demand reaches by now on the rounds of the
-// default seeds. The aim is 0, 0.8 and 0.01. A round that fails is printed in any case.
+// The bars of a run, shares of its rounds. The aim of the first and the last is 0 and 0.01:
+// heterogeneous jobs in partitions that share nodes break it now and then. A round that
+// fails is printed in any case.
 const (
-	starvedBar = 0.3
-	exactBar   = 0.45
-	dearBar    = 0.15
+	starvedBar = 0.05
+	exactBar   = 0.8
+	dearBar    = 0.05
 )
 
 func TestDemandIsWhatSlurmNeeds(t *testing.T) {
