@@ -181,7 +181,7 @@ func TestWhoseAPodIs(t *testing.T) {
 func TestWhichDeletionLeavesOrphans(t *testing.T) {
 	deleted := func(finalizers ...string) *v1beta1.NodeSet {
 		return gpu(1, func(n *v1beta1.NodeSet) {
-			n.DeletionTimestamp, n.Finalizers = new(metav1.NewTime(noon)), append(finalizers, v1beta1.FinalizerDrain)
+			n.DeletionTimestamp, n.Finalizers = new(metav1.NewTime(noon)), slices.Concat(finalizers, []string{v1beta1.FinalizerDrain})
 		})
 	}
 	owned := appsv1.ControllerRevision{ObjectMeta: metav1.ObjectMeta{OwnerReferences: []metav1.OwnerReference{render.Owner(gpu(1))}}}

@@ -129,11 +129,11 @@ func updateOf(now time.Time, u v1beta1.NodeSetUpdateStrategy, desired int) plan.
 	switch u.Type {
 	case v1beta1.UpdateOnDelete:
 		out.Open = false
-	default:
-		out.Open = out.Open && !neverUpdates(u)
 	case v1beta1.UpdateScheduled:
 		out.Open = out.Open && within(now, u.ScheduledUpdate)
 		out.MaxUnavailable = max(1, desired) // Slurm keeps the nodes free for it
+	default:
+		out.Open = out.Open && !neverUpdates(u)
 	}
 	return out
 }

@@ -29,9 +29,9 @@ type scale struct {
 
 // costText is what the cost of a job is read from.
 type costText struct {
-	tres, licenses    string
-	cpus, nodes       uint64
-	whole, alternates bool
+	tres, licenses string
+	cpus, nodes    uint64
+	whole          bool
 }
 
 func newScale() scale {

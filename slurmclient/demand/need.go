@@ -82,11 +82,11 @@ func (n *need) readNodes(a *ask) {
 }
 
 func (n *need) readGRES(a *ask) {
-	addGRES(&n.gresPerNode, a.tresPerNode, 1)
-	addGRES(&n.gresPerNode, a.tresPerSocket, 1) // of one socket at least
-	addGRES(&n.gresPerJob, a.tresPerJob, 1)
-	addGRES(&n.gresPerTask, a.tresPerTask, 1)
-	addGRES(&n.memoryPerGRES, a.memoryPerTRES, 1)
+	addGRES(&n.gresPerNode, a.tresPerNode)
+	addGRES(&n.gresPerNode, a.tresPerSocket) // of one socket at least
+	addGRES(&n.gresPerJob, a.tresPerJob)
+	addGRES(&n.gresPerTask, a.tresPerTask)
+	addGRES(&n.memoryPerGRES, a.memoryPerTRES)
 	// The sum that slurmctld has made, where GRES are accounted.
 	if strings.Contains(a.tresRequested, "gres/") {
 		if t, err := slurm.ParseTRES(a.tresRequested); err == nil {
@@ -99,7 +99,7 @@ func (n *need) readGRES(a *ask) {
 
 // addGRES adds the generic resources of text such as "gres/gpu:h100:2,gres/shard=1",
 // each kind by its name and by its name and type.
-func addGRES(to *map[string]uint64, text string, by uint64) {
+func addGRES(to *map[string]uint64, text string) {
 	if text == "" {
 		return
 	}
@@ -115,7 +115,7 @@ func addGRES(to *map[string]uint64, text string, by uint64) {
 		return
 	}
 	for name, count := range counts {
-		raise(to, name, times(count, by))
+		raise(to, name, count)
 	}
 }
 

@@ -108,25 +108,25 @@ func (s *site) compareAnswers(t *testing.T, version string, e metricsapi.Entry, 
 	named.labels = ""
 	byName, err := s.values(t, version, named)
 	if err != nil || len(byName) != 1 || byName[q.name] == "" {
-		return fmt.Errorf("%s by name: %v, %v", e.Name, byName, err)
+		return fmt.Errorf("%s by name: %v, %v", e.Name, byName, fmt.Sprint(err))
 	}
 	selected := q
 	selected.name = "*"
 	bySelector, err := s.values(t, version, selected)
 	if diff := cmp.Diff(byName, bySelector); err != nil || diff != "" {
-		return fmt.Errorf("%s by selector: %v\n%s", e.Name, err, diff)
+		return fmt.Errorf("%s by selector: %v\n%s", e.Name, fmt.Sprint(err), diff)
 	}
 	selected.labels = ""
 	all, err := s.values(t, version, selected)
 	if err != nil || all[q.name] != byName[q.name] {
-		return fmt.Errorf("%s of all: %v, %v", e.Name, all, err)
+		return fmt.Errorf("%s of all: %v, %v", e.Name, all, fmt.Sprint(err))
 	}
 	if !e.OfPartitions() {
 		return nil
 	}
 	named.metricLabels = "partition=gpu"
 	if one, err := s.values(t, version, named); err != nil || len(one) != 1 {
-		return fmt.Errorf("%s of one partition: %v, %v", e.Name, one, err)
+		return fmt.Errorf("%s of one partition: %v, %v", e.Name, one, fmt.Sprint(err))
 	}
 	return nil
 }

@@ -45,7 +45,11 @@ func (e *Exporter) Await(what string, holds func() bool) {
 // Scrape reads the samples that it has now.
 func (e *Exporter) Scrape() Series {
 	e.t.Helper()
-	r, err := http.Get(e.url + "/metrics")
+	request, err := http.NewRequestWithContext(e.t.Context(), http.MethodGet, e.url+"/metrics", http.NoBody)
+	if err != nil {
+		e.t.Fatal(err)
+	}
+	r, err := http.DefaultClient.Do(request)
 	if err != nil {
 		e.t.Fatalf("scraping: %v", err)
 	}

@@ -19,9 +19,6 @@ import (
 
 var update = flag.Bool("update", false, "rewrite the golden files")
 
-// soon is longer than anything here takes that is not broken.
-const soon = time.Minute
-
 // site is a Kubernetes that the adapter can be put into.
 type site struct {
 	kube    *realkube.Cluster
