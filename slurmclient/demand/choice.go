@@ -1,7 +1,6 @@
 package demand
 
 import (
-	"cmp"
 	"math"
 	"slices"
 )
@@ -105,11 +104,11 @@ func (c *choice) try(offers []offer) bool {
 		return false
 	}
 	for !c.done() && c.most > 0 {
-		row := c.bestRow()
-		if row == nil {
+		best := c.bestRow()
+		if best.offers == nil {
 			break
 		}
-		c.takeRow(row)
+		c.takeRow(best)
 	}
 	return c.cpus <= 0 && c.holdsTasks() && c.nodes <= max(0, int64(r.wantedNodes(c.nodeLimit()))-int64(r.nodes)) && !c.lacksGRES()
 }
@@ -123,80 +122,97 @@ func (c *choice) nodeLimit() uint64 {
 
 func (c *choice) done() bool { return c.nodes <= 0 && c.cpus <= 0 && !c.lacksGRES() }
 
-// bestRow is the row of neighbours that slurmctld takes next.
-func (c *choice) bestRow() []offer {
-	var best []offer
-	var bestCPUs int64
-	bestEnough := false
+// row is neighbouring offers of one weight; required is the first one in it that the job
+// names, -1 for none.
+type row struct {
+	offers   []offer
+	required int
+	cpus     int64
+	enough   bool
+}
+
+// bestRow is the row of neighbours that slurmctld takes next: one with nodes that the job
+// names, or of less weight, else the smallest that is enough, else the largest.
+func (c *choice) bestRow() (best row) {
 	for rest := c.offers; len(rest) > 0; {
-		if rest[0].cpus == 0 { // taken
-			rest = rest[1:]
-			continue
-		}
 		end := 1
-		for end < len(rest) && rest[end].cpus > 0 && rest[end].weight == rest[0].weight &&
-			c.seats[rest[end].seat].at == c.seats[rest[end-1].seat].at+1 {
+		for end < len(rest) && rest[end].weight == rest[0].weight && c.seats[rest[end].seat].at == c.seats[rest[end-1].seat].at+1 {
 			end++
 		}
-		row := rest[:end]
+		r := c.rowOf(rest[:end])
 		rest = rest[end:]
-		cpus, enough := c.measure(row)
-		if best == nil || cmp.Or(cmp.Compare(row[0].weight, best[0].weight), -compareBool(enough, bestEnough)) < 0 ||
-			row[0].weight == best[0].weight && enough == bestEnough && (cpus < bestCPUs) == enough && cpus != bestCPUs {
-			best, bestCPUs, bestEnough = row, cpus, enough
+		if r.cpus == 0 {
+			continue
+		}
+		lighter := best.offers != nil && r.offers[0].weight < best.offers[0].weight
+		alike := best.offers != nil && r.offers[0].weight == best.offers[0].weight
+		if best.offers == nil || best.required < 0 && r.required >= 0 || lighter ||
+			alike && (r.enough && (!best.enough || r.cpus < best.cpus) || !r.enough && r.cpus > best.cpus) {
+			best = r
 		}
 	}
 	return best
 }
 
-func compareBool(a, b bool) int { return cmp.Compare(one(a), one(b)) }
-
-// measure adds up a row, and tells whether it is all that the job needs.
-func (c *choice) measure(row []offer) (cpus int64, enough bool) {
+// rowOf measures a row.
+func (c *choice) rowOf(offers []offer) row {
+	r := row{offers: offers, required: -1}
+	nodes := int64(0)
 	gres := make([]uint64, len(c.gres))
-	for _, o := range row {
-		cpus += int64(o.cpus)
+	for i, o := range offers {
+		if r.required < 0 && c.requires(o.seat) {
+			r.required = i
+		}
+		if o.cpus == 0 {
+			continue // it is taken
+		}
+		nodes++
+		r.cpus += int64(o.cpus)
 		for k := range gres {
 			gres[k] += c.free[o.seat][amountGRES+k]
 		}
 	}
 	spare := max(0, int64(c.r.wantedNodes(c.nodeLimit()))-int64(c.r.nodes))
-	enough = cpus >= c.cpus && int64(len(row)) >= c.nodes-spare
+	r.enough = r.cpus >= c.cpus && nodes >= c.nodes-spare
 	for k, need := range c.gres {
-		enough = enough && gres[k] >= need
+		r.enough = r.enough && gres[k] >= need
 	}
-	return cpus, enough
+	return r
 }
 
-// takeRow takes nodes of the row, as many as are needed; for a job of one node the
-// smallest offer that will do.
-func (c *choice) takeRow(row []offer) {
-	if c.nodes <= 1 {
-		best := -1
-		for i, o := range row {
-			if int64(o.cpus) >= c.cpus && c.givesGRES(o.seat) && (best < 0 || o.cpus < row[best].cpus) {
-				best = i
-			}
-		}
-		if best >= 0 {
-			for i := range row {
-				if i != best {
-					row[i].cpus = 0
-				}
-			}
-			row = row[best : best+1]
-		}
+// takeRow takes nodes of the row, as many as are needed: from those that the job names
+// upwards, then downwards. For a job of one more node it is the smallest that will do.
+func (c *choice) takeRow(r row) {
+	offers := r.offers
+	if r.required >= 0 {
+		offers = slices.Clone(r.offers[r.required:])
+		below := slices.Clone(r.offers[:r.required])
+		slices.Reverse(below)
+		offers = append(offers, below...)
+	} else if best := c.smallest(offers); best >= 0 {
+		offers = offers[best : best+1]
 	}
-	for i := range row {
+	for i := range offers {
 		if c.most <= 0 || c.done() {
 			break
 		}
-		if c.most == 1 && int64(row[i].cpus) < c.cpus {
-			continue
+		if o := &offers[i]; o.cpus > 0 && (c.most > 1 || r.required >= 0 || int64(o.cpus) >= c.cpus) {
+			c.add(o)
 		}
-		c.add(&row[i])
 	}
-	for i := range row {
-		row[i].cpus = 0
+	for i := range r.offers {
+		r.offers[i].cpus = 0
 	}
+}
+
+// smallest is the place of the smallest offer that is all that the job needs, when it needs
+// one node more at most; -1 for none.
+func (c *choice) smallest(offers []offer) int {
+	best := -1
+	for i, o := range offers {
+		if c.nodes <= 1 && o.cpus > 0 && int64(o.cpus) >= c.cpus && c.givesGRES(o.seat) && (best < 0 || o.cpus < offers[best].cpus) {
+			best = i
+		}
+	}
+	return best
 }

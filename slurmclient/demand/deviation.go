@@ -24,19 +24,22 @@ const (
 	// (--gpus-per-task) where slurmctld chooses how many nodes it has: from how many it will
 	// not take them follows no rule that can be told.
 	DeviationGRES Deviation = "gres"
+	// DeviationHeterogeneous is a component of a heterogeneous job: slurmctld starts these in
+	// backfill, and keeps whole nodes from others until it does.
+	DeviationHeterogeneous Deviation = "heterogeneous"
 	// DeviationSockets is generic resources for each socket.
 	DeviationSockets Deviation = "sockets"
 )
 
 // Deviations returns every deviation, in the order in which they are shown.
 func Deviations() []Deviation {
-	return []Deviation{DeviationFeatures, DeviationReservation, DeviationSockets, DeviationTopology, DeviationGRES}
+	return []Deviation{DeviationFeatures, DeviationReservation, DeviationSockets, DeviationTopology, DeviationGRES, DeviationHeterogeneous}
 }
 
 // deviations is a set of places in the list of Deviations.
 type deviations uint8
 
-// deviationsOf tells what of the job demand estimates.
+// deviationsOf tells what of the job demand estimates, by its record alone.
 func deviationsOf(j *slurm.Job) deviations {
 	var set deviations
 	for i, yes := range [...]bool{
@@ -44,21 +47,22 @@ func deviationsOf(j *slurm.Job) deviations {
 		j.Reservation != "",
 		j.TRESPerSocket != "",
 		j.Contiguous,
-		sharesGRES(j),
 	} {
 		if yes {
 			set |= 1 << i
 		}
 	}
+	if j.HetJobID != 0 {
+		set |= isHeterogeneous
+	}
 	return set
 }
 
-// sharesGRES reports whether slurmctld deals generic resources of the job to as many nodes
-// as it likes.
-func sharesGRES(j *slurm.Job) bool {
-	return (strings.Contains(j.TRESPerJob, "gres") || strings.Contains(j.TRESPerTask, "gres")) &&
-		j.Tasks.Or(1) != 1 && j.MaxNodes.Or(0) != 1
-}
+// The sets of DeviationGRES and DeviationHeterogeneous.
+const (
+	dealsGRES deviations = 1 << (4 + iota)
+	isHeterogeneous
+)
 
 // addUnmodelled counts so many jobs with the deviations.
 func (d *PoolDemand) addUnmodelled(set deviations, jobs uint64) {

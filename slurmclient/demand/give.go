@@ -155,6 +155,10 @@ func (c *choice) add(o *offer) {
 			others *= int64(r.threadsOn(sh))
 		}
 		cpus = min(cpus, max(c.mostCPUs-others, int64(c.leastCPUs())))
+		if r.tasksPerNode > 0 && !c.fillsNodes {
+			tasks := share(uint64(max(c.mostCPUs, 0)), r.cpusPerTask)
+			cpus = min(cpus, int64(times(share(tasks, uint64(max(c.least, 1))), r.cpusPerTask)))
+		}
 	}
 	cpus = max(cpus, 0)
 	on := taking{seat: o.seat, amounts: slices.Clone(c.free[o.seat])}

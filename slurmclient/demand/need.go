@@ -20,7 +20,10 @@ type need struct {
 	gresPerNode, gresPerJob  map[string]uint64
 	gresPerTask              map[string]uint64
 	// memoryPerGRES is the memory that goes with each of a resource.
-	memoryPerGRES  map[string]uint64
+	memoryPerGRES map[string]uint64
+	// dealtGRES is whether slurmctld deals generic resources of the job to as many nodes as
+	// it likes.
+	dealtGRES      bool
 	threadsPerCore uint64
 	wholeMemory    bool
 	constraint     constraint
@@ -72,6 +75,9 @@ func (n *need) readNodes(a *ask) {
 	if err != nil || t.Nodes == 0 || t.Nodes > n.nodes {
 		return
 	}
+	if len(n.required) > 0 && t.Nodes < n.nodes && n.nodes == n.maxNodes {
+		n.maxNodes = 0 // a guess as well, of slurmctld 24.11
+	}
 	if t.Nodes > 1 || n.maxNodes > 0 && n.maxNodes != n.tasks {
 		n.wanted = n.nodes
 	}
@@ -82,6 +88,7 @@ func (n *need) readNodes(a *ask) {
 }
 
 func (n *need) readGRES(a *ask) {
+	n.dealtGRES = a.maxNodes != 1 && (strings.Contains(a.tresPerJob, "gres") || strings.Contains(a.tresPerTask, "gres"))
 	addGRES(&n.gresPerNode, a.tresPerNode)
 	addGRES(&n.gresPerNode, a.tresPerSocket) // of one socket at least
 	addGRES(&n.gresPerJob, a.tresPerJob)
@@ -167,6 +174,11 @@ func (n *need) most(limit uint64) uint64 {
 	spread := n.cpus
 	if n.tasks > 0 {
 		spread = n.tasks
+	}
+	if n.dealtGRES {
+		for _, count := range n.gresPerJob {
+			spread = max(spread, count) // one of each node, if need be
+		}
 	}
 	most := max(n.nodes, spread)
 	for _, l := range []uint64{n.maxNodes, limit} {

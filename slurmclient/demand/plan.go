@@ -125,7 +125,11 @@ func (p *plan) satisfy() {
 				r.faults[k] = cmp.Or(r.faults[k], r.broken)
 			}
 		}
-		p.requests[i].fits = p.requests[i].target >= 0
+		r := &p.requests[i]
+		r.fits = r.target >= 0
+		if r.fits && r.dealtGRES && (r.spread > 1 || r.scattered) {
+			r.deviations |= dealsGRES
+		}
 	}
 }
 

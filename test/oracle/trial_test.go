@@ -63,6 +63,8 @@ func (l *lane) bring(up []uint64) error {
 	if len(script) == 0 {
 		return nil
 	}
+	// A node that registers makes the main scheduler run, as a submission does.
+	script = append(script, "sbatch --parsable -J "+idleJob+" -p "+idlePartition+" --wrap true")
 	_, err := l.shell.Run(strings.Join(script, " && "))
 	return err
 }

@@ -1,0 +1,92 @@
+package demand_test
+
+import (
+	"fmt"
+	"testing"
+	"time"
+
+	"github.com/slurmtide/slurmtide/slurmclient/demand"
+	"github.com/slurmtide/slurmtide/slurmclient/slurm"
+)
+
+// asTold is a job as slurmctld tells of it: a number of nodes of which it asks for so many,
+// at most, and tasks of one CPU.
+func asTold(id uint32, told, asked, most, count uint64, options ...jobOption) *slurm.Job {
+	j := job(id, tasks(count))
+	j.NodeCount, j.MaxNodes = slurm.Num(told), slurm.Num(most)
+	j.TRESRequested = fmt.Sprintf("cpu=%d,mem=100M,node=%d,billing=%d", count, asked, count)
+	j.MemoryPerCPU = slurm.Num(100)
+	for _, o := range options {
+		o(j)
+	}
+	return j
+}
+
+// repeat is a number of jobs that differ in their ids alone.
+func repeat(count int, from uint32, make func(id uint32) *slurm.Job) (out []any) {
+	for n := range count {
+		out = append(out, make(from+uint32(n)))
+	}
+	return out
+}
+
+// TestRehearsalsAreWhatSlurmDoes has queues of the oracle on workers of 4 CPUs: real Slurm
+// of the release starts all jobs on that many workers and not on one less.
+func TestRehearsalsAreWhatSlurmDoes(t *testing.T) {
+	perNode := func(n uint64) jobOption {
+		return func(j *slurm.Job) { j.TasksPerNode, j.MinCPUsPerNode = slurm.Num(n), slurm.Num(n) }
+	}
+	named := func(node string) jobOption { return func(j *slurm.Job) { j.RequiredNodes = node } }
+	beside := func(of ...[]any) (out []any) {
+		for _, jobs := range of {
+			out = append(out, jobs...)
+		}
+		return out
+	}
+	// A job of several nodes that names one of them takes its neighbours (seed 305).
+	row := func(most func(uint64) uint64) []any {
+		return beside(
+			[]any{asTold(1, 3, 3, 3, 3)},
+			repeat(4, 2, func(id uint32) *slurm.Job { return asTold(id, 1, 1, most(1), 1) }),
+			[]any{asTold(6, 2, 1, max(2, most(8)), 8, named("w-1"))},
+			repeat(6, 7, func(id uint32) *slurm.Job { return asTold(id, 2, 1, most(5), 5) }),
+			[]any{asTold(13, 3, 3, 3, 3), asTold(14, 1, 1, most(3), 3, with(func(j *slurm.Job) { j.MemoryPerCPU = slurm.Num(2000) }))},
+		)
+	}
+	// Tasks for each node: 24.11 takes the CPUs of the tasks that there are, 26.05 of those
+	// that there may be (seed 319).
+	fill := func(most func(uint64) uint64) []any {
+		return beside(
+			repeat(2, 1, func(id uint32) *slurm.Job { return asTold(id, 1, 1, most(1), 1) }),
+			[]any{asTold(3, 2, 2, most(2), 4, perNode(3)), asTold(4, 1, 1, most(1), 1), asTold(5, 1, 1, most(1), 1)},
+			repeat(2, 6, func(id uint32) *slurm.Job { return asTold(id, 1, 1, most(1), 2, perNode(3)) }),
+			repeat(5, 8, func(id uint32) *slurm.Job { return asTold(id, 2, 2, 2, 2) }),
+		)
+	}
+	untold := func(uint64) uint64 { return 0 }
+	told := func(n uint64) uint64 { return n }
+	for _, tt := range []struct {
+		name, release string
+		jobs          []any
+		want          uint64
+	}{
+		{"neighbours of a node that is named", "24.11.5", row(untold), 14},
+		{"neighbours of a node that is named", "26.05.0", row(told), 14},
+		{"tasks for each node", "24.11.5", fill(untold), 7},
+		{"tasks for each node", "26.05.0", fill(told), 7},
+		{"one task of several for each node", "24.11.5", []any{asTold(1, 1, 1, 0, 1, perNode(3))}, 1},
+		{"one task of several for each node", "26.05.0", []any{asTold(1, 1, 1, 1, 1, perNode(3))}, 0},
+	} {
+		t.Run(tt.name+" on "+tt.release, func(t *testing.T) {
+			s := snapshotOf(t, append(tt.jobs, partition("cpu"))...)
+			s.Server.Release = tt.release
+			p := demand.Compute(noon.Time(), s, demand.Pool{
+				Name: "w", Feature: "w", Workers: "w-", Partitions: []string{"cpu"}, Max: 16,
+				Shape: &demand.Shape{CPUs: 4, MemoryMiB: 8000}, IdleGrace: time.Second,
+			}).Pools[0]
+			if p.Required != tt.want {
+				t.Errorf("required %d, want %d: %+v", p.Required, tt.want, p)
+			}
+		})
+	}
+}
