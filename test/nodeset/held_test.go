@@ -6,6 +6,7 @@ import (
 	"context"
 	"fmt"
 	"strings"
+	"syscall"
 	"testing"
 
 	"github.com/slurmtide/slurmtide/test/nodeset"
@@ -18,9 +19,17 @@ func held(t *testing.T, s *nodeset.Scene) {
 	c := hire(t, s, nodeset.NodeSet{Name: "held", Replicas: 3})
 	c.refused("held-0", "held-1", "held-2")
 	c.holdNode("held-2", "FAIL", "disk is failing", "Fail")
-	// Last: where ReturnToService is 2, Slurm itself undoes DOWN when slurmd registers again.
+	// Where ReturnToService is 2, Slurm itself undoes DOWN when slurmd registers again: it
+	// does not until the operator has closed the node.
+	silenced := c.mustWorkers()["held-1"]
+	must(t, silenced.SignalSlurmd(syscall.SIGSTOP))
 	c.holdNode("held-1", "DOWN", "bad fan", "Down")
 	must(t, c.Scale(t.Context(), "held", 1))
+	c.await("held-1 is closed", func(ctx context.Context) (bool, string) {
+		state, reason, err := c.SlurmNode(ctx, "held-1")
+		return err == nil && strings.Contains(state, "DRAIN"), fmt.Sprint(state, " ", reason, err)
+	})
+	_ = silenced.SignalSlurmd(syscall.SIGCONT) // it may be gone
 	c.awaitWorkers("held-0")
 	c.staysHeld("held-1", "bad fan")
 	c.staysHeld("held-2", "disk is failing")

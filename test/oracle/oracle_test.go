@@ -17,7 +17,7 @@ import (
 var (
 	rounds   = flag.Int("rounds", 20, "how many `rounds` each release plays")
 	seed     = flag.Uint64("seed", 1, "the `seed` of the first round")
-	lanes    = flag.Int("lanes", 3, "how many Slurms of each release play at the same time")
+	lanes    = flag.Int("lanes", 5, "how many Slurms of each release play at the same time")
 	release  = flag.String("release", "both", "the `release` to play on, or both")
 	minimal  = flag.Int("minimise", 3, "of how `many` rounds that fail the queue is made as short as possible")
 	required = flag.String("required", "", "break demand on purpose: +1 or -1 workers of each pool")

@@ -1,6 +1,9 @@
 package plan
 
-import "slices"
+import (
+	"slices"
+	"time"
+)
 
 // create makes the workers that are missing, once Slurm has been read: a slurmd that joins
 // under the name of another NodeSet's Slurm node would take that over with its jobs.
@@ -83,12 +86,13 @@ func (b *pass) freeOrdinals(count int) []int {
 
 // finish says whether nothing is left of a NodeSet that is being deleted. Where there
 // is no Slurm cluster any more its records are not waited for; with Force not for long, and
-// not at all where Slurm was never read. A reading that is late does not end the wait.
+// not at all where Slurm was never read. A reading that is late does not end the wait, nor
+// does one that began before the deletion: records may have been made since.
 func (b *pass) finish() {
 	if !b.wish.Deleting || len(b.seen.Workers) > 0 {
 		return
 	}
-	left := !b.slurm.Fresh || b.recordsLeft()
+	left := !b.slurm.Fresh || b.recordsLeft() || b.readBeforeDeletion()
 	if b.wish.Policy.Force {
 		end := b.wish.DeletingSince.Add(b.cfg.RecordsWithin)
 		b.lookAt(end)
@@ -96,6 +100,18 @@ func (b *pass) finish() {
 	}
 	b.todo.Finished = !b.slurm.Connected || !left
 }
+
+// readBeforeDeletion reports whether the nodes were read before the NodeSet was deleted, or
+// right then: what was made until then may be missing. Where the API server's clock is
+// ahead of ours that is not known.
+func (b *pass) readBeforeDeletion() bool {
+	at, since := b.slurm.NodesReadAt, b.wish.DeletingSince
+	return !at.IsZero() && !since.IsZero() && !b.now.Before(since) && at.Before(since.Add(aroundDeletion))
+}
+
+// aroundDeletion is for how long after its deletion a NodeSet's records may still be made by
+// a pass that did not know of it.
+const aroundDeletion = 3 * time.Second
 
 // recordsLeft reports whether there are records of ours that can be deleted.
 func (b *pass) recordsLeft() bool {

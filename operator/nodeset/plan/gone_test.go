@@ -43,6 +43,12 @@ func TestRecordsOfANodeSetThatIsDeleted(t *testing.T) {
 	forced := func(since time.Duration) func(*scene) {
 		return func(s *scene) { s.wish.Policy.Force, s.wish.DeletingSince = true, noon.Add(-since) }
 	}
+	readAt := func(after time.Duration) func(*scene) {
+		return func(s *scene) {
+			s.wish.DeletingSince = noon.Add(-10 * time.Second)
+			s.seen.Slurm.NodesReadAt = s.wish.DeletingSince.Add(after)
+		}
+	}
 	for _, tc := range []struct {
 		name     string
 		change   []func(*scene)
@@ -56,6 +62,9 @@ func TestRecordsOfANodeSetThatIsDeleted(t *testing.T) {
 		{"which Force waits for", []func(*scene){left, stale, forced(time.Minute)}, false},
 		{"but not for long", []func(*scene){left, stale, forced(10 * time.Minute)}, true},
 		{"nor at all where Slurm was never read", []func(*scene){forced(time.Minute), func(s *scene) { s.seen.Slurm = Slurm{Connected: true} }}, true},
+		{"a reading of before the deletion lacks what was made since", []func(*scene){readAt(-time.Second)}, false},
+		{"or around it", []func(*scene){readAt(2 * time.Second)}, false},
+		{"a later one does not", []func(*scene){readAt(4 * time.Second)}, true},
 		{"without a Slurm cluster there are none", []func(*scene){gone}, true},
 	} {
 		t.Run(tc.name, func(t *testing.T) {
