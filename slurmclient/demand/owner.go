@@ -13,15 +13,19 @@ import (
 type owners struct {
 	pools     []Pool
 	byName    map[string]int
-	byFeature map[string]int // the first pool that the feature marks
+	byFeature map[string]int   // the first pool that the feature marks
+	byPrefix  map[string][]int // the pools whose workers' names begin so
 }
 
 func newOwners(sorted []Pool) owners {
-	o := owners{pools: sorted, byName: map[string]int{}, byFeature: map[string]int{}}
+	o := owners{pools: sorted, byName: map[string]int{}, byFeature: map[string]int{}, byPrefix: map[string][]int{}}
 	for at, p := range sorted {
 		o.byName[p.Name] = at
 		if _, taken := o.byFeature[p.Feature]; !taken && p.Feature != "" {
 			o.byFeature[p.Feature] = at
+		}
+		if p.Feature != "" && p.Workers != "" {
+			o.byPrefix[p.Workers] = append(o.byPrefix[p.Workers], at)
 		}
 	}
 	return o
@@ -56,34 +60,30 @@ func (o owners) of(n *slurm.Node) int {
 // has; noPool for none or several.
 func (o owners) byWorkerName(n *slurm.Node) int {
 	found := noPool
-	for at := range o.pools {
-		p := &o.pools[at]
-		if p.Feature == "" || !isWorkerName(n.Name, p.Workers) {
-			continue
+	for end := len(n.Name); end > 0 && isDigit(n.Name[end-1]); end-- {
+		for _, at := range o.byPrefix[n.Name[:end-1]] {
+			feature := o.pools[at].Feature
+			if !slices.Contains(n.Features, feature) && !slices.Contains(n.ActiveFeatures, feature) {
+				continue
+			}
+			if found != noPool {
+				return noPool
+			}
+			found = at
 		}
-		if !slices.Contains(n.Features, p.Feature) && !slices.Contains(n.ActiveFeatures, p.Feature) {
-			continue
-		}
-		if found != noPool {
-			return noPool
-		}
-		found = at
 	}
 	return found
 }
 
-// isWorkerName reports whether the name is the prefix with an ordinal behind it.
-func isWorkerName(name, prefix string) bool {
-	ordinal, ok := strings.CutPrefix(name, prefix)
-	return ok && prefix != "" && ordinal != "" && strings.Trim(ordinal, "0123456789") == ""
-}
+func isDigit(c byte) bool { return '0' <= c && c <= '9' }
 
 // ordinal reads the ordinal of the pool's worker of the name.
 func (p *Pool) ordinal(name string) (uint64, bool) {
-	if !isWorkerName(name, p.Workers) {
+	digits, ok := strings.CutPrefix(name, p.Workers)
+	if !ok || p.Workers == "" {
 		return 0, false
 	}
-	n, err := strconv.ParseUint(name[len(p.Workers):], 10, 32)
+	n, err := strconv.ParseUint(digits, 10, 32)
 	return n, err == nil
 }
 

@@ -73,14 +73,14 @@ func readOnce(ctx context.Context, url string) (*slurmclient.Snapshot, error) {
 	return cache.Snapshot(), nil
 }
 
-// dealNodes gives each node to one of the pools, by a feature, and returns the pools.
+// dealNodes gives each node to one of the pools, by its first feature, and returns the pools.
 func dealNodes(s *slurmclient.Snapshot) []demand.Pool {
 	nodes := make([]*slurm.Node, len(s.Nodes.Value))
 	for i, n := range s.Nodes.Value {
 		dealt := *n
 		feature := fmt.Sprintf("pool%03d", i%pools)
-		dealt.Features = append(slices.Clone(n.Features), feature)
-		dealt.ActiveFeatures = append(slices.Clone(n.ActiveFeatures), feature)
+		dealt.Features = append([]string{feature}, n.Features...)
+		dealt.ActiveFeatures = append([]string{feature}, n.ActiveFeatures...)
 		nodes[i] = &dealt
 	}
 	s.Nodes.Value = nodes
