@@ -134,8 +134,8 @@ func TestWorkOnRealNodes(t *testing.T) {
 		must(t, s.Undrain(ctx, "n2"))
 		until(t, s, "it is undrained", func(r *live.Reading) bool { return r.DrainedSince["n2"].IsZero() && r.Complete() })
 		must(t, cluster.Stop(ctx, "slurmctld"))
-		until(t, s, "it cannot be reached", func(*live.Reading) bool { return s.Problem() != "" })
-		if r := s.Reading(); !r.Complete() || len(r.Nodes) != 4 || r.DrainedSince != nil {
+		until(t, s, "its nodes cannot be read", func(r *live.Reading) bool { return r.Snapshot.Nodes.Err != nil })
+		if r := s.Reading(); !r.Complete() || len(r.Nodes) != 4 || r.DrainedSince != nil || s.Problem() == "" {
 			t.Error("what was read is lost, or drains count as seen")
 		}
 	})
