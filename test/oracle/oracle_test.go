@@ -6,6 +6,7 @@ import (
 	"context"
 	"flag"
 	"fmt"
+	"slices"
 	"strings"
 	"sync"
 	"testing"
@@ -15,7 +16,7 @@ import (
 )
 
 var (
-	rounds   = flag.Int("rounds", 20, "how many `rounds` each release plays")
+	rounds   = flag.Int("rounds", 40, "how many `rounds` are played, as many on each release")
 	seed     = flag.Uint64("seed", 1, "the `seed` of the first round")
 	lanes    = flag.Int("lanes", 5, "how many Slurms of each release play at the same time")
 	release  = flag.String("release", "both", "the `release` to play on, or both")
@@ -36,14 +37,12 @@ func TestDemandIsWhatSlurmNeeds(t *testing.T) {
 	if missing := realslurm.Missing(); missing != "" {
 		t.Fatal(missing)
 	}
-	for _, version := range realslurm.Versions() {
-		if *release != "both" && *release != version {
-			continue
-		}
+	versions := slices.DeleteFunc(realslurm.Versions(), func(v string) bool { return *release != "both" && *release != v })
+	for _, version := range versions {
 		t.Run(version, func(t *testing.T) {
 			t.Parallel()
 			began := time.Now()
-			f := playRounds(t, version)
+			f := playRounds(t, version, *rounds/len(versions))
 			t.Logf("slurm=%s rounds=%d oracle_starved=%d oracle_exact=%.3f oracle_dear=%.3f unmodelled=%d took=%s",
 				version, f.Rounds, f.Starved, f.ExactShare(), f.DearShare(), f.Allowed, time.Since(began).Round(time.Second))
 			if share(f.Starved, f.Rounds) > starvedBar || f.ExactShare() < exactBar || f.DearShare() > dearBar {
@@ -54,17 +53,17 @@ func TestDemandIsWhatSlurmNeeds(t *testing.T) {
 }
 
 // playRounds plays the rounds on several lanes.
-func playRounds(t *testing.T, version string) (figures Figures) {
+func playRounds(t *testing.T, version string, rounds int) (figures Figures) {
 	ctx, cancel := context.WithCancelCause(t.Context())
 	defer cancel(nil)
-	scenes := make(chan Scene, *rounds)
-	for _, scene := range byVariant(*seed, *rounds) {
+	scenes := make(chan Scene, rounds)
+	for _, scene := range byVariant(*seed, rounds) {
 		scenes <- scene
 	}
 	close(scenes)
 	var running sync.WaitGroup
 	var mu sync.Mutex
-	for range min(*lanes, *rounds) {
+	for range min(*lanes, rounds) {
 		running.Go(func() {
 			err := playLane(ctx, version, scenes, func(r Round) int {
 				mu.Lock()
