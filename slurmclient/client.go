@@ -56,7 +56,7 @@ type Client struct {
 	binding wire.Binding
 	jobs    wire.Binding // see bindJobs; nil until it is needed
 	release string
-	// noAccounting is whether the last answer told that there is no accounting storage.
+	// noAccounting is whether the last answer said that the cluster has no accounting storage.
 	noAccounting bool
 }
 

@@ -12,8 +12,8 @@ import (
 //
 //  1. the states of all known jobs, by id and in chunks, which costs the server
 //     about 10 µs a job (where the list costs over a millisecond);
-//  2. diag, for the server's time, for signs that slurmctld started anew, and for how many
-//     tasks were submitted;
+//  2. diag, for the server's time, for signs that slurmctld restarted, and for the number
+//     of tasks submitted;
 //  3. the states of a window of ids behind the newest known one, for new jobs, or their
 //     records, one by one, where large arrays were submitted;
 //  4. the full records of jobs that are new or whose state differs, of arrays
@@ -24,7 +24,7 @@ import (
 //     that in one poll, so doubt ends after seven polls at the most; until then the
 //     reading is as old as its oldest doubt (jobsRead.oldest);
 //  5. a few more records in turn, each at least every 128 polls or so: what nobody
-//     waits for, such as an expected start, and, when slurmctld starts anew, fields of
+//     waits for, such as an expected start, and, when slurmctld restarts, fields of
 //     finished jobs. An array with many split tasks has its turn when all states are
 //     read.
 //
@@ -72,7 +72,7 @@ const (
 	// fullEvery is after how many polls all states are read without a suspicion.
 	fullEvery = 256
 	// duePart is the part of the jobs that is read again in each poll, hurryPart
-	// that after slurmctld started anew, dueLeast how many at least.
+	// that after slurmctld restarted, dueLeast how many at least.
 	duePart   = 128
 	hurryPart = 16
 	dueLeast  = 64
@@ -102,8 +102,8 @@ func (d *deltaReader) read(ctx context.Context, old []*slurm.Job, asOf time.Time
 	if err != nil {
 		return jobsRead{}, err
 	}
-	anew := d.stats != nil && restarted(d.stats, stats)
-	full = full || anew
+	didRestart := d.stats != nil && restarted(d.stats, stats)
+	full = full || didRestart
 	if !full {
 		found, err := d.readNew(ctx, p, stats)
 		if err != nil {
@@ -119,7 +119,7 @@ func (d *deltaReader) read(ctx context.Context, old []*slurm.Job, asOf time.Time
 		p.bases()
 	}
 	part := duePart
-	if anew || d.old > 0 {
+	if didRestart || d.old > 0 {
 		part = hurryPart
 	}
 	due := p.due(d.due, part)
@@ -132,7 +132,7 @@ func (d *deltaReader) read(ctx context.Context, old []*slurm.Job, asOf time.Time
 		}
 	}
 	d.old = max(0, d.old-len(due))
-	if anew {
+	if didRestart {
 		d.old = len(old)
 	}
 	// A full reading that follows another one is no exception any more.
@@ -233,7 +233,7 @@ func (d *deltaReader) readRecord(ctx context.Context, p *deltaPoll, id uint32) e
 	return nil
 }
 
-// restarted reports whether slurmctld began to count anew, or its clock went
+// restarted reports whether slurmctld reset its counters, or its clock went
 // back. It also does so at midnight and on request, where a full reading is not
 // needed but does no harm. A slurmctld that has just started tells no beginning.
 func restarted(old, now *slurm.Stats) bool {

@@ -37,7 +37,7 @@ func TestHowADeltaReaderReadsEverything(t *testing.T) {
 		"many separate jobs that are known by states":                  {known(mostListed + 1), held(100_000), ReadDelta},
 		"a large array beside more records than a list is asked for":   {append(known(mostListed), jobIn(90_000, "PENDING", base("1-100000"))), held(0), ReadDelta},
 		"jobs that were submitted and have ended count for nothing":    {nil, &slurm.Stats{JobsSubmitted: 100_000, JobsCompleted: 99_990, JobsPending: 10}, ReadDelta},
-		"counters that began anew after jobs ended hide nothing known": {[]*slurm.Job{jobIn(5, "PENDING", base("1-100000"))}, &slurm.Stats{JobsCompleted: 7}, ReadList},
+		"counters that were reset after jobs ended hide nothing known": {[]*slurm.Job{jobIn(5, "PENDING", base("1-100000"))}, &slurm.Stats{JobsCompleted: 7}, ReadList},
 	} {
 		if got := sizeOf(c.known, c.stats).fullBy(); got != c.want {
 			t.Errorf("%s: %s, want %s", name, got, c.want)

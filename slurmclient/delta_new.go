@@ -94,7 +94,7 @@ func (d *deltaReader) readMissed(ctx context.Context, p *deltaPoll, stats *slurm
 	if top <= d.cursor {
 		return nil
 	}
-	ids, err := d.missed(ctx, p, stats, p.unread(d.cursor+1, top))
+	ids, err := d.findMissed(ctx, p, stats, p.unread(d.cursor+1, top))
 	if err != nil {
 		return err
 	}
@@ -107,9 +107,9 @@ func (d *deltaReader) readMissed(ctx context.Context, p *deltaPoll, stats *slurm
 	return nil
 }
 
-// missed lists the records to read for ids that have none: those that have a state, or
+// findMissed lists the records to read for ids that have none: those that have a state, or
 // all where a large array may be among them.
-func (d *deltaReader) missed(ctx context.Context, p *deltaPoll, stats *slurm.Stats, unread []uint32) ([]uint32, error) {
+func (d *deltaReader) findMissed(ctx context.Context, p *deltaPoll, stats *slurm.Stats, unread []uint32) ([]uint32, error) {
 	if len(unread) == 0 {
 		return nil, nil
 	}

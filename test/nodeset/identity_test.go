@@ -27,7 +27,7 @@ func anotherSlurm(t *testing.T, s *nodeset.Scene) {
 	job := c.hold("away-0", 30)
 	before := c.mustWorkers()
 	must(t, s.Beside(t.Context(), "away", other))
-	c.clashes("OtherSlurmCluster", "the Slurm cluster other answers")
+	c.awaitClash("OtherSlurmCluster", "the Slurm cluster other answers")
 	must(t, s.Scale(t.Context(), "away", 0))
 	c.untouchedBeside(other, before)
 	must(t, s.Beside(t.Context(), "away", s))
@@ -36,10 +36,10 @@ func anotherSlurm(t *testing.T, s *nodeset.Scene) {
 
 	before = c.mustWorkers()
 	must(t, s.Beside(t.Context(), "beyond", other))
-	c.refer("beyond")
-	c.clashes("OtherSlurmCluster", "worker away-0 joined away, and the NodeSet names beyond")
+	c.nameCluster("beyond")
+	c.awaitClash("OtherSlurmCluster", "worker away-0 joined away, and the NodeSet names beyond")
 	c.untouchedBeside(other, before)
-	c.refer("away")
+	c.nameCluster("away")
 	c.release(job)
 	c.awaitWorkers()
 	c.dismiss()
@@ -57,8 +57,8 @@ func (c crew) untouchedBeside(other *nodeset.Scene, before map[string]nodeset.Wo
 	})
 }
 
-// refer has the NodeSet name another Cluster, while no webhook refuses that.
-func (c crew) refer(cluster string) {
+// nameCluster has the NodeSet name another Cluster, while no webhook refuses that.
+func (c crew) nameCluster(cluster string) {
 	c.t.Helper()
 	name, err := c.Kube.Kubectl(c.t.Context(), "get", "validatingwebhookconfigurations", "--output=name")
 	must(c.t, err)
@@ -86,7 +86,7 @@ func sameName(t *testing.T, s *nodeset.Scene) {
 	must(t, err)
 	second := crew{t, twin, nodeset.NodeSet{Name: "same", Cluster: "e2e", Replicas: 2, ExtraConf: c.spec.ExtraConf}, process.Patience}
 	must(t, twin.Apply(t.Context(), second.spec))
-	second.clashes("SlurmNodesTaken", s.Site.Namespace+"/same")
+	second.awaitClash("SlurmNodesTaken", s.Site.Namespace+"/same")
 	c.stays("all is as it was", func() (bool, string) {
 		busy, _, err := s.SlurmNode(t.Context(), "same-0")
 		must(t, err)
@@ -117,8 +117,8 @@ func sameName(t *testing.T, s *nodeset.Scene) {
 	})
 }
 
-// clashes waits until the NodeSet is not Ready for a reason, which an event tells too.
-func (c crew) clashes(reason, words string) {
+// awaitClash waits until the NodeSet is not Ready for a reason, which an event tells too.
+func (c crew) awaitClash(reason, words string) {
 	c.t.Helper()
 	c.await("clashes: "+reason, func(ctx context.Context) (bool, string) {
 		ok, told := condition(ctx, c.Scene, c.spec.Name, "Ready", "False")

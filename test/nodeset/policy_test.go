@@ -144,7 +144,7 @@ func changedRetention(t *testing.T, s *nodeset.Scene, template string) {
 			"--output", "jsonpath={.items[*].metadata.ownerReferences[*].kind}")
 		return err == nil && out == "", fmt.Sprint(out, err)
 	})
-	c.stays("the claim that was left over", func() (bool, string) { out := c.claims(); return out == "data-vol-0 data-vol-1", out })
+	c.stays("the claim that was left over", func() (bool, string) { out := c.listClaims(); return out == "data-vol-0 data-vol-1", out })
 	must(t, c.Scale(t.Context(), "vol", 2))
 	c.awaitState("vol-1", "IDLE", "")
 	must(t, c.Scale(t.Context(), "vol", 1))
@@ -168,13 +168,13 @@ func (c crew) runs(slurmNode, command string) {
 func (c crew) awaitClaims(want ...string) {
 	c.t.Helper()
 	c.await(fmt.Sprint("claims are ", want), func(context.Context) (bool, string) {
-		out := c.claims()
+		out := c.listClaims()
 		return out == strings.Join(want, " "), out
 	})
 }
 
-// claims are the names of the NodeSet's claims.
-func (c crew) claims() string {
+// listClaims returns the names of the NodeSet's claims.
+func (c crew) listClaims() string {
 	c.t.Helper()
 	out, err := c.Kube.Kubectl(c.t.Context(), "--namespace", c.Site.Namespace, "get", "pvc", "--selector=app.kubernetes.io/instance="+c.spec.Name,
 		"--output", "jsonpath={.items[*].metadata.name}")

@@ -35,7 +35,7 @@ func silent(t *testing.T, s *nodeset.Scene) {
 			"nodeset.slinky.slurm.net/drain-cause=Update", "nodeset.slinky.slurm.net/drain-started="+time.Now().UTC().Format(time.RFC3339))
 	}
 	c.await("no more than one is chosen", func(context.Context) (bool, string) {
-		chosen := c.chosen()
+		chosen := c.listChosen()
 		return len(chosen) <= 1, fmt.Sprint(chosen)
 	})
 	for _, w := range stopped {
@@ -54,8 +54,8 @@ func silent(t *testing.T, s *nodeset.Scene) {
 	c.dismiss()
 }
 
-// chosen are the workers that are to go for an update and were not deleted yet.
-func (c crew) chosen() []string {
+// listChosen returns the workers that are to go for an update and were not deleted yet.
+func (c crew) listChosen() []string {
 	c.t.Helper()
 	out, err := c.Kube.Kubectl(c.t.Context(), "--namespace", c.Site.Namespace, "get", "pods", "--selector=app.kubernetes.io/instance="+c.spec.Name, "--output",
 		`jsonpath={range .items[*]}{.metadata.name} {.metadata.deletionTimestamp} {.metadata.annotations.nodeset\.slinky\.slurm\.net/drain-cause}{"\n"}{end}`)
@@ -72,7 +72,7 @@ func (c crew) chosen() []string {
 // chosenAtMost are those that are chosen, no more than a number.
 func (c crew) chosenAtMost(limit int) []string {
 	c.t.Helper()
-	chosen := c.chosen()
+	chosen := c.listChosen()
 	if len(chosen) > limit {
 		c.t.Fatalf("%v are chosen at a time", chosen)
 	}
