@@ -149,3 +149,40 @@ func BenchmarkComputePoolsAcrossPartitions(b *testing.B) {
 		demand.Compute(time.Unix(1_000_000, 0), s, pools...)
 	}
 }
+
+// BenchmarkComputePoolsOfShortQueue has 200 pools of 50 workers each that are busy, and a few
+// jobs in each partition: what a large cluster costs that has little to do.
+func BenchmarkComputePoolsOfShortQueue(b *testing.B) {
+	s := largeSnapshot()
+	s.Jobs.Value = s.Jobs.Value[:400]
+	var pools []demand.Pool
+	for i := range 200 {
+		pools = append(pools, demand.Pool{
+			Name: fmt.Sprintf("ns/pool-%03d", i), Feature: fmt.Sprintf("pool-%03d", i), Workers: fmt.Sprintf("pool-%03d-", i), Max: 100,
+			Partitions: []string{fmt.Sprintf("p%02d", i/4)},
+			Shape:      &demand.Shape{CPUs: 64, MemoryMiB: 256_000, GRES: "gpu:h100:4", Features: []string{"x86", "ib"}},
+		})
+	}
+	for i, n := range s.Nodes.Value {
+		n.Name, n.Features = fmt.Sprintf("%s%d", pools[i/50].Workers, i%50), append(n.Features, pools[i/50].Feature)
+	}
+	b.ReportAllocs()
+	for b.Loop() {
+		demand.Compute(time.Unix(1_000_000, 0), s, pools...)
+	}
+}
+
+// BenchmarkComputeArrayOfUnlimitedPool has one array that needs 50,000 workers.
+func BenchmarkComputeArrayOfUnlimitedPool(b *testing.B) {
+	s := largeSnapshot()
+	s.Nodes.Value = nil
+	s.Jobs.Value = []*slurm.Job{{
+		ID: 1, ArrayJobID: 1, ArrayTasks: "0-49999", Partition: "p00", State: slurm.JobState{Base: slurm.JobPending},
+		Reason: "Resources", CPUs: slurm.Num(1), Tasks: slurm.Num(1), NodeCount: slurm.Num(1), Shared: "none",
+	}}
+	pool := demand.Pool{Name: "ns/w", Feature: "w", Partitions: []string{"p00"}, Shape: &demand.Shape{CPUs: 64, MemoryMiB: 256_000}}
+	b.ReportAllocs()
+	for b.Loop() {
+		demand.Compute(time.Unix(1_000_000, 0), s, pool)
+	}
+}

@@ -34,9 +34,9 @@ type taking struct {
 	amounts
 }
 
-// choose finds nodes for one job, or returns false. Nodes of a greater weight are looked
+// chooseNodes finds nodes for one job, or returns false. Nodes of a greater weight are looked
 // at only where those of less weight do not do.
-func (c *choice) choose() bool {
+func (c *choice) chooseNodes() bool {
 	c.work -= len(c.seats)
 	for i := range c.seats {
 		if cpus := c.cpusOf(i); cpus > 0 {
@@ -50,7 +50,7 @@ func (c *choice) choose() bool {
 	}
 	slices.Sort(weights)
 	for _, w := range slices.Compact(weights) {
-		lighter := slices.DeleteFunc(slices.Clone(all), func(o offer) bool { return o.weight > w && !c.requires(o.seat) })
+		lighter := slices.DeleteFunc(slices.Clone(all), func(o offer) bool { return o.weight > w && !c.requiresSeat(o.seat) })
 		if uint64(len(lighter)) >= c.r.nodes && c.chooseFrom(lighter) {
 			return true
 		}
@@ -61,33 +61,28 @@ func (c *choice) choose() bool {
 // chooseFrom tries the offers, and where they do not do, leaves out the smallest ones:
 // they may have been in the way.
 func (c *choice) chooseFrom(offers []offer) bool {
-	for least := uint64(0); ; {
-		if c.try(offers) {
-			return true
-		}
-		least = math.MaxUint64
+	for !c.tryOffers(offers) {
+		least := uint64(math.MaxUint64)
 		for _, o := range offers {
-			if !c.requires(o.seat) {
+			if !c.requiresSeat(o.seat) {
 				least = min(least, o.cpus)
 			}
 		}
-		if least == math.MaxUint64 {
-			return false
-		}
-		offers = slices.DeleteFunc(slices.Clone(offers), func(o offer) bool { return o.cpus <= least && !c.requires(o.seat) })
-		if uint64(len(offers)) < c.r.nodes || len(offers) == 0 {
+		offers = slices.DeleteFunc(slices.Clone(offers), func(o offer) bool { return o.cpus <= least && !c.requiresSeat(o.seat) })
+		if least == math.MaxUint64 || len(offers) == 0 || uint64(len(offers)) < c.r.nodes {
 			return false
 		}
 		c.work -= len(offers)
 	}
+	return true
 }
 
-func (c *choice) requires(seat int) bool {
+func (c *choice) requiresSeat(seat int) bool {
 	return len(c.r.required) > 0 && slices.Contains(c.r.required, c.seats[seat].name)
 }
 
-// try takes nodes of the offers until the job has what it needs.
-func (c *choice) try(offers []offer) bool {
+// tryOffers takes nodes of the offers until the job has what it needs.
+func (c *choice) tryOffers(offers []offer) bool {
 	r := c.r
 	c.taken, c.offers = c.taken[:0], slices.Clone(offers)
 	c.most = int64(min(r.mostNodes(c.nodeLimit()), math.MaxInt32))
@@ -96,14 +91,14 @@ func (c *choice) try(offers []offer) bool {
 	c.cpus, c.mostCPUs = int64(r.cpus), int64(r.cpus)
 	c.gres = c.gresOfJob()
 	for i := range c.offers {
-		if c.requires(c.offers[i].seat) {
-			c.add(&c.offers[i])
+		if c.requiresSeat(c.offers[i].seat) {
+			c.takeOffer(&c.offers[i])
 		}
 	}
 	if len(c.taken) < len(r.required) {
 		return false
 	}
-	for !c.done() && c.most > 0 {
+	for !c.hasEnough() && c.most > 0 {
 		best := c.bestRow()
 		if best.offers == nil {
 			break
@@ -120,7 +115,7 @@ func (c *choice) nodeLimit() uint64 {
 	return c.parts[c.part].maxNodes
 }
 
-func (c *choice) done() bool { return c.nodes <= 0 && c.cpus <= 0 && !c.lacksGRES() }
+func (c *choice) hasEnough() bool { return c.nodes <= 0 && c.cpus <= 0 && !c.lacksGRES() }
 
 // row is neighbouring offers of one weight; required is the first one in it that the job
 // names, -1 for none.
@@ -160,7 +155,7 @@ func (c *choice) rowOf(offers []offer) row {
 	nodes := int64(0)
 	gres := make([]uint64, len(c.gres))
 	for i, o := range offers {
-		if r.required < 0 && c.requires(o.seat) {
+		if r.required < 0 && c.requiresSeat(o.seat) {
 			r.required = i
 		}
 		if o.cpus == 0 {
@@ -189,15 +184,15 @@ func (c *choice) takeRow(r row) {
 		below := slices.Clone(r.offers[:r.required])
 		slices.Reverse(below)
 		offers = append(offers, below...)
-	} else if best := c.smallest(offers); best >= 0 {
+	} else if best := c.findSmallest(offers); best >= 0 {
 		offers = offers[best : best+1]
 	}
 	for i := range offers {
-		if c.most <= 0 || c.done() {
+		if c.most <= 0 || c.hasEnough() {
 			break
 		}
 		if o := &offers[i]; o.cpus > 0 && (c.most > 1 || r.required >= 0 || int64(o.cpus) >= c.cpus) {
-			c.add(o)
+			c.takeOffer(o)
 		}
 	}
 	for i := range r.offers {
@@ -205,9 +200,9 @@ func (c *choice) takeRow(r row) {
 	}
 }
 
-// smallest is the place of the smallest offer that is all that the job needs, when it needs
+// findSmallest returns the place of the smallest offer that is all that the job needs, when it needs
 // one node more at most; -1 for none.
-func (c *choice) smallest(offers []offer) int {
+func (c *choice) findSmallest(offers []offer) int {
 	best := -1
 	for i, o := range offers {
 		if c.nodes <= 1 && o.cpus > 0 && int64(o.cpus) >= c.cpus && c.givesGRES(o.seat) && (best < 0 || o.cpus < offers[best].cpus) {

@@ -8,30 +8,30 @@ import (
 // correct finds the fewest new workers with which every job starts that would start with
 // all, and takes them for the estimate.
 func (h *rehearsal) correct() {
-	all := h.play(cast{up: h.most})
+	all := h.playQueue(cast{up: h.most})
 	if all == nil || h.contradicts(all) {
 		return
 	}
-	enough := func(up []uint64) bool { return h.enough(cast{up: up}, all) }
+	enough := func(up []uint64) bool { return h.suffices(cast{up: up}, all) }
 	up := make([]uint64, len(h.most))
 	for _, at := range h.pools {
 		up[at] = min(h.plan.pools[at].result.Pending, h.most[at])
 	}
 	if !enough(up) {
-		h.raise(up, all, enough)
+		h.raiseWorkers(up, all, enough)
 	}
-	h.lower(up, enough)
+	h.lowerWorkers(up, enough)
 	if len(h.hets) > 0 {
-		h.provide(up, all)
+		h.provideForHets(up, all)
 	}
-	if s := h.play(cast{up: up}); s != nil && s.startsAllOf(all) {
-		h.apply(s, all)
+	if s := h.playQueue(cast{up: up}); s != nil && s.startsAllOf(all) {
+		h.applyRun(s, all)
 	}
 }
 
-// enough reports whether no job waits that starts in a run with all.
-func (h *rehearsal) enough(who cast, all *stage) bool {
-	s := h.play(who)
+// suffices reports whether no job waits that starts in a run with all.
+func (h *rehearsal) suffices(who cast, all *stage) bool {
+	s := h.playQueue(who)
 	return s != nil && s.startsAllOf(all)
 }
 
@@ -67,8 +67,8 @@ func (s *stage) startsAllOf(other *stage) bool {
 	return true
 }
 
-// raise adds workers to all pools, more and more, until they are enough.
-func (h *rehearsal) raise(up []uint64, all *stage, enough func([]uint64) bool) {
+// raiseWorkers adds workers to all pools, more and more, until they are enough.
+func (h *rehearsal) raiseWorkers(up []uint64, all *stage, enough func([]uint64) bool) {
 	used := make([]uint64, len(up))
 	for i, s := range h.seats {
 		if at := h.shapes[s.shape].pool; s.fresh > 0 && all.first[i] >= 0 {
@@ -93,11 +93,11 @@ func (h *rehearsal) raise(up []uint64, all *stage, enough func([]uint64) bool) {
 	}
 }
 
-// provide adds one worker where it would help if heterogeneous jobs started before all
+// provideForHets adds one worker where it would help if heterogeneous jobs started before all
 // others: slurmctld starts them when backfill has looked at the others, mostly after these
 // have started.
-func (h *rehearsal) provide(up []uint64, all *stage) {
-	enough := func() bool { return h.enough(cast{up: up, hetFirst: true}, all) }
+func (h *rehearsal) provideForHets(up []uint64, all *stage) {
+	enough := func() bool { return h.suffices(cast{up: up, hetFirst: true}, all) }
 	if enough() {
 		return
 	}
@@ -112,9 +112,9 @@ func (h *rehearsal) provide(up []uint64, all *stage) {
 	}
 }
 
-// lower takes workers away as long as they are enough, first of the pools where jobs ask
+// lowerWorkers takes workers away as long as they are enough, first of the pools where jobs ask
 // last: the heaviest, and of these the last by name.
-func (h *rehearsal) lower(up []uint64, enough func([]uint64) bool) {
+func (h *rehearsal) lowerWorkers(up []uint64, enough func([]uint64) bool) {
 	pools := slices.Clone(h.pools)
 	slices.SortStableFunc(pools, func(a, b int) int {
 		return cmp.Or(cmp.Compare(h.plan.pools[b].weight, h.plan.pools[a].weight), cmp.Compare(b, a))
@@ -136,8 +136,8 @@ func (h *rehearsal) lower(up []uint64, enough func([]uint64) bool) {
 	}
 }
 
-// apply takes what a run used for the estimate.
-func (h *rehearsal) apply(s, all *stage) {
+// applyRun takes what a run used for the estimate.
+func (h *rehearsal) applyRun(s, all *stage) {
 	over, busy := false, false
 	for _, at := range h.pools {
 		over = over || h.plan.pools[at].result.Pending > h.most[at]
@@ -202,8 +202,8 @@ func (h *rehearsal) mayGo(s, all *stage) bool {
 		if used == len(free) {
 			continue
 		}
-		add(last, free[used:])
-		add(first, free[:len(free)-used])
+		addAll(last, free[used:])
+		addAll(first, free[:len(free)-used])
 		for _, i := range free[:min(len(free), maxTried)] {
 			sets = append(sets, map[int]bool{i: true})
 		}
@@ -212,7 +212,7 @@ func (h *rehearsal) mayGo(s, all *stage) bool {
 		return true
 	}
 	for _, gone := range sets {
-		if !h.enough(cast{up: s.up, gone: gone}, all) || len(h.hets) > 0 && !h.enough(cast{s.up, gone, true}, all) {
+		if !h.suffices(cast{up: s.up, gone: gone}, all) || len(h.hets) > 0 && !h.suffices(cast{up: s.up, gone: gone, hetFirst: true}, all) {
 			return false
 		}
 	}
@@ -232,7 +232,8 @@ func (h *rehearsal) freeOfPool(at int) (free []int) {
 	return free
 }
 
-func add(to map[int]bool, places []int) {
+// addAll adds places to a set.
+func addAll(to map[int]bool, places []int) {
 	for _, i := range places {
 		to[i] = true
 	}

@@ -90,6 +90,16 @@ func TestAPartitionOfEverything(t *testing.T) {
 	}
 }
 
+// A federation's tracker record is PENDING with REVOKED where the job is to run on another
+// cluster (squeue(1), JOB STATE CODES).
+func TestJobsOfOtherClustersOfAFederationAskForNothing(t *testing.T) {
+	revoked := func(j *slurm.Job) { j.State.Flags = slurm.JobRevoked }
+	got := demandOn(t, "cpu", partition("cpu"), node("n1"), job(1, revoked), job(2))
+	if pending := got.PendingJobs; pending != 1 {
+		t.Errorf("%d jobs are pending, 1 of them here", pending)
+	}
+}
+
 func TestUnknownReasonsAreReportedOnce(t *testing.T) {
 	d := compute(snapshotOf(t, partition("cpu"),
 		job(1, reason("Zeta")), job(2, reason("Alpha")), job(3, reason("Zeta")), job(4), job(5, reason("")),

@@ -5,12 +5,11 @@ import (
 	"slices"
 )
 
-// cpusOf is how many CPUs the seat could give the choice's job; 0 where it can not be one
-// of its nodes.
+// cpusOf returns how many CPUs the seat could give the job; 0 where the job cannot run on it.
 func (c *choice) cpusOf(i int) uint64 {
 	r, s := c.r, &c.seats[i]
 	sh := &c.shapes[s.shape]
-	if !c.there(i) || c.avoided[i] || !c.isMember(i) || !c.meets(r, s.shape) || r.excluded[s.name] {
+	if !c.isThere(i) || c.avoided[i] || !c.isMember(i) || !c.meets(r, s.shape) || r.excluded[s.name] {
 		return 0
 	}
 	if r.whole && !c.empty[i] || !c.empty[i] && c.alike[i] != nil && c.alike[i] != r || r.alike && !c.empty[i] && c.alike[i] != r {
@@ -144,9 +143,9 @@ func (c *choice) givesGRES(i int) bool {
 	return true
 }
 
-// add takes the offer: as many of its CPUs as the job needs, one left for each node that
+// takeOffer takes the offer: as many of its CPUs as the job needs, one left for each node that
 // it must have beside this one.
-func (c *choice) add(o *offer) {
+func (c *choice) takeOffer(o *offer) {
 	r, sh := c.r, &c.shapes[c.seats[o.seat].shape]
 	cpus := int64(o.cpus)
 	if !r.whole {
@@ -225,9 +224,9 @@ func (c *choice) amountsOf(v amounts, sh *shape, cpus uint64) {
 	}
 }
 
-// repeats reports whether the next job of its like would find the same nodes: they have
-// room for it, and it can not but take as much of each.
-func (c *choice) repeats() bool {
+// fitsAgain reports whether the next job of its kind would get the same nodes, and as much of
+// each.
+func (c *choice) fitsAgain() bool {
 	if len(c.taken) > 1 && c.r.maxNodes != c.r.nodes || c.r.whole || c.avoided != nil {
 		return false
 	}

@@ -9,8 +9,9 @@ import (
 // were so many workers there.
 type rehearsal struct {
 	*plan
-	pools  []int
-	inside []bool // by partition
+	pools   []int
+	members []int  // the places of the nodes in its partitions
+	inside  []bool // by partition
 	// most is how many new workers each pool may have, by its place.
 	most  []uint64
 	seats []seat
@@ -22,12 +23,11 @@ type rehearsal struct {
 
 // turn is like jobs for which slurmctld tries one of their partitions.
 type turn struct {
-	r        *request
-	rec      *record
-	part     int
-	at       int // of the partition in the job's list
-	tier     uint32
-	priority uint64
+	r    *request
+	rec  *record
+	part int
+	at   int // of the partition in the job's list
+	tier uint32
 }
 
 // record is what stands in one job record: a job, or the tasks of an array.
@@ -43,31 +43,64 @@ const maxWork = 400_000
 // rehearse corrects the estimates of pools by what slurmctld would do: it has the fewest
 // new workers with which every job starts that would start with all that there may be.
 func (p *plan) rehearse() {
-	groups := p.poolGroups()
-	for _, pools := range groups {
-		h := rehearsal{plan: p, pools: pools, work: maxWork / len(groups)}
+	if len(p.pools) == 0 || len(p.requests) == 0 {
+		return
+	}
+	groups := p.groupPools()
+	for i := range groups {
+		h := &groups[i]
+		h.work = maxWork / len(groups)
 		if h.prepare() {
 			h.correct()
 		}
 	}
 }
 
-// poolGroups are the pools that share partitions, directly or by jobs that list several.
-func (p *plan) poolGroups() (groups [][]int) {
-	root := make([]int, len(p.parts))
-	for i := range root {
-		root[i] = i
+// groupPools makes a rehearsal of the pools that share partitions, directly or by jobs or
+// nodes of several, with the nodes in these partitions.
+func (p *plan) groupPools() (groups []rehearsal) {
+	root := p.joinPartitions()
+	groupOf := map[int]int{} // by the partition that stands for the others
+	for at := range p.pools {
+		if len(p.pools[at].parts) == 0 {
+			continue
+		}
+		r := root(p.pools[at].parts[0])
+		if _, ok := groupOf[r]; !ok {
+			groupOf[r] = len(groups)
+			groups = append(groups, rehearsal{plan: p})
+		}
+		h := &groups[groupOf[r]]
+		h.pools = append(h.pools, at)
 	}
-	find := func(i int) int {
-		for root[i] != i {
-			i = root[i]
+	for i := range p.nodes {
+		parts := p.shapes[p.nodes[i].shape].parts
+		if len(parts) == 0 {
+			continue
+		}
+		if g, ok := groupOf[root(parts[0])]; ok {
+			groups[g].members = append(groups[g].members, i)
+		}
+	}
+	return groups
+}
+
+// joinPartitions tells of each partition which one stands for those that it is joined with.
+func (p *plan) joinPartitions() (root func(int) int) {
+	joined := make([]int, len(p.parts))
+	for i := range joined {
+		joined[i] = i
+	}
+	root = func(i int) int {
+		for joined[i] != i {
+			i = joined[i]
 		}
 		return i
 	}
 	join := func(parts []int) {
 		for _, i := range parts {
-			a, b := find(parts[0]), find(i)
-			root[max(a, b)] = min(a, b)
+			a, b := root(parts[0]), root(i)
+			joined[max(a, b)] = min(a, b)
 		}
 	}
 	for at := range p.pools {
@@ -79,19 +112,7 @@ func (p *plan) poolGroups() (groups [][]int) {
 	for i := range p.shapes {
 		join(p.shapes[i].parts)
 	}
-	of := map[int]int{}
-	for at := range p.pools {
-		if len(p.pools[at].parts) == 0 {
-			continue
-		}
-		r := find(p.pools[at].parts[0])
-		if _, ok := of[r]; !ok {
-			of[r] = len(groups)
-			groups = append(groups, nil)
-		}
-		groups[of[r]] = append(groups[of[r]], at)
-	}
-	return groups
+	return root
 }
 
 // prepare reports whether the queue of the pools can be rehearsed: something waits, what
@@ -99,7 +120,7 @@ func (p *plan) poolGroups() (groups [][]int) {
 func (h *rehearsal) prepare() bool {
 	h.inside = make([]bool, len(h.parts))
 	h.most = make([]uint64, len(h.plan.pools))
-	seats := uint64(0)
+	seats := uint64(len(h.members))
 	for _, at := range h.pools {
 		p := &h.plan.pools[at]
 		if len(p.shapes) != 1 || h.shapes[p.shapes[0]].single || h.shapes[p.shapes[0]].trusted {
@@ -114,19 +135,27 @@ func (h *rehearsal) prepare() bool {
 		}
 		seats = plus(seats, h.most[at])
 	}
-	if times(max(seats, 1), h.countTurns()) > uint64(h.work) || !h.addTurns() {
+	if times(seats, h.countChoices()) > uint64(h.work) || !h.addTurns() {
 		return false
 	}
 	h.addSeats()
 	return true
 }
 
-// countTurns is how many turns there will be at most.
-func (h *rehearsal) countTurns() (count uint64) {
+// countChoices is about how often a run looks for nodes: for each turn, and for each node
+// that is filled or each job that has several.
+func (h *rehearsal) countChoices() (count uint64) {
 	for i := range h.requests {
-		if r := &h.requests[i]; r.target >= 0 && h.inside[r.target] {
-			count += uint64(min(len(r.records), int(r.jobs)) * len(r.parts))
+		r := &h.requests[i]
+		if r.target < 0 || r.jobs == 0 || !h.inside[r.target] {
+			continue
 		}
+		turns := min(uint64(len(r.records)), r.jobs) * uint64(len(r.parts))
+		fills := r.jobs
+		if r.pieces() == 1 {
+			fills = share(r.jobs, max(r.perEmpty, 1))
+		}
+		count = plus(count, max(turns, fills))
 	}
 	return count
 }
@@ -144,7 +173,7 @@ func (h *rehearsal) addTurns() bool {
 			return false
 		}
 		left := r.jobs
-		for _, rec := range r.byPriority() {
+		for _, rec := range r.recordsInOrder() {
 			rec.jobs = min(rec.jobs, left)
 			left -= rec.jobs
 			if rec.jobs == 0 {
@@ -154,7 +183,7 @@ func (h *rehearsal) addTurns() bool {
 				if r.faults[k] != faultNone {
 					continue
 				}
-				t := turn{r: r, rec: rec, part: part, at: k, tier: h.parts[part].tier, priority: rec.priority}
+				t := turn{r: r, rec: rec, part: part, at: k, tier: h.parts[part].tier}
 				if r.het == 0 {
 					h.turns = append(h.turns, t)
 				} else {
@@ -189,13 +218,13 @@ func (h *rehearsal) knows(r *request) bool {
 
 func (t turn) compare(u turn) int {
 	return cmp.Or(
-		cmp.Compare(u.tier, t.tier), cmp.Compare(u.priority, t.priority),
+		cmp.Compare(u.tier, t.tier), cmp.Compare(u.rec.priority, t.rec.priority),
 		cmp.Compare(t.rec.id, u.rec.id), cmp.Compare(t.at, u.at),
 	)
 }
 
-// byPriority are the records of the group in the order in which they start, each a copy.
-func (g *group) byPriority() []*record {
+// recordsInOrder are copies of the group's records in the order in which they start.
+func (g *group) recordsInOrder() []*record {
 	out := make([]*record, len(g.records))
 	for i := range g.records {
 		rec := g.records[i]

@@ -30,11 +30,8 @@ func (s seat) ready() bool { return s.fresh == 0 && s.claim != claimBooting }
 // nodes: by name, numbers in names as numbers.
 func (h *rehearsal) addSeats() {
 	var names []string
-	for i := range h.nodes {
+	for _, i := range h.members {
 		m := &h.nodes[i]
-		if !h.touches(m.shape) {
-			continue
-		}
 		names = append(names, m.node.Name)
 		if s, ok := h.seatOf(m); ok {
 			h.seats = append(h.seats, s)
@@ -51,27 +48,12 @@ func (h *rehearsal) addSeats() {
 	slices.SortFunc(h.seats, func(a, b seat) int { return cmp.Compare(a.at, b.at) })
 }
 
-// touches reports whether nodes of the shape are in a partition of the rehearsal.
-func (h *rehearsal) touches(shape int) bool {
-	return slices.ContainsFunc(h.shapes[shape].parts, func(at int) bool { return h.inside[at] })
-}
-
 // seatOf is the seat that a node which is there is, if it has room.
 func (h *rehearsal) seatOf(m *member) (seat, bool) {
-	if !m.room {
-		return seat{}, false
-	}
-	n, work := m.node, m.use == useBusy
-	if m.before != nil {
-		n, work = m.before, false
-	}
 	s := seat{name: m.node.Name, shape: m.shape, room: make(amounts, len(h.shapes[m.shape].room))}
-	s.empty = !work && n.AllocCPUs == 0 && n.AllocMemoryMiB == 0
-	if s.empty {
-		s.claim = m.claim
-	}
-	h.freeOf(s.room, h.shapes[m.shape].room, n)
-	return s, s.room[amountCPUs] > 0
+	var ok bool
+	s.empty, s.claim, ok = h.readRoom(m, s.room)
+	return s, ok
 }
 
 // addFresh adds the new workers that the pool may have, and returns their names. They come
@@ -79,7 +61,7 @@ func (h *rehearsal) seatOf(m *member) (seat, bool) {
 func (h *rehearsal) addFresh(at int) (names []string) {
 	p := &h.plan.pools[at]
 	taken := map[uint64]bool{}
-	for i := range h.nodes {
+	for _, i := range h.members {
 		if m := &h.nodes[i]; h.shapes[m.shape].pool == at && m.use != useOff {
 			if ordinal, ok := p.offer.ordinal(m.node.Name); ok {
 				taken[ordinal] = true

@@ -34,9 +34,9 @@ type cast struct {
 	hetFirst bool
 }
 
-// play lets slurmctld's rules start what they can: first on the nodes that are ready, then
+// playQueue lets slurmctld's rules start what they can: first on the nodes that are ready, then
 // on all. It returns nil when that costs too much.
-func (h *rehearsal) play(who cast) *stage {
+func (h *rehearsal) playQueue(who cast) *stage {
 	s := h.newStage(who)
 	left := map[*record]uint64{}
 	for _, turns := range append([][]turn{h.turns}, h.hets...) {
@@ -53,7 +53,7 @@ func (h *rehearsal) play(who cast) *stage {
 			s.startHets(left)
 		}
 		for _, t := range h.turns {
-			left[t.rec] -= s.start(t, left[t.rec])
+			left[t.rec] -= s.startJobs(t, left[t.rec])
 		}
 		s.startHets(left)
 	}
@@ -63,6 +63,7 @@ func (h *rehearsal) play(who cast) *stage {
 	return s
 }
 
+// newStage returns the seats as they are before any job starts.
 func (h *rehearsal) newStage(who cast) *stage {
 	s := &stage{rehearsal: h, cast: who, started: map[*request]uint64{}}
 	size := amountGRES + len(h.names)
@@ -78,25 +79,26 @@ func (h *rehearsal) newStage(who cast) *stage {
 	return s
 }
 
-// start starts up to so many jobs of the turn, and returns how many.
-func (s *stage) start(t turn, jobs uint64) (started uint64) {
+// startJobs starts up to so many jobs of the turn, and returns how many.
+func (s *stage) startJobs(t turn, jobs uint64) (started uint64) {
 	for started < jobs && s.work >= 0 {
 		c := choice{stage: s, r: t.r, part: t.part}
-		if !c.choose() {
+		if !c.chooseNodes() {
 			break
 		}
 		started++
-		s.take(&c)
+		s.takeNodes(&c)
 		// The next one finds the same nodes best, as long as they have room.
-		for started < jobs && c.repeats() {
+		for started < jobs && c.fitsAgain() {
 			started++
-			s.take(&c)
+			s.takeNodes(&c)
 		}
 	}
 	s.started[t.r] += started
 	return started
 }
 
+// startHets starts the heterogeneous jobs that wait.
 func (s *stage) startHets(left map[*record]uint64) {
 	for _, turns := range s.hets {
 		if slices.ContainsFunc(turns, func(t turn) bool { return left[t.rec] > 0 }) {
@@ -108,12 +110,12 @@ func (s *stage) startHets(left map[*record]uint64) {
 // startHet starts a heterogeneous job, all of its components or none, and no two of them
 // on one node.
 func (s *stage) startHet(turns []turn, left map[*record]uint64) {
-	before := s.save()
+	before := s.clone()
 	had := maps.Clone(left)
 	s.avoided = map[int]bool{}
 	defer func() { s.avoided = nil }()
 	for _, t := range turns {
-		left[t.rec] -= s.start(t, left[t.rec])
+		left[t.rec] -= s.startJobs(t, left[t.rec])
 	}
 	if slices.ContainsFunc(turns, func(t turn) bool { return left[t.rec] > 0 }) {
 		*s = before
@@ -121,8 +123,8 @@ func (s *stage) startHet(turns []turn, left map[*record]uint64) {
 	}
 }
 
-// save returns a copy of the stage.
-func (s *stage) save() stage {
+// clone returns a copy of the stage.
+func (s *stage) clone() stage {
 	out := *s
 	out.free = make([]amounts, len(s.free))
 	for i := range s.free {
@@ -137,8 +139,8 @@ func (s *stage) save() stage {
 	return out
 }
 
-// take puts a job where it was chosen to be.
-func (s *stage) take(c *choice) {
+// takeNodes puts a job where it was chosen to be.
+func (s *stage) takeNodes(c *choice) {
 	for _, on := range c.taken {
 		i := on.seat
 		if s.first[i] < 0 {
@@ -163,8 +165,8 @@ func (s *stage) take(c *choice) {
 	}
 }
 
-// there reports whether the seat's worker is up.
-func (s *stage) there(i int) bool {
+// isThere reports whether the seat's worker is up.
+func (s *stage) isThere(i int) bool {
 	seat := &s.seats[i]
 	if s.gone[i] || !s.later && !seat.ready() {
 		return false

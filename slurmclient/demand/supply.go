@@ -30,23 +30,13 @@ func (p *plan) supplies() []supply {
 	scratch := make(amounts, amountGRES+len(p.names))
 	var buf []byte
 	for _, m := range p.nodes {
-		if !m.room {
+		whole, claim, ok := p.readRoom(&m, scratch)
+		if !ok {
 			continue
 		}
-		n, work := m.node, m.use == useBusy
-		if m.before != nil {
-			n, work = m.before, false
-		}
-		s := supply{shape: m.shape, whole: !work && n.AllocCPUs == 0 && n.AllocMemoryMiB == 0}
-		if s.whole {
-			s.claim = m.claim
-		}
+		s := supply{shape: m.shape, whole: whole, claim: claim}
 		if named[m.node.Name] {
 			s.name = m.node.Name
-		}
-		p.freeOf(scratch, p.shapes[m.shape].room, n)
-		if scratch[amountCPUs] == 0 {
-			continue
 		}
 		buf = s.appendKey(buf[:0], scratch)
 		i, ok := index[string(buf)]
@@ -59,6 +49,23 @@ func (p *plan) supplies() []supply {
 		out[i].count++
 	}
 	return out
+}
+
+// readRoom writes to free what a node has left for jobs, and tells whether it has no work at
+// all and what it counts as once a job takes it; ok is false where no job could be put on it.
+func (p *plan) readRoom(m *member, free amounts) (whole bool, as claim, ok bool) {
+	if !m.room {
+		return false, claimNone, false
+	}
+	n, work := m.node, m.use == useBusy
+	if m.before != nil {
+		n, work = m.before, false
+	}
+	if whole = !work && n.AllocCPUs == 0 && n.AllocMemoryMiB == 0; whole {
+		as = m.claim
+	}
+	p.freeOf(free, p.shapes[m.shape].room, n)
+	return whole, as, free[amountCPUs] > 0
 }
 
 // order puts nodes that jobs have or are to have before those that nobody has, and

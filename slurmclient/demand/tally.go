@@ -78,6 +78,9 @@ func tally(now slurm.Time, s *slurmclient.Snapshot, c *cluster) *queue {
 	}
 	q.survey(s.Jobs.Value)
 	for _, j := range s.Jobs.Value {
+		if j.State.Has(slurm.JobRevoked) {
+			continue // another cluster of the federation runs it
+		}
 		switch j.State.Base {
 		case slurm.JobPending:
 			q.addPending(j)
