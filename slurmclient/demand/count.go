@@ -16,10 +16,9 @@ func (p *plan) count() {
 			p.tell(&a)
 			a = p.audienceOf(g.partition)
 		}
-		if g.deviations != 0 {
-			for _, at := range a.pools {
-				p.pools[at].result.addUnmodelled(g.deviations, g.jobs)
-			}
+		for _, at := range a.pools {
+			p.pools[at].result.addUnmodelled(g.deviations, g.jobs)
+			p.pools[at].result.addUnmodelled(isLimited, g.unfollowed)
 		}
 		if g.class != ClassCapacity {
 			a.add(g, g.class, g.jobs)

@@ -27,13 +27,16 @@ const (
 	// DeviationHeterogeneous is a component of a heterogeneous job: slurmctld starts these in
 	// backfill, and keeps whole nodes from others until it does.
 	DeviationHeterogeneous Deviation = "heterogeneous"
+	// DeviationLimits is a job under a limit of a QOS or an association that demand does not
+	// follow: one in minutes, or one of a type of generic resources where the job names none.
+	DeviationLimits Deviation = "limits"
 	// DeviationSockets is generic resources for each socket.
 	DeviationSockets Deviation = "sockets"
 )
 
 // Deviations returns every deviation, in the order in which they are shown.
 func Deviations() []Deviation {
-	return []Deviation{DeviationFeatures, DeviationReservation, DeviationSockets, DeviationTopology, DeviationGRES, DeviationHeterogeneous}
+	return []Deviation{DeviationFeatures, DeviationReservation, DeviationSockets, DeviationTopology, DeviationGRES, DeviationHeterogeneous, DeviationLimits}
 }
 
 // deviations is a set of places in the list of Deviations.
@@ -58,16 +61,17 @@ func deviationsOf(j *slurm.Job) deviations {
 	return set
 }
 
-// The sets of DeviationGRES and DeviationHeterogeneous.
+// The sets of DeviationGRES, DeviationHeterogeneous and DeviationLimits.
 const (
 	dealsGRES deviations = 1 << (4 + iota)
 	isHeterogeneous
+	isLimited
 )
 
 // addUnmodelled counts so many jobs with the deviations.
 func (d *PoolDemand) addUnmodelled(set deviations, jobs uint64) {
 	for i, why := range Deviations() {
-		if set&(1<<i) == 0 {
+		if jobs == 0 || set&(1<<i) == 0 {
 			continue
 		}
 		if d.Unmodelled == nil {

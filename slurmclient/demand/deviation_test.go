@@ -11,23 +11,31 @@ import (
 )
 
 func TestWhatDemandOnlyEstimatesIsCounted(t *testing.T) {
+	limited := func(j *slurm.Job) { j.QOS = "limited" }
+	limits := slurm.QOS{Name: "limited", MaxTRESPerUser: map[string]uint64{"gres/gpu:h100": 8}}
+	minutes := func(j *slurm.Job) { j.QOS = "minutes" }
 	for name, tc := range map[string]struct {
 		job  *slurm.Job
 		want map[demand.Deviation]uint64
 	}{
-		"a plain job":                        {job(1), nil},
-		"features that count nodes":          {job(1, constraint("a*2&b*2")), map[demand.Deviation]uint64{demand.DeviationFeatures: 1}},
-		"nodes alike in a feature":           {job(1, constraint("[a|b]")), map[demand.Deviation]uint64{demand.DeviationFeatures: 1}},
-		"tasks inside a reservation":         {job(1, array(1, "1-3", 0), with(func(j *slurm.Job) { j.Reservation = "r" })), map[demand.Deviation]uint64{demand.DeviationReservation: 3}},
-		"neighbouring nodes":                 {job(1, with(func(j *slurm.Job) { j.Contiguous = true })), map[demand.Deviation]uint64{demand.DeviationTopology: 1}},
-		"GPUs for each of its sockets":       {job(1, with(func(j *slurm.Job) { j.TRESPerSocket = "gres/gpu:1" })), map[demand.Deviation]uint64{demand.DeviationSockets: 1}},
-		"GPUs of any number of nodes":        {job(1, tasks(4), with(func(j *slurm.Job) { j.TRESPerTask = "cpu=1,gres/gpu=2" })), map[demand.Deviation]uint64{demand.DeviationGRES: 1}},
-		"a component of a heterogeneous job": {job(1, het(1, 0)), map[demand.Deviation]uint64{demand.DeviationHeterogeneous: 1}},
-		"GPUs that one node has":             {job(1, tasks(2), with(func(j *slurm.Job) { j.TRESPerTask = "cpu=1,gres/gpu=2" })), nil},
-		"GPUs of one task":                   {job(1, tasks(1), with(func(j *slurm.Job) { j.TRESPerJob = "gres/gpu:2" })), nil},
+		"a limit in minutes":                  {job(1, minutes), map[demand.Deviation]uint64{demand.DeviationLimits: 1}},
+		"GPUs whose type is limited":          {job(1, limited, takes("cpu=1,gres/gpu=1")), map[demand.Deviation]uint64{demand.DeviationLimits: 1}},
+		"GPUs of the limited type":            {job(1, limited, takes("cpu=1,gres/gpu=1,gres/gpu:h100=1")), nil},
+		"no GPUs where their type is limited": {job(1, limited, takes("cpu=1")), nil},
+		"a plain job":                         {job(1), nil},
+		"features that count nodes":           {job(1, constraint("a*2&b*2")), map[demand.Deviation]uint64{demand.DeviationFeatures: 1}},
+		"nodes alike in a feature":            {job(1, constraint("[a|b]")), map[demand.Deviation]uint64{demand.DeviationFeatures: 1}},
+		"tasks inside a reservation":          {job(1, array(1, "1-3", 0), with(func(j *slurm.Job) { j.Reservation = "r" })), map[demand.Deviation]uint64{demand.DeviationReservation: 3}},
+		"neighbouring nodes":                  {job(1, with(func(j *slurm.Job) { j.Contiguous = true })), map[demand.Deviation]uint64{demand.DeviationTopology: 1}},
+		"GPUs for each of its sockets":        {job(1, with(func(j *slurm.Job) { j.TRESPerSocket = "gres/gpu:1" })), map[demand.Deviation]uint64{demand.DeviationSockets: 1}},
+		"GPUs of any number of nodes":         {job(1, tasks(4), with(func(j *slurm.Job) { j.TRESPerTask = "cpu=1,gres/gpu=2" })), map[demand.Deviation]uint64{demand.DeviationGRES: 1}},
+		"a component of a heterogeneous job":  {job(1, het(1, 0)), map[demand.Deviation]uint64{demand.DeviationHeterogeneous: 1}},
+		"GPUs that one node has":              {job(1, tasks(2), with(func(j *slurm.Job) { j.TRESPerTask = "cpu=1,gres/gpu=2" })), nil},
+		"GPUs of one task":                    {job(1, tasks(1), with(func(j *slurm.Job) { j.TRESPerJob = "gres/gpu:2" })), nil},
 	} {
 		t.Run(name, func(t *testing.T) {
 			s := snapshotOf(t, partition("cpu"), node("w-0", having("w"), func(n *slurm.Node) { n.GRES = "gpu:4" }), tc.job)
+			setLimits(s, limits, slurm.QOS{Name: "minutes", MinuteLimits: true})
 			d := demand.Compute(time.Unix(int64(noon), 0), s, demand.Pool{Name: "w", Feature: "w", Partitions: []string{"cpu"}, Max: 9})
 			if diff := cmp.Diff(tc.want, d.Pools[0].Unmodelled); diff != "" {
 				t.Error(diff)

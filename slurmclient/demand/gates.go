@@ -3,6 +3,7 @@ package demand
 import (
 	"math"
 	"slices"
+	"strings"
 
 	"github.com/slurmtide/slurmtide/slurmclient"
 	"github.com/slurmtide/slurmtide/slurmclient/slurm"
@@ -55,12 +56,14 @@ const (
 // gate is the limits that hold for a payer's jobs.
 type gate struct {
 	draws []draw
-	// most and least are what one job may have, wall the longest that it may run, in
-	// minutes.
-	most, least []uint64
-	wall        uint64
-	// minutes is whether there are limits that Slurm counts in minutes.
+	// most and least are what one job may have, perNode the most on average over its
+	// nodes, wall the longest that it may run, in minutes.
+	most, least, perNode []uint64
+	wall                 uint64
+	// minutes is whether there are limits that Slurm counts in minutes, typed are the
+	// generic resources, such as "gres/gpu", of which a type is limited.
 	minutes bool
+	typed   []string
 }
 
 func newGates(s *slurmclient.Snapshot, of *scale) gates {
@@ -89,7 +92,7 @@ func newGates(s *slurmclient.Snapshot, of *scale) gates {
 func (g *gates) addQOS(list []slurm.QOS) {
 	for i := range list {
 		q := &list[i]
-		g.scale.know(q.GrpTRES, q.MaxTRESPerUser, q.MaxTRESPerAccount, q.MaxTRESPerJob, q.MinTRESPerJob)
+		g.scale.know(q.GrpTRES, q.MaxTRESPerUser, q.MaxTRESPerAccount, q.MaxTRESPerJob, q.MaxTRESPerNode, q.MinTRESPerJob)
 		g.qos[q.Name] = q
 	}
 }
@@ -102,14 +105,14 @@ func (g *gates) addAssociations(list []slurm.Association, cluster string) {
 	}
 	for i := range list {
 		if a := &list[i]; here(a) {
-			g.scale.know(a.GrpTRES, a.MaxTRESPerJob)
+			g.scale.know(a.GrpTRES, a.MaxTRESPerJob, a.MaxTRESPerNode)
 			g.assocs[assocName{a.Account, a.User, a.Partition}] = a
 		}
 	}
 }
 
 func limitsAnything(a *slurm.Association) bool {
-	return isSet(a.GrpJobs) || isSet(a.MaxJobs) || isSet(a.MaxWallMinutesPerJob) || len(a.GrpTRES)+len(a.MaxTRESPerJob) > 0 || a.MinuteLimits
+	return isSet(a.GrpJobs) || isSet(a.MaxJobs) || isSet(a.MaxWallMinutesPerJob) || len(a.GrpTRES)+len(a.MaxTRESPerJob)+len(a.MaxTRESPerNode) > 0 || a.MinuteLimits
 }
 
 func isSet(n slurm.Number) bool { _, set := n.Value(); return set }
@@ -152,11 +155,19 @@ func (g *gate) admits(j *slurm.Job, cost []uint64) bool {
 		return false
 	}
 	for i, x := range cost {
-		if x > g.most[i] || x < g.least[i] {
+		if x > g.most[i] || x < g.least[i] || x/cost[costNodes] > g.perNode[i] {
 			return false
 		}
 	}
 	return true
+}
+
+// follows reports whether demand knows what the limits let the job do. Of which type its
+// generic resources are is not known before it has nodes, unless it names one.
+func (g *gate) follows(j *slurm.Job) bool {
+	return !g.minutes && !slices.ContainsFunc(g.typed, func(name string) bool {
+		return strings.Contains(j.TRESRequested, name+"=") && !strings.Contains(j.TRESRequested, name+":")
+	})
 }
 
 // gateBuilder collects the limits in the order of their precedence.
@@ -164,14 +175,14 @@ type gateBuilder struct {
 	*gates
 	*gate
 	// taken has for each kind of limit the places that one has set already.
-	taken   [limitKinds][]bool
-	mostSet []bool
+	taken               [limitKinds][]bool
+	mostSet, perNodeSet []bool
 }
 
 func (g *gates) gateOf(who payer) *gate {
 	b := gateBuilder{gates: g, gate: &gate{wall: math.MaxUint64, least: make([]uint64, g.scale.size())}}
-	b.most = g.scale.bounds(slurm.Number{}, nil)
-	b.mostSet = make([]bool, g.scale.size())
+	b.most, b.perNode = g.scale.bounds(slurm.Number{}, nil), g.scale.bounds(slurm.Number{}, nil)
+	b.mostSet, b.perNodeSet = make([]bool, g.scale.size()), make([]bool, g.scale.size())
 	for i := range b.taken {
 		b.taken[i] = make([]bool, g.scale.size())
 	}
@@ -186,7 +197,7 @@ func (g *gates) gateOf(who payer) *gate {
 		}
 		b.draws = append(b.draws, draw{g.licenses, all, ClassLicense})
 	}
-	if len(b.draws) == 0 && !slices.Contains(b.mostSet, true) && b.wall == math.MaxUint64 && !b.minutes && slices.Max(b.least) == 0 {
+	if len(b.draws) == 0 && !slices.Contains(b.mostSet, true) && !slices.Contains(b.perNodeSet, true) && b.wall == math.MaxUint64 && !b.minutes && slices.Max(b.least) == 0 {
 		return nil
 	}
 	return b.gate
@@ -232,7 +243,7 @@ func (b *gateBuilder) addQOS(q *slurm.QOS, who payer) {
 	b.addBudget(limitQOS, budgetName{name: q.Name}, q.MaxJobs, q.GrpTRES)
 	b.addBudget(limitQOSUser, budgetName{name: q.Name, user: who.user}, q.MaxJobsPerUser, q.MaxTRESPerUser)
 	b.addBudget(limitQOSAccount, budgetName{name: q.Name, account: who.account}, q.MaxJobsPerAccount, q.MaxTRESPerAccount)
-	b.addPerJob(q.MaxTRESPerJob, q.MaxWallMinutesPerJob)
+	b.addPerJob(q.MaxTRESPerJob, q.MaxTRESPerNode, q.MaxWallMinutesPerJob)
 	for name, least := range q.MinTRESPerJob {
 		at := b.gates.scale.places[name]
 		b.least[at] = max(b.least[at], least)
@@ -253,7 +264,7 @@ func (b *gateBuilder) addAssociation(who payer) {
 	}
 	b.taken[limitAssocUser][costJobs] = b.taken[limitQOSUser][costJobs] || b.taken[limitQOSAccount][costJobs]
 	b.addBudget(limitAssocUser, budgetName{account: a.Account, user: a.User, partition: a.Partition}, a.MaxJobs, nil)
-	b.addPerJob(a.MaxTRESPerJob, a.MaxWallMinutesPerJob)
+	b.addPerJob(a.MaxTRESPerJob, a.MaxTRESPerNode, a.MaxWallMinutesPerJob)
 	overridden := slices.Clone(b.taken[limitQOS])
 	for range maxDepth {
 		// Every association above counts by itself.
@@ -280,6 +291,7 @@ func (b *gateBuilder) addBudget(kind limitKind, name budgetName, jobs slurm.Numb
 	if !isSet(jobs) && len(tres) == 0 {
 		return
 	}
+	b.noteTypes(tres)
 	limit := b.gates.scale.bounds(jobs, tres)
 	name.kind = kind
 	have := b.budgets[name]
@@ -295,13 +307,30 @@ func (b *gateBuilder) addBudget(kind limitKind, name budgetName, jobs slurm.Numb
 	b.draws = append(b.draws, draw{have, binds, ClassLimit})
 }
 
-func (b *gateBuilder) addPerJob(tres map[string]uint64, wall slurm.Number) {
-	for name, most := range tres {
-		if at := b.gates.scale.places[name]; !b.mostSet[at] {
-			b.mostSet[at], b.most[at] = true, most
-		}
-	}
+// addPerJob adds limits on single jobs.
+func (b *gateBuilder) addPerJob(tres, perNode map[string]uint64, wall slurm.Number) {
+	b.addMost(b.most, b.mostSet, tres)
+	b.addMost(b.perNode, b.perNodeSet, perNode)
 	if limit, set := wall.Value(); set && b.wall == math.MaxUint64 {
 		b.wall = limit
+	}
+}
+
+// noteTypes notes the generic resources of which a type is limited.
+func (b *gateBuilder) noteTypes(tres map[string]uint64) {
+	for name := range tres {
+		if base, _, typed := strings.Cut(name, ":"); typed {
+			b.typed = append(b.typed, base)
+		}
+	}
+}
+
+// addMost adds limits to those that nobody has set.
+func (b *gateBuilder) addMost(to []uint64, set []bool, tres map[string]uint64) {
+	b.noteTypes(tres)
+	for name, most := range tres {
+		if at := b.gates.scale.places[name]; !set[at] {
+			set[at], to[at] = true, most
+		}
 	}
 }

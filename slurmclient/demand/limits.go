@@ -62,6 +62,9 @@ func (l *limits) hold(j *slurm.Job, jobs uint64, g *group) {
 	if gate == nil {
 		return
 	}
+	if !gate.follows(j) {
+		g.unfollowed += jobs
+	}
 	if j.HetJobID != 0 {
 		l.priority[j.HetJobID] = max(l.priority[j.HetJobID], j.Priority.Or(0))
 	}

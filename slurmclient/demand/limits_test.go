@@ -75,6 +75,8 @@ func TestNoMoreJobsAreEligibleThanLimitsLetRun(t *testing.T) {
 		"GPUs of a QOS":                            {[]any{slurm.QOS{Name: "q", GrpTRES: tres("gres/gpu", 8)}}, []any{jobsOf(50, takes("cpu=1,gres/gpu=4"))}, 2},
 		"memory of a QOS":                          {[]any{slurm.QOS{Name: "q", GrpTRES: tres("mem", 4096)}}, []any{jobsOf(50, takes("cpu=1,mem=1G"))}, 4},
 		"too many GPUs for one job":                {[]any{slurm.QOS{Name: "q", MaxTRESPerJob: tres("gres/gpu", 4)}}, []any{jobsOf(1, takes("cpu=1,gres/gpu=8")), job(60, mine, takes("gres/gpu=4"))}, 1},
+		"too many GPUs on a node":                  {[]any{slurm.QOS{Name: "q", MaxTRESPerNode: tres("gres/gpu", 4)}}, []any{jobsOf(1, takes("cpu=1,gres/gpu=8")), job(60, mine, nodes(2), takes("cpu=2,node=2,gres/gpu=8"))}, 1},
+		"too many GPUs on a user's node":           {[]any{ml(func(*slurm.Association) {}), slurm.Association{Account: "ml", User: "alice", MaxTRESPerNode: tres("gres/gpu", 4)}}, []any{jobsOf(1, takes("cpu=1,gres/gpu=8")), job(60, mine, takes("gres/gpu=4"))}, 1},
 		"too few CPUs for one job":                 {[]any{slurm.QOS{Name: "q", MinTRESPerJob: tres("cpu", 4)}}, []any{jobsOf(3), job(60, mine, tasks(4))}, 1},
 		"too long for the QOS":                     {[]any{slurm.QOS{Name: "q", MaxWallMinutesPerJob: slurm.Num(60)}}, []any{jobsOf(3, with(func(j *slurm.Job) { j.TimeLimit = slurm.Num(61) })), job(60, mine, with(func(j *slurm.Job) { j.TimeLimit = slurm.Num(60) }))}, 1},
 		"an account's jobs":                        {[]any{alice, ml(func(a *slurm.Association) { a.GrpJobs = slurm.Num(2) })}, []any{jobsOf(9)}, 2},

@@ -62,6 +62,8 @@ type group struct {
 	// many of them a limit of a QOS or an association, or a licence, keeps from running.
 	fits                bool
 	limited, unlicensed uint64
+	// unfollowed is how many are under a limit that demand does not follow.
+	unfollowed uint64
 }
 
 // tally reads every job once, after a look at those that others depend on.

@@ -105,6 +105,7 @@ type Association struct {
 	GrpTRES                map[string]uint64
 	MaxJobs, MaxSubmitJobs Number
 	MaxTRESPerJob          map[string]uint64
+	MaxTRESPerNode         map[string]uint64 // of a job, on average
 	MaxWallMinutesPerJob   Number
 	// MinuteLimits is whether there are limits of minutes that many jobs share.
 	MinuteLimits bool
@@ -136,6 +137,7 @@ type QOS struct {
 	MaxTRESPerUser       map[string]uint64
 	MaxTRESPerAccount    map[string]uint64
 	MaxTRESPerJob        map[string]uint64
+	MaxTRESPerNode       map[string]uint64 // of a job, on average
 	MinTRESPerJob        map[string]uint64
 	UsageFactor          Float
 	MaxWallMinutesPerJob Number

@@ -45,13 +45,15 @@ func benchReaction(ctx context.Context) ([]figure, error) {
 	}, nil
 }
 
-// react submits a job that needs one node more, at any moment, again and again.
+// react submits a job that needs one node more, again and again, at moments that are spread
+// evenly over the time between two syncs: the one before ends with a sync.
 func react(ctx context.Context, l *loop.Loop) ([]float64, error) {
 	if err := l.ApplyHPA(ctx, "required-nodes"); err != nil {
 		return nil, err
 	}
 	const limit = 2 * time.Minute
 	var took []float64
+	moments := rand.Perm(reactions)
 	for run := range reactions {
 		want := run%(loop.MaxWorkers-1) + 1
 		if want == 1 {
@@ -59,7 +61,7 @@ func react(ctx context.Context, l *loop.Loop) ([]float64, error) {
 				return nil, err
 			}
 		}
-		if err := sleep(ctx, rand.N(slurmclient.DefaultPeriod)); err != nil {
+		if err := sleep(ctx, (time.Duration(moments[run])*hpaSync+rand.N(hpaSync))/reactions); err != nil {
 			return nil, err
 		}
 		if _, err := l.Slurm.Run(ctx, "alice", "sbatch", "-o", "/dev/null", "-p", loop.NodeSet, "--exclusive", "--wrap", "sleep 900"); err != nil {

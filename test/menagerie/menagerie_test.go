@@ -107,7 +107,7 @@ func (h *habitat) watch(t *testing.T, cluster *realslurm.Cluster) {
 		name    string
 		compare func(*testing.T, *sight) (differences []string, compared int)
 	}{
-		{"exporter", compareExporter}, {"compat", compareCompat}, {"provider", compareProvider}, {"view", compareView}, {"plugin", comparePlugin},
+		{"exporter", compareExporter}, {"compat", compareCompat}, {"provider", compareProvider}, {"limits", compareLimits}, {"view", compareView}, {"plugin", comparePlugin},
 	}
 	open := map[string][]string{}
 	var table []string

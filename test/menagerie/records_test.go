@@ -14,7 +14,7 @@ import (
 type record map[string]string
 
 // records are those of a cluster by their name or id.
-type records struct{ jobs, nodes, partitions, priorities map[string]record }
+type records struct{ jobs, nodes, partitions, priorities, limits map[string]record }
 
 // squeueFields are the columns of squeue's that are compared with the view, by name.
 var squeueFields = []struct{ name, format string }{
@@ -35,7 +35,7 @@ func readRecords(t *testing.T, cluster *realslurm.Cluster) *records {
 		}
 		return strings.Split(strings.TrimRight(out, "\n"), "\n")
 	}
-	r := &records{jobs: map[string]record{}, priorities: map[string]record{}}
+	r := &records{jobs: map[string]record{}, priorities: map[string]record{}, limits: readLimits(t, cluster)}
 	var formats []string
 	for _, f := range squeueFields {
 		formats = append(formats, f.format)

@@ -320,7 +320,7 @@ func (b *bindingV0041) DecodeAssociations(body []byte) ([]slurm.Association, err
 			Account: or(a.Account), User: or(a.User), Partition: or(a.Partition), Cluster: or(a.Cluster),
 			ParentAccount: or(a.ParentAccount), SharesRaw: or(a.SharesRaw), Default: or(a.IsDefault), QOS: a.QOS,
 			GrpJobs: numberOf(per.Count), GrpSubmitJobs: numberOf(per.Submitted), GrpTRES: tresMap(tres.Total),
-			MaxJobs: numberOf(jobs.Active), MaxSubmitJobs: numberOf(jobs.Total), MaxTRESPerJob: tresMap(or(tres.Per).Job),
+			MaxJobs: numberOf(jobs.Active), MaxSubmitJobs: numberOf(jobs.Total), MaxTRESPerJob: tresMap(or(tres.Per).Job), MaxTRESPerNode: tresMap(or(tres.Per).Node),
 			MaxWallMinutesPerJob: numberOf(per.WallClock),
 			MinuteLimits:         isSet(or(or(or(a.Max).Per).Account).WallClock) || len(group.Minutes)+len(group.Active) > 0,
 		})
@@ -367,7 +367,7 @@ func (b *bindingV0041) DecodeQOS(body []byte) ([]slurm.QOS, error) {
 			ID: int32(or(q.ID)), Name: or(q.Name), Description: or(q.Description), Priority: numberOf(q.Priority), Flags: q.Flags,
 			MaxJobs: numberOf(or(most.ActiveJobs).Count), MaxJobsPerUser: numberOf(running.User), MaxJobsPerAccount: numberOf(running.Account),
 			MaxSubmitPerUser: numberOf(submitted.User), GrpTRES: tresMap(tres.Total), MaxTRESPerUser: tresMap(per.User),
-			MaxTRESPerAccount: tresMap(per.Account), MaxTRESPerJob: tresMap(per.Job), UsageFactor: floatOf(q.UsageFactor),
+			MaxTRESPerAccount: tresMap(per.Account), MaxTRESPerJob: tresMap(per.Job), MaxTRESPerNode: tresMap(per.Node), UsageFactor: floatOf(q.UsageFactor),
 			MinTRESPerJob:        tresMap(or(or(or(or(q.Limits).Min).TRES).Per).Job),
 			MaxWallMinutesPerJob: numberOf(wall.Job),
 			MinuteLimits:         isSet(wall.QOS) || len(minutes.QOS)+len(minutes.User)+len(minutes.Account) > 0,

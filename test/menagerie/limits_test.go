@@ -1,0 +1,96 @@
+//go:build e2e
+
+package menagerie
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/slurmtide/slurmtide/slurmclient/slurm"
+	"github.com/slurmtide/slurmtide/test/realslurm"
+)
+
+// The columns of sacctmgr's that limit jobs, behind those that name whom they limit.
+var (
+	qosLimits         = []string{"Name", "GrpJobs", "MaxJobsPU", "MaxJobsPA", "GrpTRES", "MaxTRES", "MaxTRESPerNode", "MaxTRESPU", "MaxTRESPA", "MinTRES"}
+	associationLimits = []string{"Cluster", "Account", "User", "Partition", "GrpJobs", "MaxJobs", "GrpTRES", "MaxTRES", "MaxTRESPerNode"}
+)
+
+// readLimits reads what sacctmgr tells of QOS and associations, by whom it is about.
+func readLimits(t *testing.T, cluster *realslurm.Cluster) map[string]record {
+	t.Helper()
+	out := map[string]record{}
+	if !cluster.Accounting() {
+		return out
+	}
+	for kind, columns := range map[string][]string{"qos": qosLimits, "association": associationLimits} {
+		text, err := cluster.Run(t.Context(), "", "sacctmgr", "-nP", "show", kind, "format="+strings.Join(columns, ","))
+		if err != nil {
+			t.Fatal(err)
+		}
+		for line := range strings.Lines(text) {
+			cells := strings.Split(strings.TrimRight(line, "\n"), "|")
+			if len(cells) != len(columns) {
+				t.Fatalf("sacctmgr says %q of %v", line, columns)
+			}
+			limits, whose := record{}, kind
+			for i, column := range columns {
+				if slices.Contains([]string{"Name", "Cluster", "Account", "User", "Partition"}, column) {
+					whose += " " + cells[i]
+				} else {
+					limits[column] = sortWords(cells[i])
+				}
+			}
+			out[whose] = limits
+		}
+	}
+	return out
+}
+
+// compareLimits compares the limits that demand follows.
+func compareLimits(_ *testing.T, s *sight) ([]string, int) {
+	c := &comparison{}
+	snapshot := s.adapter.cache.Snapshot()
+	got := map[string]record{}
+	for _, q := range snapshot.QOS.Value {
+		got["qos "+q.Name] = record{
+			"GrpJobs": limitOf(q.MaxJobs), "MaxJobsPU": limitOf(q.MaxJobsPerUser), "MaxJobsPA": limitOf(q.MaxJobsPerAccount),
+			"GrpTRES": textOf(q.GrpTRES), "MaxTRES": textOf(q.MaxTRESPerJob), "MaxTRESPerNode": textOf(q.MaxTRESPerNode),
+			"MaxTRESPU": textOf(q.MaxTRESPerUser), "MaxTRESPA": textOf(q.MaxTRESPerAccount), "MinTRES": textOf(q.MinTRESPerJob),
+		}
+	}
+	for _, a := range snapshot.Associations.Value {
+		got[strings.Join([]string{"association", a.Cluster, a.Account, a.User, a.Partition}, " ")] = record{
+			"GrpJobs": limitOf(a.GrpJobs), "MaxJobs": limitOf(a.MaxJobs),
+			"GrpTRES": textOf(a.GrpTRES), "MaxTRES": textOf(a.MaxTRESPerJob), "MaxTRESPerNode": textOf(a.MaxTRESPerNode),
+		}
+	}
+	for whose, limits := range s.slurm.limits {
+		for name, want := range limits {
+			c.same(whose, name, want, got[whose][name])
+		}
+	}
+	return c.differences, c.compared
+}
+
+func limitOf(n slurm.Number) string {
+	if v, set := n.Value(); set {
+		return fmt.Sprint(v)
+	}
+	return ""
+}
+
+// textOf writes TRES as sacctmgr does, sorted.
+func textOf(tres map[string]uint64) string {
+	var words []string
+	for name, count := range tres {
+		words = append(words, fmt.Sprintf("%s=%d", name, count))
+	}
+	return sortWords(strings.Join(words, ","))
+}
+
+func sortWords(text string) string {
+	return strings.Join(slices.Sorted(strings.SplitSeq(text, ",")), ",")
+}
