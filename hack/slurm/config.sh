@@ -78,6 +78,14 @@ extra_lines() {
 	done
 }
 
+# auth_lines prints how the daemons know each other, and how slurmrestd's users are known.
+auth_lines() {
+	echo "AuthType=auth/$auth"
+	[[ $auth == munge ]] || echo "AuthInfo=use_client_ids"
+	echo "AuthAltTypes=auth/jwt"
+	echo "AuthAltParameters=jwt_key=/etc/slurm/jwt_hs256.key"
+}
+
 slurm_conf() {
 	cat <<TEXT
 ClusterName=$cluster_name
@@ -86,11 +94,8 @@ SlurmctldPort=$(ctld_port)
 CommunicationParameters=NoCtldInAddrAny,NoInAddrAny
 SlurmUser=slurm
 SlurmdUser=root
-AuthType=auth/slurm
-CredType=auth/slurm
-AuthInfo=use_client_ids
-AuthAltTypes=auth/jwt
-AuthAltParameters=jwt_key=/etc/slurm/jwt_hs256.key
+$(auth_lines)
+CredType=$([[ $auth == munge ]] && echo cred/munge || echo auth/slurm)
 StateSaveLocation=/inst/spool/slurmctld
 SlurmdSpoolDir=/inst/spool/%n
 SlurmctldPidFile=/inst/run/slurmctld.pid
@@ -137,10 +142,7 @@ TEXT
 
 slurmdbd_conf() {
 	cat <<TEXT
-AuthType=auth/slurm
-AuthInfo=use_client_ids
-AuthAltTypes=auth/jwt
-AuthAltParameters=jwt_key=/etc/slurm/jwt_hs256.key
+$(auth_lines)
 DbdHost=localhost
 DbdAddr=127.0.0.1
 DbdPort=$(dbd_port)
@@ -160,6 +162,7 @@ TEXT
 # render_keys makes keys, or takes those of the cluster that keeps the accounts:
 # daemons of two clusters that talk to each other share them.
 render_keys() {
+	[[ $auth == slurm ]] || (umask 077 && head -c 1024 /dev/urandom >"$instance/munge/munge.key")
 	if [[ $accounting_of ]]; then
 		cp "$accounting_of"/etc/{slurm.key,jwt_hs256.key} "$1"
 		return

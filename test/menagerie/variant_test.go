@@ -21,8 +21,9 @@ type habitat struct {
 	// Conf are lines of slurm.conf for all of them, Files those of /etc/slurm.
 	Conf  []string          `json:"conf"`
 	Files map[string]string `json:"files"`
-	// Lonely has no slurmdbd.
+	// Lonely has no slurmdbd. Munge has its daemons know each other by MUNGE.
 	Lonely   bool      `json:"lonely"`
+	Munge    bool      `json:"munge"`
 	Variants []variant `json:"variants"`
 	// Sibling is a second cluster with the same slurmdbd, which is watched too.
 	Sibling *habitat `json:"sibling"`
@@ -99,7 +100,7 @@ func (v *variant) nodeNames() []string {
 
 // config describes the cluster to start.
 func (h *habitat) config(release string) realslurm.Config {
-	c := realslurm.Config{Version: release, Name: h.Name, WithoutAccounting: h.Lonely, Conf: slices.Clone(h.Conf), Files: h.Files}
+	c := realslurm.Config{Version: release, Name: h.Name, WithoutAccounting: h.Lonely, Munge: h.Munge, Conf: slices.Clone(h.Conf), Files: h.Files}
 	for i := range h.Variants {
 		v := &h.Variants[i]
 		names := v.nodeNames()

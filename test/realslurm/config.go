@@ -30,6 +30,8 @@ type Config struct {
 	AccountingOf *Cluster
 	// WithoutAccounting leaves out slurmdbd, MariaDB, accounts and QOS.
 	WithoutAccounting bool
+	// Munge has daemons know each other by MUNGE instead of auth/slurm.
+	Munge bool
 	// Conf are lines at the end of slurm.conf; the last of two settings counts
 	// and @N1_PORT@ stands for the port of the first slurmd.
 	Conf []string
@@ -72,6 +74,9 @@ func (c Config) flags() []string {
 	addInt("--arena-max", c.ArenaMax)
 	if c.WithoutAccounting {
 		flags = append(flags, "--no-accounting")
+	}
+	if c.Munge {
+		flags = append(flags, "--munge")
 	}
 	if c.WithoutJemalloc {
 		flags = append(flags, "--no-jemalloc")
