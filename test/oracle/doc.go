@@ -1,6 +1,7 @@
 // Package oracle asks real Slurm whether demand is right.
 //
-// A round is a random queue on a random cluster. Its pools have a record of every worker
+// A round is a random queue on a random cluster; in half of them some workers are there
+// already, and may have work. Its pools have a record of every worker
 // that may ever come. The workers that are not there are drained, which takes and gives
 // them in milliseconds, and are left out of what demand reads, as FUTURE records are.
 // One slurmd answers the pings of all of them. PrologSlurmctld waits, so that a job that

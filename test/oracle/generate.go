@@ -15,7 +15,27 @@ func NewScene(seed uint64) Scene {
 		g := generator{random, scene.Variant, n}
 		scene.Queue = append(scene.Queue, Job{Name: fmt.Sprintf("q%d", n+1), Args: g.drawJob()})
 	}
+	scene.There, scene.Before = drawBefore(generator{rand.New(rand.NewPCG(seed, 1)), scene.Variant, 0})
 	return scene
+}
+
+// drawBefore draws the workers that are there before the queue comes, and the jobs that were
+// submitted to them; in half of the scenes there are none.
+func drawBefore(g generator) (there []uint64, before []Job) {
+	some := g.oneIn(2)
+	for _, p := range g.variant.Pools {
+		n := uint64(0)
+		if some {
+			n = g.Uint64N(p.Max/2 + 1)
+		}
+		there = append(there, n)
+	}
+	if some {
+		for n := range g.upTo(4) {
+			before = append(before, Job{Name: fmt.Sprintf("b%d", n+1), Args: g.drawComponent()})
+		}
+	}
+	return there, before
 }
 
 // generator draws the job after the first so many of a queue.

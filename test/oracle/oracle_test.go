@@ -137,9 +137,9 @@ func describe(r Round) string {
 		word += " (unmodelled)"
 	}
 	var jobs []string
-	for _, j := range r.Queue {
+	for _, j := range slices.Concat(r.Before, r.Queue) {
 		jobs = append(jobs, j.Name+": "+j.Args)
 	}
-	return fmt.Sprintf("seed %d, %s: %s: required %v, least %v, all %v; %s",
-		r.Seed, r.Variant.Name, word, r.Required.Up, r.Least, r.All.Up, strings.Join(jobs, "; "))
+	return fmt.Sprintf("seed %d, %s: %s: there %v, required %v, least %v, all %v; %s",
+		r.Seed, r.Variant.Name, word, r.There, r.Required.Up, r.Least, r.All.Up, strings.Join(jobs, "; "))
 }

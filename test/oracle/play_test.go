@@ -6,7 +6,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"slices"
 	"time"
 
 	"github.com/slurmtide/slurmtide/slurmclient"
@@ -37,7 +36,7 @@ func (l *lane) playOn(ctx context.Context, scene Scene) (Round, error) {
 		if !errors.As(err, &failed) {
 			return r, err
 		}
-		scene.Queue = slices.DeleteFunc(slices.Clone(scene.Queue), func(j Job) bool { return slices.Contains(failed, j.Name) })
+		scene = scene.without(failed)
 	}
 }
 
@@ -52,7 +51,7 @@ func (l *lane) play(ctx context.Context, scene Scene) (Round, error) {
 		return r, err
 	}
 	var err error
-	if r.All, err = l.try(ctx, scene.Queue, l.all(), Trial{}); err != nil {
+	if r.All, err = l.try(ctx, scene, l.all(), Trial{}); err != nil {
 		return r, err
 	}
 	from := r.Required.Up
@@ -60,7 +59,10 @@ func (l *lane) play(ctx context.Context, scene Scene) (Round, error) {
 		from = r.All.Up
 	}
 	r.Least, err = findLeast(from, func(up []uint64) (bool, error) {
-		trial, err := l.try(ctx, scene.Queue, up, r.All)
+		if !scene.has(up) {
+			return false, nil
+		}
+		trial, err := l.try(ctx, scene, up, r.All)
 		return len(missing(r.All, trial)) == 0, err
 	})
 	r.Verdict = judge(r.Required, r.All, r.Least, unmodelled(r.Demand))
@@ -79,7 +81,7 @@ func unmodelled(d demand.Demand) (jobs uint64) {
 
 // ask submits the queue and computes demand once the scheduler has looked at it.
 func (l *lane) ask(ctx context.Context, r *Round) error {
-	if err := l.submit(ctx, r.Queue); err != nil {
+	if err := l.submit(ctx, r.Scene); err != nil {
 		return err
 	}
 	if err := l.awaitScheduler(ctx); err != nil {
@@ -93,8 +95,8 @@ func (l *lane) ask(ctx context.Context, r *Round) error {
 	return nil
 }
 
-// requiredWorkers is the number of workers that demand requires of each pool; with the flag
-// it is wrong on purpose.
+// requiredWorkers is the number of workers that demand requires of each pool, and no less than
+// are there; with the flag it is wrong on purpose.
 func (l *lane) requiredWorkers(d demand.Demand) (up []uint64) {
 	for i, p := range d.Pools {
 		n := p.Required
@@ -104,7 +106,7 @@ func (l *lane) requiredWorkers(d demand.Demand) (up []uint64) {
 		case "-1":
 			n -= min(n, 1)
 		}
-		up = append(up, min(n, l.variant.Pools[i].Max))
+		up = append(up, max(l.up[i], min(n, l.variant.Pools[i].Max)))
 	}
 	return up
 }

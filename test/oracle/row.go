@@ -32,7 +32,7 @@ func tableRow(name string, s *slurmclient.Snapshot, pools []demand.Pool, want []
 		fmt.Fprintf(&out, "\t\t%s,\n", literal(reflect.ValueOf(n)))
 	}
 	for _, j := range s.Jobs.Value {
-		if j.Name != idleJob && j.State.Base == slurm.JobPending {
+		if j.Name != idleJob && (j.State.Base == slurm.JobPending || j.State.Base == slurm.JobRunning) {
 			fmt.Fprintf(&out, "\t\t%s,\n", literal(reflect.ValueOf(j)))
 		}
 	}

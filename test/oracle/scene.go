@@ -2,6 +2,7 @@ package oracle
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 
 	"github.com/slurmtide/slurmtide/slurmclient/demand"
@@ -36,11 +37,32 @@ type Job struct {
 	Args string
 }
 
-// Scene is what one round plays: a queue on a variant.
+// Scene is what one round plays: a queue on a variant, of whose pools so many workers are
+// There and may have work: the jobs Before were submitted first.
 type Scene struct {
 	Seed    uint64
 	Variant *Variant
+	There   []uint64
+	Before  []Job
 	Queue   []Job
+}
+
+// without returns the scene without the jobs of the names.
+func (s Scene) without(names []string) Scene {
+	named := func(j Job) bool { return slices.Contains(names, j.Name) }
+	s.Before = slices.DeleteFunc(slices.Clone(s.Before), named)
+	s.Queue = slices.DeleteFunc(slices.Clone(s.Queue), named)
+	return s
+}
+
+// has reports whether none of the workers that are there is missing from so many.
+func (s Scene) has(up []uint64) bool {
+	for i, n := range s.There {
+		if up[i] < n {
+			return false
+		}
+	}
+	return true
 }
 
 // worker is the node name of a pool's worker.

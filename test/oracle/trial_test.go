@@ -13,8 +13,11 @@ import (
 	"github.com/slurmtide/slurmtide/slurmclient"
 )
 
-// submit ends all jobs, takes all workers away and submits a queue.
-func (l *lane) submit(ctx context.Context, queue []Job) error {
+const submitIdleJob = "sbatch --parsable -J " + idleJob + " -p " + idlePartition + " --wrap true"
+
+// submit ends all jobs, takes the workers away that are not there in the scene, and submits
+// its jobs, the queue when those before have started as far as they can.
+func (l *lane) submit(ctx context.Context, scene Scene) error {
 	if len(l.variant.GRES) > 0 {
 		// slurmctld loses generic resources of jobs that end before they run.
 		if err := l.setVariant(ctx, l.variant); err != nil {
@@ -24,21 +27,51 @@ func (l *lane) submit(ctx context.Context, queue []Job) error {
 	if err := l.bring(make([]uint64, len(l.up))); err != nil {
 		return err
 	}
-	script := []string{
+	out, err := l.shell.Run(strings.Join([]string{
 		"scancel -u root", `while [ "$(squeue -h -a)" ]; do sleep 0.01; done`,
-		idleJob + "=$(sbatch --parsable -J " + idleJob + " -p " + idlePartition + " --wrap true)",
-	}
-	for _, job := range queue {
-		// A job that Slurm refuses is none.
-		script = append(script, job.Name+"=$(sbatch --parsable -J "+job.Name+" "+job.Args+` --wrap "sleep 1000")`)
-	}
-	out, err := l.shell.Run(strings.Join(append(script, "echo $"+idleJob), "\n"))
+		submitIdleJob,
+	}, "\n"))
 	if err != nil {
 		return fmt.Errorf("%w: %s", err, out)
 	}
-	words := strings.Fields(out) // what sbatch says of jobs that it refuses comes first
-	l.first, err = strconv.ParseUint(words[len(words)-1], 10, 32)
-	return err
+	if l.first, err = strconv.ParseUint(strings.TrimSpace(out), 10, 32); err != nil {
+		return err
+	}
+	if len(scene.Before) > 0 {
+		if err := l.runBefore(ctx, scene); err != nil {
+			return err
+		}
+	}
+	return l.queue(scene.Queue)
+}
+
+// runBefore lets the jobs of the scene that come before its queue start.
+func (l *lane) runBefore(ctx context.Context, scene Scene) error {
+	if err := l.queue(scene.Before); err != nil {
+		return err
+	}
+	if err := l.bring(scene.There); err != nil {
+		return err
+	}
+	for range settled / 2 {
+		if err := l.awaitScheduler(ctx); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// queue submits jobs. A job that Slurm refuses is none.
+func (l *lane) queue(jobs []Job) error {
+	var script []string
+	for _, job := range jobs {
+		script = append(script, job.Name+"=$(sbatch --parsable -J "+job.Name+" "+job.Args+` --wrap "sleep 1000")`)
+	}
+	out, err := l.shell.Run(strings.Join(append(script, "true"), "\n"))
+	if err != nil {
+		return fmt.Errorf("%w: %s", err, out)
+	}
+	return nil
 }
 
 // bring has so many workers of each pool there, the first ones by ordinal.
@@ -64,7 +97,7 @@ func (l *lane) bring(up []uint64) error {
 		return nil
 	}
 	// A node that registers makes the main scheduler run, as a submission does.
-	script = append(script, "sbatch --parsable -J "+idleJob+" -p "+idlePartition+" --wrap true")
+	script = append(script, submitIdleJob)
 	_, err := l.shell.Run(strings.Join(script, " && "))
 	return err
 }
@@ -90,10 +123,17 @@ func (l *lane) awaitScheduler(ctx context.Context) error {
 	if stats.Backfill.Active {
 		target++
 	}
+	nudge := time.NewTicker(5 * time.Second)
+	defer nudge.Stop()
 	for stats.Backfill.Cycles < target {
 		select {
 		case <-ctx.Done():
 			return context.Cause(ctx)
+		case <-nudge.C:
+			// Backfill waits until something has changed.
+			if _, err := l.shell.Run(submitIdleJob); err != nil {
+				return err
+			}
 		case <-time.After(30 * time.Millisecond):
 		}
 		if stats, err = l.client.Stats(ctx); err != nil {
@@ -147,11 +187,11 @@ func (l *lane) startedJobs() ([]string, error) {
 
 func notDigit(r rune) bool { return r < '0' || r > '9' }
 
-// try submits a queue and lets Slurm schedule it on so many workers, until all of the
+// try submits the jobs of a scene and lets Slurm schedule it on so many workers, until all of the
 // wanted jobs have started.
-func (l *lane) try(ctx context.Context, queue []Job, up []uint64, wanted Trial) (Trial, error) {
+func (l *lane) try(ctx context.Context, scene Scene, up []uint64, wanted Trial) (Trial, error) {
 	trial := Trial{Up: up}
-	if err := l.submit(ctx, queue); err != nil {
+	if err := l.submit(ctx, scene); err != nil {
 		return trial, err
 	}
 	return trial, l.schedule(ctx, &trial, wanted)
