@@ -37,12 +37,32 @@ func (l *lane) submit(ctx context.Context, scene Scene) error {
 	if l.first, err = strconv.ParseUint(strings.TrimSpace(out), 10, 32); err != nil {
 		return err
 	}
-	if len(scene.Before) > 0 {
-		if err := l.runBefore(ctx, scene); err != nil {
-			return err
-		}
+	if len(scene.Before) == 0 {
+		return l.queue(scene.Queue)
 	}
-	return l.queue(scene.Queue)
+	if err := l.runBefore(ctx, scene); err != nil {
+		return err
+	}
+	// Slurm looks at the queue as a whole, not at each job as it comes.
+	if err := l.setPartitions("down"); err != nil {
+		return err
+	}
+	if err := l.queue(scene.Queue); err != nil {
+		return err
+	}
+	return l.setPartitions("up")
+}
+
+// setPartitions sets the state of the partitions that jobs may ask for.
+func (l *lane) setPartitions(state string) error {
+	names := strings.FieldsFunc(strings.Join(l.variant.Partitions, ","), func(r rune) bool { return r == ',' })
+	slices.Sort(names)
+	var script []string
+	for _, name := range slices.Compact(names) {
+		script = append(script, "scontrol update partitionname="+name+" state="+state)
+	}
+	_, err := l.shell.Run(strings.Join(script, " && "))
+	return err
 }
 
 // runBefore lets the jobs of the scene that come before its queue start.
