@@ -79,12 +79,9 @@ func unmodelled(d demand.Demand) (jobs uint64) {
 	return jobs
 }
 
-// ask submits the queue and computes demand once the scheduler has looked at it.
+// ask submits the jobs and computes demand.
 func (l *lane) ask(ctx context.Context, r *Round) error {
 	if err := l.submit(ctx, r.Scene); err != nil {
-		return err
-	}
-	if err := l.awaitScheduler(ctx); err != nil {
 		return err
 	}
 	var err error

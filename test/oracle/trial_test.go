@@ -16,7 +16,8 @@ import (
 const submitIdleJob = "sbatch --parsable -J " + idleJob + " -p " + idlePartition + " --wrap true"
 
 // submit ends all jobs, takes the workers away that are not there in the scene, and submits
-// its jobs, the queue when those before have started as far as they can.
+// its jobs, the queue when those before have started as far as they can. It returns when the
+// scheduler has looked at all of them.
 func (l *lane) submit(ctx context.Context, scene Scene) error {
 	if len(l.variant.GRES) > 0 {
 		// slurmctld loses generic resources of jobs that end before they run.
@@ -37,11 +38,10 @@ func (l *lane) submit(ctx context.Context, scene Scene) error {
 	if l.first, err = strconv.ParseUint(strings.TrimSpace(out), 10, 32); err != nil {
 		return err
 	}
-	if len(scene.Before) == 0 {
-		return l.queue(scene.Queue)
-	}
-	if err := l.runBefore(ctx, scene); err != nil {
-		return err
+	if len(scene.Before) > 0 {
+		if err := l.runBefore(ctx, scene); err != nil {
+			return err
+		}
 	}
 	// Slurm looks at the queue as a whole, not at each job as it comes.
 	if err := l.setPartitions("down"); err != nil {
@@ -50,7 +50,10 @@ func (l *lane) submit(ctx context.Context, scene Scene) error {
 	if err := l.queue(scene.Queue); err != nil {
 		return err
 	}
-	return l.setPartitions("up")
+	if err := l.setPartitions("up"); err != nil {
+		return err
+	}
+	return l.awaitScheduler(ctx)
 }
 
 // setPartitions sets the state of the partitions that jobs may ask for.
