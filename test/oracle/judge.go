@@ -30,6 +30,10 @@ type Verdict struct {
 	// Allowed: demand said that it does not model some job of the queue, so that the
 	// round breaks nothing, whatever it shows.
 	Allowed bool
+	// Unsteady: the round failed, and did not when it was played once more. The main
+	// scheduler and backfill take turns at any moment, and put jobs on nodes in different
+	// ways.
+	Unsteady bool
 }
 
 // Fails reports whether the round is one that must not be.
@@ -61,12 +65,15 @@ func sum(counts []uint64) (total uint64) {
 
 // Figures sum up rounds.
 type Figures struct {
-	Rounds, Starved, Exact, Dear, Allowed int
+	Rounds, Starved, Exact, Dear, Allowed, Unsteady int
 }
 
 // Add counts a round. One that demand said not to model counts as exact.
 func (f *Figures) Add(v Verdict) {
 	f.Rounds++
+	if v.Unsteady {
+		f.Unsteady++
+	}
 	switch {
 	case v.Allowed:
 		f.Allowed++

@@ -70,11 +70,11 @@ func TestTheJudgeNoticesAWrongDemand(t *testing.T) {
 func TestFigures(t *testing.T) {
 	var f Figures
 	for _, v := range []Verdict{
-		{Exact: true}, {Exact: true}, {Starved: []string{"q1"}}, {Dear: true}, {}, {Starved: []string{"q1"}, Allowed: true}, {Dear: true, Allowed: true}, {Exact: true},
+		{Exact: true}, {Exact: true}, {Starved: []string{"q1"}}, {Dear: true}, {}, {Starved: []string{"q1"}, Allowed: true}, {Dear: true, Allowed: true}, {Exact: true, Unsteady: true},
 	} {
 		f.Add(v)
 	}
-	want := Figures{Rounds: 8, Starved: 1, Exact: 5, Dear: 1, Allowed: 2}
+	want := Figures{Rounds: 8, Starved: 1, Exact: 5, Dear: 1, Allowed: 2, Unsteady: 1}
 	if diff := cmp.Diff(want, f); diff != "" {
 		t.Error(diff)
 	}

@@ -31,13 +31,27 @@ func (l *lane) playOn(ctx context.Context, scene Scene) (Round, error) {
 		}
 	}
 	for {
-		r, err := l.play(ctx, scene)
+		r, err := l.playAgain(ctx, scene)
 		var failed givenUp
 		if !errors.As(err, &failed) {
 			return r, err
 		}
 		scene = scene.without(failed)
 	}
+}
+
+// playAgain plays a scene, and once more if it fails. What holds twice is judged.
+func (l *lane) playAgain(ctx context.Context, scene Scene) (Round, error) {
+	r, err := l.play(ctx, scene)
+	if err != nil || !r.Verdict.Fails() {
+		return r, err
+	}
+	again, err := l.play(ctx, scene)
+	if err != nil || again.Verdict.Fails() {
+		return again, err
+	}
+	again.Verdict.Unsteady = true
+	return again, nil
 }
 
 // play plays a scene on the variant that the lane has.
