@@ -78,6 +78,9 @@ func (g generator) drawComponent() string {
 	if len(g.variant.Constraints) > 0 && g.oneIn(3) {
 		args = append(args, "-C '"+g.pick(g.variant.Constraints)+"'")
 	}
+	if len(g.variant.QOS) > 0 && g.oneIn(2) {
+		args = append(args, "--qos="+g.pick(g.variant.QOS))
+	}
 	args = append(args, g.drawNames())
 	return strings.Join(strings.Fields(strings.Join(args, " ")), " ")
 }

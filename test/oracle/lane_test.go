@@ -33,9 +33,24 @@ type lane struct {
 // gate is PrologSlurmctld: jobs wait for it and launch nothing.
 const gate = "#!/bin/sh\nexec sleep 86400\n"
 
-// newLane starts a cluster.
-func newLane(ctx context.Context, version string) (*lane, error) {
-	cluster, err := realslurm.Start(ctx, realslurm.Config{Version: version, Nodes: 1, WithoutAccounting: true, Conf: []string{
+// startKeeper starts the cluster that keeps the accounts of all lanes.
+func startKeeper(ctx context.Context, version string) (*realslurm.Cluster, error) {
+	keeper, err := realslurm.Start(ctx, realslurm.Config{Version: version, Name: "keeper", Nodes: 1})
+	if err != nil {
+		return nil, err
+	}
+	var script []string
+	for _, q := range qos {
+		script = append(script, "sacctmgr -Qi add qos "+q.name+" "+q.limits)
+	}
+	_, err = keeper.Run(ctx, "", "sh", "-exc", strings.Join(script, "\n"))
+	return keeper, err
+}
+
+// newLane starts a cluster of the name.
+func newLane(ctx context.Context, keeper *realslurm.Cluster, name string) (*lane, error) {
+	cluster, err := realslurm.Start(ctx, realslurm.Config{Version: keeper.Version, Name: name, Nodes: 1, AccountingOf: keeper, Conf: []string{
+		"AccountingStorageEnforce=nojobs",
 		// Backfill looks at everything each second.
 		"SchedulerParameters=sched_interval=2,sched_min_interval=0,bf_interval=1,bf_continue,bf_max_job_test=1000",
 		"SlurmdTimeout=65000",
@@ -44,8 +59,11 @@ func newLane(ctx context.Context, version string) (*lane, error) {
 	if err != nil {
 		return nil, err
 	}
+	if _, err := cluster.Run(ctx, "", "sacctmgr", "-Qi", "modify", "user", "root", "where", "cluster="+name, "set", "qos+="+strings.Join(qosNames(), ",")); err != nil {
+		return nil, errors.Join(err, cluster.Close())
+	}
 	l := &lane{cluster: cluster, stop: func() {}}
-	return l, errors.Join(l.open(ctx), nil)
+	return l, l.open(ctx)
 }
 
 func (l *lane) open(ctx context.Context) (err error) {
@@ -125,7 +143,7 @@ func (l *lane) startCache(ctx context.Context) {
 func resources() []slurmclient.Resource {
 	return []slurmclient.Resource{
 		slurmclient.Nodes, slurmclient.Jobs, slurmclient.Partitions, slurmclient.Reservations,
-		slurmclient.Licenses, slurmclient.Stats,
+		slurmclient.Licenses, slurmclient.Stats, slurmclient.QOS, slurmclient.Associations, slurmclient.Conf,
 	}
 }
 

@@ -20,6 +20,7 @@ var (
 	seed     = flag.Uint64("seed", 1, "the `seed` of the first round")
 	lanes    = flag.Int("lanes", 5, "how many Slurms of each release play at the same time")
 	release  = flag.String("release", "both", "the `release` to play on, or both")
+	variant  = flag.String("variant", "", "the name of the only `variant` to play on; empty for all")
 	minimal  = flag.Int("minimise", 3, "of how `many` rounds that fail the queue is made as short as possible")
 	required = flag.String("required", "", "break demand on purpose: +1 or -1 workers of each pool")
 )
@@ -54,16 +55,24 @@ func TestDemandIsWhatSlurmNeeds(t *testing.T) {
 func playRounds(t *testing.T, version string, rounds int) (figures Figures) {
 	ctx, cancel := context.WithCancelCause(t.Context())
 	defer cancel(nil)
+	if *variant != "" && !slices.ContainsFunc(Variants(), func(v Variant) bool { return v.Name == *variant }) {
+		t.Fatalf("there is no variant %q", *variant)
+	}
 	scenes := make(chan Scene, rounds)
 	for _, scene := range byVariant(*seed, rounds) {
 		scenes <- scene
 	}
 	close(scenes)
+	keeper, err := startKeeper(ctx, version)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer keeper.Close()
 	var running sync.WaitGroup
 	var mu sync.Mutex
-	for range min(*lanes, rounds) {
+	for n := range min(*lanes, rounds) {
 		running.Go(func() {
-			err := playLane(ctx, version, scenes, func(r Round) int {
+			err := playLane(ctx, keeper, fmt.Sprint("lane", n), scenes, func(r Round) int {
 				mu.Lock()
 				defer mu.Unlock()
 				figures.Add(r.Verdict)
@@ -82,13 +91,16 @@ func playRounds(t *testing.T, version string, rounds int) (figures Figures) {
 	return figures
 }
 
-// byVariant are the scenes of so many seeds, those on one variant after another: a lane
+// byVariant are so many scenes of the seeds from one on, those on one variant after another: a lane
 // restarts slurmctld where the variant changes.
 func byVariant(seed uint64, rounds int) (scenes []Scene) {
 	byName := map[string][]Scene{}
-	for n := range rounds {
-		scene := NewScene(seed + uint64(n))
-		byName[scene.Variant.Name] = append(byName[scene.Variant.Name], scene)
+	for n := 0; n < rounds; seed++ {
+		scene := NewScene(seed)
+		if *variant == "" || *variant == scene.Variant.Name {
+			byName[scene.Variant.Name] = append(byName[scene.Variant.Name], scene)
+			n++
+		}
 	}
 	for _, v := range Variants() {
 		scenes = append(scenes, byName[v.Name]...)
@@ -98,8 +110,8 @@ func byVariant(seed uint64, rounds int) (scenes []Scene) {
 
 // playLane plays scenes on a Slurm of its own. tell is told of every round and returns
 // how many have failed so far; shorter is told of those that were minimised.
-func playLane(ctx context.Context, version string, scenes <-chan Scene, tell func(Round) int, shorter func(string)) error {
-	l, err := newLane(ctx, version)
+func playLane(ctx context.Context, keeper *realslurm.Cluster, name string, scenes <-chan Scene, tell func(Round) int, shorter func(string)) error {
+	l, err := newLane(ctx, keeper, name)
 	if err != nil {
 		return err
 	}

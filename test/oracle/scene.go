@@ -23,8 +23,8 @@ type Variant struct {
 	Pools []demand.Pool
 	// Nodes is more of the lines of slurm.conf for a pool's nodes, by its name.
 	Nodes map[string]string
-	// Partitions, GRES and Constraints are what jobs ask for.
-	Partitions, GRES, Constraints []string
+	// Partitions, GRES, Constraints and QOS are what jobs ask for.
+	Partitions, GRES, Constraints, QOS []string
 	// Conf are lines of slurm.conf beside those of nodes, the partitions' among them.
 	// The node set NAME has the workers of a pool.
 	Conf []string

@@ -41,8 +41,36 @@ func Variants() []Variant {
 			Name: "whole nodes", Partitions: []string{"a"},
 			Pools: []demand.Pool{pool("a", 20, small)},
 			Conf:  []string{"PartitionName=a Nodes=a OverSubscribe=EXCLUSIVE"},
+		}, {
+			Name: "limits", Partitions: []string{"a", "a", "capped"}, QOS: qosNames(),
+			Pools: []demand.Pool{pool("a", 16, small, "a", "capped")},
+			Conf: []string{
+				"AccountingStorageEnforce=associations,limits,qos,nojobs",
+				"PartitionName=a Nodes=a", "PartitionName=capped Nodes=a QOS=eight-cpus",
+			},
+		}, {
+			Name: "limits on cores", Partitions: []string{"t"}, QOS: qosNames(),
+			Pools: []demand.Pool{pool("t", 12, demand.Shape{CPUs: 8, MemoryMiB: 16000, ThreadsPerCore: 2})},
+			Nodes: map[string]string{"t": "Sockets=1 CoresPerSocket=4 ThreadsPerCore=2"},
+			Conf:  []string{"AccountingStorageEnforce=associations,limits,qos,nojobs", "PartitionName=t Nodes=t"},
 		},
 	}
+}
+
+// qos are the QOS of every cluster and their limits, which hold where a variant enforces them.
+var qos = []struct{ name, limits string }{
+	{"two-jobs", "MaxJobsPerUser=2"},
+	{"eight-cpus", "MaxTRESPerUser=cpu=8"},
+	{"six-cpus", "GrpTRES=cpu=6"},
+	{"three-nodes", "GrpTRES=node=3"},
+	{"small-jobs", "MaxTRESPerJob=cpu=4 MaxTRESPerNode=cpu=2"},
+}
+
+func qosNames() (names []string) {
+	for _, q := range qos {
+		names = append(names, q.name)
+	}
+	return names
 }
 
 // pool is a NodeSet with a maximum. Its workers are in the partitions, or in that of its
