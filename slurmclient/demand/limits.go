@@ -75,6 +75,9 @@ func (l *limits) hold(j *slurm.Job, jobs uint64, g *group) {
 // Components of a heterogeneous job run together or not at all.
 func (l *limits) deal() {
 	l.waiting = slices.DeleteFunc(l.waiting, func(w waiting) bool { return !w.group.fits })
+	for i := range l.waiting {
+		l.raiseCost(&l.waiting[i])
+	}
 	slices.SortFunc(l.waiting, l.compare)
 	for rest := l.waiting; len(rest) > 0; {
 		n := 1
@@ -87,6 +90,24 @@ func (l *limits) deal() {
 		}
 		rest = rest[n:]
 	}
+}
+
+// raiseCost counts the CPUs that the job will have rather than those that it asks for, and the
+// memory that goes with them: slurmctld holds limits against what it is about to give
+// (acct_policy_job_runnable_post_select).
+func (l *limits) raiseCost(w *waiting) {
+	cpus := w.group.takesCPUs
+	if cpus <= w.job.CPUs.Or(0) {
+		return
+	}
+	w.cost = slices.Clone(w.cost)
+	raise := func(name string, least uint64) {
+		if at, ok := l.places[name]; ok {
+			w.cost[at] = max(w.cost[at], least)
+		}
+	}
+	raise("cpu", cpus)
+	raise("mem", times(w.job.MemoryPerCPU.Or(0), cpus))
 }
 
 // compare orders jobs as slurmctld looks at them.

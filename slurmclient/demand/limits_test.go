@@ -53,6 +53,7 @@ func TestNoMoreJobsAreEligibleThanLimitsLetRun(t *testing.T) {
 		return job(id, append([]jobOption{mine, running("n9")}, more...)...)
 	}
 	jobsOf := func(n int, more ...jobOption) []*slurm.Job { return jobs(1, n, append([]jobOption{mine}, more...)...) }
+	threaded := func(n *slurm.Node) { n.Sockets, n.CoresPerSocket, n.ThreadsPerCore = 1, 4, 2 }
 	partQOS := func(qos string) any { return partition("cpu", func(p *slurm.Partition) { p.QOS = qos }) }
 	for name, tc := range map[string]struct {
 		limits []any
@@ -77,6 +78,9 @@ func TestNoMoreJobsAreEligibleThanLimitsLetRun(t *testing.T) {
 		"too many GPUs for one job":                {[]any{slurm.QOS{Name: "q", MaxTRESPerJob: tres("gres/gpu", 4)}}, []any{jobsOf(1, takes("cpu=1,gres/gpu=8")), job(60, mine, takes("gres/gpu=4"))}, 1},
 		"too many GPUs on a node":                  {[]any{slurm.QOS{Name: "q", MaxTRESPerNode: tres("gres/gpu", 4)}}, []any{jobsOf(1, takes("cpu=1,gres/gpu=8")), job(60, mine, nodes(2), takes("cpu=2,node=2,gres/gpu=8"))}, 1},
 		"too many GPUs on a user's node":           {[]any{ml(func(*slurm.Association) {}), slurm.Association{Account: "ml", User: "alice", MaxTRESPerNode: tres("gres/gpu", 4)}}, []any{jobsOf(1, takes("cpu=1,gres/gpu=8")), job(60, mine, takes("gres/gpu=4"))}, 1},
+		"CPUs of whole nodes":                      {[]any{slurm.QOS{Name: "q", MaxTRESPerUser: tres("cpu", 8)}}, []any{node("n0", size(4, 8000)), jobsOf(9, with(func(j *slurm.Job) { j.Shared = "none" }))}, 2},
+		"memory of whole nodes' CPUs":              {[]any{slurm.QOS{Name: "q", MaxTRESPerUser: tres("mem", 1000)}}, []any{node("n0", size(4, 8000)), jobsOf(9, with(func(j *slurm.Job) { j.Shared, j.MemoryPerCPU = "none", slurm.Num(100) }))}, 2},
+		"CPUs of whole cores":                      {[]any{slurm.QOS{Name: "q", MaxTRESPerJob: tres("cpu", 4)}}, []any{node("n0", size(8, 8000), threaded), node("n1", size(8, 8000), threaded), node("n2", size(8, 8000), threaded), jobsOf(1, nodes(3)), job(60, mine, nodes(2))}, 1},
 		"too few CPUs for one job":                 {[]any{slurm.QOS{Name: "q", MinTRESPerJob: tres("cpu", 4)}}, []any{jobsOf(3), job(60, mine, tasks(4))}, 1},
 		"too long for the QOS":                     {[]any{slurm.QOS{Name: "q", MaxWallMinutesPerJob: slurm.Num(60)}}, []any{jobsOf(3, with(func(j *slurm.Job) { j.TimeLimit = slurm.Num(61) })), job(60, mine, with(func(j *slurm.Job) { j.TimeLimit = slurm.Num(60) }))}, 1},
 		"an account's jobs":                        {[]any{alice, ml(func(a *slurm.Association) { a.GrpJobs = slurm.Num(2) })}, []any{jobsOf(9)}, 2},

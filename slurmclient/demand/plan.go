@@ -127,10 +127,27 @@ func (p *plan) satisfy() {
 		}
 		r := &p.requests[i]
 		r.fits = r.target >= 0
+		r.takesCPUs = p.leastCPUs(r)
 		if r.fits && r.dealtGRES && (r.spread > 1 || r.scattered) {
 			r.deviations |= dealsGRES
 		}
 	}
+}
+
+// leastCPUs is how many CPUs the nodes give a job of the request at the least: whole cores or
+// whole nodes, where it asked for less; 0 where nothing is known of them.
+func (p *plan) leastCPUs(r *request) uint64 {
+	if r.target < 0 || r.shape < 0 {
+		return 0
+	}
+	s, cpus := &p.shapes[r.shape], r.cpus
+	if p.wholeCores {
+		cpus = max(s.wholeCores(cpus, r.threadsPerCore), times(r.nodes, s.wholeCores(r.minCPUs, r.threadsPerCore)))
+	}
+	if all := s.room[amountCPUs]; r.whole && all > 0 {
+		cpus = times(max(r.nodes, share(cpus, all)), all)
+	}
+	return cpus
 }
 
 // withhold leaves out of the requests what limits keep from running.

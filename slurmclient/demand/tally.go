@@ -62,6 +62,8 @@ type group struct {
 	// many of them a limit of a QOS or an association, or a licence, keeps from running.
 	fits                bool
 	limited, unlicensed uint64
+	// takesCPUs is how many CPUs one of them has at the least when it runs.
+	takesCPUs uint64
 	// unfollowed is how many are under a limit that demand does not follow.
 	unfollowed uint64
 }
