@@ -60,6 +60,9 @@ func literal(v reflect.Value) string {
 		var fields []string
 		for i := range v.NumField() {
 			field := v.Type().Field(i)
+			if !field.IsExported() {
+				continue
+			}
 			if n, ok := v.Field(i).Interface().(slurm.Number); ok && !n.IsInfinite() && n.Or(0) == 0 {
 				continue // 0 and unset are the same to demand
 			}
