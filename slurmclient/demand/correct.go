@@ -35,6 +35,16 @@ func (h *rehearsal) suffices(who cast, all *stage) bool {
 	return s != nil && s.startsAllOf(all)
 }
 
+// leaves reports whether a job waits even in a run with all workers.
+func (h *rehearsal) leaves(all *stage) bool {
+	for i := range h.requests {
+		if r := &h.requests[i]; r.target >= 0 && h.inside[r.target] && all.started[r] < r.jobs {
+			return true
+		}
+	}
+	return false
+}
+
 // contradicts reports whether jobs wait though their pool has new workers that nobody uses,
 // as many as they would take by the estimate: then the rules followed here do not know
 // something of them, and the estimate stands.
@@ -143,7 +153,7 @@ func (h *rehearsal) applyRun(s, all *stage) {
 		over = over || h.plan.pools[at].result.Pending > h.most[at]
 		busy = busy || h.plan.pools[at].result.Busy > 0
 	}
-	if over && busy {
+	if over && busy && h.leaves(all) {
 		return // some jobs wait until others end: what they need then is an estimate
 	}
 	for _, at := range h.pools {

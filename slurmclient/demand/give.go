@@ -9,7 +9,7 @@ import (
 func (c *choice) cpusOf(i int) uint64 {
 	r, s := c.r, &c.seats[i]
 	sh := &c.shapes[s.shape]
-	if !c.isThere(i) || c.avoided[i] || !c.isMember(i) || !c.meets(r, s.shape) || r.excluded[s.name] {
+	if !c.isThere(i) || c.avoided[i] || c.kept != nil && c.kept[i] || !c.isMember(i) || !c.meets(r, s.shape) || r.excluded[s.name] {
 		return 0
 	}
 	if r.whole && !c.empty[i] || !c.empty[i] && c.alike[i] != nil && c.alike[i] != r || r.alike && !c.empty[i] && c.alike[i] != r {

@@ -23,6 +23,8 @@ type stage struct {
 	started map[*request]uint64
 	// avoided are the seats of a heterogeneous job's other components.
 	avoided map[int]bool
+	// kept are the seats that jobs which wait would get once others end.
+	kept []bool
 }
 
 // cast is which workers there are: so many new ones of each pool, by its place, and all
@@ -54,8 +56,12 @@ func (h *rehearsal) playQueue(who cast) *stage {
 		}
 		for _, t := range h.turns {
 			left[t.rec] -= s.startJobs(t, left[t.rec])
+			if !s.later && left[t.rec] > 0 {
+				s.keepFor(t)
+			}
 		}
 		s.startHets(left)
+		s.kept = nil
 	}
 	if h.work < 0 {
 		return nil

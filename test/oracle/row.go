@@ -42,8 +42,8 @@ func tableRow(name string, s *slurmclient.Snapshot, pools []demand.Pool, want []
 
 // ignored are fields that demand does not look at.
 var ignored = map[string]bool{
-	"UserName": true, "GroupName": true, "ReasonText": true, "LastSchedEval": true, "AccrueTime": true,
-	"SubmitTime": true, "EligibleTime": true, "Requeue": true, "TRES": true, "Default": true, "JobFactor": true,
+	"GroupName": true, "AccrueTime": true,
+	"SubmitTime": true, "Requeue": true, "TRES": true, "Default": true, "JobFactor": true,
 	"PriorityTier": true, "PreemptMode": true, "Architecture": true, "OS": true, "Version": true, "BootTime": true,
 	"Address": true, "Hostname": true, "Port": true, "ReasonBy": true, "ReasonAt": true, "ActiveFeatures": true,
 }

@@ -17,7 +17,7 @@ const submitIdleJob = "sbatch --parsable -J " + idleJob + " -p " + idlePartition
 
 // submit ends all jobs, takes the workers away that are not there in the scene, and submits
 // its jobs, the queue when those before have started as far as they can. It returns when the
-// scheduler has looked at all of them.
+// scheduler has looked at all of them, and has started what it can.
 func (l *lane) submit(ctx context.Context, scene Scene) error {
 	if len(l.variant.GRES) > 0 {
 		// slurmctld loses generic resources of jobs that end before they run.
@@ -53,7 +53,11 @@ func (l *lane) submit(ctx context.Context, scene Scene) error {
 	if err := l.setPartitions("up"); err != nil {
 		return err
 	}
-	return l.awaitScheduler(ctx)
+	cycles := 1
+	if len(scene.Before) > 0 {
+		cycles = settled / 2
+	}
+	return l.settle(ctx, &Trial{}, Trial{}, cycles)
 }
 
 // setPartitions sets the state of the partitions that jobs may ask for.
@@ -76,12 +80,7 @@ func (l *lane) runBefore(ctx context.Context, scene Scene) error {
 	if err := l.bring(scene.There); err != nil {
 		return err
 	}
-	for range settled / 2 {
-		if err := l.awaitScheduler(ctx); err != nil {
-			return err
-		}
-	}
-	return nil
+	return l.settle(ctx, &Trial{}, Trial{}, settled/2)
 }
 
 // queue submits jobs. A job that Slurm refuses is none.
@@ -227,7 +226,13 @@ func (l *lane) schedule(ctx context.Context, trial *Trial, wanted Trial) error {
 	if err := l.bring(trial.Up); err != nil {
 		return err
 	}
-	for same := 0; same < settled; same++ {
+	return l.settle(ctx, trial, wanted, settled)
+}
+
+// settle waits until so many cycles in a row have started nothing, or all of the wanted jobs
+// have started.
+func (l *lane) settle(ctx context.Context, trial *Trial, wanted Trial, cycles int) error {
+	for same := 0; same < cycles; same++ {
 		if err := l.awaitScheduler(ctx); err != nil {
 			return err
 		}
@@ -246,7 +251,7 @@ func (l *lane) schedule(ctx context.Context, trial *Trial, wanted Trial) error {
 	return nil
 }
 
-// settled is after how many cycles that start nothing a trial has ended.
+// settled is how many cycles that start nothing end a trial.
 const settled = 4
 
 // read reads the cluster as products do, without the workers that are not there.

@@ -1,0 +1,52 @@
+package demand
+
+import "slices"
+
+// keepFor keeps the nodes that are ready for a job that waits and could run on those that
+// are there once others end: backfill plans it on them, and starts no job of lower priority
+// there that may end later (slurm.conf(5), sched/backfill).
+func (s *stage) keepFor(t turn) {
+	if !s.runsLater(t) {
+		return
+	}
+	if s.kept == nil {
+		s.kept = make([]bool, len(s.seats))
+	}
+	c := choice{stage: s, r: t.r, part: t.part}
+	s.work -= len(s.seats)
+	for i := range s.seats {
+		if c.isMember(i) && s.meets(t.r, s.seats[i].shape) && !t.r.excluded[s.seats[i].name] {
+			s.kept[i] = true
+		}
+	}
+}
+
+// runsLater reports whether the job could run on the nodes that are there if nobody else had
+// any of them.
+func (h *rehearsal) runsLater(t turn) bool {
+	r := t.r
+	nodes, parts, named := uint64(0), uint64(0), 0
+	h.work -= len(h.members)
+	for _, i := range h.members {
+		m := &h.nodes[i]
+		sh := &h.shapes[m.shape]
+		if !m.use.usable() || !slices.Contains(sh.parts, t.part) || !h.meets(r, m.shape) || r.excluded[m.node.Name] {
+			continue
+		}
+		n := sh.room.fits(r.each)
+		if n == 0 {
+			continue
+		}
+		nodes, parts = nodes+1, plus(parts, n)
+		if slices.Contains(r.required, m.node.Name) {
+			named++
+		}
+	}
+	if named < len(r.required) {
+		return false
+	}
+	if r.scattered {
+		return parts >= r.spread
+	}
+	return nodes >= r.spread
+}
