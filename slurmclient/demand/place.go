@@ -177,15 +177,26 @@ func (p *plan) excludedOf(r *request, pool int) (count uint64) {
 	return count
 }
 
-// beyondMax reports whether a worker of the name would be one more than its pool may have.
-func (p *plan) beyondMax(worker string) bool {
+// tryWorker tells what keeps the job from having the worker of the name, which is yet to come.
+func (p *plan) tryWorker(r *request, part int, name string) fault {
 	for at := range p.pools {
-		offer := &p.pools[at].offer
-		if ordinal, ok := offer.ordinal(worker); ok && offer.Max > 0 {
-			return ordinal >= offer.Max
+		of := &p.pools[at]
+		ordinal, ok := of.offer.ordinal(name)
+		if !ok {
+			continue
 		}
+		if of.offer.Max > 0 && ordinal >= of.offer.Max {
+			return faultMaximum
+		}
+		if len(of.parts) > 0 && !slices.Contains(of.parts, part) {
+			return faultForeign
+		}
+		if len(of.shapes) == 1 && !p.meets(r, of.shapes[0]) {
+			return faultFeatures
+		}
+		return faultNone
 	}
-	return false
+	return faultNone
 }
 
 // cheaper reports whether a job of so many tasks takes a smaller share of all its nodes.
@@ -260,8 +271,8 @@ func (p *plan) tryRequired(r *request, at int, from *source) (placed, fault) {
 	for _, name := range r.required {
 		m, there := p.node(name)
 		if !there || m.use == useOff {
-			if p.beyondMax(name) {
-				return placed{}, faultMaximum
+			if f := p.tryWorker(r, at, name); f != faultNone {
+				return placed{}, f
 			}
 			continue
 		}
