@@ -168,7 +168,7 @@ func (c *choice) takeOffer(o *offer) {
 		got := min(c.gres[k], c.free[o.seat][amountGRES+k])
 		c.gres[k] -= got
 		if !r.whole {
-			on.amounts[amountGRES+k] = got
+			on.amounts[amountGRES+k] = max(on.amounts[amountGRES+k], got)
 		}
 	}
 	c.taken = append(c.taken, on)

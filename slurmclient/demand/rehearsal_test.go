@@ -90,3 +90,16 @@ func TestRehearsalsAreWhatSlurmDoes(t *testing.T) {
 		})
 	}
 }
+
+// Where GRES are accounted, slurmctld tells what a job has in all beside what it asks of each
+// node (seed 12 of the oracle).
+func TestGRESOfEachNodeAreTakenWhereTheirSumIsToldToo(t *testing.T) {
+	nouns := []any{partition("cpu"), job(9, with(func(j *slurm.Job) { j.Priority = slurm.Num(2) }))}
+	nouns = append(nouns, repeat(6, 1, func(id uint32) *slurm.Job {
+		return asTold(id, 1, 1, 1, 4, with(func(j *slurm.Job) { j.TRESPerNode, j.TRESRequested = "gres/gpu:2", j.TRESRequested+",gres/gpu=2" }))
+	})...)
+	pool := demand.Pool{Name: "w", Feature: "w", Workers: "w-", Partitions: []string{"cpu"}, Max: 12, Shape: &demand.Shape{CPUs: 8, MemoryMiB: 16000, GRES: "gpu:2"}}
+	if p := demand.Compute(time.Unix(int64(noon), 0), snapshotOf(t, nouns...), pool).Pools[0]; p.Required != 6 {
+		t.Errorf("%d workers are required for six jobs that have all GPUs of one: %+v", p.Required, p)
+	}
+}
