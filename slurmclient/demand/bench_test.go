@@ -70,17 +70,27 @@ func BenchmarkComputeOneLargeArray(b *testing.B) {
 	}
 }
 
+// poolsOfPartitions returns 200 pools, four to a partition.
+func poolsOfPartitions() (pools []demand.Pool) {
+	for i := range 200 {
+		feature := fmt.Sprintf("pool-%03d", i)
+		pools = append(pools, demand.Pool{
+			Name: "ns/" + feature, Feature: feature, Workers: feature + "-", Max: 100,
+			Partitions: []string{fmt.Sprintf("p%02d", i/4)},
+			Shape:      &demand.Shape{CPUs: 64, MemoryMiB: 256_000, GRES: "gpu:h100:4", Features: []string{"x86", "ib"}},
+		})
+	}
+	return pools
+}
+
 // BenchmarkComputePools is the aim of 100 ms: 100,000 jobs and 10,000 nodes against
 // 200 pools, four to a partition, some of which have reached their maximum.
 func BenchmarkComputePools(b *testing.B) {
 	s := largeSnapshot()
-	var pools []demand.Pool
-	for i := range 200 {
-		pools = append(pools, demand.Pool{
-			Name: fmt.Sprintf("ns/pool-%03d", i), Feature: fmt.Sprintf("pool-%03d", i), Max: uint64(20 * (1 + i%7)),
-			Partitions: []string{fmt.Sprintf("p%02d", i/4)}, Running: 50, IdleGrace: time.Minute, Lead: time.Minute,
-			Shape: &demand.Shape{CPUs: 64, MemoryMiB: 256_000, GRES: "gpu:h100:4", Features: []string{"x86", "ib"}},
-		})
+	pools := poolsOfPartitions()
+	for i := range pools {
+		p := &pools[i]
+		p.Max, p.Running, p.IdleGrace, p.Lead = uint64(20*(1+i%7)), 50, time.Minute, time.Minute
 	}
 	for i, n := range s.Nodes.Value {
 		n.Features = append(n.Features, pools[i/50].Feature)
@@ -118,14 +128,7 @@ func BenchmarkComputePoolsOfUnlikeJobs(b *testing.B) {
 	for i, j := range s.Jobs.Value {
 		j.MemoryPerCPU = slurm.Num(uint64(1000 + i))
 	}
-	var pools []demand.Pool
-	for i := range 200 {
-		pools = append(pools, demand.Pool{
-			Name: fmt.Sprintf("ns/pool-%03d", i), Feature: fmt.Sprintf("pool-%03d", i), Max: 100,
-			Partitions: []string{fmt.Sprintf("p%02d", i/4)},
-			Shape:      &demand.Shape{CPUs: 64, MemoryMiB: 256_000, GRES: "gpu:h100:4", Features: []string{"x86", "ib"}},
-		})
-	}
+	pools := poolsOfPartitions()
 	b.ReportAllocs()
 	for b.Loop() {
 		demand.Compute(time.Unix(1_000_000, 0), s, pools...)
@@ -155,14 +158,7 @@ func BenchmarkComputePoolsAcrossPartitions(b *testing.B) {
 func BenchmarkComputePoolsOfShortQueue(b *testing.B) {
 	s := largeSnapshot()
 	s.Jobs.Value = s.Jobs.Value[:400]
-	var pools []demand.Pool
-	for i := range 200 {
-		pools = append(pools, demand.Pool{
-			Name: fmt.Sprintf("ns/pool-%03d", i), Feature: fmt.Sprintf("pool-%03d", i), Workers: fmt.Sprintf("pool-%03d-", i), Max: 100,
-			Partitions: []string{fmt.Sprintf("p%02d", i/4)},
-			Shape:      &demand.Shape{CPUs: 64, MemoryMiB: 256_000, GRES: "gpu:h100:4", Features: []string{"x86", "ib"}},
-		})
-	}
+	pools := poolsOfPartitions()
 	for i, n := range s.Nodes.Value {
 		n.Name, n.Features = fmt.Sprintf("%s%d", pools[i/50].Workers, i%50), append(n.Features, pools[i/50].Feature)
 	}

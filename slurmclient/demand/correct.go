@@ -12,7 +12,7 @@ func (h *rehearsal) correct() {
 	if all == nil || h.contradicts(all) {
 		return
 	}
-	enough := func(up []uint64) bool { return h.suffices(cast{up: up}, all) }
+	enough := func(up []uint64) bool { return h.startsSame(cast{up: up}, all) }
 	up := make([]uint64, len(h.most))
 	for _, at := range h.pools {
 		up[at] = min(h.plan.pools[at].result.Pending, h.most[at])
@@ -29,14 +29,14 @@ func (h *rehearsal) correct() {
 	}
 }
 
-// suffices reports whether no job waits that starts in a run with all.
-func (h *rehearsal) suffices(who cast, all *stage) bool {
+// startsSame reports whether no job waits that starts in a run with all.
+func (h *rehearsal) startsSame(who cast, all *stage) bool {
 	s := h.playQueue(who)
 	return s != nil && s.startsAllOf(all)
 }
 
-// leaves reports whether a job waits even in a run with all workers.
-func (h *rehearsal) leaves(all *stage) bool {
+// leavesJobs reports whether a job waits even in a run with all workers.
+func (h *rehearsal) leavesJobs(all *stage) bool {
 	for i := range h.requests {
 		if r := &h.requests[i]; r.target >= 0 && h.inside[r.target] && all.started[r] < r.jobs {
 			return true
@@ -107,7 +107,7 @@ func (h *rehearsal) raiseWorkers(up []uint64, all *stage, enough func([]uint64) 
 // others: slurmctld starts them when backfill has looked at the others, mostly after these
 // have started.
 func (h *rehearsal) provideForHets(up []uint64, all *stage) {
-	enough := func() bool { return h.suffices(cast{up: up, hetFirst: true}, all) }
+	enough := func() bool { return h.startsSame(cast{up: up, hetFirst: true}, all) }
 	if enough() {
 		return
 	}
@@ -153,7 +153,7 @@ func (h *rehearsal) applyRun(s, all *stage) {
 		over = over || h.plan.pools[at].result.Pending > h.most[at]
 		busy = busy || h.plan.pools[at].result.Busy > 0
 	}
-	if over && busy && h.leaves(all) {
+	if over && busy && h.leavesJobs(all) {
 		return // some jobs wait until others end: what they need then is an estimate
 	}
 	for _, at := range h.pools {
@@ -222,7 +222,7 @@ func (h *rehearsal) mayGo(s, all *stage) bool {
 		return true
 	}
 	for _, gone := range sets {
-		if !h.suffices(cast{up: s.up, gone: gone}, all) || len(h.hets) > 0 && !h.suffices(cast{up: s.up, gone: gone, hetFirst: true}, all) {
+		if !h.startsSame(cast{up: s.up, gone: gone}, all) || len(h.hets) > 0 && !h.startsSame(cast{up: s.up, gone: gone, hetFirst: true}, all) {
 			return false
 		}
 	}

@@ -162,9 +162,9 @@ func (g *gate) admits(j *slurm.Job, cost []uint64) bool {
 	return true
 }
 
-// follows reports whether demand knows what the limits let the job do. Of which type its
+// followsLimits reports whether demand knows what the limits let the job do. Of which type its
 // generic resources are is not known before it has nodes, unless it names one.
-func (g *gate) follows(j *slurm.Job) bool {
+func (g *gate) followsLimits(j *slurm.Job) bool {
 	return !g.minutes && !slices.ContainsFunc(g.typed, func(name string) bool {
 		return strings.Contains(j.TRESRequested, name+"=") && !strings.Contains(j.TRESRequested, name+":")
 	})

@@ -4,7 +4,8 @@ import "slices"
 
 // keepFor keeps the nodes that are ready for a job that waits and could run on those that
 // are there once others end: backfill plans it on them, and starts no job of lower priority
-// there that may end later (slurm.conf(5), sched/backfill).
+// there that may end later (slurm.conf(5), sched/backfill). Time limits are not compared: a
+// job that would end in time comes after the others here.
 func (s *stage) keepFor(t turn) {
 	if !s.runsLater(t) {
 		return

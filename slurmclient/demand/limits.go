@@ -62,7 +62,7 @@ func (l *limits) hold(j *slurm.Job, jobs uint64, g *group) {
 	if gate == nil {
 		return
 	}
-	if !gate.follows(j) {
+	if !gate.followsLimits(j) {
 		g.unfollowed += jobs
 	}
 	if j.HetJobID != 0 {
@@ -98,6 +98,11 @@ func (l *limits) deal() {
 func (l *limits) raiseCost(w *waiting) {
 	cpus := w.group.takesCPUs
 	if cpus <= w.job.CPUs.Or(0) {
+		return
+	}
+	_, limitsCPUs := l.places["cpu"]
+	_, limitsMemory := l.places["mem"]
+	if !limitsCPUs && !limitsMemory {
 		return
 	}
 	w.cost = slices.Clone(w.cost)

@@ -134,8 +134,9 @@ func (p *plan) satisfy() {
 	}
 }
 
-// leastCPUs is how many CPUs the nodes give a job of the request at the least: whole cores or
-// whole nodes, where it asked for less; 0 where nothing is known of them.
+// leastCPUs returns how many CPUs a job of the request has at least on nodes of the shape that
+// was found for it: whole cores or whole nodes, where it asked for less; 0 where nothing is
+// known of them. On nodes of another shape it may have fewer.
 func (p *plan) leastCPUs(r *request) uint64 {
 	if r.target < 0 || r.shape < 0 {
 		return 0

@@ -85,7 +85,8 @@ func (p *plan) groupPools() (groups []rehearsal) {
 	return groups
 }
 
-// joinPartitions tells of each partition which one stands for those that it is joined with.
+// joinPartitions joins the partitions that share pools, jobs or nodes. root returns, for each
+// partition, the one that represents its group.
 func (p *plan) joinPartitions() (root func(int) int) {
 	joined := make([]int, len(p.parts))
 	for i := range joined {

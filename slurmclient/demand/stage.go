@@ -116,7 +116,7 @@ func (s *stage) startHets(left map[*record]uint64) {
 // startHet starts a heterogeneous job, all of its components or none, and no two of them
 // on one node.
 func (s *stage) startHet(turns []turn, left map[*record]uint64) {
-	before := s.clone()
+	before := s.cloneStage()
 	had := maps.Clone(left)
 	s.avoided = map[int]bool{}
 	defer func() { s.avoided = nil }()
@@ -129,8 +129,8 @@ func (s *stage) startHet(turns []turn, left map[*record]uint64) {
 	}
 }
 
-// clone returns a copy of the stage.
-func (s *stage) clone() stage {
+// cloneStage returns a copy of the stage.
+func (s *stage) cloneStage() stage {
 	out := *s
 	out.free = make([]amounts, len(s.free))
 	for i := range s.free {

@@ -18,7 +18,7 @@ var (
 	associationLimits = []string{"Cluster", "Account", "User", "Partition", "GrpJobs", "MaxJobs", "GrpTRES", "MaxTRES", "MaxTRESPerNode"}
 )
 
-// readLimits reads what sacctmgr tells of QOS and associations, by whom it is about.
+// readLimits reads the limits that sacctmgr shows, by the QOS or association that they are of.
 func readLimits(t *testing.T, cluster *realslurm.Cluster) map[string]record {
 	t.Helper()
 	out := map[string]record{}
@@ -68,6 +68,9 @@ func compareLimits(_ *testing.T, s *sight) ([]string, int) {
 		}
 	}
 	for whose, limits := range s.slurm.limits {
+		if got[whose] == nil {
+			c.same(whose, "the record", "there", "missing")
+		}
 		for name, want := range limits {
 			c.same(whose, name, want, got[whose][name])
 		}

@@ -39,6 +39,9 @@ func TestDemandIsWhatSlurmNeeds(t *testing.T) {
 		t.Fatal(missing)
 	}
 	versions := slices.DeleteFunc(realslurm.Versions(), func(v string) bool { return *release != "both" && *release != v })
+	if len(versions) == 0 {
+		t.Fatalf("there is no release %q, known are %v and both", *release, realslurm.Versions())
+	}
 	for _, version := range versions {
 		t.Run(version, func(t *testing.T) {
 			t.Parallel()
@@ -93,7 +96,7 @@ func playRounds(t *testing.T, version string, rounds int) (figures Figures) {
 	return figures
 }
 
-// byVariant are so many scenes of the seeds from one on, those on one variant after another: a lane
+// byVariant returns so many scenes, of the seeds from one on, grouped by their variants: a lane
 // restarts slurmctld where the variant changes.
 func byVariant(seed uint64, rounds int) (scenes []Scene) {
 	byName := map[string][]Scene{}

@@ -36,7 +36,7 @@ func (l *lane) playOn(ctx context.Context, scene Scene) (Round, error) {
 		if !errors.As(err, &failed) {
 			return r, err
 		}
-		scene = scene.without(failed)
+		scene = scene.withoutJobs(failed)
 	}
 }
 
@@ -65,7 +65,7 @@ func (l *lane) play(ctx context.Context, scene Scene) (Round, error) {
 		return r, err
 	}
 	var err error
-	if r.All, err = l.try(ctx, scene, l.all(), Trial{}); err != nil {
+	if r.All, err = l.playTrial(ctx, scene, l.all(), Trial{}); err != nil {
 		return r, err
 	}
 	from := r.Required.Up
@@ -73,10 +73,10 @@ func (l *lane) play(ctx context.Context, scene Scene) (Round, error) {
 		from = r.All.Up
 	}
 	r.Least, err = findLeast(from, func(up []uint64) (bool, error) {
-		if !scene.has(up) {
+		if !scene.keepsWorkers(up) {
 			return false, nil
 		}
-		trial, err := l.try(ctx, scene, up, r.All)
+		trial, err := l.playTrial(ctx, scene, up, r.All)
 		return len(missing(r.All, trial)) == 0, err
 	})
 	r.Verdict = judge(r.Required, r.All, r.Least, unmodelled(r.Demand))
@@ -95,7 +95,7 @@ func unmodelled(d demand.Demand) (jobs uint64) {
 
 // ask submits the jobs and computes demand.
 func (l *lane) ask(ctx context.Context, r *Round) error {
-	if err := l.submit(ctx, r.Scene); err != nil {
+	if err := l.submitScene(ctx, r.Scene); err != nil {
 		return err
 	}
 	var err error

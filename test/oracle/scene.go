@@ -47,16 +47,16 @@ type Scene struct {
 	Queue   []Job
 }
 
-// without returns the scene without the jobs of the names.
-func (s Scene) without(names []string) Scene {
+// withoutJobs returns the scene without the jobs of the names.
+func (s Scene) withoutJobs(names []string) Scene {
 	named := func(j Job) bool { return slices.Contains(names, j.Name) }
 	s.Before = slices.DeleteFunc(slices.Clone(s.Before), named)
 	s.Queue = slices.DeleteFunc(slices.Clone(s.Queue), named)
 	return s
 }
 
-// has reports whether none of the workers that are there is missing from so many.
-func (s Scene) has(up []uint64) bool {
+// keepsWorkers reports whether so many workers include all that are there already.
+func (s Scene) keepsWorkers(up []uint64) bool {
 	for i, n := range s.There {
 		if up[i] < n {
 			return false

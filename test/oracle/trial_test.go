@@ -15,10 +15,10 @@ import (
 
 const submitIdleJob = "sbatch --parsable -J " + idleJob + " -p " + idlePartition + " --wrap true"
 
-// submit ends all jobs, takes the workers away that are not there in the scene, and submits
+// submitScene ends all jobs, takes the workers away that are not there in the scene, and submits
 // its jobs, the queue when those before have started as far as they can. It returns when the
 // scheduler has looked at all of them, and has started what it can.
-func (l *lane) submit(ctx context.Context, scene Scene) error {
+func (l *lane) submitScene(ctx context.Context, scene Scene) error {
 	if len(l.variant.GRES) > 0 {
 		// slurmctld loses generic resources of jobs that end before they run.
 		if err := l.setVariant(ctx, l.variant); err != nil {
@@ -47,7 +47,7 @@ func (l *lane) submit(ctx context.Context, scene Scene) error {
 	if err := l.setPartitions("down"); err != nil {
 		return err
 	}
-	if err := l.queue(scene.Queue); err != nil {
+	if err := l.submitJobs(scene.Queue); err != nil {
 		return err
 	}
 	if err := l.setPartitions("up"); err != nil {
@@ -57,7 +57,7 @@ func (l *lane) submit(ctx context.Context, scene Scene) error {
 	if len(scene.Before) > 0 {
 		cycles = settled / 2
 	}
-	return l.settle(ctx, &Trial{}, Trial{}, cycles)
+	return l.awaitSettled(ctx, &Trial{}, Trial{}, cycles)
 }
 
 // setPartitions sets the state of the partitions that jobs may ask for.
@@ -74,17 +74,17 @@ func (l *lane) setPartitions(state string) error {
 
 // runBefore lets the jobs of the scene that come before its queue start.
 func (l *lane) runBefore(ctx context.Context, scene Scene) error {
-	if err := l.queue(scene.Before); err != nil {
+	if err := l.submitJobs(scene.Before); err != nil {
 		return err
 	}
 	if err := l.bring(scene.There); err != nil {
 		return err
 	}
-	return l.settle(ctx, &Trial{}, Trial{}, settled/2)
+	return l.awaitSettled(ctx, &Trial{}, Trial{}, settled/2)
 }
 
-// queue submits jobs. A job that Slurm refuses is none.
-func (l *lane) queue(jobs []Job) error {
+// submitJobs submits jobs. A job that Slurm refuses is none.
+func (l *lane) submitJobs(jobs []Job) error {
 	var script []string
 	for _, job := range jobs {
 		script = append(script, job.Name+"=$(sbatch --parsable -J "+job.Name+" "+job.Args+` --wrap "sleep 1000")`)
@@ -209,11 +209,11 @@ func (l *lane) startedJobs() ([]string, error) {
 
 func notDigit(r rune) bool { return r < '0' || r > '9' }
 
-// try submits the jobs of a scene and lets Slurm schedule it on so many workers, until all of the
+// playTrial submits the jobs of a scene and lets Slurm schedule it on so many workers, until all of the
 // wanted jobs have started.
-func (l *lane) try(ctx context.Context, scene Scene, up []uint64, wanted Trial) (Trial, error) {
+func (l *lane) playTrial(ctx context.Context, scene Scene, up []uint64, wanted Trial) (Trial, error) {
 	trial := Trial{Up: up}
-	if err := l.submit(ctx, scene); err != nil {
+	if err := l.submitScene(ctx, scene); err != nil {
 		return trial, err
 	}
 	return trial, l.schedule(ctx, &trial, wanted)
@@ -226,12 +226,12 @@ func (l *lane) schedule(ctx context.Context, trial *Trial, wanted Trial) error {
 	if err := l.bring(trial.Up); err != nil {
 		return err
 	}
-	return l.settle(ctx, trial, wanted, settled)
+	return l.awaitSettled(ctx, trial, wanted, settled)
 }
 
-// settle waits until so many cycles in a row have started nothing, or all of the wanted jobs
+// awaitSettled waits until so many cycles in a row have started nothing, or all of the wanted jobs
 // have started.
-func (l *lane) settle(ctx context.Context, trial *Trial, wanted Trial, cycles int) error {
+func (l *lane) awaitSettled(ctx context.Context, trial *Trial, wanted Trial, cycles int) error {
 	for same := 0; same < cycles; same++ {
 		if err := l.awaitScheduler(ctx); err != nil {
 			return err
