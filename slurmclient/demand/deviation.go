@@ -30,13 +30,16 @@ const (
 	// DeviationLimits is a job under a limit of a QOS or an association that demand does not
 	// follow: one in minutes, or one of a type of generic resources where the job names none.
 	DeviationLimits Deviation = "limits"
+	// DeviationTasks is a job whose tasks do not fit the CPUs that slurmctld takes of each node
+	// under a partition's MaxCPUsPerNode. Where others leave odd numbers of CPUs they may fit.
+	DeviationTasks Deviation = "tasks"
 	// DeviationSockets is generic resources for each socket.
 	DeviationSockets Deviation = "sockets"
 )
 
 // Deviations returns every deviation, in the order in which they are shown.
 func Deviations() []Deviation {
-	return []Deviation{DeviationFeatures, DeviationReservation, DeviationSockets, DeviationTopology, DeviationGRES, DeviationHeterogeneous, DeviationLimits}
+	return []Deviation{DeviationFeatures, DeviationReservation, DeviationSockets, DeviationTopology, DeviationGRES, DeviationHeterogeneous, DeviationLimits, DeviationTasks}
 }
 
 // deviations is a set of places in the list of Deviations.
@@ -61,11 +64,12 @@ func deviationsOf(j *slurm.Job) deviations {
 	return set
 }
 
-// The sets of DeviationGRES, DeviationHeterogeneous and DeviationLimits.
+// The sets of DeviationGRES, DeviationHeterogeneous, DeviationLimits and DeviationTasks.
 const (
 	dealsGRES deviations = 1 << (4 + iota)
 	isHeterogeneous
 	isLimited
+	isCut
 )
 
 // addUnmodelled counts so many jobs with the deviations.

@@ -31,12 +31,15 @@ func TestWhatDemandOnlyEstimatesIsCounted(t *testing.T) {
 		"GPUs of any number of nodes":         {job(1, tasks(4), with(func(j *slurm.Job) { j.TRESPerTask = "cpu=1,gres/gpu=2" })), map[demand.Deviation]uint64{demand.DeviationGRES: 1}},
 		"a component of a heterogeneous job":  {job(1, het(1, 0)), map[demand.Deviation]uint64{demand.DeviationHeterogeneous: 1}},
 		"GPUs that one node has":              {job(1, tasks(2), with(func(j *slurm.Job) { j.TRESPerTask = "cpu=1,gres/gpu=2" })), nil},
+		"tasks that MaxCPUsPerNode cuts":      {job(1, in("small"), tasks(2), with(func(j *slurm.Job) { j.CPUs, j.CPUsPerTask = slurm.Num(4), slurm.Num(2) })), map[demand.Deviation]uint64{demand.DeviationTasks: 1}},
 		"GPUs of one task":                    {job(1, tasks(1), with(func(j *slurm.Job) { j.TRESPerJob = "gres/gpu:2" })), nil},
 	} {
 		t.Run(name, func(t *testing.T) {
-			s := snapshotOf(t, partition("cpu"), node("w-0", having("w"), func(n *slurm.Node) { n.GRES = "gpu:4" }), tc.job)
+			small := partition("small")
+			small.MaxCPUsPerNode = slurm.Num(3)
+			s := snapshotOf(t, partition("cpu"), small, node("w-0", having("w"), func(n *slurm.Node) { n.GRES = "gpu:4" }), tc.job)
 			setLimits(s, limits, slurm.QOS{Name: "minutes", MinuteLimits: true})
-			d := demand.Compute(time.Unix(int64(noon), 0), s, demand.Pool{Name: "w", Feature: "w", Partitions: []string{"cpu"}, Max: 9})
+			d := demand.Compute(time.Unix(int64(noon), 0), s, demand.Pool{Name: "w", Feature: "w", Partitions: []string{"cpu", "small"}, Max: 9})
 			if diff := cmp.Diff(tc.want, d.Pools[0].Unmodelled); diff != "" {
 				t.Error(diff)
 			}

@@ -87,7 +87,7 @@ func (p *plan) trySource(r *request, at int, from *source) (placed, fault) {
 		return placed{}, faultNodes
 	}
 	if len(r.required) > 0 {
-		return p.tryRequired(r, at, from)
+		return p.tryRequired(r, at, from, most)
 	}
 	if len(from.shapes) == 0 {
 		return p.unseen(r), faultNone
@@ -263,17 +263,20 @@ func (p *plan) limited(r *request, v amounts, s *shape, maxCPUs uint64, f fault)
 }
 
 // tryRequired places a job that names nodes: those that are there must be of the
-// partition and large enough, those that are not are taken on trust. The nodes
-// that it names are of their own pools; the source only gives the others.
-func (p *plan) tryRequired(r *request, at int, from *source) (placed, fault) {
-	how := p.unseen(r)
+// partition and large enough for what each of as many nodes as may be must give; those that
+// are not are taken on trust. The nodes that it names are of their own pools; the source only
+// gives the others.
+func (p *plan) tryRequired(r *request, at int, from *source, most uint64) (placed, fault) {
+	how, least := p.unseen(r), make(amounts, amountGRES+len(p.names))
 	how.pool = from.pool
+	named, missing, short := uint64(len(r.required)), false, false
 	for _, name := range r.required {
 		m, there := p.node(name)
 		if !there || m.use == useOff {
 			if f := p.tryWorker(r, at, name); f != faultNone {
 				return placed{}, f
 			}
+			missing = true
 			continue
 		}
 		if !slices.Contains(m.node.Partitions, p.parts[at].Name) {
@@ -283,15 +286,27 @@ func (p *plan) tryRequired(r *request, at int, from *source) (placed, fault) {
 		if !p.meets(r, m.shape) {
 			return placed{}, faultFeatures
 		}
-		if f := tooMuch(how.each, s.room, p.parts[at].maxCPUs); f != faultNone {
+		maxCPUs := p.parts[at].maxCPUs
+		p.perNode(&r.need, least, s, most)
+		if f := tooMuch(least, s.room, maxCPUs); f != faultNone {
 			return placed{}, f
 		}
+		short = short || tooMuch(how.each, s.room, maxCPUs) != faultNone
 	}
 	if how.spread > p.maximum(at, from.pool) {
 		return placed{}, faultMaximum
 	}
-	if r.nodes > uint64(len(r.required)) && len(from.shapes) > 0 {
-		return p.tryShapes(r, at, from, r.nodes)
+	if len(from.shapes) == 0 || r.nodes <= named && !short && !missing {
+		return how, faultNone
 	}
-	return how, faultNone
+	with, f := p.tryShapes(r, at, from, most)
+	switch {
+	case f != faultNone && missing && r.nodes <= named && !short:
+		return how, faultNone
+	case f != faultNone:
+		return placed{}, f
+	case short:
+		with.spread = max(with.spread, named+1)
+	}
+	return with, faultNone
 }

@@ -127,6 +127,9 @@ func (p *plan) satisfy() {
 		}
 		r := &p.requests[i]
 		r.fits = r.target >= 0
+		if slices.ContainsFunc(r.parts, func(at int) bool { return r.cutsTasks(p.parts[at].maxCPUs) }) {
+			r.deviations |= isCut
+		}
 		r.takesCPUs = p.leastCPUs(r)
 		if r.fits && r.dealtGRES && (r.spread > 1 || r.scattered) {
 			r.deviations |= dealsGRES
