@@ -78,11 +78,7 @@ func (p *plan) trySource(r *request, at int, from *source) (placed, fault) {
 	if p.fillsNodes && r.tasks == 1 && r.tasksPerNode > 1 {
 		return placed{}, faultTasks // slurmctld looks for room for all of them, and gives that of one
 	}
-	limit := pt.maxNodes
-	if r.anyNodes {
-		limit = 0
-	}
-	most := r.most(limit)
+	most := r.most(p.nodeLimit(r, at))
 	if most < r.nodes {
 		return placed{}, faultNodes
 	}
@@ -93,6 +89,14 @@ func (p *plan) trySource(r *request, at int, from *source) (placed, fault) {
 		return p.unseen(r), faultNone
 	}
 	return p.tryShapes(r, at, from, most)
+}
+
+// nodeLimit is how many nodes a job of the request may have in the partition; 0 for any.
+func (p *plan) nodeLimit(r *request, part int) uint64 {
+	if r.anyNodes {
+		return 0
+	}
+	return p.parts[part].maxNodes
 }
 
 // cutsTasks reports whether slurmctld would give the job so many CPUs of each node that its

@@ -3,6 +3,7 @@ package demand
 import (
 	"cmp"
 	"maps"
+	"math"
 	"slices"
 
 	"github.com/slurmtide/slurmtide/slurmclient"
@@ -137,14 +138,40 @@ func (p *plan) satisfy() {
 	}
 }
 
-// leastCPUs returns how many CPUs a job of the request has at least on nodes of the shape that
-// was found for it: whole cores or whole nodes, where it asked for less; 0 where nothing is
-// known of them. On nodes of another shape it may have fewer.
+// leastCPUs returns how many CPUs a job of the request has at least on the nodes that could run
+// it: whole cores or whole nodes, where it asked for less; 0 where nothing is known of them.
 func (p *plan) leastCPUs(r *request) uint64 {
-	if r.target < 0 || r.shape < 0 {
+	threaded := func(s shape) bool { return s.threads > 1 }
+	if r.target < 0 || !r.whole && !(p.wholeCores && slices.ContainsFunc(p.shapes, threaded)) {
 		return 0
 	}
-	s, cpus := &p.shapes[r.shape], r.cpus
+	least, v := uint64(math.MaxUint64), make(amounts, amountGRES+len(p.names))
+	for k, at := range r.parts {
+		if r.faults[k] != faultNone {
+			continue
+		}
+		limit := p.nodeLimit(r, at)
+		for _, from := range p.parts[at].sources {
+			for _, i := range from.shapes {
+				s := &p.shapes[i]
+				if !p.meets(r, i) {
+					continue
+				}
+				if _, f := p.spreadOver(r, v, s, p.parts[at].maxCPUs, r.most(limit)); f == faultNone {
+					least = min(least, p.cpusOn(r, s))
+				}
+			}
+		}
+	}
+	if least == math.MaxUint64 {
+		return 0
+	}
+	return least
+}
+
+// cpusOn returns how many CPUs a job of the request has on nodes of the shape.
+func (p *plan) cpusOn(r *request, s *shape) uint64 {
+	cpus := r.cpus
 	if p.wholeCores {
 		cpus = max(s.wholeCores(cpus, r.threadsPerCore), times(r.nodes, s.wholeCores(r.minCPUs, r.threadsPerCore)))
 	}
