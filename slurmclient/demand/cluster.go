@@ -20,6 +20,10 @@ type cluster struct {
 	pools   []pool // sorted by name
 	given   []int  // the places in pools, in the order of the input
 	owners  owners
+	// limitsCPUs is whether a partition limits the CPUs of a node, running what the jobs
+	// of each partition have of a node's, by its name, where one does.
+	limitsCPUs bool
+	running    map[string]map[int]uint64
 }
 
 // part is a partition with its result.
@@ -60,7 +64,7 @@ type member struct {
 
 func newCluster(s *slurmclient.Snapshot, pools []Pool) *cluster {
 	c := &cluster{
-		byName: map[string]int{}, listed: map[string][]int{}, byShape: map[string]int{},
+		byName: map[string]int{}, listed: map[string][]int{}, byShape: map[string]int{}, running: map[string]map[int]uint64{},
 		nodes: make([]member, 0, len(s.Nodes.Value)),
 	}
 	for _, p := range s.Partitions.Value {
@@ -74,6 +78,7 @@ func newCluster(s *slurmclient.Snapshot, pools []Pool) *cluster {
 			byReason:      map[ReasonCount]uint64{},
 			unsatisfiable: map[string]Unsatisfiable{},
 		})
+		c.limitsCPUs = c.limitsCPUs || p.MaxCPUsPerNode.Or(0) > 0
 	}
 	slices.SortFunc(c.parts, func(a, b part) int { return strings.Compare(a.Name, b.Name) })
 	for i := range c.parts {

@@ -133,6 +133,7 @@ func TestUnsatisfiableJobsSayWhy(t *testing.T) {
 		"an expression out of reach":  {with(func(j *slurm.Job) { j.Features = "a&&b" }), nil, "constraint can not be read"},
 		"more nodes than allowed":     {nodes(3), func(p *slurm.Partition) { p.MaxNodes = slurm.Num(2) }, "more nodes than the job or the partition may have"},
 		"more CPUs of one than given": {with(func(j *slurm.Job) { j.CPUs, j.CPUsPerTask = slurm.Num(3), slurm.Num(3) }), func(p *slurm.Partition) { p.MaxCPUsPerNode = slurm.Num(2) }, "no node has the CPUs"},
+		"a whole node":                {with(func(j *slurm.Job) { j.Shared = "none" }), func(p *slurm.Partition) { p.MaxCPUsPerNode = slurm.Num(2) }, "a whole node is more CPUs than the partition lets a job have of one"},
 		"nodes of another partition":  {with(func(j *slurm.Job) { j.RequiredNodes = "other" }), nil, "required nodes are not in the partition"},
 		"a required node too small":   {with(func(j *slurm.Job) { j.RequiredNodes, j.MemoryPerNode = "n1", slurm.Num(9000) }), nil, "no node has the memory"},
 	}

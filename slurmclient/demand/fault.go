@@ -10,6 +10,7 @@ const (
 	faultForeign
 	faultFeatures
 	faultTasks
+	faultWhole
 	faultSize
 	faultMemory
 	faultGRES
@@ -27,6 +28,7 @@ func (f fault) text() string {
 		faultForeign:    "required nodes are not in the partition",
 		faultFeatures:   "no node has the features or the disk",
 		faultTasks:      "the tasks do not fit the CPUs that slurmctld takes of each node",
+		faultWhole:      "a whole node is more CPUs than the partition lets a job have of one",
 		faultSize:       "no node has the CPUs",
 		faultMemory:     "no node has the memory",
 		faultGRES:       "no node has the generic resources",

@@ -26,6 +26,9 @@ func (c *choice) cpusOf(i int) uint64 {
 	}
 	cpus = r.wholeTasks(cpus)
 	if most := c.parts[c.part].maxCPUs; most > 0 {
+		if r.cutsWhole(sh, most) {
+			return 0
+		}
 		// slurmctld does not care here whether that is whole tasks.
 		cpus = min(cpus, less(most, c.inPart[i][c.part]))
 	}

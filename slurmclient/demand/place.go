@@ -109,6 +109,12 @@ func (n *need) cutsTasks(maxCPUs uint64) bool {
 	return full*(maxCPUs/n.cpusPerTask)+n.cpus%maxCPUs/n.cpusPerTask < n.tasks
 }
 
+// cutsWhole reports whether the job is to have whole nodes of the shape, which are more CPUs
+// than the partition lets a job have of one: slurmctld starts no such job.
+func (n *need) cutsWhole(s *shape, maxCPUs uint64) bool {
+	return n.whole && maxCPUs > 0 && !s.single && s.room[amountCPUs] > maxCPUs
+}
+
 // unseen is a job on nodes of which nothing is known.
 func (p *plan) unseen(r *request) placed {
 	how := placed{pool: noPool, shape: -1, each: make(amounts, amountGRES+len(p.names)), spread: r.nodes, perEmpty: 1}
@@ -128,6 +134,9 @@ func (p *plan) tryShapes(r *request, at int, from *source, most uint64) (placed,
 			continue
 		}
 		spread, f := p.spreadOver(r, v, s, maxCPUs, most)
+		if r.cutsWhole(s, maxCPUs) {
+			f = faultWhole
+		}
 		if f == faultNone && spread > less(p.maximum(at, from.pool), p.excludedOf(r, from.pool)) {
 			f = faultMaximum
 		}
@@ -294,6 +303,9 @@ func (p *plan) tryRequired(r *request, at int, from *source, most uint64) (place
 		p.perNode(&r.need, least, s, most)
 		if f := tooMuch(least, s.room, maxCPUs); f != faultNone {
 			return placed{}, f
+		}
+		if r.cutsWhole(s, maxCPUs) {
+			return placed{}, faultWhole
 		}
 		short = short || tooMuch(how.each, s.room, maxCPUs) != faultNone
 	}

@@ -21,6 +21,8 @@ type seat struct {
 	// room and empty are what it offers before the rehearsal.
 	room  amounts
 	empty bool
+	// used is what jobs that run have of its CPUs, by the places of their partitions.
+	used map[int]uint64
 }
 
 // ready reports whether the node can start a job at this moment.
@@ -53,6 +55,7 @@ func (h *rehearsal) seatOf(m *member) (seat, bool) {
 	s := seat{name: m.node.Name, shape: m.shape, room: make(amounts, len(h.shapes[m.shape].room))}
 	var ok bool
 	s.empty, s.claim, ok = h.readRoom(m, s.room)
+	s.used = h.usedCPUs(m)
 	return s, ok
 }
 

@@ -80,6 +80,7 @@ func (h *rehearsal) newStage(who cast) *stage {
 	for i := range h.seats {
 		s.free[i] = all[i*size : (i+1)*size]
 		copy(s.free[i], h.seats[i].room)
+		s.inPart[i] = maps.Clone(h.seats[i].used)
 		s.empty[i], s.first[i] = h.seats[i].empty, -1
 	}
 	return s

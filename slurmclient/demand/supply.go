@@ -65,6 +65,7 @@ func (p *plan) readRoom(m *member, free amounts) (whole bool, as claim, ok bool)
 		as = m.claim
 	}
 	p.freeOf(free, p.shapes[m.shape].room, n)
+	free[amountCPUs] = min(free[amountCPUs], p.allowedCPUs(m))
 	return whole, as, free[amountCPUs] > 0
 }
 

@@ -148,6 +148,7 @@ func (b blocker) rank() int {
 func (q *queue) addActive(j *slurm.Job) {
 	suspended := j.State.Base == slurm.JobSuspended
 	q.limits.ran(j)
+	q.cluster.noteRun(j)
 	for _, i := range q.cluster.partitionsOf(j.Partition) {
 		if suspended {
 			q.cluster.parts[i].SuspendedJobs++
