@@ -23,7 +23,7 @@ const (
 // scale is the TRES that limits count, and their places in a cost.
 type scale struct {
 	places  map[string]int
-	maxCPUs uint64 // of any node; 0 when there is none
+	maxCPUs uint64 // of any node, be it there or to come; 0 when that is not known
 	costs   map[costText][]uint64
 }
 
@@ -85,8 +85,12 @@ func (s *scale) read(text costText) []uint64 {
 	t, _ := slurm.ParseTRES(text.tres) // what can not be read costs nothing
 	cpus, nodes := max(t.CPUs, text.cpus), max(t.Nodes, text.nodes, 1)
 	out[costJobs], out[costNodes], out[costNodeParts] = 1, nodes, times(nodes, 1000)
-	if s.maxCPUs > 0 && !text.whole {
-		out[costNodeParts] = min(out[costNodeParts], max(1, times(cpus, 1000)/s.maxCPUs))
+	if s.maxCPUs > 0 {
+		parts := max(1, times(cpus, 1000)/s.maxCPUs)
+		if text.whole {
+			parts = max(times(nodes, 1000), times(share(cpus, s.maxCPUs), 1000))
+		}
+		out[costNodeParts] = parts
 	}
 	put := func(name string, count uint64) {
 		if at, ok := s.places[name]; ok {

@@ -35,11 +35,16 @@ type waiting struct {
 	tier  uint32
 }
 
-func newLimits(s *slurmclient.Snapshot) *limits {
+func newLimits(s *slurmclient.Snapshot, c *cluster) *limits {
 	l := &limits{scale: newScale(), priority: map[uint32]uint64{}}
 	l.gates = newGates(s, &l.scale)
 	for _, n := range s.Nodes.Value {
 		l.maxCPUs = max(l.maxCPUs, cpusOf(n))
+	}
+	for i := range c.pools {
+		if of := c.pools[i].offer.Shape; of != nil {
+			l.maxCPUs = max(l.maxCPUs, of.CPUs)
+		}
 	}
 	return l
 }

@@ -101,6 +101,7 @@ func TestNoMoreJobsAreEligibleThanLimitsLetRun(t *testing.T) {
 		"licences in use":                          {[]any{slurm.License{Name: "ansys", Total: 5, Used: 2}}, []any{runs(70, with(func(j *slurm.Job) { j.Licenses = "ansys:2" })), jobsOf(9, with(func(j *slurm.Job) { j.Licenses = "ansys:2" }))}, 1},
 		"licences that others reserved":            {[]any{slurm.License{Name: "ansys", Total: 5, Reserved: 2, Deficit: 1}}, []any{jobsOf(9, with(func(j *slurm.Job) { j.Licenses = "ansys:2" }))}, 1},
 		"jobs that share the one node allowed":     {[]any{slurm.QOS{Name: "q", GrpTRES: tres("node", 1)}}, []any{node("n0", size(4, 8000)), jobsOf(9)}, 4},
+		"jobs that are larger than a node":         {[]any{slurm.QOS{Name: "q", GrpTRES: tres("node", 3)}}, []any{node("n0", size(4, 8000)), jobsOf(9, tasks(8))}, 1},
 		"jobs that have their nodes to themselves": {[]any{slurm.QOS{Name: "q", GrpTRES: tres("node", 2)}}, []any{jobsOf(9, with(func(j *slurm.Job) { j.Shared = "none" }))}, 2},
 		"limits that are not enforced":             {[]any{slurm.QOS{Name: "q", MaxJobs: slurm.Num(1)}, slurm.Conf{AccountingEnforce: []string{"associations"}}}, []any{jobsOf(9)}, 9},
 		"limits that are":                          {[]any{slurm.QOS{Name: "q", MaxJobs: slurm.Num(1)}, slurm.Conf{AccountingEnforce: []string{"associations", "limits"}}}, []any{jobsOf(9)}, 1},
