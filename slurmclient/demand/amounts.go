@@ -3,6 +3,8 @@ package demand
 import (
 	"math"
 	"math/bits"
+	"strconv"
+	"strings"
 
 	"github.com/slurmtide/slurmtide/slurmclient/slurm"
 )
@@ -76,10 +78,34 @@ func (d *dims) freeOf(a, room amounts, n *slurm.Node) {
 	copy(a, room)
 	a[amountCPUs] = less(a[amountCPUs], uint64(n.AllocCPUs))
 	a[amountMemory] = less(a[amountMemory], n.AllocMemoryMiB)
-	if len(d.names) > 0 {
-		used := d.gres(n.GRESUsed)
-		for i, name := range d.names {
-			a[amountGRES+i] = less(a[amountGRES+i], used[name])
+	if len(d.names) == 0 {
+		return
+	}
+	have, used := d.gres(n.GRES), d.gres(n.GRESUsed)
+	for i, name := range d.names {
+		taken := max(used[name], allocatedGRES(n.TRESUsed, name))
+		if base, _, typed := strings.Cut(name, ":"); typed && have[base] == have[name] {
+			// The only type that the node has: what jobs took without a type is of it.
+			taken = max(taken, used[base], allocatedGRES(n.TRESUsed, base))
+		}
+		a[amountGRES+i] = less(a[amountGRES+i], taken)
+	}
+}
+
+// allocatedGRES is how much of a generic resource the text of a node's allocated TRES has, such
+// as 3 of gpu in "cpu=2,gres/gpu=3"; 0 where it is not accounted for. slurmctld's GresUsed may
+// tell less: it counts what --gpus-per-task took of a typed resource nowhere.
+func allocatedGRES(text, name string) uint64 {
+	for rest := text; ; {
+		_, after, ok := strings.Cut(rest, "gres/")
+		if !ok {
+			return 0
+		}
+		rest = after
+		if value, ok := strings.CutPrefix(after, name); ok && strings.HasPrefix(value, "=") {
+			value, _, _ = strings.Cut(value[1:], ",")
+			count, _ := strconv.ParseUint(value, 10, 64)
+			return count
 		}
 	}
 }

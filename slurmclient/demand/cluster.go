@@ -33,6 +33,10 @@ type part struct {
 	open bool
 	// maxNodes and maxCPUs are the most that a job may have in all, and of a node; 0 for any.
 	maxNodes, maxCPUs uint64
+	// shared is whether jobs may share cores there, reservedFrom when the first reservation
+	// begins that has some of its nodes and has not begun; 0 for none.
+	shared       bool
+	reservedFrom slurm.Time
 	// tier is the partition's PriorityTier: jobs of a higher one come first.
 	tier uint32
 	// beyond is how much of PendingNodes is of no pool.
@@ -74,6 +78,7 @@ func newCluster(s *slurmclient.Snapshot, pools []Pool) *cluster {
 			maxNodes:      p.MaxNodes.Or(0),
 			totalNodes:    uint64(p.TotalNodes),
 			maxCPUs:       p.MaxCPUsPerNode.Or(0),
+			shared:        p.OversubscribeJobs > 1,
 			tier:          p.PriorityTier,
 			byReason:      map[ReasonCount]uint64{},
 			unsatisfiable: map[string]Unsatisfiable{},

@@ -148,16 +148,18 @@ func (h *rehearsal) lowerWorkers(up []uint64, enough func([]uint64) bool) {
 
 // applyRun takes what a run used for the estimate.
 func (h *rehearsal) applyRun(s, all *stage) {
-	over, busy := false, false
+	busy := false
 	for _, at := range h.pools {
-		over = over || h.plan.pools[at].result.Pending > h.most[at]
 		busy = busy || h.plan.pools[at].result.Busy > 0
 	}
-	if over && busy && h.leavesJobs(all) {
-		return // some jobs wait until others end: what they need then is an estimate
-	}
+	waits, over := busy && h.leavesJobs(all), false
 	for _, at := range h.pools {
 		p := &h.plan.pools[at]
+		tooMany := p.result.Pending > h.most[at]
+		over = over || tooMany
+		if tooMany && waits {
+			continue // some jobs wait until others end: what they need then is an estimate
+		}
 		p.rehearsed, p.fresh = true, s.up[at]
 	}
 	if over {

@@ -19,6 +19,7 @@ func (p *plan) count() {
 		for _, at := range a.pools {
 			p.pools[at].result.addUnmodelled(g.deviations, g.jobs)
 			p.pools[at].result.addUnmodelled(isLimited, g.unfollowed)
+			p.pools[at].result.addUnmodelled(meetsReservation, g.reserved)
 		}
 		if g.class != ClassCapacity {
 			a.add(g, g.class, g.jobs)

@@ -114,6 +114,7 @@ func Compute(now time.Time, s *slurmclient.Snapshot, pools ...Pool) Demand {
 	}
 	server := serverTime(now, s)
 	c := newCluster(s, pools)
+	c.noteReservations(s, server)
 	q := tally(server, s, c)
 	c.addNodes(s, server, q)
 	p := newPlan(s, c, q.groups)

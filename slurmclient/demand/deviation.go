@@ -33,17 +33,29 @@ const (
 	// DeviationTasks is a job whose tasks do not fit the CPUs that slurmctld takes of each node
 	// under a partition's MaxCPUsPerNode. Where others leave odd numbers of CPUs they may fit.
 	DeviationTasks Deviation = "tasks"
+	// DeviationSharing is a job of a partition whose jobs may share cores (OverSubscribe): demand
+	// counts a core once.
+	DeviationSharing Deviation = "sharing"
+	// DeviationFederation is a job that another cluster of the federation may run: it asks on
+	// each of them.
+	DeviationFederation Deviation = "federation"
+	// DeviationUpcomingReservation is a job whose time limit ends after a reservation of nodes of
+	// its partition begins: slurmctld starts it on other nodes only.
+	DeviationUpcomingReservation Deviation = "upcoming_reservation"
 	// DeviationSockets is generic resources for each socket.
 	DeviationSockets Deviation = "sockets"
 )
 
 // Deviations returns every deviation, in the order in which they are shown.
 func Deviations() []Deviation {
-	return []Deviation{DeviationFeatures, DeviationReservation, DeviationSockets, DeviationTopology, DeviationGRES, DeviationHeterogeneous, DeviationLimits, DeviationTasks}
+	return []Deviation{
+		DeviationFeatures, DeviationReservation, DeviationSockets, DeviationTopology, DeviationGRES, DeviationHeterogeneous,
+		DeviationLimits, DeviationTasks, DeviationSharing, DeviationFederation, DeviationUpcomingReservation,
+	}
 }
 
 // deviations is a set of places in the list of Deviations.
-type deviations uint8
+type deviations uint16
 
 // deviationsOf tells what of the job demand estimates, by its record alone.
 func deviationsOf(j *slurm.Job) deviations {
@@ -61,15 +73,21 @@ func deviationsOf(j *slurm.Job) deviations {
 	if j.HetJobID != 0 {
 		set |= isHeterogeneous
 	}
+	if strings.Contains(j.Siblings, ",") {
+		set |= isFederated
+	}
 	return set
 }
 
-// The sets of DeviationGRES, DeviationHeterogeneous, DeviationLimits and DeviationTasks.
+// The sets of the deviations that a job's record alone does not tell, or not as the others.
 const (
 	dealsGRES deviations = 1 << (4 + iota)
 	isHeterogeneous
 	isLimited
 	isCut
+	sharesCores
+	isFederated
+	meetsReservation
 )
 
 // addUnmodelled counts so many jobs with the deviations.

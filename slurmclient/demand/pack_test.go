@@ -111,6 +111,8 @@ func TestPendingNodesOfGPUs(t *testing.T) {
 		"GPUs of a task multiply":                   {[]any{busy, job(1, tasks(8), with(func(j *slurm.Job) { j.TRESPerTask = "gres/gpu:1" }))}, 2},
 		"the sum that slurmctld made is used":       {[]any{busy, jobs(1, 2, with(func(j *slurm.Job) { j.TRESRequested = "cpu=1,mem=100M,node=1,gres/gpu=4" }))}, 2},
 		"free GPUs are used":                        {[]any{gpuNode("n1", used(1, 0), func(n *slurm.Node) { n.GRESUsed = "gpu:h100:2(IDX:0-1)" }), job(1, perNode("gres/gpu:2"))}, 0},
+		"GPUs that are accounted for are used":      {[]any{gpuNode("n1", used(1, 0), func(n *slurm.Node) { n.GRESUsed, n.TRESUsed = "gpu:h100:1", "cpu=1,gres/gpu=3" }), job(1, perNode("gres/gpu:2"))}, 1},
+		"GPUs of the only type are used without it": {[]any{gpuNode("n1", used(1, 0), func(n *slurm.Node) { n.GRESUsed, n.TRESUsed = "gpu:h100:1", "cpu=1,gres/gpu=3" }), job(1, perNode("gres/gpu:h100:2"))}, 1},
 		"used GPUs are not":                         {[]any{gpuNode("n1", used(1, 0), func(n *slurm.Node) { n.GRESUsed = "gpu:h100:3(IDX:0-2)" }), job(1, perNode("gres/gpu:2"))}, 1},
 		"a GPU that no node has is not asked for":   {[]any{busy, job(1, perNode("gres/gpu:a100:1"))}, 0},
 		"more GPUs than a node has are not either":  {[]any{busy, job(1, perNode("gres/gpu:5"))}, 0},

@@ -131,6 +131,9 @@ func (p *plan) satisfy() {
 		if slices.ContainsFunc(r.parts, func(at int) bool { return r.cutsTasks(p.parts[at].maxCPUs) }) {
 			r.deviations |= isCut
 		}
+		if slices.ContainsFunc(r.parts, func(at int) bool { return p.parts[at].shared }) {
+			r.deviations |= sharesCores
+		}
 		r.takesCPUs = p.leastCPUs(r)
 		if r.fits && r.dealtGRES && (r.spread > 1 || r.scattered) {
 			r.deviations |= dealsGRES

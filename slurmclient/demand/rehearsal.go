@@ -170,7 +170,7 @@ func (h *rehearsal) addTurns() bool {
 		if r.target < 0 || r.jobs == 0 || !h.inside[r.target] {
 			continue
 		}
-		if r.deviations&^isHeterogeneous != 0 || !h.knows(r) {
+		if r.deviations&^(isHeterogeneous|isFederated) != 0 || !h.knows(r) {
 			return false
 		}
 		left := r.jobs

@@ -103,3 +103,21 @@ func TestGRESOfEachNodeAreTakenWhereTheirSumIsToldToo(t *testing.T) {
 		t.Errorf("%d workers are required for six jobs that have all GPUs of one: %+v", p.Required, p)
 	}
 }
+
+// TestAPoolWhoseJobsWaitForOthersDoesNotMakeAnotherDear: only the pool that may not have
+// enough workers is estimated (seeds 1427 and 1481 of the oracle).
+func TestAPoolWhoseJobsWaitForOthersDoesNotMakeAnotherDear(t *testing.T) {
+	small := &demand.Shape{CPUs: 4, MemoryMiB: 8000}
+	first := []jobOption{in("b"), with(func(j *slurm.Job) {
+		j.Priority, j.CPUs, j.CPUsPerTask, j.MinCPUsPerNode = slurm.Num(9), slurm.Num(6), slurm.Num(2), slurm.Num(2)
+	})}
+	s := snapshotOf(t, partition("a"), partition("b"),
+		node("b-0", within("b"), having("b"), size(4, 8000), used(1, 100)), job(1, in("b"), running("b-0")),
+		asTold(2, 3, 3, 3, 3, first...), asTold(3, 3, 3, 3, 3, first...), asTold(4, 3, 3, 3, 3, in("a,b")))
+	d := demand.Compute(noon.Time(), s,
+		demand.Pool{Name: "a", Feature: "a", Workers: "a-", Partitions: []string{"a"}, Max: 8, Shape: small},
+		demand.Pool{Name: "b", Feature: "b", Workers: "b-", Partitions: []string{"b"}, Max: 3, Shape: small})
+	if a, b := d.Pools[0].Required, d.Pools[1].Required; a != 0 || b != 3 {
+		t.Errorf("%d and %d workers are required, not 0 and 3: %+v", a, b, d.Pools)
+	}
+}

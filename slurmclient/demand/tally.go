@@ -66,6 +66,8 @@ type group struct {
 	takesCPUs uint64
 	// unfollowed is how many are under a limit that demand does not follow.
 	unfollowed uint64
+	// reserved is how many end, by their time limits, after a reservation begins.
+	reserved uint64
 }
 
 // tally reads every job once, after a look at those that others depend on.
@@ -217,6 +219,9 @@ func (q *queue) classOf(j *slurm.Job) Class {
 func (q *queue) offer(j *slurm.Job, class Class, jobs uint64, exact bool) {
 	if g := q.add(j, class, jobs, exact); g != nil && class == ClassCapacity {
 		q.limits.hold(j, jobs, g)
+		if q.cluster.meetsReservation(j, q.now) {
+			g.reserved += jobs
+		}
 	}
 }
 

@@ -15,10 +15,13 @@ type Partition struct {
 	MinNodes              uint32
 	MaxNodes              Number
 	MaxCPUsPerNode        Number
-	MaxMemoryPerNode      Number // MiB
-	MaxMemoryPerCPU       Number // MiB
-	DefaultMemoryPerNode  Number // MiB
-	DefaultMemoryPerCPU   Number // MiB
+	// OversubscribeJobs is how many jobs may have a core at once (OverSubscribe=YES:n or
+	// FORCE:n); 0 and 1 where they do not share.
+	OversubscribeJobs    uint32
+	MaxMemoryPerNode     Number // MiB
+	MaxMemoryPerCPU      Number // MiB
+	DefaultMemoryPerNode Number // MiB
+	DefaultMemoryPerCPU  Number // MiB
 	// MaxTime and DefaultTime are in minutes.
 	MaxTime, DefaultTime          Number
 	OverTimeLimit                 Number // minutes

@@ -214,6 +214,7 @@ func partitionV0045(p *api.PartitionInfo) *slurm.Partition {
 		Nodes: or(nodes.Configured), NodeSets: or(p.NodeSets), AllowAllocNodes: or(nodes.AllowedAllocation),
 		TotalNodes: small(nodes.Total), TotalCPUs: small(or(p.Cpus).Total), TRES: or(or(p.TRES).Configured),
 		MinNodes: small(or(p.Minimums).Nodes), MaxNodes: numberOf(most.Nodes), MaxCPUsPerNode: numberOf(most.CpusPerNode),
+		OversubscribeJobs: small(or(most.Oversubscribe).Jobs),
 		MaxMemoryPerNode: numberOf(most.PartitionMemoryPerNode), MaxMemoryPerCPU: numberOf(most.PartitionMemoryPerCPU),
 		DefaultMemoryPerNode: numberOf(defaults.PartitionMemoryPerNode), DefaultMemoryPerCPU: numberOf(defaults.PartitionMemoryPerCPU),
 		MaxTime: numberOf(most.Time), DefaultTime: numberOf(defaults.Time), OverTimeLimit: numberOf(most.OverTimeLimit),

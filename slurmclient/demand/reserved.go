@@ -1,0 +1,52 @@
+package demand
+
+import (
+	"time"
+
+	"github.com/slurmtide/slurmtide/slurmclient"
+	"github.com/slurmtide/slurmtide/slurmclient/slurm"
+)
+
+// noteReservations tells the partitions when the first reservation begins that has nodes of
+// theirs and has not begun.
+func (c *cluster) noteReservations(s *slurmclient.Snapshot, now slurm.Time) {
+	begins := map[string]slurm.Time{}
+	for _, r := range s.Reservations.Value {
+		if r.StartTime <= now || r.StartTime >= r.EndTime {
+			continue
+		}
+		for _, name := range expand(r.Nodes) {
+			begins[name] = earliest(begins[name], r.StartTime)
+		}
+	}
+	if len(begins) == 0 {
+		return
+	}
+	for _, n := range s.Nodes.Value {
+		for _, name := range n.Partitions {
+			if i, ok := c.byName[name]; ok {
+				c.parts[i].reservedFrom = earliest(c.parts[i].reservedFrom, begins[n.Name])
+			}
+		}
+	}
+}
+
+// meetsReservation reports whether the job, were it started now, could run when a reservation
+// of nodes of its partitions begins: slurmctld does not start it on these (slurm.conf(5),
+// reservations and time limits).
+func (c *cluster) meetsReservation(j *slurm.Job, now slurm.Time) bool {
+	if j.Reservation != "" {
+		return false
+	}
+	for _, i := range c.partitionsOf(j.Partition) {
+		from := c.parts[i].reservedFrom
+		if !from.IsSet() {
+			continue
+		}
+		limit, set := j.TimeLimit.Value()
+		if !set || time.Duration(limit)*time.Minute > from.Sub(now) {
+			return true
+		}
+	}
+	return false
+}
