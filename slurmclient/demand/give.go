@@ -29,8 +29,12 @@ func (c *choice) cpusOf(i int) uint64 {
 		if r.cutsWhole(sh, most) {
 			return 0
 		}
-		// slurmctld does not care here whether that is whole tasks.
+		// slurmctld does not care here whether that is whole tasks, unless a node must have
+		// several.
 		cpus = min(cpus, less(most, c.inPart[i][c.part]))
+		if cpus < times(r.tasksPerNode, r.cpusPerTask) {
+			return 0
+		}
 	}
 	return cpus
 }
