@@ -48,6 +48,9 @@ type dims struct {
 	// fillsNodes is whether a job with --ntasks-per-node takes room for that many tasks of
 	// each node, has it so many or not. slurmctld 24.11 does not, 26.05 does.
 	fillsNodes bool
+	// guessesNodes is whether slurmctld tells as the most nodes of a job that names some how
+	// many it names. 24.11 does.
+	guessesNodes bool
 }
 
 // gres reads a node's text once.

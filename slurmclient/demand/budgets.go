@@ -22,9 +22,11 @@ const (
 
 // scale is the TRES that limits count, and their places in a cost.
 type scale struct {
-	places  map[string]int
-	maxCPUs uint64 // of any node, be it there or to come; 0 when that is not known
-	costs   map[costText][]uint64
+	places map[string]int
+	// limitsNodes is whether a limit counts nodes.
+	limitsNodes bool
+	maxCPUs     uint64 // of any node, be it there or to come; 0 when that is not known
+	costs       map[costText][]uint64
 }
 
 // costText is what the cost of a job is read from.
@@ -63,6 +65,7 @@ func (s *scale) bounds(jobs slurm.Number, tres map[string]uint64) []uint64 {
 		out[s.places[name]] = most
 		if name == "node" {
 			out[costNodes], out[costNodeParts] = unlimited, times(most, 1000)
+			s.limitsNodes = true
 		}
 	}
 	return out
@@ -129,6 +132,8 @@ func wholeNodes(shared string) bool {
 type budget struct {
 	left  []uint64
 	nodes map[string]bool // that its jobs are on
+	// nodeParts is what costNodeParts was before any job.
+	nodeParts uint64
 }
 
 // use takes a job that runs off the budget.
@@ -158,6 +163,11 @@ type draw struct {
 	*budget
 	binds []bool
 	class Class
+}
+
+// holdsNodes reports whether a job could have so many nodes if it were alone.
+func (d *draw) holdsNodes(nodes uint64) bool {
+	return !d.binds[costNodeParts] || times(nodes, 1000) <= d.nodeParts
 }
 
 // allows is how many jobs of the cost the budget would still let run.

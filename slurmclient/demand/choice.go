@@ -85,9 +85,9 @@ func (c *choice) requiresSeat(seat int) bool {
 func (c *choice) tryOffers(offers []offer) bool {
 	r := c.r
 	c.taken, c.offers = c.taken[:0], slices.Clone(offers)
-	c.most = int64(min(r.mostNodes(c.nodeLimit(c.r, c.part)), math.MaxInt32))
+	c.most = int64(min(r.mostNodes(c.mostNodes()), math.MaxInt32))
 	c.least = int64(r.nodes)
-	c.nodes = max(c.least, int64(r.wantedNodes(c.nodeLimit(c.r, c.part))))
+	c.nodes = max(c.least, int64(r.wantedNodes(c.mostNodes())))
 	c.cpus, c.mostCPUs = int64(r.cpus), int64(r.cpus)
 	c.gres = c.gresOfJob()
 	for i := range c.offers {
@@ -105,7 +105,17 @@ func (c *choice) tryOffers(offers []offer) bool {
 		}
 		c.takeRow(best)
 	}
-	return c.cpus <= 0 && c.holdsTasks() && c.nodes <= max(0, int64(r.wantedNodes(c.nodeLimit(c.r, c.part)))-int64(r.nodes)) && !c.lacksGRES()
+	return c.cpus <= 0 && c.holdsTasks() && c.nodes <= max(0, int64(r.wantedNodes(c.mostNodes()))-int64(r.nodes)) && !c.lacksGRES()
+}
+
+// mostNodes is how many nodes the partition and the limits of QOS and associations let the job
+// have; 0 for any (acct_policy_get_max_nodes).
+func (c *choice) mostNodes() uint64 {
+	most := c.nodeLimit(c.r, c.part)
+	if limit := c.r.nodesAllowed; limit > 0 && (most == 0 || limit < most) {
+		most = limit
+	}
+	return most
 }
 
 func (c *choice) hasEnough() bool { return c.nodes <= 0 && c.cpus <= 0 && !c.lacksGRES() }
@@ -160,7 +170,7 @@ func (c *choice) rowOf(offers []offer) row {
 			gres[k] += c.free[o.seat][amountGRES+k]
 		}
 	}
-	spare := max(0, int64(c.r.wantedNodes(c.nodeLimit(c.r, c.part)))-int64(c.r.nodes))
+	spare := max(0, int64(c.r.wantedNodes(c.mostNodes()))-int64(c.r.nodes))
 	r.enough = r.cpus >= c.cpus && nodes >= c.nodes-spare
 	for k, need := range c.gres {
 		r.enough = r.enough && gres[k] >= need

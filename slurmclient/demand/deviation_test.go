@@ -38,6 +38,7 @@ func TestWhatDemandOnlyEstimatesIsCounted(t *testing.T) {
 		"jobs that end after a reservation begins":    {job(1, array(1, "1-3", 0), with(func(j *slurm.Job) { j.Partition, j.TimeLimit = "reserved", slurm.Num(61) })), map[demand.Deviation]uint64{demand.DeviationUpcomingReservation: 3}},
 		"a job without an end":                        {job(1, in("reserved"), with(func(j *slurm.Job) { j.TimeLimit = slurm.Infinite() })), map[demand.Deviation]uint64{demand.DeviationUpcomingReservation: 1}},
 		"a job that ends before a reservation begins": {job(1, in("reserved"), with(func(j *slurm.Job) { j.TimeLimit = slurm.Num(60) })), nil},
+		"more GPUs than a node has":                   {job(1, nodes(1), with(func(j *slurm.Job) { j.TRESPerJob = "gres/gpu:9" })), map[demand.Deviation]uint64{demand.DeviationGRES: 1}},
 		"GPUs of one task":                            {job(1, tasks(1), with(func(j *slurm.Job) { j.TRESPerJob = "gres/gpu:2" })), nil},
 	} {
 		t.Run(name, func(t *testing.T) {

@@ -60,6 +60,8 @@ type gate struct {
 	// nodes, wall the longest that it may run, in minutes.
 	most, least, perNode []uint64
 	wall                 uint64
+	// cpusPerNode is perNode's limit of CPUs.
+	cpusPerNode uint64
 	// minutes is whether there are limits that Slurm counts in minutes, typed are the
 	// generic resources, such as "gres/gpu", of which a type is limited.
 	minutes bool
@@ -197,6 +199,10 @@ func (g *gates) gateOf(who payer) *gate {
 		}
 		b.draws = append(b.draws, draw{g.licenses, all, ClassLicense})
 	}
+	b.cpusPerNode = unlimited
+	if at, limited := g.scale.places["cpu"]; limited {
+		b.cpusPerNode = b.perNode[at]
+	}
 	if len(b.draws) == 0 && !slices.Contains(b.mostSet, true) && !slices.Contains(b.perNodeSet, true) && b.wall == math.MaxUint64 && !b.minutes && slices.Max(b.least) == 0 {
 		return nil
 	}
@@ -296,7 +302,7 @@ func (b *gateBuilder) addBudget(kind limitKind, name budgetName, jobs slurm.Numb
 	name.kind = kind
 	have := b.budgets[name]
 	if have == nil {
-		have = &budget{left: slices.Clone(limit)}
+		have = &budget{left: slices.Clone(limit), nodeParts: limit[costNodeParts]}
 		b.budgets[name] = have
 	}
 	binds := make([]bool, len(limit))

@@ -160,7 +160,7 @@ func (c *choice) takeOffer(o *offer) {
 		if c.wholeCores {
 			others *= int64(r.threadsOn(sh))
 		}
-		cpus = min(cpus, max(c.mostCPUs-others, int64(c.leastCPUs())))
+		cpus = min(cpus, max(c.mostCPUs-others, int64(c.leastCPUs()), 1))
 		if r.tasksPerNode > 0 && !c.fillsNodes {
 			tasks := share(uint64(max(c.mostCPUs, 0)), r.cpusPerTask)
 			cpus = min(cpus, int64(times(share(tasks, uint64(max(c.least, 1))), r.cpusPerTask)))

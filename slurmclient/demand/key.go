@@ -29,6 +29,8 @@ type ask struct {
 	threadsPerCore                       uint64
 	het, user                            uint32
 	anyNodes, wholeMemory                bool
+	// nodesAllowed is the most nodes by limits of QOS and associations, 0 for any.
+	nodesAllowed uint64
 }
 
 func keyOf(j *slurm.Job, class Class, anyNodes map[string]bool) key {
@@ -99,10 +101,10 @@ func one(yes bool) uint64 {
 	return 0
 }
 
-func (a *ask) numbers() [15]uint64 {
+func (a *ask) numbers() [16]uint64 {
 	return [...]uint64{
 		a.nodes, a.maxNodes, a.cpus, a.tasks, a.cpusPerTask, a.tasksPerNode, a.minCPUs, a.tmpDisk,
-		a.memoryPerCPU, a.memoryPerNode, uint64(a.het), uint64(a.user), one(a.anyNodes), a.threadsPerCore, one(a.wholeMemory),
+		a.memoryPerCPU, a.memoryPerNode, uint64(a.het), uint64(a.user), one(a.anyNodes), a.threadsPerCore, one(a.wholeMemory), a.nodesAllowed,
 	}
 }
 

@@ -21,6 +21,8 @@ type limits struct {
 	scale
 	gates   gates
 	waiting []waiting
+	// fillsNodes is dims.fillsNodes.
+	fillsNodes bool
 	// priority has the highest of the components of heterogeneous jobs.
 	priority map[uint32]uint64
 }
@@ -33,10 +35,13 @@ type waiting struct {
 	gate  *gate
 	group *group
 	tier  uint32
+	// cpusPerNode is how many CPUs of each node it counts with, where that may be more than
+	// it has of all of them.
+	cpusPerNode uint64
 }
 
 func newLimits(s *slurmclient.Snapshot, c *cluster) *limits {
-	l := &limits{scale: newScale(), priority: map[uint32]uint64{}}
+	l := &limits{scale: newScale(), priority: map[uint32]uint64{}, fillsNodes: fillsNodes(s)}
 	l.gates = newGates(s, &l.scale)
 	for _, n := range s.Nodes.Value {
 		l.maxCPUs = max(l.maxCPUs, cpusOf(n))
@@ -73,7 +78,29 @@ func (l *limits) hold(j *slurm.Job, jobs uint64, g *group) {
 	if j.HetJobID != 0 {
 		l.priority[j.HetJobID] = max(l.priority[j.HetJobID], j.Priority.Or(0))
 	}
-	l.waiting = append(l.waiting, waiting{j, jobs, l.costOf(j, j.TRESRequested), gate, g, l.gates.tierOf(j)})
+	w := waiting{job: j, jobs: jobs, cost: l.costOf(j, j.TRESRequested), gate: gate, group: g, tier: l.gates.tierOf(j)}
+	if l.fillsNodes && j.TasksPerNode.Or(0) > 0 {
+		w.cpusPerNode = j.MinCPUsPerNode.Or(0)
+	}
+	l.waiting = append(l.waiting, w)
+}
+
+// nodesAllowed is the most nodes that limits let the job have, were it alone; 0 for any.
+func (l *limits) nodesAllowed(j *slurm.Job) uint64 {
+	g := l.gates.of(j)
+	if g == nil {
+		return 0
+	}
+	most := g.most[costNodes]
+	for i := range g.draws {
+		if d := &g.draws[i]; d.binds[costNodeParts] {
+			most = min(most, d.nodeParts/1000)
+		}
+	}
+	if most == unlimited {
+		return 0
+	}
+	return max(most, 1)
 }
 
 // deal gives what the limits leave to the jobs that could run, and withholds the rest.
@@ -137,12 +164,15 @@ func (l *limits) compare(a, b waiting) int {
 // allowed is how many of the jobs the gate lets run, and the class of what holds the
 // others back.
 func (w *waiting) allowed() (jobs uint64, class Class) {
-	if !w.gate.admits(w.job, w.cost) {
+	if !w.gate.admits(w.job, w.cost) || w.cpusPerNode > w.gate.cpusPerNode {
 		return 0, ClassLimit
 	}
 	jobs = w.jobs
 	for i := range w.gate.draws {
 		d := &w.gate.draws[i]
+		if !d.holdsNodes(w.group.takesNodes) {
+			return 0, d.class
+		}
 		if n := d.allows(w.cost, jobs); n < jobs {
 			jobs, class = n, d.class
 		}

@@ -87,6 +87,14 @@ func (n *need) readNodes(a *ask) {
 	}
 }
 
+// forgetGuess forgets the most nodes of a job that names some where that may be slurmctld's
+// guess: the number of nodes that it names, which -N may have said too.
+func (n *need) forgetGuess() {
+	if named := uint64(len(n.required)); named > 0 && n.maxNodes == named && n.tasks > named && n.tasksPerNode == 0 {
+		n.maxNodes = 0
+	}
+}
+
 func (n *need) readGRES(a *ask) {
 	n.dealtGRES = a.maxNodes != 1 && (strings.Contains(a.tresPerJob, "gres") || strings.Contains(a.tresPerTask, "gres"))
 	addGRES(&n.gresPerNode, a.tresPerNode)

@@ -225,6 +225,14 @@ func (a placed) pieces(tasks uint64) uint64 {
 	return a.spread
 }
 
+// leastNodes is on how many nodes at least a job of so many tasks runs.
+func (a placed) leastNodes(tasks uint64) uint64 {
+	if a.scattered {
+		return share(tasks, max(a.perEmpty, 1))
+	}
+	return a.spread
+}
+
 func perEmpty(r *request, v amounts, s *shape, maxCPUs uint64) uint64 {
 	if r.whole || s.single {
 		return 1

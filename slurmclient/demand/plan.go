@@ -5,6 +5,7 @@ import (
 	"maps"
 	"math"
 	"slices"
+	"strings"
 
 	"github.com/slurmtide/slurmtide/slurmclient"
 )
@@ -17,6 +18,8 @@ type plan struct {
 	requests []request
 	// nodeByName has the place in nodes of every node, where jobs name any.
 	nodeByName map[string]int
+	// limitsNodes is whether a limit counts nodes.
+	limitsNodes bool
 }
 
 // request is a group of jobs that more nodes would help.
@@ -55,6 +58,9 @@ func newPlan(s *slurmclient.Snapshot, c *cluster, groups []*group) *plan {
 			continue
 		}
 		r := request{group: g, jobs: g.jobs, need: needOf(&g.ask), parts: c.partitionsOf(g.partition), option: option{target: -1}}
+		if p.guessesNodes {
+			r.forgetGuess()
+		}
 		if g.features != "" || r.tmpDisk > 0 {
 			r.seen = make([]uint8, len(c.shapes))
 		}
@@ -134,42 +140,39 @@ func (p *plan) satisfy() {
 		if slices.ContainsFunc(r.parts, func(at int) bool { return p.parts[at].shared }) {
 			r.deviations |= sharesCores
 		}
-		r.takesCPUs = p.leastCPUs(r)
-		if r.fits && r.dealtGRES && (r.spread > 1 || r.scattered) {
+		r.takesCPUs, r.takesNodes = p.measureLeast(r)
+		if r.fits && r.dealtGRES && (r.spread > 1 || r.scattered) || !r.fits && strings.Contains(r.tresPerJob, "gres") {
 			r.deviations |= dealsGRES
 		}
 	}
 }
 
-// leastCPUs returns how many CPUs a job of the request has at least on the nodes that could run
-// it: whole cores or whole nodes, where it asked for less; 0 where nothing is known of them.
-func (p *plan) leastCPUs(r *request) uint64 {
+// measureLeast returns how many CPUs and nodes a job of the request has at least on the nodes that
+// could run it: whole cores or whole nodes, where it asked for less. They are 0 where nothing is
+// known of them, or where no limit counts them.
+func (p *plan) measureLeast(r *request) (cpus, nodes uint64) {
 	threaded := func(s shape) bool { return s.threads > 1 }
-	if r.target < 0 || !r.whole && !(p.wholeCores && slices.ContainsFunc(p.shapes, threaded)) {
-		return 0
+	if r.target < 0 || !p.limitsNodes && !r.whole && !(p.wholeCores && slices.ContainsFunc(p.shapes, threaded)) {
+		return 0, 0
 	}
-	least, v := uint64(math.MaxUint64), make(amounts, amountGRES+len(p.names))
+	cpus, nodes = math.MaxUint64, math.MaxUint64
 	for k, at := range r.parts {
 		if r.faults[k] != faultNone {
 			continue
 		}
-		limit := p.nodeLimit(r, at)
 		for _, from := range p.parts[at].sources {
-			for _, i := range from.shapes {
-				s := &p.shapes[i]
-				if !p.meets(r, i) {
-					continue
-				}
-				if _, f := p.spreadOver(r, v, s, p.parts[at].maxCPUs, r.most(limit)); f == faultNone {
-					least = min(least, p.cpusOn(r, s))
+			for _, shape := range from.shapes {
+				one := source{from.pool, []int{shape}}
+				if how, f := p.tryShapes(r, at, &one, r.most(p.nodeLimit(r, at))); f == faultNone {
+					cpus, nodes = min(cpus, p.cpusOn(r, &p.shapes[shape])), min(nodes, how.leastNodes(r.tasks))
 				}
 			}
 		}
 	}
-	if least == math.MaxUint64 {
-		return 0
+	if cpus == math.MaxUint64 {
+		return 0, 0
 	}
-	return least
+	return cpus, nodes
 }
 
 // cpusOn returns how many CPUs a job of the request has on nodes of the shape.

@@ -72,6 +72,7 @@ func TestRehearsalsAreWhatSlurmDoes(t *testing.T) {
 	}{
 		{"neighbours of a node that is named", "24.11.5", row(untold), 14},
 		{"neighbours of a node that is named", "26.05.0", row(told), 14},
+		{"tasks beside those on a node that is named", "24.11.5", []any{asTold(1, 1, 1, 1, 3), asTold(2, 1, 1, 1, 3, named("w-0"))}, 2},
 		{"tasks for each node", "24.11.5", fill(untold), 7},
 		{"tasks for each node", "26.05.0", fill(told), 7},
 		{"one task of several for each node", "24.11.5", []any{asTold(1, 1, 1, 0, 1, perNode(3))}, 1},
@@ -119,5 +120,24 @@ func TestAPoolWhoseJobsWaitForOthersDoesNotMakeAnotherDear(t *testing.T) {
 		demand.Pool{Name: "b", Feature: "b", Workers: "b-", Partitions: []string{"b"}, Max: 3, Shape: small})
 	if a, b := d.Pools[0].Required, d.Pools[1].Required; a != 0 || b != 3 {
 		t.Errorf("%d and %d workers are required, not 0 and 3: %+v", a, b, d.Pools)
+	}
+}
+
+// TestALimitOfNodesBoundsOneJob: slurmctld looks for nodes of a job as if its limit of nodes were
+// the most that it asks for (seed 1474 of the oracle).
+func TestALimitOfNodesBoundsOneJob(t *testing.T) {
+	for limit, want := range map[uint64]uint64{3: 7, 6: 6} {
+		nouns := []any{partition("cpu"), job(1, running("w-[0-5]")), asTold(9, 2, 1, 6, 6, with(func(j *slurm.Job) { j.QOS = "q" }))}
+		for i := range 6 {
+			nouns = append(nouns, node(fmt.Sprint("w-", i), having("w"), size(4, 8000), used(3, 100)))
+		}
+		s := snapshotOf(t, nouns...)
+		setLimits(s, slurm.QOS{Name: "q", GrpTRES: map[string]uint64{"node": limit}})
+		p := demand.Compute(noon.Time(), s, demand.Pool{
+			Name: "w", Feature: "w", Workers: "w-", Partitions: []string{"cpu"}, Max: 16, Shape: &demand.Shape{CPUs: 4, MemoryMiB: 8000},
+		}).Pools[0]
+		if p.Required != want {
+			t.Errorf("%d workers are required for six tasks on %d nodes, not %d: %+v", p.Required, limit, want, p)
+		}
 	}
 }

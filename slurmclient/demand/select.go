@@ -11,8 +11,13 @@ import (
 // SelectTypeParameters). Jobs get whole cores but with CR_CPU and CR_CPU_Memory.
 func (d *dims) readSelection(s *slurmclient.Snapshot) {
 	allots, certain := allotsMemory(s)
-	d.fillsNodes = s.Server.Release == "" || s.Server.Release > "25"
+	d.fillsNodes = fillsNodes(s)
+	d.guessesNodes = !d.fillsNodes
 	d.wholeCores, d.takesMemory, d.wholeMemory = !parameter(s, "CPU"), allots, allots && certain
+}
+
+func fillsNodes(s *slurmclient.Snapshot) bool {
+	return s.Server.Release == "" || s.Server.Release > "25"
 }
 
 // allotsMemory reports whether memory that a job has is no longer there for others

@@ -62,8 +62,8 @@ type group struct {
 	// many of them a limit of a QOS or an association, or a licence, keeps from running.
 	fits                bool
 	limited, unlicensed uint64
-	// takesCPUs is how many CPUs one of them has at the least when it runs.
-	takesCPUs uint64
+	// takesCPUs and takesNodes are how many of them one job has at least when it runs.
+	takesCPUs, takesNodes uint64
 	// unfollowed is how many are under a limit that demand does not follow.
 	unfollowed uint64
 	// reserved is how many end, by their time limits, after a reservation begins.
@@ -248,6 +248,9 @@ func (q *queue) add(j *slurm.Job, class Class, jobs uint64, exact bool) *group {
 		return nil
 	}
 	k := keyOf(j, class, q.anyNodes)
+	if class == ClassCapacity {
+		k.nodesAllowed = q.limits.nodesAllowed(j)
+	}
 	g := q.last
 	if g == nil || g.key != k {
 		if g = q.index[k]; g == nil {
