@@ -132,7 +132,7 @@ func wholeNodes(shared string) bool {
 type budget struct {
 	left  []uint64
 	nodes map[string]bool // that its jobs are on
-	// nodeParts is what costNodeParts was before any job.
+	// nodeParts is what costNodeParts was before any job, where that is limited.
 	nodeParts uint64
 }
 
@@ -165,9 +165,13 @@ type draw struct {
 	class Class
 }
 
+func (d *draw) limitsNodes() bool {
+	return d.binds[costNodeParts] && d.left[costNodeParts] != unlimited
+}
+
 // holdsNodes reports whether a job could have so many nodes if it were alone.
 func (d *draw) holdsNodes(nodes uint64) bool {
-	return !d.binds[costNodeParts] || times(nodes, 1000) <= d.nodeParts
+	return !d.limitsNodes() || times(nodes, 1000) <= d.nodeParts
 }
 
 // allows is how many jobs of the cost the budget would still let run.

@@ -93,7 +93,7 @@ func (l *limits) nodesAllowed(j *slurm.Job) uint64 {
 	}
 	most := g.most[costNodes]
 	for i := range g.draws {
-		if d := &g.draws[i]; d.binds[costNodeParts] {
+		if d := &g.draws[i]; d.limitsNodes() {
 			most = min(most, d.nodeParts/1000)
 		}
 	}

@@ -99,6 +99,7 @@ func TestNoMoreJobsAreEligibleThanLimitsLetRun(t *testing.T) {
 		"after it with OverPartQOS":                {[]any{slurm.QOS{Name: "p", MaxJobsPerUser: slurm.Num(1)}, slurm.QOS{Name: "q", MaxJobsPerUser: slurm.Num(3), Flags: []string{"OVERRIDE_PARTITION_QOS"}}}, []any{partQOS("p"), jobsOf(9)}, 3},
 		"licences":                                 {[]any{slurm.License{Name: "ansys", Total: 5}}, []any{jobsOf(9, with(func(j *slurm.Job) { j.Licenses = "ansys:2" }))}, 2},
 		"licences in use":                          {[]any{slurm.License{Name: "ansys", Total: 5, Used: 2}}, []any{runs(70, with(func(j *slurm.Job) { j.Licenses = "ansys:2" })), jobsOf(9, with(func(j *slurm.Job) { j.Licenses = "ansys:2" }))}, 1},
+		"licences of jobs of whole nodes":          {[]any{slurm.License{Name: "ansys", Total: 5}}, []any{node("n0", size(4, 8000)), jobsOf(9, with(func(j *slurm.Job) { j.Licenses, j.Shared = "ansys:2", "none" }))}, 2},
 		"licences that others reserved":            {[]any{slurm.License{Name: "ansys", Total: 5, Reserved: 2, Deficit: 1}}, []any{jobsOf(9, with(func(j *slurm.Job) { j.Licenses = "ansys:2" }))}, 1},
 		"jobs that share the one node allowed":     {[]any{slurm.QOS{Name: "q", GrpTRES: tres("node", 1)}}, []any{node("n0", size(4, 8000)), jobsOf(9)}, 4},
 		"jobs that are larger than a node":         {[]any{slurm.QOS{Name: "q", GrpTRES: tres("node", 3)}}, []any{node("n0", size(4, 8000)), jobsOf(9, tasks(8))}, 1},

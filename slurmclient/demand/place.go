@@ -75,7 +75,7 @@ func (p *plan) trySource(r *request, at int, from *source) (placed, fault) {
 	if r.cutsTasks(pt.maxCPUs) {
 		return placed{}, faultTasks
 	}
-	if p.fillsNodes && r.tasks == 1 && r.tasksPerNode > 1 {
+	if p.fillsNodes && r.tasks == 1 && r.tasksPerNode > 1 && !r.whole {
 		return placed{}, faultTasks // slurmctld looks for room for all of them, and gives that of one
 	}
 	most := r.most(p.nodeLimit(r, at))

@@ -76,6 +76,7 @@ func TestRehearsalsAreWhatSlurmDoes(t *testing.T) {
 		{"tasks for each node", "24.11.5", fill(untold), 7},
 		{"tasks for each node", "26.05.0", fill(told), 7},
 		{"one task of several for each node", "24.11.5", []any{asTold(1, 1, 1, 0, 1, perNode(3))}, 1},
+		{"one task of several on whole nodes", "26.05.0", []any{asTold(1, 1, 1, 1, 1, perNode(3), with(func(j *slurm.Job) { j.Shared = "none" }))}, 1},
 		{"one task of several for each node", "26.05.0", []any{asTold(1, 1, 1, 1, 1, perNode(3))}, 0},
 	} {
 		t.Run(tt.name+" on "+tt.release, func(t *testing.T) {
@@ -126,13 +127,17 @@ func TestAPoolWhoseJobsWaitForOthersDoesNotMakeAnotherDear(t *testing.T) {
 // TestALimitOfNodesBoundsOneJob: slurmctld looks for nodes of a job as if its limit of nodes were
 // the most that it asks for (seed 1474 of the oracle).
 func TestALimitOfNodesBoundsOneJob(t *testing.T) {
-	for limit, want := range map[uint64]uint64{3: 7, 6: 6} {
-		nouns := []any{partition("cpu"), job(1, running("w-[0-5]")), asTold(9, 2, 1, 6, 6, with(func(j *slurm.Job) { j.QOS = "q" }))}
+	for limit, want := range map[uint64]uint64{3: 7, 6: 6, 0: 6} {
+		nouns := []any{partition("cpu"), job(1, running("w-[0-5]")), asTold(9, 2, 1, 6, 6, with(func(j *slurm.Job) { j.QOS, j.Licenses = "q", "ansys" }))}
 		for i := range 6 {
 			nouns = append(nouns, node(fmt.Sprint("w-", i), having("w"), size(4, 8000), used(3, 100)))
 		}
 		s := snapshotOf(t, nouns...)
-		setLimits(s, slurm.QOS{Name: "q", GrpTRES: map[string]uint64{"node": limit}})
+		if limit > 0 {
+			setLimits(s, slurm.QOS{Name: "q", GrpTRES: map[string]uint64{"node": limit}})
+		} else {
+			setLimits(s, slurm.License{Name: "ansys", Total: 5})
+		}
 		p := demand.Compute(noon.Time(), s, demand.Pool{
 			Name: "w", Feature: "w", Workers: "w-", Partitions: []string{"cpu"}, Max: 16, Shape: &demand.Shape{CPUs: 4, MemoryMiB: 8000},
 		}).Pools[0]
