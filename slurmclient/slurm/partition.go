@@ -16,7 +16,7 @@ type Partition struct {
 	MaxNodes              Number
 	MaxCPUsPerNode        Number
 	// OversubscribeJobs is how many jobs may have a core at once (OverSubscribe=YES:n or
-	// FORCE:n); 0 and 1 where they do not share.
+	// FORCE:n); 0 and 1 where they do not share. Slurm 26.05 tells it from API v0.0.45 on.
 	OversubscribeJobs    uint32
 	MaxMemoryPerNode     Number // MiB
 	MaxMemoryPerCPU      Number // MiB

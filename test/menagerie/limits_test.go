@@ -49,6 +49,15 @@ func readLimits(t *testing.T, cluster *realslurm.Cluster) map[string]record {
 	return out
 }
 
+// oversubscribeJobs reads how many jobs may have a core at once from what scontrol shows, such as
+// "FORCE:2"; 1 where they do not share.
+func oversubscribeJobs(shown string) string {
+	if _, jobs, shared := strings.Cut(shown, ":"); shared {
+		return jobs
+	}
+	return "1"
+}
+
 // compareLimits compares the limits that demand follows.
 func compareLimits(_ *testing.T, s *sight) ([]string, int) {
 	c := &comparison{}
@@ -66,6 +75,9 @@ func compareLimits(_ *testing.T, s *sight) ([]string, int) {
 			"GrpJobs": limitOf(a.GrpJobs), "MaxJobs": limitOf(a.MaxJobs),
 			"GrpTRES": textOf(a.GrpTRES), "MaxTRES": textOf(a.MaxTRESPerJob), "MaxTRESPerNode": textOf(a.MaxTRESPerNode),
 		}
+	}
+	for _, p := range snapshot.Partitions.Value {
+		c.same("partition "+p.Name, "OverSubscribe", oversubscribeJobs(s.slurm.partitions[p.Name]["OverSubscribe"]), fmt.Sprint(max(p.OversubscribeJobs, 1)))
 	}
 	for whose, limits := range s.slurm.limits {
 		if got[whose] == nil {

@@ -210,11 +210,12 @@ func partitionV0045(p *api.PartitionInfo) *slurm.Partition {
 		Name: or(p.Name), State: partitionState(or(p.Partition).State),
 		//since v0045
 		Default: contains(p.Flags, "DEFAULT"), PreemptMode: p.PreemptMode,
+		OversubscribeJobs: oversubscribeJobs(or(or(p.Partition).Oversubscribe)),
 		//end
+		//before v0045: OversubscribeJobs: small(or(most.Oversubscribe).Jobs),
 		Nodes: or(nodes.Configured), NodeSets: or(p.NodeSets), AllowAllocNodes: or(nodes.AllowedAllocation),
 		TotalNodes: small(nodes.Total), TotalCPUs: small(or(p.Cpus).Total), TRES: or(or(p.TRES).Configured),
 		MinNodes: small(or(p.Minimums).Nodes), MaxNodes: numberOf(most.Nodes), MaxCPUsPerNode: numberOf(most.CpusPerNode),
-		OversubscribeJobs: small(or(most.Oversubscribe).Jobs),
 		MaxMemoryPerNode: numberOf(most.PartitionMemoryPerNode), MaxMemoryPerCPU: numberOf(most.PartitionMemoryPerCPU),
 		DefaultMemoryPerNode: numberOf(defaults.PartitionMemoryPerNode), DefaultMemoryPerCPU: numberOf(defaults.PartitionMemoryPerCPU),
 		MaxTime: numberOf(most.Time), DefaultTime: numberOf(defaults.Time), OverTimeLimit: numberOf(most.OverTimeLimit),

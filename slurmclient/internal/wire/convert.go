@@ -167,6 +167,17 @@ func partitionState(states []string) slurm.PartitionState {
 	return slurm.PartitionState(states[0])
 }
 
+// oversubscribeJobs reads how many jobs may have a core at once from what scontrol shows, such as
+// "FORCE:2" or "NO".
+func oversubscribeJobs(shown string) uint32 {
+	_, count, _ := strings.Cut(shown, ":")
+	jobs, err := strconv.ParseUint(count, 10, 32)
+	if err != nil {
+		return 0
+	}
+	return uint32(jobs)
+}
+
 func contains(list []string, word string) bool {
 	for _, w := range list {
 		if w == word {

@@ -180,11 +180,11 @@ func partitionV0043(p *api.PartitionInfo) *slurm.Partition {
 	accounts, qos, prio, times := or(p.Accounts), or(p.QOS), or(p.Priority), or(p.Timeouts)
 	return &slurm.Partition{
 		Name: or(p.Name), State: partitionState(or(p.Partition).State),
-		Nodes: or(nodes.Configured), NodeSets: or(p.NodeSets), AllowAllocNodes: or(nodes.AllowedAllocation),
+		OversubscribeJobs: small(or(most.Oversubscribe).Jobs),
+		Nodes:             or(nodes.Configured), NodeSets: or(p.NodeSets), AllowAllocNodes: or(nodes.AllowedAllocation),
 		TotalNodes: small(nodes.Total), TotalCPUs: small(or(p.Cpus).Total), TRES: or(or(p.TRES).Configured),
 		MinNodes: small(or(p.Minimums).Nodes), MaxNodes: numberOf(most.Nodes), MaxCPUsPerNode: numberOf(most.CpusPerNode),
-		OversubscribeJobs: small(or(most.Oversubscribe).Jobs),
-		MaxMemoryPerNode:  numberOf(most.PartitionMemoryPerNode), MaxMemoryPerCPU: numberOf(most.PartitionMemoryPerCPU),
+		MaxMemoryPerNode: numberOf(most.PartitionMemoryPerNode), MaxMemoryPerCPU: numberOf(most.PartitionMemoryPerCPU),
 		DefaultMemoryPerNode: numberOf(defaults.PartitionMemoryPerNode), DefaultMemoryPerCPU: numberOf(defaults.PartitionMemoryPerCPU),
 		MaxTime: numberOf(most.Time), DefaultTime: numberOf(defaults.Time), OverTimeLimit: numberOf(most.OverTimeLimit),
 		GraceTime: small(p.GraceTime), PriorityTier: small(prio.Tier), JobFactor: small(prio.JobFactor),
