@@ -9,8 +9,11 @@ import (
 // noteRun notes how many CPUs of each of its nodes a job has that runs, where partitions limit
 // what their jobs together may have of a node (MaxCPUsPerNode). slurmctld tells their sum only.
 func (c *cluster) noteRun(j *slurm.Job) {
+	if !c.limitsCPUs {
+		return
+	}
 	names := expand(j.Nodes)
-	if !c.limitsCPUs || len(names) == 0 {
+	if len(names) == 0 {
 		return
 	}
 	each := share(j.CPUs.Or(0), uint64(len(names)))
