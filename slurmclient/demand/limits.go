@@ -124,17 +124,12 @@ func (l *limits) deal() {
 	}
 }
 
-// raiseCost counts the CPUs that the job will have rather than those that it asks for, and the
-// memory that goes with them: slurmctld holds limits against what it is about to give
-// (acct_policy_job_runnable_post_select).
+// raiseCost counts what the job will have rather than what it asks for: CPUs, the memory that goes
+// with them, and the part of its nodes that it takes. slurmctld holds limits against what it is
+// about to give (acct_policy_job_runnable_post_select).
 func (l *limits) raiseCost(w *waiting) {
-	cpus := w.group.takesCPUs
-	if cpus <= w.job.CPUs.Or(0) {
-		return
-	}
-	_, limitsCPUs := l.places["cpu"]
-	_, limitsMemory := l.places["mem"]
-	if !limitsCPUs && !limitsMemory {
+	takes := &w.group.takes
+	if takes.ofNode == 0 {
 		return
 	}
 	w.cost = slices.Clone(w.cost)
@@ -143,8 +138,16 @@ func (l *limits) raiseCost(w *waiting) {
 			w.cost[at] = max(w.cost[at], least)
 		}
 	}
-	raise("cpu", cpus)
-	raise("mem", times(w.job.MemoryPerCPU.Or(0), cpus))
+	cpus := max(takes.cpus, w.job.CPUs.Or(0))
+	if cpus > w.job.CPUs.Or(0) {
+		raise("cpu", cpus)
+		raise("mem", times(w.job.MemoryPerCPU.Or(0), cpus))
+	}
+	parts := times(cpus, 1000) / takes.ofNode
+	if wholeNodes(w.job.Shared) {
+		parts = times(takes.nodes, 1000)
+	}
+	w.cost[costNodeParts] = max(w.cost[costNodeParts], parts)
 }
 
 // compare orders jobs as slurmctld looks at them.
@@ -170,7 +173,7 @@ func (w *waiting) allowed() (jobs uint64, class Class) {
 	jobs = w.jobs
 	for i := range w.gate.draws {
 		d := &w.gate.draws[i]
-		if !d.holdsNodes(w.group.takesNodes) {
+		if !d.holdsNodes(w.group.takes.nodes) {
 			return 0, d.class
 		}
 		if n := d.allows(w.cost, jobs); n < jobs {

@@ -103,6 +103,7 @@ func TestNoMoreJobsAreEligibleThanLimitsLetRun(t *testing.T) {
 		"licences that others reserved":            {[]any{slurm.License{Name: "ansys", Total: 5, Reserved: 2, Deficit: 1}}, []any{jobsOf(9, with(func(j *slurm.Job) { j.Licenses = "ansys:2" }))}, 1},
 		"jobs that share the one node allowed":     {[]any{slurm.QOS{Name: "q", GrpTRES: tres("node", 1)}}, []any{node("n0", size(4, 8000)), jobsOf(9)}, 4},
 		"jobs that are larger than a node":         {[]any{slurm.QOS{Name: "q", GrpTRES: tres("node", 3)}}, []any{node("n0", size(4, 8000)), jobsOf(9, tasks(8))}, 1},
+		"jobs larger than a node of theirs":        {[]any{slurm.QOS{Name: "q", GrpTRES: tres("node", 3)}}, []any{node("n0", size(4, 8000)), node("big", size(32, 8000), within("other")), jobsOf(9, tasks(8))}, 1},
 		"a job that would have more nodes":         {[]any{slurm.QOS{Name: "q", GrpTRES: tres("node", 3)}}, []any{node("n0", size(4, 8000)), jobsOf(1, tasks(4), with(func(j *slurm.Job) { j.CPUs, j.CPUsPerTask = slurm.Num(12), slurm.Num(3) })), job(60, mine)}, 1},
 		"CPUs of tasks that a node may have":       {[]any{slurm.QOS{Name: "q", MaxTRESPerNode: tres("cpu", 2)}}, []any{node("n0", size(4, 8000)), jobsOf(3, tasks(2), with(func(j *slurm.Job) { j.TasksPerNode, j.MinCPUsPerNode = slurm.Num(3), slurm.Num(3) })), job(60, mine, tasks(2))}, 1},
 		"jobs that have their nodes to themselves": {[]any{slurm.QOS{Name: "q", GrpTRES: tres("node", 2)}}, []any{jobsOf(9, with(func(j *slurm.Job) { j.Shared = "none" }))}, 2},

@@ -140,22 +140,22 @@ func (p *plan) satisfy() {
 		if slices.ContainsFunc(r.parts, func(at int) bool { return p.parts[at].shared }) {
 			r.deviations |= sharesCores
 		}
-		r.takesCPUs, r.takesNodes = p.measureLeast(r)
+		p.measureLeast(r)
 		if r.fits && r.dealtGRES && (r.spread > 1 || r.scattered) || !r.fits && strings.Contains(r.tresPerJob, "gres") {
 			r.deviations |= dealsGRES
 		}
 	}
 }
 
-// measureLeast returns how many CPUs and nodes a job of the request has at least on the nodes that
-// could run it: whole cores or whole nodes, where it asked for less. They are 0 where nothing is
-// known of them, or where no limit counts them.
-func (p *plan) measureLeast(r *request) (cpus, nodes uint64) {
+// measureLeast notes what a job of the request has at least on the nodes that could run it: whole
+// cores or whole nodes, where it asked for less. Nothing is noted where nothing is known of them,
+// or where no limit counts it.
+func (p *plan) measureLeast(r *request) {
 	threaded := func(s shape) bool { return s.threads > 1 }
 	if r.target < 0 || !p.limitsNodes && !r.whole && !(p.wholeCores && slices.ContainsFunc(p.shapes, threaded)) {
-		return 0, 0
+		return
 	}
-	cpus, nodes = math.MaxUint64, math.MaxUint64
+	takes := footprint{cpus: math.MaxUint64, nodes: math.MaxUint64}
 	for k, at := range r.parts {
 		if r.faults[k] != faultNone {
 			continue
@@ -163,16 +163,19 @@ func (p *plan) measureLeast(r *request) (cpus, nodes uint64) {
 		for _, from := range p.parts[at].sources {
 			for _, shape := range from.shapes {
 				one := source{from.pool, []int{shape}}
-				if how, f := p.tryShapes(r, at, &one, r.most(p.nodeLimit(r, at))); f == faultNone {
-					cpus, nodes = min(cpus, p.cpusOn(r, &p.shapes[shape])), min(nodes, how.leastNodes(r.tasks))
+				how, f := p.tryShapes(r, at, &one, r.most(p.nodeLimit(r, at)))
+				if f != faultNone {
+					continue
 				}
+				s := &p.shapes[shape]
+				takes.cpus, takes.nodes = min(takes.cpus, p.cpusOn(r, s)), min(takes.nodes, how.leastNodes(r.tasks))
+				takes.ofNode = max(takes.ofNode, s.room[amountCPUs])
 			}
 		}
 	}
-	if cpus == math.MaxUint64 {
-		return 0, 0
+	if takes.ofNode > 0 {
+		r.takes = takes
 	}
-	return cpus, nodes
 }
 
 // cpusOn returns how many CPUs a job of the request has on nodes of the shape.

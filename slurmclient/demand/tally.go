@@ -62,13 +62,16 @@ type group struct {
 	// many of them a limit of a QOS or an association, or a licence, keeps from running.
 	fits                bool
 	limited, unlicensed uint64
-	// takesCPUs and takesNodes are how many of them one job has at least when it runs.
-	takesCPUs, takesNodes uint64
+	takes               footprint
 	// unfollowed is how many are under a limit that demand does not follow.
 	unfollowed uint64
 	// reserved is how many end, by their time limits, after a reservation begins.
 	reserved uint64
 }
+
+// footprint is how many CPUs and nodes one job has at least when it runs, and how many CPUs the
+// largest of the nodes that could run it have; 0 where that is not known.
+type footprint struct{ cpus, nodes, ofNode uint64 }
 
 // tally reads every job once, after a look at those that others depend on.
 func tally(now slurm.Time, s *slurmclient.Snapshot, c *cluster) *queue {
