@@ -157,10 +157,9 @@ func (h *rehearsal) applyRun(s, all *stage) {
 		p := &h.plan.pools[at]
 		tooMany := p.result.Pending > h.most[at]
 		over = over || tooMany
-		if tooMany && waits {
-			continue // some jobs wait until others end: what they need then is an estimate
-		}
 		p.rehearsed, p.fresh = true, s.up[at]
+		// What is there stays for jobs that wait until others end.
+		p.keepsAll = tooMany && waits
 	}
 	if over {
 		return

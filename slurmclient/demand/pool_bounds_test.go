@@ -24,7 +24,8 @@ func TestRequiredKeepsItsBounds(t *testing.T) {
 		"no maximum is no bound":                   {pool("w", bounds(0, 0)), []any{jobs(1, 100)}, 25},
 		"busy nodes go before the maximum":         {pool("w", bounds(0, 2)), busy, 3},
 		"and nothing is added to them":             {pool("w", bounds(0, 2)), append([]any{jobs(1, 9)}, busy...), 3},
-		"a queue that waits for its turn asks max": {pool("w", bounds(0, 4)), append([]any{job(1, nodes(4))}, busy...), 4},
+		"a job that waits for others adds nothing": {pool("w", bounds(0, 4)), append([]any{job(1, nodes(4))}, busy...), 3},
+		"and what is there for it stays":           {pool("w", bounds(0, 5)), append([]any{job(1, nodes(5)), worker("w4", state("IDLE"))}, busy...), 4},
 	}
 	for name, tt := range tests {
 		t.Run(name, func(t *testing.T) {
