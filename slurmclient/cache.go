@@ -101,7 +101,7 @@ func (c *Cache) Run(ctx context.Context) {
 		wg.Go(func() { p.run(ctx) })
 	}
 	if p := c.pollerOf(Jobs); p != nil && c.cfg.LookInterval > 0 {
-		wg.Go(func() { (&lookout{cache: c, jobs: p}).run(ctx) })
+		wg.Go(func() { (&lookout{cache: c, stats: c.client.Stats, jobs: p}).run(ctx) })
 	}
 	wg.Wait()
 	close(c.stopped)

@@ -21,6 +21,7 @@ const (
 // the jobs polled at once if so.
 type lookout struct {
 	cache *Cache
+	stats func(context.Context) (*slurm.Stats, error)
 	jobs  *poller
 	seen  *slurm.Stats
 	// again is when the jobs are to be read once more, zero for not at all.
@@ -39,17 +40,26 @@ func (l *lookout) run(ctx context.Context) {
 			return
 		case <-timer.C:
 		}
-		stats, err := l.cache.client.Stats(ctx)
-		if err != nil {
+		interval = l.cache.cfg.LookInterval
+		if err := l.look(ctx); err != nil {
 			// The polls tell of it; looking goes on at their pace.
 			interval = l.cache.cfg.Period
-			continue
-		}
-		interval = l.cache.cfg.LookInterval
-		if l.due(l.cache.cfg.Now(), stats, l.cache.Snapshot().Jobs.Poll) {
-			_ = l.jobs.ask()(ctx) // its failure is the poll's, and is told there
 		}
 	}
+}
+
+// look asks diag once, and has the jobs polled if there is news. A panic is an error.
+func (l *lookout) look(ctx context.Context) (err error) {
+	panicked := Guard("looking for new jobs", func() {
+		var stats *slurm.Stats
+		if stats, err = l.stats(ctx); err == nil && l.due(l.cache.cfg.Now(), stats, l.cache.Snapshot().Jobs.Poll) {
+			_ = l.jobs.ask()(ctx) // its failure is the poll's, and is told there
+		}
+	})
+	if panicked != nil {
+		return panicked
+	}
+	return err
 }
 
 // due decides whether the jobs are read now, by what diag says and how the last poll went.

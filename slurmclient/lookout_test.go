@@ -1,6 +1,7 @@
 package slurmclient
 
 import (
+	"context"
 	"errors"
 	"testing"
 	"time"
@@ -40,5 +41,17 @@ func TestWhenTheLookoutHasJobsRead(t *testing.T) {
 				t.Errorf("%s: at look %d it is %v", name, i, got)
 			}
 		}
+	}
+}
+
+func TestALookThatPanicsIsAnError(t *testing.T) {
+	l := lookout{stats: func(context.Context) (*slurm.Stats, error) { panic("no such field") }}
+	if err := l.look(t.Context()); CodeOf(err) != CodePanic {
+		t.Errorf("the error is %v", err)
+	}
+	unreachable := errors.New("no answer")
+	l.stats = func(context.Context) (*slurm.Stats, error) { return nil, unreachable }
+	if err := l.look(t.Context()); !errors.Is(err, unreachable) {
+		t.Errorf("the error is %v", err)
 	}
 }

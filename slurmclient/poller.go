@@ -83,7 +83,7 @@ func (p *poller) once(ctx context.Context) time.Duration {
 
 	var pause time.Duration
 	if ctx.Err() == nil {
-		pause = p.report(begin, took, got, err)
+		pause, err = p.report(begin, took, got, err)
 	}
 	p.mu.Lock()
 	p.ended, p.err = number, err
@@ -106,11 +106,11 @@ func (p *poller) readSafely(ctx context.Context) (got reading, err error) {
 	return p.read(ctx)
 }
 
-func (p *poller) report(begin time.Time, took time.Duration, got reading, err error) time.Duration {
-	p.cache.client.cfg.Observer.Polled(p.resource, took, err)
-	var pause time.Duration
+// report publishes what came of a poll, and returns how long to pause and why the poll failed.
+func (p *poller) report(begin time.Time, took time.Duration, got reading, err error) (pause time.Duration, failure error) {
 	p.cache.publish(func(s *Snapshot) {
-		poll := p.apply(s, begin, took, got, err)
+		err = p.applySafely(s, begin, took, got, err)
+		poll := s.poll(p.resource)
 		spent := took
 		if err == nil && got.rare {
 			spent = 0
@@ -119,26 +119,35 @@ func (p *poller) report(begin time.Time, took time.Duration, got reading, err er
 		poll.Period = pause
 		poll.Round = time.Duration(got.round) * (pause + took)
 	})
-	return jitter(pause)
+	p.cache.client.cfg.Observer.Polled(p.resource, took, err)
+	return jitter(pause), err
 }
 
-// apply writes what came of a poll into a snapshot that nobody reads yet.
-func (p *poller) apply(s *Snapshot, begin time.Time, took time.Duration, got reading, err error) *Poll {
-	poll := s.poll(p.resource)
-	if err != nil {
-		poll.fail(begin, err)
-		return poll
+// applySafely writes what came of a poll into a snapshot that nobody reads yet, and returns why
+// the poll failed. Where writing what was read panics, the snapshot stays as it was.
+func (p *poller) applySafely(s *Snapshot, begin time.Time, took time.Duration, got reading, err error) error {
+	before := *s
+	if err == nil {
+		err = Guard("taking in "+string(p.resource), func() { p.apply(s, begin, took, got) })
 	}
+	if err != nil {
+		*s = before
+		s.poll(p.resource).fail(begin, err)
+	}
+	return err
+}
+
+// apply writes what a poll has read into a snapshot.
+func (p *poller) apply(s *Snapshot, begin time.Time, took time.Duration, got reading) {
 	nodes := s.Nodes
 	if got.set != nil {
 		got.set(s)
 	}
-	poll.succeed(begin, took, got)
+	s.poll(p.resource).succeed(begin, took, got)
 	if got.server.Release != "" {
 		s.Server = got.server
 	}
 	s.Earlier = nextEarlier(s.Earlier, nodes, s.Nodes, s.Jobs.ReadAt)
-	return poll
 }
 
 func (p *Poll) fail(begin time.Time, err error) {

@@ -147,8 +147,18 @@ func TestAPollThatPanicsFailsAndTheNextGoesOn(t *testing.T) {
 		t.Errorf("the error tells no stack: %v", poll.Err)
 	}
 
+	p.read = func(context.Context) (reading, error) {
+		return reading{set: func(s *Snapshot) { s.Nodes.Value = nil; panic("halfway") }}, nil
+	}
+	p.once(t.Context())
+	if poll := c.Snapshot().Nodes; len(poll.Value) != 1 || poll.Panics != 2 || CodeOf(poll.Err) != CodePanic || CodeOf(p.err) != CodePanic {
+		t.Errorf("after a panic while it was taken in: %d nodes, %d panics, %v, %v", len(poll.Value), poll.Panics, poll.Err, p.err)
+	}
+	p.read = func(context.Context) (reading, error) { panic("no such index") }
+	p.once(t.Context())
+
 	p.once(t.Context()) // a reader made anew, which finds nobody at that address
-	if poll := c.Snapshot().Nodes; CodeOf(poll.Err) != CodeUnavailable || poll.Panics != 1 || poll.Failures != 2 {
+	if poll := c.Snapshot().Nodes; CodeOf(poll.Err) != CodeUnavailable || poll.Panics != 3 || poll.Failures != 4 {
 		t.Errorf("the poll after a panic: %d panics, %v", poll.Panics, poll.Err)
 	}
 }

@@ -55,7 +55,9 @@ func (r *reader) read(s *slurmclient.Snapshot) *Reading {
 		}
 	}
 	if s.Jobs.Sequence != before.Jobs.Sequence {
-		next.Work, next.Problem = workOf(s.Jobs.Value)
+		if err := slurmclient.Guard("finding the nodes of jobs", func() { next.Work, next.Problem = workOf(s.Jobs.Value) }); err != nil {
+			next.Work, next.Problem = nil, err.Error()
+		}
 	}
 	r.last = next
 	return next

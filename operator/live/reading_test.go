@@ -2,6 +2,7 @@ package live
 
 import (
 	"errors"
+	"strings"
 	"testing"
 	"time"
 
@@ -88,6 +89,11 @@ func TestAReadingIsCompleteWhenNodesAndJobsWereRead(t *testing.T) {
 	got = r.read(&lost)
 	if got.Complete() || got.Work != nil || got.Problem == "" {
 		t.Errorf("with a job that cannot be placed it is %v: %v, %q", got.Complete(), got.Work, got.Problem)
+	}
+	wild := lost
+	wild.Jobs.Sequence, wild.Jobs.Value = 3, []*slurm.Job{nil}
+	if got := (&reader{last: got}).read(&wild); got.Complete() || got.Work != nil || !strings.Contains(got.Problem, "panic") {
+		t.Errorf("with a job that makes it panic it is %v: %v, %q", got.Complete(), got.Work, got.Problem)
 	}
 	again := lost
 	again.Nodes.ReadAt = zero.Add(time.Minute)

@@ -28,7 +28,8 @@ const (
 	// backfill, and keeps whole nodes from others until it does.
 	DeviationHeterogeneous Deviation = "heterogeneous"
 	// DeviationLimits is a job under a limit of a QOS or an association that demand does not
-	// follow: one in minutes, or one of a type of generic resources where the job names none.
+	// follow: one in minutes, one of a type of generic resources where the job names none, one of
+	// partitions of different QOS, or of licences of which one of several will do.
 	DeviationLimits Deviation = "limits"
 	// DeviationTasks is a job whose tasks do not fit the CPUs that slurmctld takes of each node
 	// under a partition's MaxCPUsPerNode. Where others leave odd numbers of CPUs they may fit.

@@ -39,6 +39,10 @@ func TestWhatDemandOnlyEstimatesIsCounted(t *testing.T) {
 		"a job without an end":                        {job(1, in("reserved"), with(func(j *slurm.Job) { j.TimeLimit = slurm.Infinite() })), map[demand.Deviation]uint64{demand.DeviationUpcomingReservation: 1}},
 		"a job that ends before a reservation begins": {job(1, in("reserved"), with(func(j *slurm.Job) { j.TimeLimit = slurm.Num(60) })), nil},
 		"more GPUs than a node has":                   {job(1, nodes(1), with(func(j *slurm.Job) { j.TRESPerJob = "gres/gpu:9" })), map[demand.Deviation]uint64{demand.DeviationGRES: 1}},
+		"licences of which one will do":               {job(1, with(func(j *slurm.Job) { j.Licenses = "ansys:1|matlab:1" })), map[demand.Deviation]uint64{demand.DeviationLimits: 1}},
+		"all of its licences":                         {job(1, with(func(j *slurm.Job) { j.Licenses = "ansys:1,matlab:1" })), nil},
+		"partitions of different QOS":                 {job(1, in("cpu,paid")), map[demand.Deviation]uint64{demand.DeviationLimits: 1}},
+		"a partition of a QOS":                        {job(1, in("paid")), nil},
 		"GPUs of one task":                            {job(1, tasks(1), with(func(j *slurm.Job) { j.TRESPerJob = "gres/gpu:2" })), nil},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -46,10 +50,11 @@ func TestWhatDemandOnlyEstimatesIsCounted(t *testing.T) {
 			small.MaxCPUsPerNode = slurm.Num(3)
 			forced := partition("forced")
 			forced.OversubscribeJobs = 4
+			paid := partition("paid", func(p *slurm.Partition) { p.QOS = "limited" })
 			soon := &slurm.Reservation{Name: "r", StartTime: noon + 3600, EndTime: noon + 7200, Nodes: "r-0"}
-			s := snapshotOf(t, partition("cpu"), small, forced, partition("reserved"), soon, node("r-0", within("reserved")), node("w-0", having("w"), func(n *slurm.Node) { n.GRES = "gpu:4" }), tc.job)
-			setLimits(s, limits, slurm.QOS{Name: "minutes", MinuteLimits: true})
-			d := demand.Compute(time.Unix(int64(noon), 0), s, demand.Pool{Name: "w", Feature: "w", Partitions: []string{"cpu", "small", "forced", "reserved"}, Max: 9})
+			s := snapshotOf(t, partition("cpu"), small, forced, partition("reserved"), soon, paid, node("r-0", within("reserved")), node("w-0", having("w"), func(n *slurm.Node) { n.GRES = "gpu:4" }), tc.job)
+			setLimits(s, limits, slurm.QOS{Name: "minutes", MinuteLimits: true}, slurm.License{Name: "ansys", Total: 9})
+			d := demand.Compute(time.Unix(int64(noon), 0), s, demand.Pool{Name: "w", Feature: "w", Partitions: []string{"cpu", "small", "forced", "reserved", "paid"}, Max: 9})
 			if diff := cmp.Diff(tc.want, d.Pools[0].Unmodelled); diff != "" {
 				t.Error(diff)
 			}

@@ -62,10 +62,11 @@ type gate struct {
 	wall                 uint64
 	// cpusPerNode is perNode's limit of CPUs.
 	cpusPerNode uint64
-	// minutes is whether there are limits that Slurm counts in minutes, typed are the
-	// generic resources, such as "gres/gpu", of which a type is limited.
-	minutes bool
-	typed   []string
+	// unfollowed is whether there are limits that demand does not follow: those that Slurm
+	// counts in minutes, and those of partitions of different QOS. typed are the generic
+	// resources, such as "gres/gpu", of which a type is limited.
+	unfollowed bool
+	typed      []string
 }
 
 func newGates(s *slurmclient.Snapshot, of *scale) gates {
@@ -167,7 +168,7 @@ func (g *gate) admits(j *slurm.Job, cost []uint64) bool {
 // followsLimits reports whether demand knows what the limits let the job do. Of which type its
 // generic resources are is not known before it has nodes, unless it names one.
 func (g *gate) followsLimits(j *slurm.Job) bool {
-	return !g.minutes && !slices.ContainsFunc(g.typed, func(name string) bool {
+	return !g.unfollowed && !strings.Contains(j.Licenses, "|") && !slices.ContainsFunc(g.typed, func(name string) bool {
 		return strings.Contains(j.TRESRequested, name+"=") && !strings.Contains(j.TRESRequested, name+":")
 	})
 }
@@ -188,32 +189,35 @@ func (g *gates) gateOf(who payer) *gate {
 	for i := range b.taken {
 		b.taken[i] = make([]bool, g.scale.size())
 	}
-	for _, q := range g.qosOf(who) {
+	all, certain := g.qosOf(who)
+	for _, q := range all {
 		b.addQOS(q, who)
 	}
+	b.unfollowed = b.unfollowed || !certain
 	b.addAssociation(who)
 	if who.licensed {
-		all := make([]bool, g.scale.size())
-		for i := range all {
-			all[i] = true
+		places := make([]bool, g.scale.size())
+		for i := range places {
+			places[i] = true
 		}
-		b.draws = append(b.draws, draw{g.licenses, all, ClassLicense})
+		b.draws = append(b.draws, draw{g.licenses, places, ClassLicense})
 	}
 	b.cpusPerNode = unlimited
 	if at, limited := g.scale.places["cpu"]; limited {
 		b.cpusPerNode = b.perNode[at]
 	}
-	if len(b.draws) == 0 && !slices.Contains(b.mostSet, true) && !slices.Contains(b.perNodeSet, true) && b.wall == math.MaxUint64 && !b.minutes && slices.Max(b.least) == 0 {
+	if len(b.draws) == 0 && !slices.Contains(b.mostSet, true) && !slices.Contains(b.perNodeSet, true) && b.wall == math.MaxUint64 && !b.unfollowed && slices.Max(b.least) == 0 {
 		return nil
 	}
 	return b.gate
 }
 
 // qosOf are the QOS that count for the payer's jobs, those that take precedence first.
-// A job that may run in partitions of different QOS is held back by none of these.
-func (g *gates) qosOf(who payer) []*slurm.QOS {
-	own, ofPartition := g.qos[who.qos], g.qosOfPartition(who.partition)
-	var out []*slurm.QOS
+// A job that may run in partitions of different QOS is held back by none of these; it is not
+// certain then.
+func (g *gates) qosOf(who payer) (out []*slurm.QOS, certain bool) {
+	ofPartition, certain := g.qosOfPartition(who.partition)
+	own := g.qos[who.qos]
 	for _, q := range []*slurm.QOS{ofPartition, own} {
 		if q != nil && !slices.Contains(out, q) {
 			out = append(out, q)
@@ -222,12 +226,14 @@ func (g *gates) qosOf(who payer) []*slurm.QOS {
 	if own != nil && slices.Contains(own.Flags, "OVERRIDE_PARTITION_QOS") {
 		slices.Reverse(out)
 	}
-	return out
+	return out, certain
 }
 
-func (g *gates) qosOfPartition(list string) *slurm.QOS {
+// qosOfPartition is the QOS that all partitions of the list have; it is not certain where they
+// have different ones.
+func (g *gates) qosOfPartition(list string) (of *slurm.QOS, certain bool) {
 	if p := g.parts[list]; p != nil {
-		return g.qos[p.QOS]
+		return g.qos[p.QOS], true
 	}
 	var first *slurm.QOS
 	for i, name := range (&slurm.Job{Partition: list}).Partitions() {
@@ -239,10 +245,10 @@ func (g *gates) qosOfPartition(list string) *slurm.QOS {
 			first = q
 		}
 		if q != first {
-			return nil
+			return nil, false
 		}
 	}
-	return first
+	return first, true
 }
 
 func (b *gateBuilder) addQOS(q *slurm.QOS, who payer) {
@@ -254,7 +260,7 @@ func (b *gateBuilder) addQOS(q *slurm.QOS, who payer) {
 		at := b.gates.scale.places[name]
 		b.least[at] = max(b.least[at], least)
 	}
-	b.minutes = b.minutes || q.MinuteLimits
+	b.unfollowed = b.unfollowed || q.MinuteLimits
 }
 
 // addAssociation adds the limits of the payer's association and of all above it. What a
@@ -276,7 +282,7 @@ func (b *gateBuilder) addAssociation(who payer) {
 		// Every association above counts by itself.
 		b.taken[limitAssocGroup] = slices.Clone(overridden)
 		b.addBudget(limitAssocGroup, budgetName{account: a.Account, user: a.User, partition: a.Partition}, a.GrpJobs, a.GrpTRES)
-		b.minutes = b.minutes || a.MinuteLimits
+		b.unfollowed = b.unfollowed || a.MinuteLimits
 		parent := a.ParentAccount
 		if a.User != "" {
 			parent = a.Account

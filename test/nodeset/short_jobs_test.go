@@ -27,8 +27,8 @@ func TestManyShortJobs(t *testing.T) {
 	}
 }
 
-// shortJobs runs enough short jobs to notice a probe that fails one job in a hundred.
-func shortJobs(t *testing.T, s *nodeset.Scene) { runShortJobs(t, s, arraySize/2) }
+// shortJobs runs enough short jobs, on both releases, to notice a probe that fails one in a thousand.
+func shortJobs(t *testing.T, s *nodeset.Scene) { runShortJobs(t, s, arraySize) }
 
 // runShortJobs runs jobs that end at once, so that some batch steps are always starting
 // while the probes of their workers run. Every job must complete: slurmd deletes the script
