@@ -148,7 +148,8 @@ func (s *scene) addNodeSets(seen Objects, fixed *Fixed, defaults metricsapi.Pool
 	hpas := map[types.NamespacedName]*autoscalingv2.HorizontalPodAutoscaler{}
 	for _, h := range byName(seen.HPAs) {
 		target := types.NamespacedName{Namespace: h.Namespace, Name: h.Spec.ScaleTargetRef.Name}
-		if hpas[target] == nil && metricsapi.TargetsNodeSet(h) {
+		// Of several HPAs the one that may go highest counts, as for the operator.
+		if best := hpas[target]; metricsapi.TargetsNodeSet(h) && (best == nil || h.Spec.MaxReplicas > best.Spec.MaxReplicas) {
 			hpas[target] = h
 		}
 	}

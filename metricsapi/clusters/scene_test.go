@@ -95,7 +95,7 @@ func TestFoundClusters(t *testing.T) {
 		t.Errorf("the targets are %+v", s.targets)
 	}
 	pools := s.pools[red]
-	if len(pools) != 2 || pools[0].Name != "team/a" || pools[0].Max != 5 || pools[0].IdleGrace != time.Minute || pools[1].Max != 0 {
+	if len(pools) != 2 || pools[0].Name != "team/a" || pools[0].Max != 9 || pools[0].IdleGrace != time.Minute || pools[1].Max != 0 {
 		t.Errorf("the pools are %+v", pools)
 	}
 	if s.records["namespaces"][namespaced("", "team")].labels["tier"] != "gold" {
@@ -157,7 +157,7 @@ func TestNodeSetsOfAllNamespacesAreListed(t *testing.T) {
 		}
 		got = append(got, o.Pool+" in "+o.Clusters[0].String()+", at most "+most)
 	}
-	want := []string{"lab/a in lab/blue, at most any number", "lab/lost in lab/nobody, at most any number", "team/a in team/red, at most 5", "team/b in team/red, at most any number"}
+	want := []string{"lab/a in lab/blue, at most any number", "lab/lost in lab/nobody, at most any number", "team/a in team/red, at most 9", "team/b in team/red, at most any number"}
 	if diff := cmp.Diff(want, got); diff != "" {
 		t.Error(diff)
 	}

@@ -101,13 +101,13 @@ func nodeSetRow(n *v1beta1.NodeSet, hpas []autoscalingv2.HorizontalPodAutoscaler
 		r.Replicas = *n.Spec.Replicas
 	}
 	var names []string
-	for _, h := range Scaling(n, hpas) {
+	for i, h := range Scaling(n, hpas) {
 		names = append(names, h.Name)
 		low := int32(1)
 		if h.Spec.MinReplicas != nil {
 			low = *h.Spec.MinReplicas
 		}
-		if most := shape.MaxReplicas(n, h); r.Max == nil || *r.Max > *most {
+		if most := shape.MaxReplicas(n, h); i == 0 || *most > *r.Max {
 			r.Max = most
 		}
 		r.Min = &low
