@@ -29,10 +29,9 @@ func (c *choice) cpusOf(i int) uint64 {
 		if r.cutsWhole(sh, most) {
 			return 0
 		}
-		// slurmctld does not care here whether that is whole tasks, unless a node must have
-		// several.
+		// slurmctld does not care here whether that is whole tasks, but for the least of a node.
 		cpus = min(cpus, less(most, c.inPart[i][c.part]))
-		if cpus < times(r.tasksPerNode, r.cpusPerTask) {
+		if cpus < max(r.minCPUs, times(r.tasksPerNode, r.cpusPerTask)) {
 			return 0
 		}
 	}
