@@ -7,6 +7,7 @@ import (
 	autoscalingv2 "k8s.io/api/autoscaling/v2"
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/util/intstr"
+	"k8s.io/apimachinery/pkg/util/validation"
 	corev1helpers "k8s.io/component-helpers/scheduling/corev1"
 	"k8s.io/component-helpers/scheduling/corev1/nodeaffinity"
 	"k8s.io/klog/v2"
@@ -164,13 +165,18 @@ func lengthOf(s *v1beta1.ScheduledUpdate) time.Duration {
 	return s.Duration.Duration
 }
 
-// slurmNameOn is the name of the Slurm node of the worker on a Kubernetes node.
+// slurmNameOn is the name of the Slurm node of the worker on a Kubernetes node; empty for one
+// that cannot be.
 func (s *seen) slurmNameOn(kubeNode string) string {
 	id := render.Identity{KubeNode: kubeNode}
 	if node := s.kubeNodes[kubeNode]; node != nil {
 		id.Facts = render.FactsOf(node.Annotations)
 	}
-	return s.names.Slurm(id)
+	name := s.names.Slurm(id)
+	if len(validation.IsDNS1123Label(name)) > 0 {
+		return ""
+	}
+	return name
 }
 
 // matching are the Kubernetes nodes that are to have a worker in scaling mode DaemonSet.

@@ -231,6 +231,27 @@ func TestWorkersPerKubernetesNode(t *testing.T) {
 	t.Run("one on a node that should have none is drained", func(t *testing.T) {
 		expect(t, set(0, 2, mode("k-n-0")), "note n-1 ScaleIn", "drain n-1")
 	})
+	renamed := func(i int, name string) func(*scene) {
+		return func(s *scene) {
+			on, before := s.seen.Workers[i].KubeNode, s.wish.SlurmNameOn
+			s.wish.SlurmNameOn = func(kubeNode string) string {
+				if kubeNode == on {
+					return name
+				}
+				return before(kubeNode)
+			}
+		}
+	}
+	t.Run("one whose Kubernetes node names another Slurm node is replaced", func(t *testing.T) {
+		expect(t, set(0, 1, mode("k-n-0"), renamed(0, "other")), "note n-0 Update", "drain n-0")
+	})
+	t.Run("not by a name that cannot be", func(t *testing.T) { expect(t, set(0, 1, mode("k-n-0"), renamed(0, ""))) })
+	t.Run("not by the name of another worker", func(t *testing.T) {
+		expect(t, set(0, 2, mode("k-n-0", "k-n-1"), renamed(0, "n-1")))
+	})
+	t.Run("not by the name of another NodeSet's Slurm node", func(t *testing.T) {
+		expect(t, set(0, 1, mode("k-n-0"), renamed(0, "theirs"), func(s *scene) { s.seen.Slurm.Taken = map[string]string{"theirs": "another"} }))
+	})
 	t.Run("one that is wanted again is undrained", func(t *testing.T) {
 		expect(t, set(0, 1, chosen(0, scaleIn), drained(0), mode("k-n-0")), "note n-0 ", "undrain n-0")
 	})
