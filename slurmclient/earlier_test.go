@@ -58,7 +58,7 @@ func TestTheCacheKeepsNodesThatGotWork(t *testing.T) {
 	at := time.Unix(1_800_000_000, 0)
 	report := func(r Resource, second int, set func(*Snapshot)) []string {
 		p := c.pollerOf(r)
-		p.cache.publish(func(s *Snapshot) { p.apply(s, at.Add(time.Duration(second)*time.Second), 0, reading{set: set}) })
+		p.cache.publish(func(s *Snapshot) { p.writeReading(s, at.Add(time.Duration(second)*time.Second), 0, reading{set: set}) })
 		return slices.Sorted(maps.Keys(c.Snapshot().Earlier))
 	}
 	nodes := func(base slurm.NodeBase) func(*Snapshot) {

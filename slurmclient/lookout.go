@@ -41,15 +41,15 @@ func (l *lookout) run(ctx context.Context) {
 		case <-timer.C:
 		}
 		interval = l.cache.cfg.LookInterval
-		if err := l.look(ctx); err != nil {
+		if err := l.lookForJobs(ctx); err != nil {
 			// The polls tell of it; looking goes on at their pace.
 			interval = l.cache.cfg.Period
 		}
 	}
 }
 
-// look asks diag once, and has the jobs polled if there is news. A panic is an error.
-func (l *lookout) look(ctx context.Context) (err error) {
+// lookForJobs asks diag once, and has the jobs polled if there is news. A panic is an error.
+func (l *lookout) lookForJobs(ctx context.Context) (err error) {
 	panicked := Guard("looking for new jobs", func() {
 		var stats *slurm.Stats
 		if stats, err = l.stats(ctx); err == nil && l.due(l.cache.cfg.Now(), stats, l.cache.Snapshot().Jobs.Poll) {

@@ -46,12 +46,12 @@ func TestWhenTheLookoutHasJobsRead(t *testing.T) {
 
 func TestALookThatPanicsIsAnError(t *testing.T) {
 	l := lookout{stats: func(context.Context) (*slurm.Stats, error) { panic("no such field") }}
-	if err := l.look(t.Context()); CodeOf(err) != CodePanic {
+	if err := l.lookForJobs(t.Context()); CodeOf(err) != CodePanic {
 		t.Errorf("the error is %v", err)
 	}
 	unreachable := errors.New("no answer")
 	l.stats = func(context.Context) (*slurm.Stats, error) { return nil, unreachable }
-	if err := l.look(t.Context()); !errors.Is(err, unreachable) {
+	if err := l.lookForJobs(t.Context()); !errors.Is(err, unreachable) {
 		t.Errorf("the error is %v", err)
 	}
 }

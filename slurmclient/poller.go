@@ -83,7 +83,7 @@ func (p *poller) once(ctx context.Context) time.Duration {
 
 	var pause time.Duration
 	if ctx.Err() == nil {
-		pause, err = p.report(begin, took, got, err)
+		pause, err = p.publishPoll(begin, took, got, err)
 	}
 	p.mu.Lock()
 	p.ended, p.err = number, err
@@ -106,10 +106,10 @@ func (p *poller) readSafely(ctx context.Context) (got reading, err error) {
 	return p.read(ctx)
 }
 
-// report publishes what came of a poll, and returns how long to pause and why the poll failed.
-func (p *poller) report(begin time.Time, took time.Duration, got reading, err error) (pause time.Duration, failure error) {
+// publishPoll publishes what came of a poll, and returns how long to pause and why the poll failed.
+func (p *poller) publishPoll(begin time.Time, took time.Duration, got reading, err error) (pause time.Duration, failure error) {
 	p.cache.publish(func(s *Snapshot) {
-		err = p.applySafely(s, begin, took, got, err)
+		err = p.writePoll(s, begin, took, got, err)
 		poll := s.poll(p.resource)
 		spent := took
 		if err == nil && got.rare {
@@ -123,12 +123,12 @@ func (p *poller) report(begin time.Time, took time.Duration, got reading, err er
 	return jitter(pause), err
 }
 
-// applySafely writes what came of a poll into a snapshot that nobody reads yet, and returns why
+// writePoll writes what came of a poll into a snapshot that nobody reads yet, and returns why
 // the poll failed. Where writing what was read panics, the snapshot stays as it was.
-func (p *poller) applySafely(s *Snapshot, begin time.Time, took time.Duration, got reading, err error) error {
+func (p *poller) writePoll(s *Snapshot, begin time.Time, took time.Duration, got reading, err error) error {
 	before := *s
 	if err == nil {
-		err = Guard("taking in "+string(p.resource), func() { p.apply(s, begin, took, got) })
+		err = Guard("taking in "+string(p.resource), func() { p.writeReading(s, begin, took, got) })
 	}
 	if err != nil {
 		*s = before
@@ -137,8 +137,8 @@ func (p *poller) applySafely(s *Snapshot, begin time.Time, took time.Duration, g
 	return err
 }
 
-// apply writes what a poll has read into a snapshot.
-func (p *poller) apply(s *Snapshot, begin time.Time, took time.Duration, got reading) {
+// writeReading writes what a poll has read into a snapshot.
+func (p *poller) writeReading(s *Snapshot, begin time.Time, took time.Duration, got reading) {
 	nodes := s.Nodes
 	if got.set != nil {
 		got.set(s)

@@ -68,7 +68,7 @@ type Shape struct {
 // asks for nodes in one: in the order of its partitions, and in each of them of the
 // pools by weight, then name, in the first that could run it and has not reached
 // its Max with what other jobs ask for. A job that finds all of them at their Max
-// asks in the first that could run it, whose Required is Max then.
+// asks in the first that could run it.
 type PoolDemand struct {
 	// Name is the pool's, Partitions those that it serves, sorted.
 	Name       string
@@ -81,7 +81,9 @@ type PoolDemand struct {
 	// but never less than Busy, be it more than Max: no worker with work is to go. Where
 	// Pending is more than 0, all of Idle and Booting count, since new workers come beside
 	// them; and where a job names a worker, as many count as it takes for that to be there.
-	// Of Max those are left out that a reservation would keep from jobs.
+	// Of Max those are left out that a reservation would keep from jobs. Where Pending is
+	// more than Max leaves room for, only those new workers count on which a job starts now:
+	// a job that waits until others end keeps the workers that are there, and adds none.
 	Required uint64
 
 	// Every node record of the pool is in exactly one of these five. They are as in

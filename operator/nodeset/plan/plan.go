@@ -192,14 +192,14 @@ func (b *pass) chooseMisplaced() {
 // outdated reports that the worker is to change to the newest revision.
 func (b *pass) outdated(w *Worker) bool {
 	if b.wish.PerKubeNode {
-		return w.Revision != b.wish.Revision || b.renamed(w)
+		return w.Revision != b.wish.Revision || b.hasOldName(w)
 	}
 	return w.Revision != b.wish.Revision && w.Slot.Ordinal >= b.wish.Update.Partition
 }
 
-// renamed reports that the worker's Kubernetes node names another Slurm node than the worker's
+// hasOldName reports that the worker's Kubernetes node names another Slurm node than the worker's
 // (hostname-override), which its replacement can be.
-func (b *pass) renamed(w *Worker) bool {
+func (b *pass) hasOldName(w *Worker) bool {
 	name := b.wish.SlurmNameOn(w.Slot.KubeNode)
 	return name != "" && name != w.SlurmName && b.slurm.Taken[name] == "" &&
 		!slices.ContainsFunc(b.active, func(other *Worker) bool { return other.SlurmName == name })
