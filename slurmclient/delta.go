@@ -22,7 +22,8 @@ import (
 //     requests), a job that they depend on changed, or a limit that holds them back
 //     may have room. A sixth of the jobs, and at least 1,000 records, are read for
 //     that in one poll, so doubt ends after seven polls at the most; until then the
-//     reading is as old as its oldest doubt (jobsRead.oldest);
+//     reading is as old as its oldest doubt (jobsRead.oldest). Where another job's end is
+//     the reason, slurmctld may tell of it later only: see waking;
 //  5. a few more records in turn, each at least every 128 polls or so: what nobody
 //     waits for, such as an expected start, and, when slurmctld restarts, fields of
 //     finished jobs. An array with many split tasks has its turn when all states are
@@ -59,6 +60,8 @@ type deltaReader struct {
 	// the last good poll began.
 	doubts doubts
 	last   time.Time
+	// waking are the jobs that another one may have let go, of which slurmctld has not told yet.
+	waking waking
 }
 
 const (
@@ -160,7 +163,14 @@ func (d *deltaReader) doubt(p *deltaPoll, stats *slurm.Stats, asOf time.Time) []
 	if jobUpdates(stats) != jobUpdates(d.stats) {
 		d.doubts.raiseAll(p, d.last)
 	}
-	d.doubts.raiseDependents(p, d.last)
+	if d.waking == nil {
+		d.waking = waking{}
+	}
+	d.waking.settle(p, d.now())
+	d.waking.note(p, dependents(p), d.now())
+	for id := range d.waking {
+		d.doubts.raise(id, d.last)
+	}
 	return d.doubts.turn(p)
 }
 

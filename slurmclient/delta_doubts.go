@@ -78,13 +78,45 @@ func (d doubts) raiseAll(p *deltaPoll, since time.Time) {
 	}
 }
 
-// raiseDependents puts the pending jobs in doubt that a changed job may have let go: those
-// that name it as a dependency, the base of its array, and one of each kind of job that a
-// limit holds back.
-func (d doubts) raiseDependents(p *deltaPoll, since time.Time) {
+// evaluatedWithin is how long slurmctld may take to look again at a job that waited for
+// another one: it looks at dependencies and limits when it schedules, which it does at least
+// each minute (slurm.conf(5), SchedulerParameters=sched_interval).
+const evaluatedWithin = 90 * time.Second
+
+// waking are the pending jobs that the end of another one may have let go, by their ids. They
+// are in doubt until slurmctld tells something new of them, or has had the time to: a poll
+// that reads them at once finds them as they were.
+type waking map[uint32]wakingJob
+
+// wakingJob is what slurmctld told of a job when another one ended.
+type wakingJob struct {
+	dependency, reason string
+	until              time.Time
+}
+
+// note takes in the jobs of the ids as they are known.
+func (w waking) note(p *deltaPoll, ids []uint32, now time.Time) {
+	for _, id := range ids {
+		if j := findJob(p.old, id); j != nil {
+			w[id] = wakingJob{j.Dependency, j.Reason, now.Add(evaluatedWithin)}
+		}
+	}
+}
+
+// settle drops the jobs of which slurmctld has told something new or has had the time to.
+func (w waking) settle(p *deltaPoll, now time.Time) {
+	maps.DeleteFunc(w, func(id uint32, was wakingJob) bool {
+		j := findJob(p.old, id)
+		return j == nil || j.State.Base != slurm.JobPending || j.Dependency != was.dependency || j.Reason != was.reason || now.After(was.until)
+	})
+}
+
+// dependents lists the pending jobs that a changed job may have let go: those that name it as a
+// dependency, the base of its array, and one of each kind of job that a limit holds back.
+func dependents(p *deltaPoll) (ids []uint32) {
 	moved := p.moved()
 	if len(moved.ids) == 0 {
-		return
+		return nil
 	}
 	seen := map[limitKind]bool{}
 	for _, j := range p.old {
@@ -93,12 +125,13 @@ func (d doubts) raiseDependents(p *deltaPoll, since time.Time) {
 		}
 		switch kind := limitKindOf(j); {
 		case moved.letsGo(j), j.IsArrayBase() && moved.ids[j.ID]:
-			d.raise(j.ID, since)
+			ids = append(ids, j.ID)
 		case heldByLimit(j) && !seen[kind]:
 			seen[kind] = true
-			d.raise(j.ID, since)
+			ids = append(ids, j.ID)
 		}
 	}
+	return ids
 }
 
 // raiseAlike puts the other jobs of a kind in doubt when the one that was read for them

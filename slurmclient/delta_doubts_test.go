@@ -1,6 +1,7 @@
 package slurmclient
 
 import (
+	"slices"
 	"testing"
 	"time"
 
@@ -72,12 +73,59 @@ func TestAChangeOfStatePutsDependentsInDoubt(t *testing.T) {
 			p := newDeltaPoll(tc.old)
 			p.see(tc.rows)
 			p.compare()
-			d := doubts{}
-			d.raiseDependents(p, time.Unix(100, 0))
-			if diff := cmp.Diff(tc.want, d.turn(p)); diff != "" {
+			d := deltaReader{now: func() time.Time { return time.Unix(100, 0) }, stats: &slurm.Stats{}}
+			if diff := cmp.Diff(tc.want, d.doubt(p, d.stats, time.Time{})); diff != "" {
 				t.Error(diff)
 			}
 		})
+	}
+}
+
+// slurmctld tells of a met dependency, or of room under a limit, when it schedules next: seconds
+// after the other job's end.
+func TestAJobThatAnotherLetGoIsReadUntilSlurmctldTellsOfIt(t *testing.T) {
+	waits, limited := after("afterok:1(unfulfilled)"), waitsFor("QOSMaxJobsPerUserLimit")
+	old := []*slurm.Job{jobIn(1, "RUNNING"), jobIn(2, "PENDING", waits), jobIn(3, "PENDING", limited), jobIn(4, "PENDING")}
+	now := time.Unix(1000, 0)
+	d := deltaReader{now: func() time.Time { return now }, stats: &slurm.Stats{}}
+	// poll reads what is in doubt as changed has it, or else as it was.
+	poll := func(changed ...*slurm.Job) []uint32 {
+		t.Helper()
+		p := newDeltaPoll(old)
+		for _, j := range old[1:] {
+			p.see([]slurm.JobStatus{row(j.ID, "PENDING")})
+		}
+		p.see([]slurm.JobStatus{row(1, "COMPLETED")})
+		p.compare()
+		ids := d.doubt(p, d.stats, time.Time{})
+		for _, id := range append([]uint32{1}, ids...) {
+			p.put(id, []*slurm.Job{findJob(old, id)})
+			if id == 1 {
+				p.put(id, []*slurm.Job{jobIn(1, "COMPLETED")})
+			}
+			if i := slices.IndexFunc(changed, func(j *slurm.Job) bool { return j.ID == id }); i >= 0 {
+				p.put(id, changed[i:i+1])
+			}
+		}
+		d.doubts.settle(p)
+		old, _ = p.result()
+		d.last, now = now, now.Add(10*time.Second)
+		return ids
+	}
+	for _, want := range [][]uint32{{2, 3}, {2, 3}} {
+		if diff := cmp.Diff(want, poll()); diff != "" {
+			t.Fatal(diff)
+		}
+	}
+	if diff := cmp.Diff([]uint32{2, 3}, poll(jobIn(2, "PENDING", waitsFor("None")))); diff != "" {
+		t.Fatal(diff)
+	}
+	if diff := cmp.Diff([]uint32{3}, poll()); diff != "" {
+		t.Errorf("slurmctld has told of job 2: %s", diff)
+	}
+	now = time.Unix(1000, 0).Add(evaluatedWithin + time.Second)
+	if ids := poll(); ids != nil {
+		t.Errorf("after %v %v are read", evaluatedWithin, ids)
 	}
 }
 

@@ -1,0 +1,140 @@
+//go:build e2e
+
+package contract
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"strconv"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/slurmtide/slurmtide/slurmclient"
+	"github.com/slurmtide/slurmtide/slurmclient/slurm"
+	"github.com/slurmtide/slurmtide/test/realslurm"
+)
+
+const (
+	// bystanders is how many jobs wait beside those that change: reading all of them in turn
+	// takes many more polls than mostPolls.
+	bystanders = 1000
+	// mostPolls is after how many polls a change must be seen (docs/metrics.md).
+	mostPolls = 7
+)
+
+// TestADeltaReaderSeesWhatChangesNoState: what of a pending job changes while its state does not
+// is seen within a few polls, and until then the age tells of a time before the change.
+func TestADeltaReaderSeesWhatChangesNoState(t *testing.T) {
+	for _, release := range realslurm.Versions() {
+		t.Run(release, func(t *testing.T) {
+			t.Parallel()
+			s := startStale(t, release)
+			for _, tc := range []struct {
+				name, submit, change string
+				seen                 func(*slurm.Job) bool
+			}{
+				{"a released hold", "-H", "scontrol release %d", func(j *slurm.Job) bool { return !j.Hold }},
+				{"another partition", "", "scontrol update jobid=%d partition=other", func(j *slurm.Job) bool { return j.Partition == "other" }},
+				{"another size", "-n 1", "scontrol update jobid=%d numcpus=2-2", func(j *slurm.Job) bool { return j.CPUs.Or(0) == 2 }},
+				{"another throttle", "-H --array=1-9%1", "scontrol update jobid=%d arraytaskthrottle=3", func(j *slurm.Job) bool { return j.ArrayMaxRunning == 3 }},
+				{"a dependency that is met", "-d afterany:" + s.first, "scancel " + s.first + " || : %d", func(j *slurm.Job) bool { return j.Dependency == "" }},
+			} {
+				id := s.submit(t, tc.submit)
+				s.polls(t, 2)
+				if j := s.cache.Snapshot().Job(id); j == nil || tc.seen(j) {
+					t.Fatalf("%s: before the change the record is %+v", tc.name, j)
+				}
+				// slurmctld refuses some changes while it schedules.
+				s.run(t, "for i in $(seq 100); do "+fmt.Sprintf(tc.change, id)+" && exit 0; sleep 0.1; done; exit 1")
+				s.await(t, tc.name, id, tc.seen)
+			}
+		})
+	}
+}
+
+// stale is a cluster that is full, on which many jobs wait, and a delta reader.
+type stale struct {
+	cluster *realslurm.Cluster
+	client  *slurmclient.Client
+	cache   *slurmclient.Cache
+	// first is the id of one of the jobs that wait.
+	first string
+}
+
+func startStale(t *testing.T, release string) *stale {
+	cluster, err := realslurm.Start(t.Context(), realslurm.Config{
+		Version: release, WithoutAccounting: true, Node: []string{"a1 CPUs=2 RealMemory=2000"}, Conf: []string{"PartitionName=other Nodes=a1"},
+	})
+	must(t, err)
+	t.Cleanup(func() { must(t, cluster.Close()) })
+	s := &stale{cluster: cluster}
+	s.submit(t, "-n 2")
+	s.first = strconv.FormatUint(uint64(s.submit(t, "-H")), 10)
+	s.run(t, fmt.Sprintf("for i in $(seq %d); do sbatch -H -o /dev/null --wrap 'sleep 600' >/dev/null || exit 1; done", bystanders))
+	client, err := slurmclient.New(slurmclient.Config{URL: cluster.URL, Token: slurmclient.TokenFromFile(cluster.TokenFile)})
+	must(t, err)
+	s.client = client
+	s.cache = slurmclient.NewCache(client, slurmclient.CacheConfig{
+		Period: time.Hour, JobsReader: slurmclient.ReadDelta, Resources: []slurmclient.Resource{slurmclient.Jobs},
+	})
+	ctx, cancel := context.WithCancel(context.WithoutCancel(t.Context()))
+	var wg sync.WaitGroup
+	wg.Go(func() { s.cache.Run(ctx) })
+	t.Cleanup(func() { cancel(); wg.Wait(); client.Close() })
+	return s
+}
+
+func (s *stale) run(t *testing.T, script string) string {
+	t.Helper()
+	out, err := s.cluster.Run(t.Context(), "", "bash", "-c", script)
+	must(t, err)
+	return strings.TrimSpace(out)
+}
+
+func (s *stale) submit(t *testing.T, args string) uint32 {
+	t.Helper()
+	id, err := strconv.ParseUint(s.run(t, "sbatch --parsable -o /dev/null "+args+" --wrap 'sleep 600'"), 10, 32)
+	must(t, err)
+	return uint32(id)
+}
+
+func (s *stale) polls(t *testing.T, n int) {
+	t.Helper()
+	for range n {
+		must(t, s.cache.Refresh(t.Context(), slurmclient.Jobs))
+	}
+}
+
+// await polls until the change is seen. slurmctld makes some changes later than it was told to:
+// polls count from when the list has the change, and the age from before that.
+func (s *stale) await(t *testing.T, what string, id uint32, seen func(*slurm.Job) bool) {
+	t.Helper()
+	unchanged := time.Now()
+	for n := 0; n < mostPolls; {
+		began := time.Now()
+		list, err := s.client.Jobs(t.Context(), 0)
+		must(t, err)
+		changed := slices.ContainsFunc(list.Items, func(j *slurm.Job) bool { return j.ID == id && seen(j) })
+		if changed {
+			n++
+		} else {
+			unchanged = began
+		}
+		s.polls(t, 1)
+		jobs := s.cache.Snapshot().Jobs
+		if jobs.Reader != slurmclient.ReadDelta {
+			t.Fatalf("%s: jobs are read by %s", what, jobs.Reader)
+		}
+		if j := s.cache.Snapshot().Job(id); j != nil && seen(j) {
+			t.Logf("%s was seen at poll %d of %d records", what, n, len(jobs.Value))
+			return
+		}
+		if changed && n > 1 && jobs.OldestAt.After(began) {
+			t.Errorf("%s: the record is old, and the age tells of %v after the change", what, jobs.OldestAt.Sub(unchanged))
+		}
+	}
+	t.Errorf("%s was not seen in %d polls", what, mostPolls)
+}
