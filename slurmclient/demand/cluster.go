@@ -135,10 +135,25 @@ func (c *cluster) addNodes(s *slurmclient.Snapshot, now slurm.Time, q *queue) {
 		}
 		// A FUTURE record says what may come, not what a node is.
 		c.shapes[at].real = c.shapes[at].real || n.State.Base != slurm.NodeFuture
+		delete(reserved, n.Name)
 	}
+	c.countReservedWorkers(reserved)
 	c.addPoolShapes()
 	c.orderShapes()
 	c.addSources()
+}
+
+// countReservedWorkers counts the workers to come that have no record and whose names a
+// reservation has.
+func (c *cluster) countReservedWorkers(reserved map[string]bool) {
+	for name := range reserved {
+		for at := range c.pools {
+			p := &c.pools[at]
+			if ordinal, ok := p.offer.ordinal(name); ok && ordinal < p.offer.Max {
+				p.reserved++
+			}
+		}
+	}
 }
 
 // besidePools reports whether nodes of the pool tell nothing of new workers: those

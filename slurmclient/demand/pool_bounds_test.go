@@ -170,19 +170,24 @@ func TestJobsThatAPoolCanNeverRun(t *testing.T) {
 	}
 }
 
-// TestAReservationDoesNotScaleToTheMaximum: the records that a maintenance reservation covers and
-// that have no worker yet are left out of the maximum.
+// TestAReservationDoesNotScaleToTheMaximum: the workers that a maintenance reservation covers and
+// that are not there yet are left out of the maximum, whether Slurm has their FUTURE records or not.
 func TestAReservationDoesNotScaleToTheMaximum(t *testing.T) {
-	for reserved, want := range map[string]uint64{"": 4, "w-[2-3]": 2, "w-[0-3]": 0} {
-		nouns := []any{partition("cpu"), pool("w", bounds(0, 4)), jobs(1, 9, with(func(j *slurm.Job) { j.Shared = "none" }))}
-		for _, name := range []string{"w-0", "w-1", "w-2", "w-3"} {
-			nouns = append(nouns, worker(name, state("FUTURE")))
-		}
-		if reserved != "" {
-			nouns = append(nouns, &slurm.Reservation{Name: "maint", StartTime: noon - 60, EndTime: noon + 3600, Nodes: reserved, Flags: []string{"MAINT"}})
-		}
-		if p, _ := demandsOf(t, nouns...).Pool("w"); p.Required != want {
-			t.Errorf("with %q reserved %d workers are required, not %d: %+v", reserved, p.Required, want, p)
+	for _, records := range [][]string{nil, {"w-0", "w-1"}, {"w-0", "w-1", "w-2", "w-3"}} {
+		for reserved, want := range map[string]uint64{"": 4, "w-[2-3]": 2, "w-[0-3]": 0, "w-[4-9],x-[0-3]": 4} {
+			nouns := []any{
+				partition("cpu"), pool("w", bounds(0, 4), func(p *demand.Pool) { p.Workers = "w-" }),
+				jobs(1, 9, with(func(j *slurm.Job) { j.Shared = "none" })),
+			}
+			for _, name := range records {
+				nouns = append(nouns, worker(name, state("FUTURE")))
+			}
+			if reserved != "" {
+				nouns = append(nouns, &slurm.Reservation{Name: "maint", StartTime: noon - 60, EndTime: noon + 3600, Nodes: reserved, Flags: []string{"MAINT"}})
+			}
+			if p, _ := demandsOf(t, nouns...).Pool("w"); p.Required != want {
+				t.Errorf("with records of %v and %q reserved %d workers are required, not %d: %+v", records, reserved, p.Required, want, p)
+			}
 		}
 	}
 }

@@ -30,7 +30,7 @@ type pool struct {
 	// full is whether there is not even room left on those that it may have.
 	full bool
 	// named is how many workers there must be for those that jobs name to be among them,
-	// reserved how many of the nodes that are off a reservation would keep from jobs.
+	// reserved how many of those to come a reservation would keep from jobs.
 	named, reserved uint64
 	// leaving is how many of the unusable nodes were drained to take them out of service.
 	leaving uint64

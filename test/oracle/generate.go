@@ -81,6 +81,9 @@ func (g generator) drawComponent() string {
 	if len(g.variant.QOS) > 0 && g.oneIn(2) {
 		args = append(args, "--qos="+g.pick(g.variant.QOS))
 	}
+	if len(g.variant.Accounts) > 0 && g.oneIn(3) {
+		args = append(args, "-A "+g.pick(g.variant.Accounts))
+	}
 	args = append(args, g.drawNames())
 	return strings.Join(strings.Fields(strings.Join(args, " ")), " ")
 }
@@ -122,7 +125,7 @@ func (g generator) drawGRES() string {
 	case 2:
 		return fmt.Sprintf("--gpus-per-node=%d", n)
 	case 3:
-		return fmt.Sprintf("--gpus-per-task=%d", min(n, 2))
+		return fmt.Sprintf("--gpus-per-task=%d", min(n, 3))
 	}
 	return fmt.Sprintf("--gpus=%d", n)
 }

@@ -9,6 +9,7 @@ import (
 	"os"
 	"path/filepath"
 	"regexp"
+	"slices"
 	"strings"
 
 	"github.com/slurmtide/slurmtide/slurmclient"
@@ -40,7 +41,7 @@ func startKeeper(ctx context.Context, version string) (*realslurm.Cluster, error
 		return nil, err
 	}
 	var script []string
-	for _, q := range qos {
+	for _, q := range slices.Concat(cpuQOS, gpuQOS) {
 		script = append(script, "sacctmgr -Qi add qos "+q.name+" "+q.limits)
 	}
 	_, err = keeper.Run(ctx, "", "sh", "-exc", strings.Join(script, "\n"))
@@ -59,11 +60,27 @@ func newLane(ctx context.Context, keeper *realslurm.Cluster, name string) (*lane
 	if err != nil {
 		return nil, err
 	}
-	if _, err := cluster.Run(ctx, "", "sacctmgr", "-Qi", "modify", "user", "root", "where", "cluster="+name, "set", "qos+="+strings.Join(qosNames(), ",")); err != nil {
+	if _, err := cluster.Run(ctx, "", "sh", "-exc", addAccounts(name)); err != nil {
 		return nil, errors.Join(err, cluster.Close())
 	}
 	l := &lane{cluster: cluster, stop: func() {}}
 	return l, l.open(ctx)
+}
+
+// addAccounts is a script that lets root use all accounts and QOS on the cluster.
+func addAccounts(cluster string) string {
+	var script []string
+	for i, a := range accounts {
+		parent := "root"
+		if i > 0 {
+			parent = accounts[0].name
+		}
+		script = append(script, fmt.Sprintf("sacctmgr -Qi add account %s cluster=%s parent=%s %s", a.name, cluster, parent, a.limits))
+	}
+	script = append(script,
+		fmt.Sprintf("sacctmgr -Qi add user root cluster=%s account=%s", cluster, strings.Join(accountNames(), ",")),
+		fmt.Sprintf("sacctmgr -Qi modify user root where cluster=%s set qos+=%s", cluster, strings.Join(limitNames(slices.Concat(cpuQOS, gpuQOS)), ",")))
+	return strings.Join(script, "\n")
 }
 
 func (l *lane) open(ctx context.Context) (err error) {

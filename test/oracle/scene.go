@@ -21,10 +21,11 @@ type Variant struct {
 	// Pools are the NodeSets; the feature of each is its name, its records are NAME-0 to
 	// NAME-(Max-1), and its Shape is what Slurm has in them.
 	Pools []demand.Pool
-	// Nodes is more of the lines of slurm.conf for a pool's nodes, by its name.
+	// Nodes is more of the lines of slurm.conf for a pool's nodes, by its name; CPUs there are
+	// those that the nodes have, where jobs get fewer.
 	Nodes map[string]string
-	// Partitions, GRES, Constraints and QOS are what jobs ask for.
-	Partitions, GRES, Constraints, QOS []string
+	// Partitions, GRES, Constraints, QOS and Accounts are what jobs ask for.
+	Partitions, GRES, Constraints, QOS, Accounts []string
 	// Conf are lines of slurm.conf beside those of nodes, the partitions' among them.
 	// The node set NAME has the workers of a pool.
 	Conf []string
@@ -79,13 +80,13 @@ func workers(pool string, from, to uint64) string {
 
 // nodeLine is the line of slurm.conf for all workers of a pool, whose pings a slurmd
 // on the port answers.
-func nodeLine(p demand.Pool, port string) string {
+func nodeLine(p demand.Pool, port, more string) string {
 	s := p.Shape
-	options := []string{
-		"NodeName=" + workers(p.Name, 0, p.Max), "NodeHostname=ctl", "NodeAddr=127.0.0.1", "Port=" + port,
-		fmt.Sprintf("CPUs=%d RealMemory=%d", s.CPUs, s.MemoryMiB),
-		"Feature=" + strings.Join(append([]string{p.Feature}, s.Features...), ","),
+	options := []string{"NodeName=" + workers(p.Name, 0, p.Max), "NodeHostname=ctl", "NodeAddr=127.0.0.1", "Port=" + port}
+	if !strings.Contains(more, "CPUs=") {
+		options = append(options, fmt.Sprintf("CPUs=%d", s.CPUs))
 	}
+	options = append(options, fmt.Sprintf("RealMemory=%d", s.MemoryMiB), "Feature="+strings.Join(append([]string{p.Feature}, s.Features...), ","))
 	if s.GRES != "" {
 		options = append(options, "Gres="+s.GRES)
 	}
@@ -94,6 +95,9 @@ func nodeLine(p demand.Pool, port string) string {
 	}
 	if s.Weight > 0 {
 		options = append(options, fmt.Sprintf("Weight=%d", s.Weight))
+	}
+	if more != "" {
+		options = append(options, more)
 	}
 	return strings.Join(options, " ")
 }
@@ -109,7 +113,7 @@ func (v *Variant) slurmConf(base, port string) string {
 		}
 	}
 	for _, p := range v.Pools {
-		fmt.Fprintln(&out, strings.TrimSpace(nodeLine(p, port)+" "+v.Nodes[p.Name]))
+		fmt.Fprintln(&out, nodeLine(p, port, v.Nodes[p.Name]))
 		fmt.Fprintf(&out, "NodeSet=%s Feature=%s\n", p.Name, p.Feature)
 	}
 	for _, line := range append(v.Conf, "PartitionName="+idlePartition+" Nodes=n1 PriorityTier=0") {

@@ -42,36 +42,67 @@ func Variants() []Variant {
 			Pools: []demand.Pool{pool("a", 20, small)},
 			Conf:  []string{"PartitionName=a Nodes=a OverSubscribe=EXCLUSIVE"},
 		}, {
-			Name: "limits", Partitions: []string{"a", "a", "capped"}, QOS: qosNames(),
+			Name: "limits", Partitions: []string{"a", "a", "capped"}, QOS: limitNames(cpuQOS), Accounts: accountNames(),
 			Pools: []demand.Pool{pool("a", 16, small, "a", "capped")},
 			Conf: []string{
-				"AccountingStorageEnforce=associations,limits,qos,nojobs",
+				enforceLimits,
 				"PartitionName=a Nodes=a", "PartitionName=capped Nodes=a QOS=eight-cpus",
 			},
 		}, {
-			Name: "limits on cores", Partitions: []string{"t"}, QOS: qosNames(),
+			Name: "limits on cores", Partitions: []string{"t"}, QOS: limitNames(cpuQOS), Accounts: accountNames(),
 			Pools: []demand.Pool{pool("t", 12, demand.Shape{CPUs: 8, MemoryMiB: 16000, ThreadsPerCore: 2})},
 			Nodes: map[string]string{"t": "Sockets=1 CoresPerSocket=4 ThreadsPerCore=2"},
-			Conf:  []string{"AccountingStorageEnforce=associations,limits,qos,nojobs", "PartitionName=t Nodes=t"},
+			Conf:  []string{enforceLimits, "PartitionName=t Nodes=t"},
+		}, {
+			Name: "limits on GPUs", Partitions: []string{"g"}, GRES: []string{"gpu"}, QOS: limitNames(gpuQOS),
+			Pools: []demand.Pool{pool("g", 12, demand.Shape{CPUs: 16, MemoryMiB: 32000, GRES: "gpu:8"})},
+			Conf:  []string{enforceLimits, "PartitionName=g Nodes=g"},
+		}, {
+			Name: "cores of the system", Partitions: []string{"s"},
+			Pools: []demand.Pool{pool("s", 14, demand.Shape{CPUs: 3, MemoryMiB: 8000})},
+			Nodes: map[string]string{"s": "CPUs=4 CoreSpecCount=1"},
+			Conf:  []string{"PartitionName=s Nodes=s"},
 		},
 	}
 }
 
-// qos are the QOS of every cluster and their limits, which hold where a variant enforces them.
-var qos = []struct{ name, limits string }{
-	{"two-jobs", "MaxJobsPerUser=2"},
-	{"eight-cpus", "MaxTRESPerUser=cpu=8"},
-	{"six-cpus", "GrpTRES=cpu=6"},
-	{"three-nodes", "GrpTRES=node=3"},
-	{"small-jobs", "MaxTRESPerJob=cpu=4 MaxTRESPerNode=cpu=2"},
+const enforceLimits = "AccountingStorageEnforce=associations,limits,qos,nojobs"
+
+// limit is a QOS or an account, and its limits, which hold where a variant enforces them.
+type limit struct{ name, limits string }
+
+// cpuQOS and gpuQOS are the QOS of every cluster, for variants of CPUs and of GPUs.
+var (
+	cpuQOS = []limit{
+		{"two-jobs", "MaxJobsPerUser=2"},
+		{"eight-cpus", "MaxTRESPerUser=cpu=8"},
+		{"six-cpus", "GrpTRES=cpu=6"},
+		{"three-nodes", "GrpTRES=node=3"},
+		{"small-jobs", "MaxTRESPerJob=cpu=4 MaxTRESPerNode=cpu=2"},
+	}
+	gpuQOS = []limit{
+		{"eight-gpus", "MaxTRESPerUser=gres/gpu=8"},
+		{"six-gpus", "GrpTRES=gres/gpu=6"},
+		{"few-gpus", "MaxTRESPerJob=gres/gpu=4 MaxTRESPerNode=gres/gpu=2"},
+	}
+)
+
+// accounts are those of every cluster, each but the first in the first one.
+var accounts = []limit{
+	{"division", "GrpTRES=cpu=24"},
+	{"lab", "GrpJobs=3"},
+	{"team", "MaxTRESPerJob=node=2 GrpTRES=node=4"},
 }
 
-func qosNames() (names []string) {
-	for _, q := range qos {
+func limitNames(of []limit) (names []string) {
+	for _, q := range of {
 		names = append(names, q.name)
 	}
 	return names
 }
+
+// accountNames are the accounts that jobs may name.
+func accountNames() []string { return limitNames(accounts[1:]) }
 
 // pool is a NodeSet with a maximum. Its workers are in the partitions, or in that of its
 // name.
