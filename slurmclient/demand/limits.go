@@ -125,7 +125,8 @@ func (l *limits) deal() {
 }
 
 // raiseCost counts what the job will have rather than what it asks for: CPUs, the memory that goes
-// with them, and the part of its nodes that it takes. slurmctld holds limits against what it is
+// with them, all generic resources of nodes that it has to itself, and the part of its nodes that
+// it takes. slurmctld holds limits against what it is
 // about to give (acct_policy_job_runnable_post_select).
 func (l *limits) raiseCost(w *waiting) {
 	takes := &w.group.takes
@@ -142,6 +143,9 @@ func (l *limits) raiseCost(w *waiting) {
 	if cpus > w.job.CPUs.Or(0) {
 		raise("cpu", cpus)
 		raise("mem", times(w.job.MemoryPerCPU.Or(0), cpus))
+	}
+	for name, count := range takes.gres {
+		raise("gres/"+name, count)
 	}
 	parts := times(cpus, 1000) / takes.ofNode
 	if wholeNodes(w.job.Shared) {

@@ -107,6 +107,9 @@ func TestNoMoreJobsAreEligibleThanLimitsLetRun(t *testing.T) {
 		"a job that would have more nodes":         {[]any{slurm.QOS{Name: "q", GrpTRES: tres("node", 3)}}, []any{node("n0", size(4, 8000)), jobsOf(1, tasks(4), with(func(j *slurm.Job) { j.CPUs, j.CPUsPerTask = slurm.Num(12), slurm.Num(3) })), job(60, mine)}, 1},
 		"CPUs of tasks that a node may have":       {[]any{slurm.QOS{Name: "q", MaxTRESPerNode: tres("cpu", 2)}}, []any{node("n0", size(4, 8000)), jobsOf(3, tasks(2), with(func(j *slurm.Job) { j.TasksPerNode, j.MinCPUsPerNode = slurm.Num(3), slurm.Num(3) })), job(60, mine, tasks(2))}, 1},
 		"jobs that have their nodes to themselves": {[]any{slurm.QOS{Name: "q", GrpTRES: tres("node", 2)}}, []any{jobsOf(9, with(func(j *slurm.Job) { j.Shared = "none" }))}, 2},
+		"all GPUs of the nodes to themselves":      {[]any{slurm.QOS{Name: "q", MaxTRESPerUser: tres("gres/gpu", 9)}}, []any{node("n0", size(4, 8000), func(n *slurm.Node) { n.GRES = "gpu:h100:4" }), jobsOf(9, with(func(j *slurm.Job) { j.Shared = "none" }))}, 2},
+		"of the nodes that have the fewest":        {[]any{slurm.QOS{Name: "q", MaxTRESPerJob: tres("gres/gpu", 2)}}, []any{node("n0", size(4, 8000), func(n *slurm.Node) { n.GRES = "gpu:4" }), node("n1", size(4, 8000)), jobsOf(9, with(func(j *slurm.Job) { j.Shared = "none" }))}, 9},
+		"more GPUs than a job may have":            {[]any{slurm.QOS{Name: "q", MaxTRESPerJob: tres("gres/gpu", 2)}}, []any{node("n0", size(4, 8000), func(n *slurm.Node) { n.GRES = "gpu:4" }), jobsOf(9, with(func(j *slurm.Job) { j.Shared = "none" }))}, 0},
 		"limits that are not enforced":             {[]any{slurm.QOS{Name: "q", MaxJobs: slurm.Num(1)}, slurm.Conf{AccountingEnforce: []string{"associations"}}}, []any{jobsOf(9)}, 9},
 		"limits that are":                          {[]any{slurm.QOS{Name: "q", MaxJobs: slurm.Num(1)}, slurm.Conf{AccountingEnforce: []string{"associations", "limits"}}}, []any{jobsOf(9)}, 1},
 	} {

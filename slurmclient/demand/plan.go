@@ -168,7 +168,11 @@ func (p *plan) measureLeast(r *request) {
 					continue
 				}
 				s := &p.shapes[shape]
-				takes.cpus, takes.nodes = min(takes.cpus, p.cpusOn(r, s)), min(takes.nodes, how.leastNodes(r.tasks))
+				nodes := how.leastNodes(r.tasks)
+				if r.whole {
+					takes.gres = leastGRES(takes.gres, p.gres(s.gresText()), nodes)
+				}
+				takes.cpus, takes.nodes = min(takes.cpus, p.cpusOn(r, s)), min(takes.nodes, nodes)
 				takes.ofNode = max(takes.ofNode, s.room[amountCPUs])
 			}
 		}
@@ -176,6 +180,20 @@ func (p *plan) measureLeast(r *request) {
 	if takes.ofNode > 0 {
 		r.takes = takes
 	}
+}
+
+// leastGRES is the lesser, of each generic resource, of what a job has elsewhere, nil for not known,
+// and of what so many nodes have.
+func leastGRES(elsewhere, ofNode map[string]uint64, nodes uint64) map[string]uint64 {
+	out := map[string]uint64{}
+	for name, count := range ofNode {
+		count = times(count, nodes)
+		if elsewhere != nil {
+			count = min(count, elsewhere[name])
+		}
+		out[name] = count
+	}
+	return out
 }
 
 // cpusOn returns how many CPUs a job of the request has on nodes of the shape.

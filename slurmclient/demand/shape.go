@@ -36,6 +36,14 @@ type shape struct {
 	room amounts
 }
 
+// gresText is what an empty node of the shape has of generic resources, as Slurm writes it.
+func (s *shape) gresText() string {
+	if s.told || s.sample == nil {
+		return s.gres
+	}
+	return s.sample.GRES
+}
+
 // sameShape reports whether two nodes are certainly of one shape.
 func sameShape(a, b *slurm.Node) bool {
 	return cpusOf(a) == cpusOf(b) && memoryOf(a) == memoryOf(b) && a.TmpDiskMiB == b.TmpDiskMiB &&

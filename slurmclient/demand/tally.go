@@ -70,8 +70,12 @@ type group struct {
 }
 
 // footprint is how many CPUs and nodes one job has at least when it runs, and how many CPUs the
-// largest of the nodes that could run it have; 0 where that is not known.
-type footprint struct{ cpus, nodes, ofNode uint64 }
+// largest of the nodes that could run it have; 0 where that is not known. A job that has its
+// nodes to itself has at least gres of their generic resources, asked for or not.
+type footprint struct {
+	cpus, nodes, ofNode uint64
+	gres                map[string]uint64
+}
 
 // tally reads every job once, after a look at those that others depend on.
 func tally(now slurm.Time, s *slurmclient.Snapshot, c *cluster) *queue {

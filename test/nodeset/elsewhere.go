@@ -1,6 +1,9 @@
 package nodeset
 
-import "context"
+import (
+	"context"
+	"net/http"
+)
 
 // twinNamespace is a namespace in which the operator may read Secrets too.
 const twinNamespace = "twin"
@@ -22,6 +25,24 @@ type beside struct{ Name, Server string }
 // for that.
 func (s *Scene) Beside(ctx context.Context, name string, of *Scene) error {
 	return s.apply(ctx, "gate.yaml", beside{name, of.Site.restURL()})
+}
+
+// Behind makes a Cluster of a name that stands for the scene's Slurm behind a gate.
+func (s *Scene) Behind(ctx context.Context, name string) (*Gate, error) {
+	gate, err := s.gateBeforeSlurm(ctx)
+	if err != nil {
+		return nil, err
+	}
+	return gate, s.apply(ctx, "gate.yaml", beside{name, gate.URL})
+}
+
+// gateBeforeSlurm makes a gate before slurmrestd.
+func (s *Scene) gateBeforeSlurm(ctx context.Context) (*Gate, error) {
+	ip, err := s.kubectl(ctx, "get", "pods", "--selector=app=slurmrestd", "--output", "jsonpath={.items[0].status.podIP}")
+	if err != nil {
+		return nil, err
+	}
+	return newGate(s.Kube.HostAddress, "http://"+ip+":6820", &http.Transport{})
 }
 
 // Twin is another namespace, with a Cluster "e2e" that stands for the scene's Slurm. Slurm

@@ -142,11 +142,25 @@ func (c crew) awaitCordon(want string) {
 	c.await("the cordon is "+want, func(context.Context) (bool, string) { out := c.cordoned(); return out == want, out })
 }
 
-// perKubeNode: the same protection where there is a worker on each Kubernetes node.
+// perKubeNode: the same protection where there is a worker on each Kubernetes node, also where
+// the node gets another hostname-override.
 func perKubeNode(t *testing.T, s *nodeset.Scene) {
 	c := hire(t, s, nodeset.NodeSet{Name: "ds", Spec: "  scalingMode: DaemonSet"})
 	c.awaitState("node", "IDLE", "")
 	job := c.hold("node", 30)
+	const override = "nodeset.slinky.slurm.net/hostname-override"
+	c.kubectl("annotate", "node", "node", override+"=renamed")
+	t.Cleanup(func() { _, _ = s.Kube.Kubectl(context.WithoutCancel(t.Context()), "annotate", "node", "node", override+"-") })
+	c.awaitState("node", "MIXED+DRAIN", "slurm-operator: update")
+	for pod := range c.mustWorkers() {
+		c.refused(pod)
+	}
+	c.release(job)
+	c.awaitState("renamed", "IDLE", "")
+	c.kubectl("annotate", "node", "node", override+"-")
+	c.awaitState("node", "IDLE", "")
+
+	job = c.hold("node", 30)
 	for pod := range c.mustWorkers() {
 		c.refused(pod)
 	}

@@ -1,6 +1,9 @@
 package nodeset
 
 import (
+	"bytes"
+	"encoding/json"
+	"errors"
 	"fmt"
 	"io"
 	"log"
@@ -10,6 +13,7 @@ import (
 	"net/http/httputil"
 	"net/url"
 	"slices"
+	"strconv"
 	"strings"
 	"sync/atomic"
 	"time"
@@ -20,6 +24,7 @@ type Gate struct {
 	URL string
 
 	fate   atomic.Pointer[func(*http.Request) Fate]
+	hidden atomic.Pointer[string]
 	pass   http.Handler
 	server *http.Server
 }
@@ -47,13 +52,38 @@ func newGate(address, target string, transport http.RoundTripper) (*Gate, error)
 	}
 	g := &Gate{URL: fmt.Sprintf("http://%s", listener.Addr())}
 	g.pass = &httputil.ReverseProxy{
-		Rewrite: func(r *httputil.ProxyRequest) { r.SetURL(to) }, Transport: transport,
+		Rewrite:   func(r *httputil.ProxyRequest) { r.SetURL(to); r.Out.Header.Del("Accept-Encoding") },
+		Transport: transport, ModifyResponse: g.hide,
 		FlushInterval: -1, // watches
 		ErrorLog:      log.New(io.Discard, "", 0),
 	}
 	g.server = &http.Server{Handler: g, ReadHeaderTimeout: time.Minute, ErrorLog: log.New(io.Discard, "", 0)}
 	go func() { _ = g.server.Serve(listener) }()
 	return g, nil
+}
+
+// HideNode has lists of Slurm nodes lack one; empty for none.
+func (g *Gate) HideNode(name string) { g.hidden.Store(&name) }
+
+// hide takes the hidden node out of a list of nodes.
+func (g *Gate) hide(r *http.Response) error {
+	name := g.hidden.Load()
+	if name == nil || *name == "" || !strings.HasSuffix(strings.TrimSuffix(r.Request.URL.Path, "/"), "/nodes") {
+		return nil
+	}
+	var list map[string]any
+	if err := errors.Join(json.NewDecoder(r.Body).Decode(&list), r.Body.Close()); err != nil {
+		return err
+	}
+	nodes, _ := list["nodes"].([]any)
+	list["nodes"] = slices.DeleteFunc(nodes, func(node any) bool {
+		record, _ := node.(map[string]any)
+		return record["name"] == *name
+	})
+	body, err := json.Marshal(list)
+	r.Body, r.ContentLength = io.NopCloser(bytes.NewReader(body)), int64(len(body))
+	r.Header.Set("Content-Length", strconv.Itoa(len(body)))
+	return err
 }
 
 // Decide has requests meet what is decided of each; nil lets all pass. The function is

@@ -5,7 +5,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"net/http"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -70,11 +69,7 @@ func (o *Outside) gates(ctx context.Context, s *Scene) error {
 	if o.Kube, err = newGate("127.0.0.1", config.Host, transport); err != nil {
 		return err
 	}
-	ip, err := s.kubectl(ctx, "get", "pods", "--selector=app=slurmrestd", "--output", "jsonpath={.items[0].status.podIP}")
-	if err != nil {
-		return err
-	}
-	o.Slurm, err = newGate(s.Kube.HostAddress, "http://"+ip+":6820", &http.Transport{})
+	o.Slurm, err = s.gateBeforeSlurm(ctx)
 	return err
 }
 

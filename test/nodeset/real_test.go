@@ -57,8 +57,9 @@ func besideEachOther(t *testing.T, s *nodeset.Scene) {
 		"OnDelete": onDelete, "partition": partition, "paused": paused, "ScheduledUpdate": scheduled,
 		"claims": claims, "its Cluster is gone": orphan, "held by an administrator": held, "short jobs": shortJobs,
 		"another Slurm answers": anotherSlurm, "two NodeSets of one name": sameName, "no slurmd responds": silent,
-		"two HPAs":            twoAutoscalers,
-		"foreground deletion": foreground, "Argo CD's prune": prune, "orphaning": orphaned,
+		"a reading lacks a node": lacking,
+		"two HPAs":               twoAutoscalers,
+		"foreground deletion":    foreground, "Argo CD's prune": prune, "orphaning": orphaned,
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()

@@ -92,3 +92,29 @@ func (c crew) outlastsKubelet(pod string) {
 		}
 	}
 }
+
+// lacking: readings of Slurm lack the node of a worker that has a job. It stays as it is, and
+// protected, while another one leaves.
+func lacking(t *testing.T, s *nodeset.Scene) {
+	gate, err := s.Behind(t.Context(), "dim")
+	must(t, err)
+	defer gate.Close()
+	c := hire(t, s, nodeset.NodeSet{Name: "dim", Cluster: "dim", Replicas: 2})
+	job := c.hold("dim-0", 30)
+	busy := c.mustWorkers()["dim-0"]
+	gate.HideNode("dim-0")
+	must(t, s.Scale(t.Context(), "dim", 0))
+	c.awaitWorkers("dim-0")
+	c.stays("its worker is as it was", func() (bool, string) {
+		have := c.mustWorkers()["dim-0"]
+		state, _, err := s.SlurmNode(t.Context(), "dim-0")
+		must(t, err)
+		return have == busy && strings.HasPrefix(state, "MIXED"), fmt.Sprint(have, state)
+	})
+	c.refused("dim-0")
+	gate.HideNode("")
+	c.awaitState("dim-0", "MIXED+DRAIN", "slurm-operator: scale-in")
+	c.release(job)
+	c.awaitWorkers()
+	c.dismiss()
+}

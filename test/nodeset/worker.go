@@ -11,7 +11,8 @@ import (
 // Worker is a pod of a NodeSet.
 type Worker struct {
 	Name, UID string
-	// Protected: it is marked as one that has work.
+	// Protected: it is marked as one that has or may get work, for Kubernetes, for cluster
+	// autoscalers and for Karpenter.
 	Protected bool
 	// Going: it is deleted, and not gone yet.
 	Going bool
@@ -41,6 +42,10 @@ func (s *Scene) Workers(ctx context.Context, nodeSet string) (map[string]Worker,
 			Name: m.Name, UID: m.UID, Going: m.DeletionTimestamp != "", Round: m.Annotations["round"],
 			Deadline:  m.Annotations["nodeset.slinky.slurm.net/pod-deadline"],
 			Protected: m.Labels["nodeset.slinky.slurm.net/pod-protect"] == "true",
+		}
+		if shown := out[m.Name].Protected; shown != (m.Annotations["karpenter.sh/do-not-disrupt"] == "true") ||
+			shown != (m.Annotations["cluster-autoscaler.kubernetes.io/safe-to-evict"] == "false") {
+			return nil, fmt.Errorf("worker %s is protected from some only: labels %v, annotations %v", m.Name, m.Labels, m.Annotations)
 		}
 	}
 	return out, nil
