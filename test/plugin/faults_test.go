@@ -144,9 +144,21 @@ func (r *rig) objects() []fault {
 			r.must(t, f.Command)
 			r.startOperator(t)
 		}},
+		{"a worker that lists steps", func(t *testing.T) { r.applyText(t, workerThatListsSteps) }, "-n lab", "ProbeListsSteps", "retired", func(t *testing.T, f finding) {
+			r.must(t, f.Command)
+			r.kubectl(t, "-n", "lab", "delete", "pod", "retired-0", "--grace-period=0", "--force")
+		}},
 		{"paused by hand", func(t *testing.T) { r.kubectl(t, "-n", hpc, "scale", "nodesets", "gpu", "--replicas=0") }, "", "PausedAtZero", "gpu", nil},
 	}
 }
+
+// workerThatListsSteps is as an older operator made it.
+const workerThatListsSteps = `apiVersion: v1
+kind: Pod
+metadata: {name: retired-0, namespace: lab, labels: {app.kubernetes.io/name: slurmd, app.kubernetes.io/instance: retired}}
+spec:
+  containers: [{name: slurmd, image: slurmd, readinessProbe: {exec: {command: [scontrol, show, slurmd]}}}]
+`
 
 // sleeps lets an HPA find a NodeSet at zero while no operator runs.
 func (r *rig) sleeps(t *testing.T) {

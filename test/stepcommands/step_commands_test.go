@@ -24,8 +24,10 @@ var allowed = []string{
 	"cmd/kubectl-slurm/internal/doctor/doctor_test.go",
 	"cmd/kubectl-slurm/internal/doctor/probes.go",
 	"cmd/kubectl-slurm/internal/doctor/probes_test.go",
+	"cmd/kubectl-slurm/internal/doctor/worker_probes_test.go",
 	"docs/nodesets.md",
 	"operator/nodeset/render/template_test.go",
+	"test/plugin/faults_test.go",
 	"test/stepcommands/step_commands_test.go",
 }
 

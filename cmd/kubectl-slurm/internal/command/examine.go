@@ -97,7 +97,7 @@ func (x *examination) objects(ctx context.Context) {
 	note := func(kind doctor.Kind, group string, err error) {
 		x.seen.Read[kind] = err == nil
 		if err != nil {
-			x.need("list "+string(kind)+"."+group, x.namespace, err)
+			x.need("list "+schema.GroupResource{Group: group, Resource: string(kind)}.String(), x.namespace, err)
 		}
 	}
 	var err error
@@ -109,6 +109,8 @@ func (x *examination) objects(ctx context.Context) {
 	note(doctor.Controllers, "slinky.slurm.net", err)
 	x.seen.Autoscalers, err = x.api.Autoscalers(ctx, scope)
 	note(doctor.Autoscalers, "autoscaling", err)
+	x.seen.Workers, err = workers(ctx, x.api, x.namespace, "")
+	note(doctor.Workers, "", err)
 }
 
 // metrics asks for a metric of each NodeSet, and of each cluster.

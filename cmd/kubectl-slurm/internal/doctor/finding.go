@@ -56,7 +56,8 @@ const (
 	AmbiguousMetric Code = "AmbiguousMetric"
 	// SharedWorkers: two NodeSets take the same pods or Slurm nodes for theirs.
 	SharedWorkers Code = "SharedWorkers"
-	// ProbeListsSteps: a probe or hook of workers runs a command by which jobs fail.
+	// ProbeListsSteps: a probe or hook of a NodeSet, or of workers that run, has a command
+	// by which jobs fail.
 	ProbeListsSteps Code = "ProbeListsSteps"
 )
 
@@ -131,7 +132,7 @@ func rank(c Code) int { return slices.Index(Codes(), c) }
 func checks() []func(*Observed) []Finding {
 	return []func(*Observed) []Finding{
 		rights, apiServices, foreignMetrics, stale,
-		tokens, clusters, references, ready, operator, probes,
+		tokens, clusters, references, ready, operator, probes, workerProbes,
 		severalAutoscalers, shared, ambiguous, valueTargets, leavesZero, tolerance,
 		targets, asleepAtZero, failing,
 	}

@@ -5,6 +5,7 @@ import (
 
 	autoscalingv2 "k8s.io/api/autoscaling/v2"
 	coordinationv1 "k8s.io/api/coordination/v1"
+	corev1 "k8s.io/api/core/v1"
 	apiregistrationv1 "k8s.io/kube-aggregator/pkg/apis/apiregistration/v1"
 
 	"github.com/slurmtide/slurmtide/operator/api/v1beta1"
@@ -23,6 +24,8 @@ type Observed struct {
 	Autoscalers []autoscalingv2.HorizontalPodAutoscaler
 	Clusters    []v1beta1.Cluster
 	Controllers []v1beta1.Controller
+	// Workers are the pods of NodeSets.
+	Workers []corev1.Pod
 	// Read tells which of the lists above were read.
 	Read map[Kind]bool
 
@@ -52,6 +55,7 @@ const (
 	Autoscalers Kind = "horizontalpodautoscalers"
 	Clusters    Kind = "clusters"
 	Controllers Kind = "controllers"
+	Workers     Kind = "pods"
 )
 
 // Metric is what came of a question for one metric.

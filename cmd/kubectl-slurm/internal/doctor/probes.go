@@ -10,8 +10,8 @@ import (
 	"github.com/slurmtide/slurmtide/operator/api/v1beta1"
 )
 
-// listsSteps finds commands that make slurmd connect to the socket of every step.
-var listsSteps = regexp.MustCompile(`\bscontrol\b[^;|&\n]*\b(sho?w?\s+slurmd|listpids)\b|\bsstat\b`)
+// stepCommand finds commands that make slurmd connect to the socket of every step.
+var stepCommand = regexp.MustCompile(`\bscontrol\b[^;|&\n]*\b(sho?w?\s+slurmd|listpids)\b|\bsstat\b`)
 
 // hook is a command of a container that Kubernetes runs by itself.
 type hook struct {
@@ -21,18 +21,26 @@ type hook struct {
 	exec *corev1.ExecAction
 }
 
-// probes tells of probes and hooks of workers that list steps: slurmd connects to each step
+// listsSteps is the hook's command that lists steps, empty for none.
+func (h hook) listsSteps() string {
+	return strings.TrimSpace(stepCommand.FindString(strings.Join(h.exec.Command, " ")))
+}
+
+// harmOfListing says what a command that lists steps does.
+const harmOfListing = "which makes slurmd connect to every step: a job that has just begun may lose its script and fail with exit code 2"
+
+// probes tells of probes and hooks in NodeSets that list steps: slurmd connects to each step
 // then, takes a batch step that does not listen yet for a stray one and deletes its script.
 func probes(seen *Observed) []Finding {
 	var out []Finding
 	for i := range seen.NodeSets {
 		n := &seen.NodeSets[i]
 		for _, h := range hooksOf(n) {
-			command := listsSteps.FindString(strings.Join(h.exec.Command, " "))
+			command := h.listsSteps()
 			if command == "" {
 				continue
 			}
-			out = append(out, found(ProbeListsSteps, nodeSet(n), "%s of container %s runs %q, which makes slurmd connect to every step: a job that has just begun may lose its script and fail with exit code 2", h.field, h.container, strings.TrimSpace(command)).
+			out = append(out, found(ProbeListsSteps, nodeSet(n), "%s of container %s runs %q, %s", h.field, h.container, command, harmOfListing).
 				cure("%s", cureOfHook(h)).
 				run("kubectl -n %s patch nodesets.slinky.slurm.net %s --type=json -p %s", n.Namespace, n.Name, quoted(fmt.Sprintf(`[{"op":"remove","path":%q}]`, h.path))))
 		}

@@ -1,0 +1,68 @@
+package command
+
+import (
+	"fmt"
+	"net/http"
+	"net/http/httptest"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"k8s.io/client-go/rest"
+
+	"github.com/slurmtide/slurmtide/cmd/kubectl-slurm/internal/doctor"
+	"github.com/slurmtide/slurmtide/cmd/kubectl-slurm/internal/observe"
+)
+
+// observeOf reads what the doctor looks at in the namespace hpc from an API server that
+// answers requests for pods itself, and has nothing else.
+func observeOf(t *testing.T, pods http.HandlerFunc) *doctor.Observed {
+	t.Helper()
+	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		w.Header().Set("Content-Type", "application/json")
+		if r.URL.Path == "/api/v1/namespaces/hpc/pods" {
+			pods(w, r)
+			return
+		}
+		fmt.Fprint(w, `{}`)
+	}))
+	t.Cleanup(server.Close)
+	api, err := observe.New(&rest.Config{Host: server.URL})
+	if err != nil {
+		t.Fatal(err)
+	}
+	seen, err := observeAll(t.Context(), api, time.Now(), "hpc")
+	if err != nil {
+		t.Fatal(err)
+	}
+	return seen
+}
+
+func TestTheDoctorReadsWorkers(t *testing.T) {
+	seen := observeOf(t, func(w http.ResponseWriter, r *http.Request) {
+		if got := r.URL.Query().Get("labelSelector"); got != "app.kubernetes.io/name=slurmd" {
+			t.Errorf("it asks for pods with %q", got)
+		}
+		fmt.Fprint(w, `{"items":[{"metadata":{"name":"gpu-0"}}]}`)
+	})
+	if len(seen.Workers) != 1 || seen.Workers[0].Name != "gpu-0" || !seen.Read[doctor.Workers] {
+		t.Errorf("it has read %+v", seen.Workers)
+	}
+}
+
+func TestTheDoctorSaysThatItMayNotListPods(t *testing.T) {
+	seen := observeOf(t, func(w http.ResponseWriter, _ *http.Request) {
+		w.WriteHeader(http.StatusForbidden)
+		fmt.Fprint(w, `{"kind":"Status","apiVersion":"v1","status":"Failure","reason":"Forbidden","code":403,"message":"no"}`)
+	})
+	if seen.Read[doctor.Workers] {
+		t.Error("it takes the workers for read")
+	}
+	found := doctor.Examine(*seen, nil).Findings
+	if !slices.ContainsFunc(found, func(f doctor.Finding) bool {
+		return f.Code == doctor.MissingRight && strings.Contains(f.Problem, "list pods") && strings.Contains(f.Command, "--clusterrole=view")
+	}) {
+		t.Errorf("found %+v", found)
+	}
+}

@@ -1,0 +1,92 @@
+package doctor
+
+import (
+	"cmp"
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+
+	appsv1 "k8s.io/api/apps/v1"
+	corev1 "k8s.io/api/core/v1"
+
+	"github.com/slurmtide/slurmtide/operator/api/v1beta1"
+	"github.com/slurmtide/slurmtide/slurmclient/hostlist"
+)
+
+// workerHook is a probe or hook that lists steps and that workers of a NodeSet have.
+type workerHook struct {
+	nodeSet                   Object
+	field, container, command string
+}
+
+// workerProbes tells of running workers whose probes or hooks list steps. A worker keeps those
+// that it was made with, until it is replaced. Where the NodeSet itself has such a command,
+// probes tells of it first: without the command, the NodeSet has a new revision.
+func workerProbes(seen *Observed) []Finding {
+	ofTemplates := probes(seen)
+	var out []Finding
+	for h, workers := range workersThatListSteps(seen.Workers) {
+		if slices.ContainsFunc(ofTemplates, func(f Finding) bool { return f.Object == h.nodeSet }) {
+			continue
+		}
+		f := found(ProbeListsSteps, h.nodeSet, "%s a %s of container %s that runs %q, %s", stillHave(workers), h.field, h.container, h.command, harmOfListing)
+		out = append(out, seen.cureWorkers(f, workers))
+	}
+	slices.SortFunc(out, func(a, b Finding) int {
+		return cmp.Or(strings.Compare(a.Object.String(), b.Object.String()), strings.Compare(a.Problem, b.Problem))
+	})
+	return out
+}
+
+// workersThatListSteps are the workers that have a hook that lists steps, by hook.
+func workersThatListSteps(workers []corev1.Pod) map[workerHook][]*corev1.Pod {
+	out := map[workerHook][]*corev1.Pod{}
+	for i := range workers {
+		w := &workers[i]
+		if w.DeletionTimestamp != nil || w.Status.Phase == corev1.PodSucceeded || w.Status.Phase == corev1.PodFailed {
+			continue
+		}
+		on := Object{v1beta1.KindNodeSet, w.Namespace, w.Labels[v1beta1.LabelAppInstance]}
+		for _, c := range slices.Concat(w.Spec.InitContainers, w.Spec.Containers) {
+			for _, h := range hooksOfContainer(c, "") {
+				if command := h.listsSteps(); command != "" {
+					key := workerHook{on, h.field, h.container, command}
+					out[key] = append(out[key], w)
+				}
+			}
+		}
+	}
+	return out
+}
+
+// stillHave names the workers as Slurm writes lists of hosts.
+func stillHave(workers []*corev1.Pod) string {
+	if len(workers) == 1 {
+		return "worker " + workers[0].Name + " still has"
+	}
+	var names []string
+	for _, w := range workers {
+		names = append(names, w.Name)
+	}
+	return "workers " + hostlist.Compress(names) + " still have"
+}
+
+// cureWorkers adds how the workers of a finding about a NodeSet are replaced.
+func (seen *Observed) cureWorkers(f Finding, workers []*corev1.Pod) Finding {
+	namespace := f.Object.Namespace
+	i := slices.IndexFunc(seen.NodeSets, func(n v1beta1.NodeSet) bool { return nodeSet(&n) == f.Object })
+	if i < 0 || seen.NodeSets[i].Spec.UpdateStrategy.Type == v1beta1.UpdateOnDelete {
+		first := slices.MinFunc(workers, func(a, b *corev1.Pod) int { return hostlist.Compare(a.Name, b.Name) })
+		return f.cure("replace one worker after the other: drain it, and delete its pod when its jobs have ended").
+			run("kubectl -n %s annotate pod %s %s=true", namespace, first.Name, v1beta1.AnnotationPodCordon)
+	}
+	current := seen.NodeSets[i].Status.NodeSetHash
+	if !slices.ContainsFunc(workers, func(w *corev1.Pod) bool { return w.Labels[appsv1.ControllerRevisionHashLabelKey] == current }) {
+		return f.cure("let the NodeSet's update replace them: its condition Updated says what it waits for").
+			run("kubectl -n %s describe nodesets.slinky.slurm.net %s", namespace, f.Object.Name)
+	}
+	const patch = `{"spec":{"template":{"metadata":{"annotations":{"kubectl.kubernetes.io/restartedAt":%q}}}}}`
+	return f.cure("change the NodeSet's template: its updateStrategy then drains and replaces the workers, and new ones connect to slurmd's port").
+		run("kubectl -n %s patch nodesets.slinky.slurm.net %s --type=merge -p %s", namespace, f.Object.Name, quoted(fmt.Sprintf(patch, seen.Now.UTC().Format(time.RFC3339))))
+}
