@@ -27,9 +27,7 @@ func ValidateToken(_, new *v1beta1.Token) (warnings []string, errs field.ErrorLi
 	if s.Lifetime != nil && s.Lifetime.Duration > 0 && s.Lifetime.Duration < time.Minute {
 		f.warn(at.Child("lifetime"), "is less than a minute: the token may run out before it is used")
 	}
-	if r := s.SecretRef; r != nil && r.Optional != nil && *r.Optional {
-		f.warn(at.Child("secretRef", "optional"), "has no effect: the Secret is made")
-	}
+	f.ignored(at, s.IgnoredFields())
 	if s.SecretRef != nil && s.SecretRef.Key == "" {
 		f.required(at.Child("secretRef", "key"), "the key to write the token to")
 	}
@@ -47,6 +45,7 @@ func ValidateCluster(_, new *v1beta1.Cluster) (warnings []string, errs field.Err
 		f.required(token.Child("key"), "the key within the Secret")
 	}
 	f.secretKey(at.Child("slurmKeyRef"), s.SlurmKeyRef)
+	f.ignored(at, s.IgnoredFields())
 	if a := s.Slurmctld; a != nil {
 		if a.Host == "" {
 			f.required(at.Child("slurmctld", "host"), "slurmctld's name or address")

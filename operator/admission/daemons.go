@@ -28,6 +28,7 @@ func ValidateAccounting(old, new *v1beta1.Accounting) (warnings []string, errs f
 	case !s.External:
 		f.warn(storage, "is not given: slurmdbd has no database")
 	}
+	f.ignored(at, s.IgnoredFields())
 	if old != nil {
 		keys(f, at, keyRefs{old.Spec.SlurmKeyRef, old.Spec.JWTKeyRef, old.Spec.JWTHS256KeyRef}, keyRefs{s.SlurmKeyRef, s.JWTKeyRef, s.JWTHS256KeyRef})
 	}
@@ -52,6 +53,7 @@ func ValidateLoginSet(_, new *v1beta1.LoginSet) (warnings []string, errs field.E
 	f, at, s := &findings{}, field.NewPath("spec"), new.Spec
 	f.names(at.Child("controllerRef"), s.ControllerRef.Name, "a Controller")
 	f.secretKey(at.Child("sssdConfRef"), &s.SSSDConfRef)
+	f.ignored(at, s.IgnoredFields())
 	f.replicas(at.Child("replicas"), s.Replicas)
 	f.container(at.Child("login"), s.Login)
 	f.container(at.Child("initconf"), s.Initconf)

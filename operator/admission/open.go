@@ -121,7 +121,7 @@ func (f *findings) names(at *field.Path, name, what string) {
 	}
 }
 
-// ignored warns of fields that nothing follows yet.
+// ignored warns of fields that nothing follows.
 func (f *findings) ignored(at *field.Path, fields []v1beta1.Ignored) {
 	for _, i := range fields {
 		f.warn(at.Child(i.Field), i.Instead)
@@ -132,9 +132,6 @@ func (f *findings) ignored(at *field.Path, fields []v1beta1.Ignored) {
 func (f *findings) secretKey(at *field.Path, ref *corev1.SecretKeySelector) {
 	if ref == nil {
 		return
-	}
-	if ref.Optional != nil && *ref.Optional {
-		f.warn(at.Child("optional"), "has no effect: the key is needed")
 	}
 	f.names(at, ref.Name, "a Secret")
 	for _, problem := range validation.IsConfigMapKey(ref.Key) {

@@ -88,6 +88,7 @@ func TestNodeSets(t *testing.T) {
 		{name: "no partition", new: c + "partition: {enabled: false}"},
 		{name: "ssh", new: c + "ssh: {enabled: true, sssdConfRef: {name: s, key: sssd.conf}}", warnings: one("spec.ssh: is not followed yet: no workers are made for a NodeSet with ssh.enabled")},
 		{name: "no protection", new: c + "workloadDisruptionProtection: false", warnings: one("spec.workloadDisruptionProtection: is followed in part: no budget is made for this NodeSet, but its workers are protected where another NodeSet of the cluster has one, and keep their annotations for cluster autoscalers")},
+		{name: "ssh of a Secret that may be missing", new: c + "ssh: {enabled: false, sssdConfRef: {name: s, key: sssd.conf, optional: true}}", warnings: one("spec.ssh.sssdConfRef.optional: has no effect: the key is needed")},
 		{name: "ssh without a Secret", new: c + "ssh: {enabled: true, sssdConfRef: {key: sssd.conf}}", warnings: one("spec.ssh: is not followed yet: no workers are made for a NodeSet with ssh.enabled"), errs: one("spec.ssh.sssdConfRef.name: Required value: the name of a Secret")},
 
 		{name: "moving to another Controller", old: "controllerRef: {name: slurm}", new: "controllerRef: {name: other}", errs: one("spec.controllerRef: Invalid value: is immutable: workers stay in the cluster that they joined")},
@@ -147,6 +148,8 @@ func TestControllers(t *testing.T) {
 		{name: "a Service of a very large port", new: keys + "service: {port: 70000}", errs: one("spec.service.port: Invalid value: 70000: must be a port, 1 to 65535")},
 		{name: "scraping now and then", new: keys + "metrics: {serviceMonitor: {interval: often}}", errs: one(`spec.metrics.serviceMonitor.interval: Invalid value: "often": must be a duration of Prometheus, as 30s`)},
 		{name: "scraping", new: keys + "metrics: {serviceMonitor: {interval: 1m30s, endpoints: [{path: /metrics/jobs, scrapeTimeout: 25s}]}}"},
+		{name: "a key set", new: keys + "jwksKeyRef: {name: k, key: jwks.json}", warnings: one("spec.jwksKeyRef: is not followed yet: tokens are minted with keys for HS256 only")},
+		{name: "a key that may be missing", new: "slurmKeyRef: {name: k, key: slurm.key, optional: true}", warnings: one("spec.slurmKeyRef.optional: has no effect: the key is needed")},
 		{name: "a ConfigMap without a name", new: keys + `prologScriptRefs: [{name: a}, {name: ""}]`, errs: one("spec.prologScriptRefs[1].name: Required value: the name of a ConfigMap")},
 
 		{name: "another name", old: keys + "clusterName: a", new: keys + "clusterName: b", errs: one(`spec.clusterName: Invalid value: "b": is immutable`)},
@@ -169,6 +172,8 @@ func TestAccountings(t *testing.T) {
 		{name: "a usual one", new: storage},
 		{name: "one without a database", new: keys, warnings: one("spec.storageConfig: is not given: slurmdbd has no database")},
 		{name: "an external one", new: "external: true, externalConfig: {host: h, port: 6819}"},
+		{name: "one with a key set", new: storage + ", jwksKeyRef: {name: k, key: jwks.json}", warnings: one("spec.jwksKeyRef: is not followed yet: no slurmdbd is made that reads it")},
+		{name: "a password that may be missing", new: keys + "storageConfig: {host: db, passwordKeyRef: {name: p, key: password, optional: true}}", warnings: one("spec.storageConfig.passwordKeyRef.optional: has no effect: the key is needed")},
 		{name: "a password of no Secret", new: keys + "storageConfig: {host: db, passwordKeyRef: {key: password}}", errs: one("spec.storageConfig.passwordKeyRef.name: Required value: the name of a Secret")},
 		{name: "a slurmdbd that can not be read", new: storage + ", slurmdbd: {env: {A: b}}", errs: one("spec.slurmdbd.env: Invalid value: must be a list, not object")},
 		{name: "another slurm.key", old: storage, new: "slurmKeyRef: {name: o, key: slurm.key}, jwtKeyRef: {name: k, key: jwt.key}, storageConfig: {host: db, passwordKeyRef: {name: p, key: password}}", errs: one("spec.slurmKeyRef: Invalid value: is immutable")},
@@ -187,6 +192,7 @@ func TestLoginSets(t *testing.T) {
 	const least = "controllerRef: {name: slurm}, sssdConfRef: {name: s, key: sssd.conf}, "
 	check(t, admission.ValidateLoginSet, []verdict{
 		{name: "the least", new: least},
+		{name: "a configuration that may be missing", new: "controllerRef: {name: slurm}, sssdConfRef: {name: s, key: sssd.conf, optional: true}", warnings: one("spec.sssdConfRef.optional: has no effect: the key is needed")},
 		{name: "an unknown strategy", new: least + "strategy: {type: Sometimes}", errs: one(`spec.strategy.type: Unsupported value: "Sometimes": supported values: "Recreate", "RollingUpdate"`)},
 		{name: "a surge that is none", new: least + "strategy: {rollingUpdate: {maxSurge: much}}", errs: one(`spec.strategy.rollingUpdate.maxSurge: Invalid value: "much": must be a number or a share, as 25%`)},
 		{name: "no surge", new: least + "strategy: {rollingUpdate: {maxSurge: 0}}"},
@@ -215,6 +221,7 @@ func TestClusters(t *testing.T) {
 	check(t, admission.ValidateCluster, []verdict{
 		{name: "the least", new: least},
 		{name: "one that takes workers", new: least + "slurmctld: {host: ctld, port: 6817}, slurmKeyRef: {name: k, key: slurm.key}"},
+		{name: "one whose key may be missing", new: least + "slurmctld: {host: ctld}, slurmKeyRef: {name: k, key: slurm.key, optional: true}", warnings: one("spec.slurmKeyRef.optional: has no effect: the key is needed")},
 		{name: "one whose workers have no key", new: least + "slurmctld: {host: ctld}", warnings: one("spec: NodeSets can join only where both slurmctld and slurmKeyRef are given")},
 		{name: "no URL", new: "server: slurm, " + token, errs: one("spec.server: Invalid value: must be an http or https URL with a host, as https://slurm.example.com:6820")},
 		{name: "a URL with a password, which no message tells", new: "server: 'https://a:secret@slurm', " + token, errs: one("spec.server: Invalid value: must have no credentials, query or fragment")},

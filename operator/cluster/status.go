@@ -58,6 +58,7 @@ type verdict struct {
 // statusOf is the status of a Cluster, by the last one and what is seen. It is pure.
 func statusOf(now time.Time, c *v1beta1.Cluster, s seen) v1beta1.ClusterStatus {
 	out := *c.Status.DeepCopy()
+	v1beta1.SetFieldsIgnored(&out.Conditions, c.Spec.IgnoredFields(), c.Generation, now)
 	v := judge(now, s)
 	if v.status == metav1.ConditionTrue && strings.HasPrefix(c.Spec.Server, "http:") {
 		v.message += clearText

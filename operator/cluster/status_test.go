@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/google/go-cmp/cmp"
+	corev1 "k8s.io/api/core/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/apimachinery/pkg/api/meta"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -31,6 +32,22 @@ func read(nodes, jobs time.Duration) *live.Reading {
 
 func refused(code slurmclient.Code, cause error) error {
 	return &slurmclient.Error{Code: code, Op: "listing nodes", Err: cause}
+}
+
+func TestAClusterNamesFieldsThatNothingFollows(t *testing.T) {
+	c := &v1beta1.Cluster{ObjectMeta: metav1.ObjectMeta{Generation: 2}}
+	c.Spec.SlurmKeyRef = &corev1.SecretKeySelector{Optional: new(true)}
+	c.Status = statusOf(noon, c, seen{reading: read(time.Second, time.Second)})
+	for _, s := range []seen{{reading: read(time.Second, time.Second)}, {}} { // the last is of an operator that has just begun
+		told := meta.FindStatusCondition(statusOf(noon, c, s).Conditions, v1beta1.ConditionFieldsIgnored)
+		if told == nil || told.Status != metav1.ConditionTrue || told.Message != "spec.slurmKeyRef.optional has no effect: the key is needed" {
+			t.Errorf("the condition is %+v", told)
+		}
+	}
+	c.Spec.SlurmKeyRef = nil
+	if told := meta.FindStatusCondition(statusOf(noon, c, seen{}).Conditions, v1beta1.ConditionFieldsIgnored); told != nil {
+		t.Errorf("there still is %+v", told)
+	}
 }
 
 func TestWhetherAClusterIsReady(t *testing.T) {

@@ -3,7 +3,6 @@ package nodeset
 import (
 	"fmt"
 	"slices"
-	"strings"
 	"time"
 
 	"k8s.io/apimachinery/pkg/api/meta"
@@ -30,28 +29,14 @@ func statusOf(now time.Time, s *seen, todo *plan.Todo) v1beta1.NodeSetStatus {
 	if s.wish.PerKubeNode || s.wish.Deleting {
 		meta.RemoveStatusCondition(&out.Conditions, v1beta1.ConditionSubmittable)
 	}
-	if len(s.nodeSet.Spec.IgnoredFields()) == 0 {
-		meta.RemoveStatusCondition(&out.Conditions, v1beta1.ConditionFieldsIgnored)
-	}
-	for _, c := range []metav1.Condition{ready(&out, s, todo), draining(s, todo), updated(s, todo), submittable(s), fieldsIgnored(&s.nodeSet.Spec)} {
+	for _, c := range []metav1.Condition{ready(&out, s, todo), draining(s, todo), updated(s, todo), submittable(s)} {
 		if c.Type != "" {
 			c.ObservedGeneration, c.LastTransitionTime = s.nodeSet.Generation, metav1.NewTime(now)
 			meta.SetStatusCondition(&out.Conditions, c)
 		}
 	}
+	v1beta1.SetFieldsIgnored(&out.Conditions, s.nodeSet.Spec.IgnoredFields(), s.nodeSet.Generation, now)
 	return out
-}
-
-// fieldsIgnored is empty where every field that is set is followed.
-func fieldsIgnored(spec *v1beta1.NodeSetSpec) metav1.Condition {
-	var told []string
-	for _, i := range spec.IgnoredFields() {
-		told = append(told, "spec."+i.Field+" "+i.Instead)
-	}
-	if len(told) == 0 {
-		return metav1.Condition{}
-	}
-	return condition(v1beta1.ConditionFieldsIgnored, metav1.ConditionTrue, v1beta1.ReasonNotFollowed, "%s", strings.Join(told, "; "))
 }
 
 // count counts the workers. What Slurm has of them stays as it was told while nothing

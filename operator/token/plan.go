@@ -211,9 +211,11 @@ func (s seen) stay(now time.Time, reason, message string) todo {
 	return out
 }
 
+// ready sets the conditions: Ready, and which fields are ignored.
 func (s seen) ready(out *todo, now time.Time, status metav1.ConditionStatus, reason, message string) {
 	meta.SetStatusCondition(&out.status.Conditions, metav1.Condition{
 		Type: v1beta1.ConditionReady, Status: status, Reason: reason, Message: message,
 		ObservedGeneration: s.token.Generation, LastTransitionTime: metav1.NewTime(now),
 	})
+	v1beta1.SetFieldsIgnored(&out.status.Conditions, s.token.Spec.IgnoredFields(), s.token.Generation, now)
 }

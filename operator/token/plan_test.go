@@ -6,6 +6,7 @@ import (
 	"time"
 
 	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/api/meta"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"github.com/slurmtide/slurmtide/operator/api/v1beta1"
@@ -145,6 +146,22 @@ func check(t *testing.T, s seen, got todo) {
 	again := plan(noon, "id", seen{token: s.token, secret: got.secret, key: s.key})
 	if again.verb != nothing || !again.status.IssuedAt.Time.Equal(got.status.IssuedAt.Time) {
 		t.Errorf("it is written again: %+v", again)
+	}
+}
+
+func TestATokenNamesFieldsThatNothingFollows(t *testing.T) {
+	for _, missing := range []string{"", "Secret team/key has no key"} {
+		s := seen{token: aToken(into("s", "k")), key: []byte(theKey), missing: missing}
+		s.token.Spec.SecretRef.Optional = new(true)
+		s.token.Status = plan(noon, "id", s).status
+		c := meta.FindStatusCondition(s.token.Status.Conditions, v1beta1.ConditionFieldsIgnored)
+		if c == nil || c.Status != metav1.ConditionTrue || c.Message != "spec.secretRef.optional has no effect: the Secret is made" || c.ObservedGeneration != 2 {
+			t.Errorf("the condition is %+v", c)
+		}
+		s.token.Spec.SecretRef.Optional = new(false)
+		if c := meta.FindStatusCondition(plan(noon, "id", s).status.Conditions, v1beta1.ConditionFieldsIgnored); c != nil {
+			t.Errorf("there still is %+v", c)
+		}
 	}
 }
 

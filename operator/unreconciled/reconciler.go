@@ -46,7 +46,7 @@ type reconciler struct {
 	object client.Object
 }
 
-// Reconcile writes the condition of one object, if it is another than before.
+// Reconcile writes the conditions of one object, if they are others than before.
 func (r *reconciler) Reconcile(ctx context.Context, req ctrl.Request) (ctrl.Result, error) {
 	object := r.object.DeepCopyObject().(client.Object)
 	if err := r.client.Get(ctx, req.NamespacedName, object); err != nil {
@@ -76,7 +76,7 @@ func statusOf(now time.Time, object client.Object) map[string]any {
 		Message:            "slurm-operator does not reconcile objects of kind " + kindOf(object) + " yet: " + does,
 		ObservedGeneration: object.GetGeneration(), LastTransitionTime: metav1.NewTime(now),
 	})
-	if !changed {
+	if !v1beta1.SetFieldsIgnored(&conditions, ignoredOf(object), object.GetGeneration(), now) && !changed {
 		return nil
 	}
 	status := map[string]any{"conditions": conditions}
@@ -100,4 +100,18 @@ func conditionsOf(object client.Object) (conditions []metav1.Condition, does str
 		return o.Status.Conditions, nothing
 	}
 	return nil, nothing
+}
+
+// ignoredOf are the fields of an object for which there is a warning at admission: nothing
+// follows them.
+func ignoredOf(object client.Object) []v1beta1.Ignored {
+	switch o := object.(type) {
+	case *v1beta1.Controller:
+		return o.Spec.IgnoredFields()
+	case *v1beta1.Accounting:
+		return o.Spec.IgnoredFields()
+	case *v1beta1.LoginSet:
+		return o.Spec.IgnoredFields()
+	}
+	return nil
 }

@@ -5,6 +5,7 @@ import (
 	"testing"
 	"time"
 
+	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/api/meta"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime"
@@ -51,5 +52,34 @@ func TestKindsWithoutAReconcilerSaySo(t *testing.T) {
 				t.Error("it is written again though nothing has changed")
 			}
 		})
+	}
+}
+
+func TestFieldsThatNothingFollowsAreTold(t *testing.T) {
+	set := &corev1.ConfigMapKeySelector{Key: "jwks.json"}
+	controller, accounting, login := &v1beta1.Controller{}, &v1beta1.Accounting{}, &v1beta1.LoginSet{}
+	controller.Spec.JWKSKeyRef, accounting.Spec.JWKSKeyRef, login.Spec.SSSDConfRef.Optional = set, set, new(true)
+	for field, object := range map[string]client.Object{"controller": controller, "accounting": accounting, "login": login} {
+		status := statusOf(time.Now(), object)
+		conditions, ok := status["conditions"].([]metav1.Condition)
+		if !ok || len(conditions) != 2 || conditions[0].Type != v1beta1.ConditionReady {
+			t.Fatalf("%s: the status is %+v", field, status)
+		}
+		want := "spec.jwksKeyRef is not followed yet: "
+		if object == client.Object(login) {
+			want = "spec.sssdConfRef.optional has no effect: "
+		}
+		if c := conditions[1]; c.Type != v1beta1.ConditionFieldsIgnored || c.Status != metav1.ConditionTrue || !strings.HasPrefix(c.Message, want) {
+			t.Errorf("%s: the condition is %+v", field, c)
+		}
+	}
+	accounting.Status.Conditions, _ = statusOf(time.Now(), accounting)["conditions"].([]metav1.Condition)
+	if status := statusOf(time.Now(), accounting); status != nil {
+		t.Errorf("it is written again: %+v", status)
+	}
+	accounting.Spec.JWKSKeyRef = nil
+	conditions, _ := statusOf(time.Now(), accounting)["conditions"].([]metav1.Condition)
+	if len(conditions) != 1 || conditions[0].Type != v1beta1.ConditionReady {
+		t.Errorf("without the field there is %+v", conditions)
 	}
 }

@@ -112,7 +112,7 @@ const (
 	ConditionSubmittable = "Submittable"
 )
 
-// ConditionFieldsIgnored is on NodeSets, True with the reason ReasonNotFollowed, while
+// ConditionFieldsIgnored is on every kind, True with the reason ReasonNotFollowed, while
 // fields are set that nothing follows yet: its message names them.
 const (
 	ConditionFieldsIgnored = "FieldsIgnored"

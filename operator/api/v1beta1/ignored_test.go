@@ -1,0 +1,94 @@
+package v1beta1
+
+import (
+	"reflect"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/api/meta"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+)
+
+// setOptional sets every reference to a key of a Secret to an optional one, and returns
+// the paths of their fields.
+func setOptional(spec reflect.Value, path string) []string {
+	if ref, ok := spec.Addr().Interface().(*corev1.SecretKeySelector); ok {
+		ref.Optional = new(true)
+		return []string{path + ".optional"}
+	}
+	if spec.Type() == reflect.TypeFor[*corev1.SecretKeySelector]() || spec.Type() == reflect.TypeFor[*NodeSetSSH]() || spec.Type() == reflect.TypeFor[*StorageConfig]() {
+		spec.Set(reflect.New(spec.Type().Elem()))
+		return setOptional(spec.Elem(), path)
+	}
+	var out []string
+	if spec.Kind() == reflect.Struct && strings.HasSuffix(spec.Type().PkgPath(), "/v1beta1") {
+		for i := range spec.NumField() {
+			f := spec.Type().Field(i)
+			name, _, _ := strings.Cut(f.Tag.Get("json"), ",")
+			if f.IsExported() && name != "-" {
+				out = append(out, setOptional(spec.Field(i), strings.TrimPrefix(path+"."+name, "."))...)
+			}
+		}
+	}
+	return out
+}
+
+func TestReferencesThatMayNotBeOptionalSaySo(t *testing.T) {
+	for _, spec := range []interface{ IgnoredFields() []Ignored }{
+		&NodeSetSpec{}, &ControllerSpec{}, &AccountingSpec{}, &LoginSetSpec{}, &ClusterSpec{}, &TokenSpec{},
+	} {
+		if got := spec.IgnoredFields(); len(got) != 0 {
+			t.Errorf("%T: of an empty one it says %v", spec, got)
+		}
+		want := setOptional(reflect.ValueOf(spec).Elem(), "")
+		var got []string
+		for _, i := range spec.IgnoredFields() {
+			if !strings.HasPrefix(i.Instead, "has no effect: ") {
+				t.Errorf("%T: it says %v", spec, i)
+			}
+			got = append(got, i.Field)
+		}
+		slices.Sort(want)
+		slices.Sort(got)
+		if diff := cmp.Diff(want, got); len(want) == 0 || diff != "" {
+			t.Errorf("%T: %s", spec, diff)
+		}
+	}
+}
+
+func TestKeySetsAreNotFollowed(t *testing.T) {
+	ref := &corev1.ConfigMapKeySelector{Key: "jwks.json"}
+	for _, spec := range []interface{ IgnoredFields() []Ignored }{&ControllerSpec{JWKSKeyRef: ref}, &AccountingSpec{JWKSKeyRef: ref}} {
+		got := spec.IgnoredFields()
+		if len(got) != 1 || got[0].Field != "jwksKeyRef" || !strings.HasPrefix(got[0].Instead, "is not followed yet: ") {
+			t.Errorf("%T: it says %v", spec, got)
+		}
+	}
+}
+
+func TestConditionOfIgnoredFields(t *testing.T) {
+	noon := time.Date(2030, 1, 1, 12, 0, 0, 0, time.UTC)
+	var conditions []metav1.Condition
+	if SetFieldsIgnored(&conditions, nil, 1, noon) || len(conditions) > 0 {
+		t.Errorf("without fields there is %+v", conditions)
+	}
+	fields := []Ignored{{"a", "is of no use"}, {"b.c", "neither"}}
+	if !SetFieldsIgnored(&conditions, fields, 2, noon) || SetFieldsIgnored(&conditions, fields, 2, noon.Add(time.Hour)) {
+		t.Error("it changes not once")
+	}
+	c := meta.FindStatusCondition(conditions, ConditionFieldsIgnored)
+	want := metav1.Condition{
+		Type: "FieldsIgnored", Status: "True", Reason: "NotFollowed", Message: "spec.a is of no use; spec.b.c neither",
+		ObservedGeneration: 2, LastTransitionTime: metav1.NewTime(noon),
+	}
+	if c == nil || *c != want {
+		t.Errorf("it is %+v", c)
+	}
+	if !SetFieldsIgnored(&conditions, nil, 3, noon) || len(conditions) > 0 {
+		t.Errorf("there still is %+v", conditions)
+	}
+}
