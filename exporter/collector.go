@@ -37,6 +37,8 @@ type collector struct {
 	clocked bool
 	// observes: what is observed between snapshots belongs to it.
 	observes bool
+	// note is what else its page says, in whole sentences.
+	note     string
 	families []family
 }
 

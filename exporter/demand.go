@@ -11,6 +11,8 @@ func demandCollector() collector {
 	return collector{
 		name: "demand", set: Native, help: "why jobs wait, and the nodes that they need", clocked: true,
 		needs: demand.Resources(),
+		note: "A slurm-exporter that runs by itself knows no NodeSets: nodes that jobs need are of the shapes that the partition's nodes have, and no NodeSet's maximum counts.\n" +
+			"So its `slurm_partition_pending_nodes` and `slurm_partition_required_nodes` may differ from those that slurm-metrics-adapter shows and answers HPAs with.",
 		families: []family{
 			{"slurm_partition_pending_jobs_by_reason", gauge, "Pending jobs of the partition by Slurm's reason and by the class of what they wait for; only jobs of the class capacity would be helped by more nodes.",
 				[]string{"partition", "reason", "class"}, demands(func(p *demand.Partition, out *samples) {

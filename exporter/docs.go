@@ -60,6 +60,9 @@ func writeCollector(b *strings.Builder, c collector) {
 	default:
 		fmt.Fprintf(b, "Shown unless `--no-collector.%s`: %s. Reads %s.\n\n", c.name, c.help, strings.Join(needs, ", "))
 	}
+	if c.note != "" {
+		b.WriteString(c.note + "\n\n")
+	}
 	var rows []metricRow
 	for _, f := range c.families {
 		rows = append(rows, metricRow{f.name, string(f.kind), f.help, f.labels})
