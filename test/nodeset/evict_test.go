@@ -150,7 +150,9 @@ func perKubeNode(t *testing.T, s *nodeset.Scene) {
 	job := c.hold("node", 30)
 	const override = "nodeset.slinky.slurm.net/hostname-override"
 	c.kubectl("annotate", "node", "node", override+"=renamed")
-	t.Cleanup(func() { _, _ = s.Kube.Kubectl(context.WithoutCancel(t.Context()), "annotate", "node", "node", override+"-") })
+	t.Cleanup(func() {
+		_, _ = s.Kube.Kubectl(context.WithoutCancel(t.Context()), "annotate", "node", "node", override+"-")
+	})
 	c.awaitState("node", "MIXED+DRAIN", "slurm-operator: update")
 	for pod := range c.mustWorkers() {
 		c.refused(pod)
