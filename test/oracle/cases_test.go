@@ -17,7 +17,7 @@ import (
 type knownCase struct {
 	name, variant string
 	there         []uint64
-	before, queue string
+	queue         string
 	// setUp and tearDown are shell commands before and after.
 	setUp, tearDown string
 	want            []uint64
