@@ -15,9 +15,10 @@ func (w *world) reconcile(faults bool) Todo {
 		w.readPods()
 	}
 	seen := w.seen()
-	todo := w.op.planner.Plan(w.now, w.wish, seen)
+	w.sayMixed()
+	todo := w.plan(seen)
 	w.checkBudget(&seen, todo.Steps)
-	skip := map[string]bool{}
+	skip, open, exchanges := map[string]bool{}, w.openNodes(&seen), w.exchanges
 	for _, s := range todo.Steps {
 		if skip[s.Pod+s.SlurmName] {
 			continue
@@ -26,20 +27,34 @@ func (w *world) reconcile(faults bool) Todo {
 		if !w.apply(s) || lost {
 			skip[s.Pod+s.SlurmName] = true
 		}
+		if faults && w.chance(3) {
+			w.exchange()
+		}
 		if faults && w.chance(2) {
 			w.say("operator killed")
 			w.restart()
 			return todo
 		}
 	}
+	for name := range open {
+		w.leftOpen[name] = exchanges == w.exchanges && w.isOpen(name)
+	}
 	return todo
+}
+
+// plan decides, by the planner or by what a test has in its place.
+func (w *world) plan(seen Seen) Todo {
+	if w.alter != nil {
+		return w.alter(w.op.planner, w.now, w.wish, seen)
+	}
+	return w.op.planner.Plan(w.now, w.wish, seen)
 }
 
 // apply takes a step and reports whether it was taken.
 func (w *world) apply(s Step) bool {
 	w.say("%s %s%s %v %s", s.Verb, s.Pod, s.SlurmName, s.Names, s.Reason)
-	if w.swapped && s.Verb != Adopt && s.Verb != Notes {
-		w.fail("%s of %s%s while another Slurm cluster answers", s.Verb, s.Pod, s.SlurmName)
+	if s.Verb != Adopt && s.Verb != Notes && w.clashes() {
+		w.fail("%s of %s%s on a reading of another Slurm cluster", s.Verb, s.Pod, s.SlurmName)
 		return false
 	}
 	switch s.Verb {
@@ -49,7 +64,7 @@ func (w *world) apply(s Step) bool {
 		}
 		return w.createPod(s)
 	case Adopt:
-		return w.onPod(s, func(p *simPod) { p.bond = Bond{Orphaned: p.bond.Orphaned && w.wish.Deleting} })
+		return w.adopt(s)
 	case Notes:
 		return w.onPod(s, func(p *simPod) { p.note = s.Note })
 	case Delete:
@@ -57,45 +72,14 @@ func (w *world) apply(s Step) bool {
 	}
 	// What was written, or may have been, is proof of nothing until it is read.
 	delete(w.op.drained, s.SlurmName)
-	return !w.dead && w.look(s) && w.write(s)
-}
-
-// checkBudget holds the choice of workers for an update to the budget.
-func (w *world) checkBudget(seen *Seen, steps []Step) {
-	causes := map[string]string{}
-	for _, p := range seen.Workers {
-		if p.Running && p.Going.IsZero() && !p.Finished && !w.shownTaken(p.SlurmName) {
-			causes[p.Pod] = p.Note.Cause
-		}
+	if w.dead || !w.look(s) {
+		return false
 	}
-	for _, s := range steps {
-		if _, runs := causes[s.Pod]; runs && s.Verb == Notes {
-			causes[s.Pod] = s.Note.Cause
-		}
+	if w.swapped {
+		w.fail("%s of %s%v is written to another Slurm cluster", s.Verb, s.SlurmName, s.Names)
+		return false
 	}
-	chosen := 0
-	for _, cause := range causes {
-		if cause == update {
-			chosen++
-		}
-	}
-	if seen.Slurm.Fresh && !w.swapped && !w.wish.Deleting && chosen > w.wish.Update.MaxUnavailable {
-		w.fail("%d workers are chosen for an update at a time", chosen)
-	}
-}
-
-// checkHolds looks at what others may rely on.
-func (w *world) checkHolds() {
-	for _, p := range w.pods {
-		if len(p.work) > 0 && !p.note.Protect && !p.loose && p.going.IsZero() {
-			w.fail("pod %s has work and is not protected", p.name)
-		}
-	}
-	for name := range w.held {
-		if n := w.slurm[name]; n == nil || n.Future || !n.Foreign() || n.reason != "bad memory" {
-			w.fail("%s is not out of service any more, as an administrator had it", name)
-		}
-	}
+	return w.write(s)
 }
 
 func (w *world) createPod(s Step) bool {
@@ -103,7 +87,8 @@ func (w *world) createPod(s Step) bool {
 	if w.pods[name] != nil {
 		return false // AlreadyExists
 	}
-	if n := w.slurm[name]; n != nil && w.held[name] && !n.Drain && !n.fail && w.op.nodes[name].Held && w.seen().Slurm.Fresh {
+	shown := w.op.nodes[name].Held && w.seen().Slurm.Fresh
+	if n := w.slurm[name]; n != nil && w.held[name] && !n.Drain && !n.fail && (shown || w.leftOpen[name]) {
 		w.fail("a worker is made that ends an administrator's DOWN by registering")
 	}
 	w.uids++
@@ -119,25 +104,9 @@ func (w *world) onPod(s Step, change func(*simPod)) bool {
 	}
 	change(p)
 	p.version++
-	seen.version, seen.note = p.version, p.note
+	seen.version, seen.note, seen.bond = p.version, p.note, p.bond
 	w.op.pods[s.Pod] = seen
 	return true
-}
-
-// look is the last look.
-func (w *world) look(s Step) bool {
-	if s.Look == LookAtNothing {
-		return true
-	}
-	n := w.slurm[s.SlurmName]
-	switch {
-	case w.dead:
-		return false
-	case n == nil:
-		return s.Look.Passes(nil)
-	}
-	r := w.record(n)
-	return n.Owner != neighbour && s.Look.Passes(&r)
 }
 
 func (w *world) deletePod(s Step) bool {
@@ -145,11 +114,12 @@ func (w *world) deletePod(s Step) bool {
 		return false
 	}
 	return w.onPod(s, func(p *simPod) {
+		w.checkTime(s, p)
 		if len(p.work) > 0 && !w.wish.Policy.Force && (w.wish.Policy.Timeout == 0 || w.now.Sub(p.note.Since) < w.wish.Policy.Timeout) {
 			w.fail("pod %s was deleted with %d jobs on it: %s", p.name, len(p.work), s.Reason)
 		}
 		if s.Look == LookUnregistered || s.Look == LookFuture {
-			w.op.unregistered = append(w.op.unregistered, w.now)
+			w.op.unregistered, w.unregistered = append(w.op.unregistered, w.now), append(w.unregistered, w.now)
 		}
 		p.going = w.now
 	})

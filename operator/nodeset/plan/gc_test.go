@@ -1,19 +1,26 @@
 package plan
 
+import (
+	"maps"
+	"slices"
+)
+
 // deleteNodeSet deletes the NodeSet in one of the ways that Kubernetes knows. The operator
 // has looked once before, at least.
 func (w *world) deleteNodeSet() {
-	if w.wish.Deleting {
+	w.reconcile(false)
+	if w.wish.Deleting { // it may be asked for once more, by other means
+		w.say("in the foreground the NodeSet is deleted, which it was already")
+		w.foreground = true
 		return
 	}
-	w.reconcile(false)
 	switch w.r.IntN(3) {
 	case 0:
 		w.say("the NodeSet is deleted")
 		w.wish.Deleting = true
 	case 1:
 		w.say("in the foreground the NodeSet is deleted")
-		w.wish.Deleting = true
+		w.wish.Deleting, w.foreground = true, true
 		w.collect()
 	case 2:
 		w.orphan()
@@ -23,18 +30,49 @@ func (w *world) deleteNodeSet() {
 // collect is the garbage collector after a deletion in the foreground: it deletes what no
 // other owner holds, and takes the NodeSet off the rest.
 func (w *world) collect() {
-	for _, p := range w.pods {
+	if !w.foreground {
+		return
+	}
+	for _, name := range slices.Sorted(maps.Keys(w.pods)) {
+		p := w.pods[name]
 		switch {
-		case !p.going.IsZero():
+		case !p.going.IsZero() || p.bond.Orphaned:
+			continue
+		case p.stripped:
+			w.fail("the garbage collector takes the NodeSet off %s again", p.name)
 		case p.bond.Loose && len(p.work) > 0:
 			w.fail("the garbage collector deleted pod %s with %d jobs on it", p.name, len(p.work))
 		case p.bond.Loose:
 			p.going = w.now
 		default:
-			p.bond.Orphaned = true
+			p.bond.Orphaned, p.stripped = true, true
 		}
 		p.version++
 	}
+}
+
+// adopt ties a pod to its namespace, and to the NodeSet unless that is being deleted.
+func (w *world) adopt(s Step) bool {
+	return w.onPod(s, func(p *simPod) {
+		was := p.bond
+		p.bond = Bond{Orphaned: was.Orphaned && w.wish.Deleting && !w.faults.takesBack}
+		if p.bond == was {
+			w.fail("the owners of %s are written, and nothing changes", p.name)
+		}
+	})
+}
+
+// beginDeleted has the NodeSet in deletion, with jobs on its workers, when the operator
+// takes over from an earlier version.
+func (w *world) beginDeleted() {
+	w.say("the NodeSet is deleted under an earlier version")
+	w.wish.Deleting = true
+	for range 4 {
+		for _, name := range slices.Sorted(maps.Keys(w.pods)) {
+			w.advance(w.pods[name])
+		}
+	}
+	w.schedule()
 }
 
 // orphan deletes the NodeSet and leaves its workers; another of its name comes, at once

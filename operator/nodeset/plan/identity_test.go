@@ -6,32 +6,6 @@ import (
 	"testing"
 )
 
-// swap has another Slurm cluster answer, with drained nodes of the same names, or the right
-// one again. The operator reads it at once.
-func (w *world) swap() {
-	if w.wish.Joins == "b" {
-		return
-	}
-	w.swapped, w.dead = !w.swapped, false
-	w.say("another Slurm cluster answers: %v", w.swapped)
-	w.readNodes()
-	w.readJobs()
-}
-
-// readOther is a poll of the other cluster's nodes.
-func (w *world) readOther() {
-	if w.op.cluster = "b"; w.wish.Joins == "b" && w.untold {
-		w.op.cluster = ""
-	}
-	clear(w.op.drained)
-	for i := range 5 {
-		name := w.wish.SlurmName(i)
-		w.op.nodes[name] = Record{Name: name, Dynamic: true, Owner: w.wish.UID, Drain: true, Ours: true}
-		w.op.drained[name] = w.now
-	}
-	w.op.total = len(w.op.nodes)
-}
-
 // of has a Slurm node belong to another NodeSet.
 func of(i int, change ...func(*Record)) func(*scene) {
 	return record(i, func(r *Record) {

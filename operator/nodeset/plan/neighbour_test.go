@@ -52,24 +52,3 @@ func (w *world) neighbourLeaves() {
 
 // shownTaken reports that the operator was shown whose a Slurm node is.
 func (w *world) shownTaken(name string) bool { return w.op.nodes[name].Owner == neighbour }
-
-// repoint has the NodeSet name another Controller, of another Slurm cluster with drained
-// nodes of the same names, or the right one again. What was read is forgotten.
-func (w *world) repoint() {
-	switch {
-	case w.wish.Joins == "b":
-		w.wish.Joins = "a"
-	case len(w.pods) == 0:
-		return // without workers it may join whatever it likes
-	default:
-		w.wish.Joins = "b"
-	}
-	w.swapped = w.wish.Joins == "b"
-	w.say("the NodeSet joins %s", w.wish.Joins)
-	w.forget()
-	w.readPods()
-	if w.chance(70) {
-		w.readNodes()
-		w.readJobs()
-	}
-}
