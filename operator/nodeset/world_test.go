@@ -36,6 +36,8 @@ type fakeSlurm struct {
 	now    func() time.Time
 	// cluster says from which Slurm cluster a reading comes; nil for not told.
 	cluster func(*live.Reading)
+	// elsewhere answers last looks in its place; nil for none.
+	elsewhere *slurmclient.Client
 }
 
 func newSlurm(now func() time.Time) *fakeSlurm {
@@ -101,7 +103,10 @@ func (f *fakeSlurm) busy(name string) bool {
 	return slices.Contains(slices.Collect(maps.Values(f.jobs)), name)
 }
 
-func (f *fakeSlurm) LookNode(_ context.Context, name string) (*slurm.Node, error) {
+func (f *fakeSlurm) LookNode(ctx context.Context, name string) (*slurm.Node, error) {
+	if f.elsewhere != nil {
+		return f.elsewhere.Node(ctx, name)
+	}
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	if err := cmp.Or(f.fail["look"], f.fail["look "+name]); err != nil {
