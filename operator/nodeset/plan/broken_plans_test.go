@@ -89,8 +89,8 @@ func keepChoices(p *Planner, now time.Time, wish Wish, seen Seen) Todo {
 	return p.Plan(now, wish, seen)
 }
 
-// TestAlteredPlansAreNoticed breaks one rule at a time in what the planner returns.
-func TestAlteredPlansAreNoticed(t *testing.T) {
+// TestBrokenPlansAreNoticed breaks one rule at a time in what the planner returns.
+func TestBrokenPlansAreNoticed(t *testing.T) {
 	overdue := func(since, now time.Time) bool { return !now.Before(since.Add(DefaultConfig().RegisterWithin)) }
 	for name, alter := range map[string]alteredPlan{
 		"workers are made before Slurm has been read": createOn(func(_ *Wish, s *Slurm) { s.Known = true }),
