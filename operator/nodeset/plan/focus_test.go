@@ -7,13 +7,12 @@ import (
 )
 
 // focus is a kind of trouble that a history has much of: what takes several odd events in
-// a row would be too rare otherwise.
+// a row would be too rare otherwise. Most histories have none, which is zero.
 type focus int
 
 const (
-	noFocus focus = iota
 	// onClusters: two Slurm clusters take turns in answering, while jobs are suspended.
-	onClusters
+	onClusters focus = iota + 1
 	// onReplacement: workers are replaced, and their Slurm nodes resumed, while they are
 	// cordoned.
 	onReplacement
