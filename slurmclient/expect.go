@@ -16,6 +16,12 @@ func WithCluster(ctx context.Context, name string) context.Context {
 	return context.WithValue(ctx, clusterKey{}, name)
 }
 
+// ExpectsCluster reports whether the context expects answers of one cluster.
+func ExpectsCluster(ctx context.Context) bool {
+	name, _ := ctx.Value(clusterKey{}).(string)
+	return name != ""
+}
+
 // otherCluster is the error for an answer from another cluster than the context expects.
 func otherCluster(ctx context.Context, op string, from slurm.Server) error {
 	want, _ := ctx.Value(clusterKey{}).(string)

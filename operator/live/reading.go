@@ -63,15 +63,16 @@ func (r *reader) read(s *slurmclient.Snapshot) *Reading {
 	return next
 }
 
-// drainedSince goes on with the run of polls of nodes. A poll that failed, or one that
-// was not seen here, breaks it: the flag may have been away in between.
+// drainedSince goes on with the run of polls of nodes. A poll that failed, one that was not seen
+// here, and one that another Slurm cluster answered break it: the flag may have been away in
+// between.
 func drainedSince(since map[string]time.Time, before, now slurmclient.Reading[[]*slurm.Node]) map[string]time.Time {
 	switch {
 	case !now.Known, now.Err != nil:
 		return nil
 	case before.Known && now.ReadAt.Equal(before.ReadAt) && before.Err == nil:
 		return since // no poll in between
-	case before.Err != nil, now.Sequence > before.Sequence+1:
+	case before.Err != nil, now.Sequence > before.Sequence+1, now.Cluster != before.Cluster:
 		since = nil
 	case now.Sequence == before.Sequence && since != nil:
 		return since // the same records once more

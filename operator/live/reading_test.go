@@ -35,6 +35,12 @@ func failing(s *slurmclient.Snapshot) *slurmclient.Snapshot {
 	return s
 }
 
+// ofCluster has the Slurm cluster of the name answer the poll.
+func ofCluster(name string, s *slurmclient.Snapshot) *slurmclient.Snapshot {
+	s.Nodes.Cluster = name
+	return s
+}
+
 func TestSinceWhenADrainIsKnown(t *testing.T) {
 	type since map[string]int // seconds after zero
 	for _, tc := range []struct {
@@ -52,6 +58,8 @@ func TestSinceWhenADrainIsKnown(t *testing.T) {
 		{"so does one that failed", []*slurmclient.Snapshot{poll(1, 0, "a"), failing(poll(1, 0, "a")), poll(1, 20, "a")}, since{"a": 21}},
 		{"while polls fail nothing is known", []*slurmclient.Snapshot{poll(1, 0, "a"), failing(poll(1, 0, "a"))}, since{}},
 		{"nor before the next that succeeds", []*slurmclient.Snapshot{poll(1, 0, "a"), failing(poll(1, 0, "a")), failing(poll(1, 0, "a"))}, since{}},
+		{"nor one that another cluster answers", []*slurmclient.Snapshot{poll(1, 0, "a"), ofCluster("b", poll(2, 10, "a")), poll(3, 20, "a")}, since{"a": 21}},
+		{"also with the same records", []*slurmclient.Snapshot{poll(1, 0, "a"), ofCluster("b", poll(1, 10, "a")), poll(1, 20, "a")}, since{"a": 21}},
 	} {
 		t.Run(tc.name, func(t *testing.T) {
 			var r reader

@@ -47,7 +47,7 @@ func (s *Slurm) Future(ctx context.Context, slurmNode string) error {
 // UpdateNode changes what is set in the update: comment, features, topology … A topology is
 // of CodeUnsupported before v0.0.43, where Slurm has none of that kind.
 func (s *Slurm) UpdateNode(ctx context.Context, slurmNode string, update slurmclient.NodeUpdate) error {
-	return s.write(ctx, "updating a node", func(c *slurmclient.Client) error { return c.UpdateNode(ctx, slurmNode, update) })
+	return s.writeUnseen(ctx, "updating a node", func(c *slurmclient.Client) error { return c.UpdateNode(ctx, slurmNode, update) })
 }
 
 // DeleteNode removes the record of a dynamic Slurm node. CodeConflict when it has jobs.
@@ -133,7 +133,7 @@ func (s *Slurm) SetReservation(ctx context.Context, r slurm.ReservationRequest) 
 	if err != nil {
 		return err
 	}
-	err = s.write(ctx, "setting a reservation", func(c *slurmclient.Client) error { return c.SetReservation(ctx, r) })
+	err = s.writeUnseen(ctx, "setting a reservation", func(c *slurmclient.Client) error { return c.SetReservation(ctx, r) })
 	if slurmclient.CodeOf(err) != slurmclient.CodeUnsupported {
 		return err
 	}
@@ -153,7 +153,7 @@ func (s *Slurm) DeleteReservation(ctx context.Context, name string) error {
 	if err != nil {
 		return err
 	}
-	err = s.write(ctx, "deleting a reservation", func(c *slurmclient.Client) error { return c.DeleteReservation(ctx, name) })
+	err = s.writeUnseen(ctx, "deleting a reservation", func(c *slurmclient.Client) error { return c.DeleteReservation(ctx, name) })
 	if slurmclient.CodeOf(err) != slurmclient.CodeUnsupported {
 		return err
 	}
@@ -201,6 +201,19 @@ func (s *Slurm) Soon() {
 			_ = c.Cache.Refresh(ctx, slurmclient.Jobs)
 		}
 	}()
+}
+
+// writeUnseen is write for what nobody looked at just before: where the context expects a cluster,
+// it asks first which one answers.
+func (s *Slurm) writeUnseen(ctx context.Context, op string, send func(*slurmclient.Client) error) error {
+	return s.write(ctx, op, func(c *slurmclient.Client) error {
+		if slurmclient.ExpectsCluster(ctx) {
+			if _, err := c.Ping(ctx); err != nil {
+				return err
+			}
+		}
+		return send(c)
+	})
 }
 
 func (s *Slurm) write(ctx context.Context, op string, send func(*slurmclient.Client) error) error {

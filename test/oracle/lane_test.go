@@ -126,12 +126,11 @@ func (l *lane) setVariant(ctx context.Context, v *Variant) error {
 	if err := os.WriteFile(l.conf(), []byte(v.slurmConf(l.base, l.port)), 0o644); err != nil {
 		return err
 	}
-	if err := l.cluster.Start(ctx, "slurmctld", "-c"); err != nil {
+	if err := l.startSlurmctld(ctx); err != nil {
 		return err
 	}
 	names := l.allWorkers()
 	out, err := l.shell.Run(strings.Join([]string{
-		`until scontrol ping | grep -q "is UP"; do sleep 0.05; done`,
 		`until sinfo -h -n n1 -o %T | grep -q "^idle$"; do sleep 0.05; done`,
 		"scontrol update nodename=" + names + " state=down reason=oracle",
 		"scontrol update nodename=" + names + " state=resume",
@@ -143,6 +142,26 @@ func (l *lane) setVariant(ctx context.Context, v *Variant) error {
 	}
 	l.startCache(ctx)
 	return nil
+}
+
+// startSlurmctld starts slurmctld without the state that it has saved, and once more where it does
+// not answer: slurmdbd 24.11 may wait for a slurmctld that waits for slurmdbd.
+func (l *lane) startSlurmctld(ctx context.Context) error {
+	for tries := 0; ; tries++ {
+		if err := l.cluster.Start(ctx, "slurmctld", "-c"); err != nil {
+			return err
+		}
+		out, err := l.shell.Run(`(for i in $(seq 60); do timeout 1 scontrol ping | grep -q "is UP" && exit 0; sleep 0.5; done; exit 1)`)
+		if err == nil {
+			return nil
+		}
+		if tries == 5 {
+			return fmt.Errorf("slurmctld does not answer: %w: %s", err, out)
+		}
+		if err := l.cluster.Stop(ctx, "slurmctld"); err != nil {
+			return err
+		}
+	}
 }
 
 // startCache has a new cache: job ids begin anew.
