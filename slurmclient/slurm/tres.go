@@ -2,6 +2,7 @@ package slurm
 
 import (
 	"fmt"
+	"math"
 	"strconv"
 	"strings"
 )
@@ -27,7 +28,7 @@ func (t TRES) GPUs() uint64 {
 	var sum uint64
 	for name, n := range t.GRES {
 		if strings.HasPrefix(name, "gpu:") {
-			sum += n
+			sum = plus(sum, n)
 		}
 	}
 	return sum
@@ -179,5 +180,13 @@ func add(m *map[string]uint64, k string, v uint64) {
 	if *m == nil {
 		*m = map[string]uint64{}
 	}
-	(*m)[k] += v
+	(*m)[k] = plus((*m)[k], v)
+}
+
+// plus is a+b, or the largest number when that is too much.
+func plus(a, b uint64) uint64 {
+	if a > math.MaxUint64-b {
+		return math.MaxUint64
+	}
+	return a + b
 }

@@ -1,6 +1,11 @@
 package slurm
 
 import (
+	"maps"
+	"math"
+	"slices"
+	"strconv"
+	"strings"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
@@ -33,6 +38,8 @@ func TestGRESOfANode(t *testing.T) {
 		"gpu:1080ti":                              {bad: true},
 		"gpu:nan":                                 {want: counts{"gpu": 1, "gpu:nan": 1}},
 		"gpu:h100:2(IDX:0-1":                      {want: counts{"gpu": 2, "gpu:h100": 2}},
+		"gpu:99999999999999999999":                {bad: true},
+		"gpu:4096P,gpu:4096P,gpu:4096P,gpu:4096P": {want: counts{"gpu": math.MaxUint64}},
 	} {
 		got, err := ParseGRES(text)
 		if diff := cmp.Diff(c.want, got); diff != "" || (err != nil) != c.bad {
@@ -91,4 +98,55 @@ func FuzzTextsOfSlurm(f *testing.F) {
 			t.Errorf("%q names no partition", text)
 		}
 	})
+}
+
+// TestGPUsOfManyTypesDoNotWrapAround adds up types that no node has so many of.
+func TestGPUsOfManyTypesDoNotWrapAround(t *testing.T) {
+	most := TRES{GRES: map[string]uint64{"gpu:a": math.MaxUint64, "gpu:b": 2}}
+	if got := most.GPUs(); got != math.MaxUint64 {
+		t.Errorf("there are %d GPUs", got)
+	}
+}
+
+// FuzzCounts reads any text as TRES and as GRES. No set has more names than the text has
+// items, nothing counts less than one of its types, and what is written of a set is read
+// as the same set.
+func FuzzCounts(f *testing.F) {
+	for _, text := range []string{
+		"cpu=4,mem=62.50G,node=1,billing=4,gres/gpu:h100=2,license/matlab=3", "gpu:h100:4(S:0-1),shard:8", "gpu:(null):2(IDX:0-1)",
+		"gpu:99999999999999999999", "cpu=4611686018427387904", "gpu:a:4096P,gpu:b:4096P,gpu:c:4096P,gpu:d:4096P", "mem=1e18P",
+	} {
+		f.Add(text)
+	}
+	f.Fuzz(func(t *testing.T, text string) {
+		gres, _ := ParseGRES(text)
+		if most := 2 * (1 + strings.Count(text, ",")); len(gres) > most {
+			t.Fatalf("%q has %d names", text, len(gres))
+		}
+		for name, n := range gres {
+			if base, _, typed := strings.Cut(name, ":"); typed && gres[base] < n {
+				t.Errorf("%q has %d of %q, and %d of %q", text, gres[base], base, n, name)
+			}
+		}
+		set, _ := ParseTRES(text)
+		if len(set.GRES)+len(set.Licenses) > 1+strings.Count(text, ",") {
+			t.Fatalf("%q has %d names", text, len(set.GRES)+len(set.Licenses))
+		}
+		again, err := ParseTRES(textOf(set))
+		if err != nil || again.MemoryMiB != set.MemoryMiB || again.CPUs != set.CPUs || !maps.Equal(again.GRES, set.GRES) || !maps.Equal(again.Licenses, set.Licenses) {
+			t.Errorf("%q is %+v, and that is written as %q: %+v, %v", text, set, textOf(set), again, err)
+		}
+	})
+}
+
+// textOf writes a set as Slurm does.
+func textOf(t TRES) string {
+	words := []string{"cpu=" + strconv.FormatUint(t.CPUs, 10), "mem=" + strconv.FormatUint(t.MemoryMiB, 10)}
+	for _, name := range slices.Sorted(maps.Keys(t.GRES)) {
+		words = append(words, "gres/"+name+"="+strconv.FormatUint(t.GRES[name], 10))
+	}
+	for _, name := range slices.Sorted(maps.Keys(t.Licenses)) {
+		words = append(words, "license/"+name+"="+strconv.FormatUint(t.Licenses[name], 10))
+	}
+	return strings.Join(words, ",")
 }
