@@ -57,6 +57,12 @@ func TestTenThousandDamagedAnswers(t *testing.T) {
 		{"jobs_state.json", func(c *slurmclient.Client) (int, error) { l, err := c.JobStates(ctx, 1); return len(l), err }},
 		{"ping.json", func(c *slurmclient.Client) (int, error) { l, err := c.Ping(ctx); return len(l), err }},
 		{"shares.json", func(c *slurmclient.Client) (int, error) { l, err := c.Shares(ctx); return len(l.Items), err }},
+		{"reservations.json", func(c *slurmclient.Client) (int, error) { l, err := c.Reservations(ctx, 0); return len(l.Items), err }},
+		{"conf.json", func(c *slurmclient.Client) (int, error) { _, err := c.Conf(ctx); return 1, err }},
+		{"slurmdb_qos_limits.json", func(c *slurmclient.Client) (int, error) { l, err := c.QOS(ctx); return len(l.Items), err }},
+		{"slurmdb_associations_limits.json", func(c *slurmclient.Client) (int, error) { l, err := c.Associations(ctx); return len(l.Items), err }},
+		{"slurmdb_accounts.json", func(c *slurmclient.Client) (int, error) { l, err := c.Accounts(ctx); return len(l.Items), err }},
+		{"slurmdb_users.json", func(c *slurmclient.Client) (int, error) { l, err := c.Users(ctx); return len(l.Items), err }},
 	}
 	failed, fine := 0, 0
 	for i := range mutations {

@@ -1,0 +1,159 @@
+package wire
+
+import (
+	"bytes"
+	"encoding/json"
+	"errors"
+	"path/filepath"
+	"reflect"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+)
+
+// decoder reads one kind of answer: how many records it has under the key, -1 where the
+// answer is no list.
+type decoder struct {
+	key    string
+	file   string
+	decode func(b Binding, body []byte) (records int, value any, err error)
+}
+
+// listed is a decoder of a list.
+func listed[T any](key, file string, decode func(Binding, []byte) ([]T, error)) decoder {
+	return decoder{key, file, func(b Binding, body []byte) (int, any, error) {
+		out, err := decode(b, body)
+		return len(out), out, err
+	}}
+}
+
+func decoders() []decoder {
+	return []decoder{
+		listed("pings", "ping.json", Binding.DecodePings),
+		listed("partitions", "partitions.json", Binding.DecodePartitions),
+		listed("reservations", "reservations.json", Binding.DecodeReservations),
+		listed("licenses", "licenses.json", Binding.DecodeLicenses),
+		listed("shares", "shares.json", Binding.DecodeShares),
+		listed("associations", "slurmdb_associations*.json", Binding.DecodeAssociations),
+		listed("accounts", "slurmdb_accounts.json", Binding.DecodeAccounts),
+		listed("users", "slurmdb_users.json", Binding.DecodeUsers),
+		listed("qos", "slurmdb_qos*.json", Binding.DecodeQOS),
+		{"", "diag.json", func(b Binding, body []byte) (int, any, error) { v, err := b.DecodeStats(body); return -1, v, err }},
+		{"", "conf.json", func(b Binding, body []byte) (int, any, error) { v, err := b.DecodeConf(body); return -1, v, err }},
+		{"", "job_submit.json", func(b Binding, body []byte) (int, any, error) { v, err := b.DecodeSubmitted(body); return -1, v, err }},
+	}
+}
+
+// FuzzSmallAnswers gives any bytes to the decoders of the answers that are read at once, in
+// every version. What is an error is nothing else, a list has as many records as the answer,
+// and the same bytes are the same again.
+func FuzzSmallAnswers(f *testing.F) {
+	for kind, d := range decoders() {
+		for name, raw := range recordings(f, "*/*/"+d.file) {
+			f.Add(uint8(kind), uint8(versionAt(filepath.Base(filepath.Dir(name)))), raw)
+		}
+		f.Add(uint8(kind), uint8(0), []byte(`{"`+d.key+`": [null, {}]}`))
+	}
+	f.Add(uint8(8), uint8(0), []byte(`{"qos": [{"limits": {"max": {"tres": {"total": [{"type": "cpu", "count": -1}, {"type": "cpu", "count": 9223372036854775807}]}}}}]}`))
+	f.Fuzz(func(t *testing.T, kind, version uint8, body []byte) {
+		d := decoders()[int(kind)%len(decoders())]
+		b, err := New(Versions()[int(version)%len(versions)], "http://localhost", nil)
+		if err != nil {
+			t.Fatal(err)
+		}
+		records, value, err := d.decode(b, body)
+		if err != nil {
+			if records > 0 || !reflect.ValueOf(value).IsZero() {
+				t.Errorf("%s: %v beside the error %v", d.file, value, err)
+			}
+			return
+		}
+		if !json.Valid(withoutInfinity(body)) {
+			t.Fatalf("%s: what is no JSON was read as %v", d.file, value)
+		}
+		if _, again, err := d.decode(b, body); err != nil || cmp.Diff(value, again) != "" {
+			t.Errorf("%s: read again it is another: %v %s", d.file, err, cmp.Diff(value, again))
+		}
+		checkRecords(t, d, b, body, records)
+	})
+}
+
+// checkRecords compares the number of records with what encoding/json finds under the key,
+// which is not looked for where it comes twice or in another spelling.
+func checkRecords(t *testing.T, d decoder, b Binding, body []byte, records int) {
+	var keys map[string]json.RawMessage
+	var list []json.RawMessage
+	if d.key == "" || json.Unmarshal(withoutInfinity(body), &keys) != nil || len(keys) != 1 || bytes.Contains(body, []byte(`\u`)) ||
+		strings.Count(strings.ToLower(string(body)), `"`+d.key+`"`) != 1 {
+		return
+	}
+	raw := keys[d.key]
+	if d.key == "shares" {
+		var inner struct{ Shares json.RawMessage }
+		if json.Unmarshal(raw, &inner) != nil {
+			return
+		}
+		raw = inner.Shares
+	}
+	if json.Unmarshal(raw, &list) == nil && len(list) != records {
+		t.Errorf("%s of %s has %d records, encoding/json has %d", d.file, b.Version(), records, len(list))
+	}
+}
+
+// versionAt is the place of a version in Versions.
+func versionAt(name string) int {
+	for i, v := range Versions() {
+		if v == name {
+			return i
+		}
+	}
+	return 0
+}
+
+// FuzzOutlines reads what answers say around their lists. An answer with errors has some,
+// and what is no JSON object is none.
+func FuzzOutlines(f *testing.F) {
+	for _, raw := range recordings(f, "*/*/job_delete_unknown.json") {
+		f.Add(raw)
+	}
+	for _, raw := range recordings(f, "*/*/slurmdb_ping.json") {
+		f.Add(raw)
+	}
+	for _, text := range []string{`{"errors": {"error_number": 1007}}`, `{"errors": [{"error_number": 1e30}]}`, `{"status": [{"error": {"code": -1}}]}`, "{}", "[]", `{"meta": {"slurm": 5}}`} {
+		f.Add([]byte(text))
+	}
+	f.Fuzz(func(t *testing.T, body []byte) {
+		out, ok := ReadOutline(body)
+		var doc struct{ Errors []json.RawMessage }
+		if !ok || json.Unmarshal(body, &doc) != nil || bytes.Contains(body, []byte(`\u`)) || !bytes.Contains(body, []byte(`"errors"`)) {
+			return
+		}
+		if strings.Count(strings.ToLower(string(body)), `"errors"`) == 1 && len(out.Errors) < len(doc.Errors) {
+			t.Errorf("%d errors of %d: %s", len(out.Errors), len(doc.Errors), body)
+		}
+	})
+}
+
+// FuzzRecordsThatEnd cuts a list of nodes: the rest is an error, unless white space alone is
+// missing.
+func FuzzRecordsThatEnd(f *testing.F) {
+	for _, raw := range recordings(f, "*/*/nodes.json") {
+		f.Add(raw, uint(len(raw)/2))
+	}
+	f.Fuzz(func(t *testing.T, raw []byte, at uint) {
+		whole, _, err := decodeNodes(bytes.NewReader(raw))
+		if err != nil || !json.Valid(raw) {
+			return
+		}
+		rest := raw[:at%uint(len(raw)+1)]
+		got, _, err := decodeNodes(bytes.NewReader(rest))
+		if err == nil && !json.Valid(rest) {
+			t.Errorf("%d nodes of %d, cut after %d bytes", len(got), len(whole), len(rest))
+		}
+		var syntax *SyntaxError
+		if err != nil && !errors.As(err, &syntax) && !errors.Is(err, errShort) {
+			t.Errorf("the error %v is of another kind", err)
+		}
+	})
+}
