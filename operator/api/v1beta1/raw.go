@@ -98,6 +98,9 @@ func read[T any](r Raw) (T, error) {
 	if r.IsZero() {
 		return out, nil
 	}
+	if bad := checkQuantities(r.Raw); bad != nil {
+		return none, bad
+	}
 	if err := json.Unmarshal(r.Raw, &out); err != nil {
 		return none, malformed(r.Raw, err, func(text []byte) error { return json.Unmarshal(text, new(T)) })
 	}

@@ -100,19 +100,6 @@ func TestAVeryLargeMalformedPartIsRefusedAtOnce(t *testing.T) {
 	}
 }
 
-func FuzzReadersDoNotPanic(f *testing.F) {
-	f.Add(`{"image":5}`)
-	f.Add(`{"ports":[{"containerPort":"a"}]}`)
-	f.Add(`[[1]]`)
-	f.Fuzz(func(t *testing.T, text string) {
-		_, err := raw(text).Container()
-		var bad *v1beta1.MalformedError
-		if err != nil && (!errors.As(err, &bad) || bad.Problem == "") {
-			t.Errorf("the error is %#v", err)
-		}
-	})
-}
-
 func TestOpenPartsStayAsTheyAreWritten(t *testing.T) {
 	const text = `{"spec":{"template":{"spec":{"hostname":"","hostNetwork":false,"new":[0]}},"slurmd":{"image":"a","tty":false},"logfile":{}}}`
 	written := &v1beta1.NodeSet{}
