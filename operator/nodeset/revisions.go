@@ -52,6 +52,10 @@ func keptOf(s *seen) map[int]string {
 	return out
 }
 
+// mostOrdinals is how many ordinals are read of one AnnotationOrdinals, which may have some
+// twice: more workers than any NodeSet has.
+const mostOrdinals = 1 << 20
+
 // ordinalsOf reads AnnotationOrdinals, up to an end that is not in it. What is no list
 // of ordinals is left out.
 func ordinalsOf(text string, end int) []int {
@@ -66,7 +70,7 @@ func ordinalsOf(text string, end int) []int {
 		if err != nil || first < 0 {
 			continue
 		}
-		for i := first; i <= min(last, end-1); i++ {
+		for i := first; i <= min(last, end-1) && len(out) < mostOrdinals; i++ {
 			out = append(out, i)
 		}
 	}

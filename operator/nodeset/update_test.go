@@ -2,6 +2,7 @@ package nodeset
 
 import (
 	"fmt"
+	"math"
 	"strings"
 	"testing"
 
@@ -89,6 +90,9 @@ func TestOrdinalsKeepTheirRevision(t *testing.T) {
 		if diff := cmp.Diff(want, ordinalsOf(text, 6)); diff != "" {
 			t.Errorf("%q: %s", text, diff)
 		}
+	}
+	if got := len(ordinalsOf("0-2147483646,0-2147483646", math.MaxInt32)); got != mostOrdinals {
+		t.Errorf("%d ordinals are read", got)
 	}
 	for want, ordinals := range map[string][]int{"": nil, "4": {4}, "0-2,5,7-8": {8, 7, 5, 2, 1, 0}} {
 		if got := ordinalsText(ordinals); got != want {

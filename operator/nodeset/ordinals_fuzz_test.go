@@ -1,0 +1,33 @@
+package nodeset
+
+import (
+	"math"
+	"slices"
+	"testing"
+)
+
+// FuzzOrdinals reads any text as ordinals: there are not too many, each is within the bounds,
+// and what is written of them is read as the same.
+func FuzzOrdinals(f *testing.F) {
+	for _, text := range []string{"0-2,5", "3-1", "x,1", "-1", "0-99999999999", "0-9,0-9,0-9,5,5", "9223372036854775807", "0-9223372036854775807"} {
+		f.Add(text, 100)
+		f.Add(text, math.MaxInt32)
+	}
+	f.Fuzz(func(t *testing.T, text string, end int) {
+		end = max(0, min(end, math.MaxInt32))
+		got := ordinalsOf(text, end)
+		if len(got) > mostOrdinals {
+			t.Fatalf("%q is %d ordinals", text, len(got))
+		}
+		if len(got) > 10_000 {
+			return // the rest takes too long
+		}
+		sorted := slices.Sorted(slices.Values(got))
+		if len(sorted) > 0 && (sorted[0] < 0 || sorted[len(sorted)-1] >= end) {
+			t.Errorf("%q is %v, and the end is %d", text, got, end)
+		}
+		if again := ordinalsOf(ordinalsText(got), end); !slices.Equal(again, sorted) {
+			t.Errorf("%q is %v, which is written %q", text, got, ordinalsText(got))
+		}
+	})
+}
