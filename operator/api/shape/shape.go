@@ -4,6 +4,7 @@ package shape
 
 import (
 	"math"
+	"math/bits"
 	"slices"
 	"strconv"
 	"strings"
@@ -124,7 +125,7 @@ func (s *Shape) readCores(o confOptions) {
 		s.ThreadsPerCore = threads
 	}
 	if o.number("corespeccount", &kept) {
-		s.CPUs -= min(s.CPUs, kept*max(1, s.ThreadsPerCore))
+		s.CPUs -= min(s.CPUs, times(kept, max(1, s.ThreadsPerCore)))
 	}
 }
 
@@ -156,10 +157,18 @@ func (o confOptions) product(into *uint64, names ...string) {
 	for _, name := range names {
 		var n uint64
 		if o.number(name, &n) {
-			product, told = product*n, true
+			product, told = times(product, n), true
 		}
 	}
 	if told {
 		*into = product
 	}
+}
+
+// times is a*b, or the largest number when that is too much.
+func times(a, b uint64) uint64 {
+	if high, low := bits.Mul64(a, b); high == 0 {
+		return low
+	}
+	return math.MaxUint64
 }

@@ -1,6 +1,7 @@
 package shape
 
 import (
+	"math"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
@@ -61,6 +62,8 @@ func TestShapeOfANodeSet(t *testing.T) {
 		{"memory that jobs may not have", aNodeSet(extraConf("CPUs=1 RealMemory=4000 MemSpecLimit=1000")), Shape{CPUs: 1, MemoryMiB: 3000}},
 		{"a slurmd that can not be read", aNodeSet(malformed), Shape{}},
 		{"a slurmd that can not be read, and extraConf", aNodeSet(malformed, extraConf("CPUs=16")), Shape{CPUs: 16}},
+		{"more cores than a number holds", aNodeSet(extraConf("Sockets=4294967296 CoresPerSocket=4294967296")), Shape{CPUs: math.MaxUint64}},
+		{"more cores kept from jobs than a number holds", aNodeSet(extraConf("CPUs=16 ThreadsPerCore=2 CoreSpecCount=9223372036854775808")), Shape{ThreadsPerCore: 2}},
 		{"numbers that are none", aNodeSet(limits("4", "", ""), extraConf("CPUs=many RealMemory= Weight")), Shape{CPUs: 4}},
 	} {
 		t.Run(tc.name, func(t *testing.T) {
