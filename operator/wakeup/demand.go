@@ -4,6 +4,7 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
+	"math"
 	"net/http"
 	"time"
 
@@ -75,6 +76,8 @@ func decode(body []byte, name string) (int64, time.Time, error) {
 		return 0, time.Time{}, fmt.Errorf("decoding %s: the value is of %q", Metric, item.DescribedObject.Name)
 	case item.Timestamp.IsZero():
 		return 0, time.Time{}, fmt.Errorf("decoding %s: the value has no time", Metric)
+	case item.Value.AsApproximateFloat64() > math.MaxInt32: // Value is 0 or wraps around
+		return 0, time.Time{}, fmt.Errorf("decoding %s: the value is more than %d", Metric, math.MaxInt32)
 	case n < 0:
 		return 0, time.Time{}, fmt.Errorf("decoding %s: the value is %s", Metric, item.Value.String())
 	}

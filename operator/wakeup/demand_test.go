@@ -1,14 +1,19 @@
 package wakeup
 
 import (
+	"bytes"
+	"encoding/json"
 	"errors"
+	"math"
 	"net/http"
 	"net/http/httptest"
+	"regexp"
 	"strings"
 	"testing"
 	"time"
 
 	"k8s.io/client-go/rest"
+	custommetrics "k8s.io/metrics/pkg/apis/custom_metrics/v1beta2"
 )
 
 const (
@@ -30,6 +35,7 @@ func TestCustomMetrics(t *testing.T) {
 		{"part of a node is a node", 200, strings.Replace(answer, `"3"`, `"2100m"`, 1), 3, "", ""},
 		{"zero", 200, strings.Replace(answer, `"3"`, `"0"`, 1), 0, "", ""},
 		{"below zero", 200, strings.Replace(answer, `"3"`, `"-1"`, 1), 0, "the value is -1", "no answer that can be used"},
+		{"more than replicas can be", 200, strings.Replace(answer, `"3"`, `"1e30"`, 1), 0, "more than 2147483647", "no answer that can be used"},
 		{"without a value", 200, `{"items":[]}`, 0, "0 values", "no answer that can be used"},
 		{"two values", 200, strings.Replace(answer, item, item+","+item, 1), 0, "2 values", "no answer that can be used"},
 		{"of another NodeSet", 200, strings.Replace(answer, `"gpu"`, `"cpu"`, 1), 0, `of "cpu"`, "no answer that can be used"},
@@ -87,4 +93,35 @@ func TestCustomMetricsWithoutAServer(t *testing.T) {
 	if got := explain(errors.New("connection refused")); !strings.Contains(got, "no answer") {
 		t.Errorf("it is explained by %q", got)
 	}
+}
+
+// FuzzMetricAnswers gives any answer to the decoder of the metric: a number is that of the
+// answer, rounded up, and never a zero that it does not have.
+func FuzzMetricAnswers(f *testing.F) {
+	for _, value := range []string{"3", "2100m", "0", "-1", "1e30", "9999999999999999999", "1n", "8Ei", "4294967296"} {
+		f.Add([]byte(answer), value)
+	}
+	f.Add([]byte(`{"items":[`+item+","+item+`]}`), "1")
+	f.Add([]byte(`{"items":null}`), "1")
+	far := regexp.MustCompile(`[eE][+-]?[0-9]{4}`) // Kubernetes' parser does not end in time
+	f.Fuzz(func(t *testing.T, body []byte, value string) {
+		body = bytes.Replace(body, []byte(`"3"`), []byte(`"`+value+`"`), 1)
+		if far.Match(body) {
+			return
+		}
+		n, at, err := decode(body, "gpu")
+		if err != nil {
+			if n != 0 || !at.IsZero() {
+				t.Errorf("%s is %d of %s, and the error %v", body, n, at, err)
+			}
+			return
+		}
+		var list custommetrics.MetricValueList
+		if err := json.Unmarshal(body, &list); err != nil {
+			t.Fatalf("%s is %d, and %v", body, n, err)
+		}
+		if want := math.Ceil(list.Items[0].Value.AsApproximateFloat64()); at.IsZero() || n < 0 || n > math.MaxInt32 || math.Abs(float64(n)-want) > 1 || n == 0 && !list.Items[0].Value.IsZero() {
+			t.Errorf("%s is %d of %s, not %g", body, n, at, want)
+		}
+	})
 }
