@@ -79,9 +79,15 @@ func PrivateOf(s Settings, conf slurmclient.Reading[*slurm.Conf]) (Private, bool
 // privateDataIn returns the value of PrivateData in lines of slurm.conf, empty when it
 // is not set. It is false when the lines include other files, which may set it.
 func privateDataIn(conf string) (string, bool) {
-	value := ""
-	for line := range strings.Lines(conf) {
+	value, begun := "", ""
+	for line := range strings.Lines(conf + "\n\n") {
 		line, _, _ = strings.Cut(line, "#")
+		line = strings.TrimRight(begun+line, " \t\r\n")
+		head := strings.TrimRight(line, `\`)
+		if begun = ""; (len(line)-len(head))%2 == 1 { // the next line goes on with it
+			begun = line[:len(line)-1]
+			continue
+		}
 		words := strings.Fields(strings.ReplaceAll(line, "=", " = "))
 		for i, word := range words {
 			switch {

@@ -2,6 +2,8 @@ package view
 
 import (
 	"errors"
+	"slices"
+	"strings"
 	"testing"
 
 	"github.com/slurmtide/slurmtide/slurmclient"
@@ -38,6 +40,9 @@ func TestPrivateOf(t *testing.T) {
 		{"beside another setting of its line", Settings{Configured: true, ExtraConf: "MinJobAge=2\tPrivateData=\"jobs\" MaxJobCount=5"}, untold, Private{Jobs: true}},
 		{"an include behind a tab", Settings{Configured: true, ExtraConf: "include\tmore.conf"}, untold, unknown},
 		{"the last line counts", Settings{Configured: true, ExtraConf: "PrivateData=jobs\nPrivateData=nodes"}, untold, Private{Nodes: true}},
+		{"a setting on two lines", Settings{Configured: true, ExtraConf: "Private\\\nData \\ \n = jobs"}, untold, Private{Jobs: true}},
+		{"a setting on the last line, which would go on", Settings{Configured: true, ExtraConf: `PrivateData=jobs \`}, untold, Private{Jobs: true}},
+		{"two backslashes end a line", Settings{Configured: true, ExtraConf: "A=b\\\\\nPrivateData=jobs"}, untold, Private{Jobs: true}},
 		{"a comment sets nothing", Settings{Configured: true, ExtraConf: "#PrivateData=jobs"}, untold, Private{}},
 		{"another key that ends so", Settings{Configured: true, ExtraConf: "MyPrivateData=nodes"}, untold, Private{}},
 		{"slurm.conf includes what is not known", Settings{Configured: true, ExtraConf: "Include more.conf"}, untold, unknown},
@@ -124,4 +129,34 @@ func TestARecordWithoutAUserIsNobodys(t *testing.T) {
 	if n := jobNoun(); n.mayBeSeen(job(1, 0, of("")), "") {
 		t.Error("a job without a user is nobody's own")
 	}
+}
+
+// FuzzPrivateData gives any text to the readers of PrivateData. What is written in words of
+// slurm.conf is read, whatever the lines before it, and text that can not be read keeps all.
+func FuzzPrivateData(f *testing.F) {
+	for _, text := range []string{
+		"jobs,nodes", "none", "ALL", " jobs , partitions ", "job", "PrivateData=jobs\nPrivateData=none", "privatedata = \"jobs\" # why",
+		"include\tmore.conf", "MyPrivateData=nodes", "PrivateData=", "PrivateData==jobs", "a=\\\nPrivateData=jobs",
+	} {
+		f.Add(text)
+	}
+	untold := slurmclient.Reading[*slurm.Conf]{}
+	f.Fuzz(func(t *testing.T, text string) {
+		p, err := ParsePrivate(text)
+		if again, errAgain := ParsePrivate(text + ",none"); again != p || (errAgain == nil) != (err == nil) {
+			t.Errorf("%q is %+v, with none %+v", text, p, again)
+		}
+		words := strings.Split(strings.ToLower(strings.ReplaceAll(text, " ", "")), ",")
+		if err == nil && slices.Contains(words, "jobs") && !p.Jobs || slices.Contains(words, "all") && err == nil && p != everything() {
+			t.Errorf("%q keeps %+v", text, p)
+		}
+		conf := text + "\n\nPrivateData=jobs,nodes\n"
+		got, settled := PrivateOf(Settings{Configured: true, ExtraConf: conf, Unknown: everything()}, untold)
+		if !settled || !got.Jobs || !got.Nodes {
+			t.Errorf("%q keeps %+v", conf, got)
+		}
+		if value, ok := privateDataIn(text); !ok && value != "" || value != "" && !strings.Contains(text, value) {
+			t.Errorf("%q sets PrivateData to %q", text, value)
+		}
+	})
 }
