@@ -1,6 +1,8 @@
 package access
 
 import (
+	"bytes"
+	"encoding/base64"
 	"errors"
 	"strings"
 	"testing"
@@ -75,4 +77,37 @@ func TestWhichSecretsAreSentToAServer(t *testing.T) {
 			}
 		})
 	}
+}
+
+// FuzzTokens gives any text to the reader of tokens: only what has the three parts of a JSON
+// Web Token, and the claim, names a Slurm user.
+func FuzzTokens(f *testing.F) {
+	f.Add([]byte("SLURM_JWT=eyJhbGciOiJIUzI1NiJ9.eyJzdW4iOiJzbHVybSJ9.AAAA\n"))
+	f.Add([]byte("eyJhbGciOiJIUzI1NiJ9.eyJzdW4iOjV9.AAAA"))
+	f.Add([]byte("hunter2"))
+	f.Add([]byte("a.b.c"))
+	f.Fuzz(func(t *testing.T, raw []byte) {
+		if !namesSlurmUser(raw) {
+			return
+		}
+		parts := strings.Split(tokenText(raw), ".")
+		if len(parts) != 3 {
+			t.Fatalf("%q names a user", raw)
+		}
+		claims, err := base64.RawURLEncoding.DecodeString(parts[1])
+		if err != nil || !bytes.Contains(bytes.ToLower(claims), []byte("su")) && !bytes.Contains(claims, []byte(`\u`)) {
+			t.Errorf("%q names a user: %s, %v", raw, claims, err)
+		}
+	})
+}
+
+// FuzzServers looks for a server in any list: it is in no list that does not have its text.
+func FuzzServers(f *testing.F) {
+	f.Add("https://other:6820, https://slurm:6820/", "https://slurm:6820")
+	f.Add(",,/", "")
+	f.Fuzz(func(t *testing.T, servers, url string) {
+		if lists(servers, url) && !strings.Contains(servers, url) || !strings.ContainsAny(url, ", /\t\n\v\f\r\u0085\u00a0") && strings.TrimSpace(url) == url && !lists(servers+","+url+"/", url) {
+			t.Errorf("%q has %q: %v", servers, url, lists(servers, url))
+		}
+	})
 }
