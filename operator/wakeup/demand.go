@@ -78,7 +78,7 @@ func decode(body []byte, name string) (int64, time.Time, error) {
 		return 0, time.Time{}, fmt.Errorf("decoding %s: the value has no time", Metric)
 	case item.Value.AsApproximateFloat64() > math.MaxInt32: // Value is 0 or wraps around
 		return 0, time.Time{}, fmt.Errorf("decoding %s: the value is more than %d", Metric, math.MaxInt32)
-	case n < 0:
+	case item.Value.Sign() < 0:
 		return 0, time.Time{}, fmt.Errorf("decoding %s: the value is %s", Metric, item.Value.String())
 	}
 	return n, item.Timestamp.Time, nil

@@ -35,6 +35,7 @@ func TestCustomMetrics(t *testing.T) {
 		{"part of a node is a node", 200, strings.Replace(answer, `"3"`, `"2100m"`, 1), 3, "", ""},
 		{"zero", 200, strings.Replace(answer, `"3"`, `"0"`, 1), 0, "", ""},
 		{"below zero", 200, strings.Replace(answer, `"3"`, `"-1"`, 1), 0, "the value is -1", "no answer that can be used"},
+		{"far below zero", 200, strings.Replace(answer, `"3"`, `"-20102071111000000000"`, 1), 0, "the value is -20102071111G", "no answer that can be used"},
 		{"more than replicas can be", 200, strings.Replace(answer, `"3"`, `"1e30"`, 1), 0, "more than 2147483647", "no answer that can be used"},
 		{"without a value", 200, `{"items":[]}`, 0, "0 values", "no answer that can be used"},
 		{"two values", 200, strings.Replace(answer, item, item+","+item, 1), 0, "2 values", "no answer that can be used"},
@@ -98,7 +99,7 @@ func TestCustomMetricsWithoutAServer(t *testing.T) {
 // FuzzMetricAnswers gives any answer to the decoder of the metric: a number is that of the
 // answer, rounded up, and never a zero that it does not have.
 func FuzzMetricAnswers(f *testing.F) {
-	for _, value := range []string{"3", "2100m", "0", "-1", "1e30", "9999999999999999999", "1n", "8Ei", "4294967296"} {
+	for _, value := range []string{"3", "2100m", "0", "-1", "1e30", "9999999999999999999", "1n", "8Ei", "4294967296", "-20102071111000000000"} {
 		f.Add([]byte(answer), value)
 	}
 	f.Add([]byte(`{"items":[`+item+","+item+`]}`), "1")
