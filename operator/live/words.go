@@ -32,8 +32,9 @@ func nodeLine(names, options string) (all, words []string, err error) {
 	if err != nil || len(all) == 0 {
 		return nil, nil, invalid(op, "%q is no list of names", names)
 	}
+	valid := regexp.MustCompile(nodeName)
 	for _, name := range all {
-		if !matches(nodeName, name) {
+		if !valid.MatchString(name) {
 			return nil, nil, invalid(op, "%q is no name of a Slurm node", name)
 		}
 	}
