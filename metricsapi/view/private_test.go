@@ -155,7 +155,7 @@ func FuzzPrivateData(f *testing.F) {
 		if !settled || !got.Jobs || !got.Nodes {
 			t.Errorf("%q keeps %+v", conf, got)
 		}
-		if value, ok := privateDataIn(text); !ok && value != "" || value != "" && !strings.Contains(text, value) {
+		if value, ok := privateDataIn(text); !ok && value != "" || !strings.Contains(text, `\`) && !strings.Contains(text, value) {
 			t.Errorf("%q sets PrivateData to %q", text, value)
 		}
 	})

@@ -31,7 +31,7 @@ func FuzzCommentsAreReadAsWritten(f *testing.F) {
 		if ok != (name != "" && uid != "") {
 			t.Errorf("%s is a comment of ours: %v", text, ok)
 		}
-		if ok && note != want && utf8.ValidString(strings.Join([]string{namespace, name, uid, namespaceUID, pod, kubeNode}, "")) {
+		if ok && note != want && utf8.ValidString(strings.Join([]string{namespace, name, uid, namespaceUID, pod, kubeNode}, " ")) {
 			t.Errorf("%s is read as %+v", text, note)
 		}
 		if !kubeName.MatchString(namespace) || !kubeName.MatchString(name) {
