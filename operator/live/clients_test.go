@@ -144,7 +144,8 @@ func TestWhatCannotBeReachedSaysWhyAndKeepsWhatWasRead(t *testing.T) {
 	}
 	slurmd.Fail(slurmtest.Fault{Kind: slurmtest.FaultStatus, Status: 500})
 	until(t, "the problem shows", func() bool { return strings.Contains(c.For(red).Problem(), "500") })
-	if r := c.For(red).Reading(); !r.Complete() || len(r.Nodes) != 4 || r.DrainedSince != nil {
+	until(t, "no drain is known", func() bool { return c.For(red).Reading().DrainedSince == nil })
+	if r := c.For(red).Reading(); !r.Complete() || len(r.Nodes) != 4 {
 		t.Errorf("the reading is lost: %+v", r)
 	}
 	slurmd.ClearFaults()
