@@ -68,6 +68,7 @@ func TestKnownCasesOnRealSlurm(t *testing.T) {
 	if missing := realslurm.Missing(); missing != "" {
 		t.Fatal(missing)
 	}
+	t.Parallel() // with the random rounds
 	for _, version := range realslurm.Versions() {
 		t.Run(version, func(t *testing.T) {
 			t.Parallel()

@@ -30,7 +30,7 @@ type Verdict struct {
 	// Allowed: demand said that it does not model some job of the queue, so that the
 	// round breaks nothing, whatever it shows.
 	Allowed bool
-	// Unsteady: the round failed, and did not when it was played once more. The main
+	// Unsteady: the round failed, and did not when it was played again. The main
 	// scheduler and backfill take turns at any moment, and put jobs on nodes in different
 	// ways.
 	Unsteady bool

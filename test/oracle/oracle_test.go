@@ -36,6 +36,7 @@ func TestDemandIsWhatSlurmNeeds(t *testing.T) {
 	if missing := realslurm.Missing(); missing != "" {
 		t.Fatal(missing)
 	}
+	t.Parallel() // with the known cases
 	versions := slices.DeleteFunc(realslurm.Versions(), func(v string) bool { return *release != "both" && *release != v })
 	if len(versions) == 0 {
 		t.Fatalf("there is no release %q, known are %v and both", *release, realslurm.Versions())

@@ -40,18 +40,19 @@ func (l *lane) playOn(ctx context.Context, scene Scene) (Round, error) {
 	}
 }
 
-// playAgain plays a scene, and once more if it fails. What holds twice is judged.
+// mostPlays is how many times a scene is played that fails: on a busy machine slurmctld may do twice
+// what it does not do else.
+const mostPlays = 3
+
+// playAgain plays a scene, and again while it fails. What holds each time is judged.
 func (l *lane) playAgain(ctx context.Context, scene Scene) (Round, error) {
-	r, err := l.play(ctx, scene)
-	if err != nil || !r.Verdict.Fails() {
-		return r, err
+	for n := 1; ; n++ {
+		r, err := l.play(ctx, scene)
+		if err != nil || !r.Verdict.Fails() || n == mostPlays {
+			r.Verdict.Unsteady = err == nil && n > 1 && !r.Verdict.Fails()
+			return r, err
+		}
 	}
-	again, err := l.play(ctx, scene)
-	if err != nil || again.Verdict.Fails() {
-		return again, err
-	}
-	again.Verdict.Unsteady = true
-	return again, nil
 }
 
 // play plays a scene on the variant that the lane has.
