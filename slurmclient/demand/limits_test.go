@@ -129,6 +129,23 @@ func TestNoMoreJobsAreEligibleThanLimitsLetRun(t *testing.T) {
 	}
 }
 
+// TestTasksForEachNodeUnderALimit: 24.11 counts the CPUs of the tasks that a job has, 26.05 those
+// of all that each node may have (oracle, seed 6826).
+func TestTasksForEachNodeUnderALimit(t *testing.T) {
+	for _, nodes := range []map[string]uint64{nil, {"node": 9}} {
+		for release, want := range map[string]uint64{"24.11.5": 2, "26.05.0": 1} {
+			s := snapshotOf(t, partition("cpu"), node("n0", size(4, 8000)), jobs(1, 3, of("alice", "ml", "q"), tasks(2), with(func(j *slurm.Job) {
+				j.TasksPerNode, j.MinCPUsPerNode = slurm.Num(3), slurm.Num(3)
+			})))
+			s.Server.Release = release
+			setLimits(s, slurm.QOS{Name: "q", MaxTRESPerUser: map[string]uint64{"cpu": 4}, GrpTRES: nodes}, slurm.Conf{AccountingEnforce: []string{"limits"}, SelectTypeParameters: []string{"CR_CORE"}})
+			if got := compute(s).Partitions[0].EligiblePendingJobs; got != want {
+				t.Errorf("on %s, with a limit of nodes %v, %d jobs are eligible, not %d", release, nodes, got, want)
+			}
+		}
+	}
+}
+
 // TestWhatCanNotRunTakesNothingOfALimit: slurmctld never starts it either.
 func TestWhatCanNotRunTakesNothingOfALimit(t *testing.T) {
 	mine := of("alice", "ml", "q")

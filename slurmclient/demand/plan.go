@@ -148,11 +148,12 @@ func (p *plan) satisfy() {
 }
 
 // measureLeast notes what a job of the request has at least on the nodes that could run it: whole
-// cores or whole nodes, where it asked for less. Nothing is noted where nothing is known of them,
+// cores, whole nodes, or room for more tasks, where it asked for less. Nothing is noted where nothing is known of them,
 // or where no limit counts it.
 func (p *plan) measureLeast(r *request) {
 	threaded := func(s shape) bool { return s.threads > 1 }
-	if r.target < 0 || !p.limitsNodes && !r.whole && !(p.wholeCores && slices.ContainsFunc(p.shapes, threaded)) {
+	counts := p.limitsNodes || r.whole || p.fillsNodes && r.tasksPerNode > 0 || p.wholeCores && slices.ContainsFunc(p.shapes, threaded)
+	if r.target < 0 || !counts {
 		return
 	}
 	takes := footprint{cpus: math.MaxUint64, nodes: math.MaxUint64}
@@ -198,9 +199,12 @@ func leastGRES(elsewhere, ofNode map[string]uint64, nodes uint64) map[string]uin
 
 // cpusOn returns how many CPUs a job of the request has on nodes of the shape.
 func (p *plan) cpusOn(r *request, s *shape) uint64 {
-	cpus := r.cpus
+	cpus, ofNode := r.cpus, r.minCPUs
+	if r.tasksPerNode > 0 && !p.fillsNodes {
+		ofNode = min(ofNode, share(cpus, max(r.nodes, 1)))
+	}
 	if p.wholeCores {
-		cpus = max(s.wholeCores(cpus, r.threadsPerCore), times(r.nodes, s.wholeCores(r.minCPUs, r.threadsPerCore)))
+		cpus = max(s.wholeCores(cpus, r.threadsPerCore), times(r.nodes, s.wholeCores(ofNode, r.threadsPerCore)))
 	}
 	if all := s.room[amountCPUs]; r.whole && all > 0 {
 		cpus = times(max(r.nodes, share(cpus, all)), all)
