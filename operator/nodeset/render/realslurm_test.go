@@ -38,7 +38,7 @@ func TestSlurmTakesWhatIsRendered(t *testing.T) {
 }
 
 // startSlurm starts a Slurm that believes what slurmds report.
-func startSlurm(t *testing.T, version string) slurm {
+func startSlurm(t *testing.T, version string) liveSlurm {
 	t.Helper()
 	c, err := realslurm.Start(t.Context(), realslurm.Config{Version: version, Name: "render", Nodes: 1, WithoutAccounting: true})
 	if err != nil {
@@ -58,17 +58,17 @@ func startSlurm(t *testing.T, version string) slurm {
 	if err := os.WriteFile(path, conf, 0o644); err != nil {
 		t.Fatal(err)
 	}
-	s := slurm{c, string(regexp.MustCompile(`(?m)^SlurmctldPort=(\d+)`).FindSubmatch(conf)[1])}
+	s := liveSlurm{c, string(regexp.MustCompile(`(?m)^SlurmctldPort=(\d+)`).FindSubmatch(conf)[1])}
 	s.run(t, "scontrol", "reconfigure")
 	return s
 }
 
-type slurm struct {
+type liveSlurm struct {
 	*realslurm.Cluster
 	port string
 }
 
-func (s slurm) run(t *testing.T, argv ...string) string {
+func (s liveSlurm) run(t *testing.T, argv ...string) string {
 	t.Helper()
 	out, err := s.Run(t.Context(), "", argv...)
 	if err != nil {
@@ -78,7 +78,7 @@ func (s slurm) run(t *testing.T, argv ...string) string {
 }
 
 // await waits until the Slurm node's text has a word.
-func (s slurm) await(t *testing.T, word string) string {
+func (s liveSlurm) await(t *testing.T, word string) string {
 	t.Helper()
 	ctx, cancel := context.WithTimeout(t.Context(), 30*time.Second)
 	defer cancel()
@@ -95,7 +95,7 @@ func (s slurm) await(t *testing.T, word string) string {
 	}
 }
 
-func lifeOfAWorker(t *testing.T, s slurm) {
+func lifeOfAWorker(t *testing.T, s liveSlurm) {
 	in := spec(t, "extraConf: 'Weight=7 Features=ssd', slurmd: {resources: {limits: {cpu: 1, memory: 500Mi}}}")
 	options := strings.Fields("NodeName=n-0 " + FutureOptions(in, shape.Shape{}))
 	s.run(t, append([]string{"scontrol", "create"}, options...)...)
@@ -125,7 +125,7 @@ func lifeOfAWorker(t *testing.T, s slurm) {
 }
 
 // slurmd runs slurmd as a worker does; what it returns stops it and waits for its end.
-func (s slurm) slurmd(t *testing.T, conf string) (stop func()) {
+func (s liveSlurm) slurmd(t *testing.T, conf string) (stop func()) {
 	t.Helper()
 	done := make(chan struct{})
 	go func() {
