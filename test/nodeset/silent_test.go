@@ -17,6 +17,7 @@ import (
 // are out of service by the operator's choice, and what is chosen above it is given back.
 func silent(t *testing.T, s *nodeset.Scene) {
 	c := hire(t, s, nodeset.NodeSet{Name: "mute", Replicas: 4, Spec: "  updateStrategy: {rollingUpdate: {maxUnavailable: 1}}"})
+	c.within *= 4 // four workers change one after the other
 	c.outlastsKubelet("mute-0")
 	stopped := c.mustWorkers()
 	for _, w := range stopped {
@@ -107,6 +108,7 @@ func lacking(t *testing.T, s *nodeset.Scene) {
 	c.awaitWorkers("dim-0")
 	c.stays("its worker is as it was", func() (bool, string) {
 		have := c.mustWorkers()["dim-0"]
+		have.Deadline = busy.Deadline // it is known from readings that have the node
 		state, _, err := s.SlurmNode(t.Context(), "dim-0")
 		must(t, err)
 		return have == busy && strings.HasPrefix(state, "MIXED"), fmt.Sprint(have, state)
