@@ -80,10 +80,6 @@ func sameName(t *testing.T, s *nodeset.Scene) {
 	_, err := s.Slurm(t.Context(), "scontrol", "update", "NodeName=same-1", "State=DRAIN", "Reason="+adminReason)
 	must(t, err)
 	c.awaitState("same-1", "IDLE+DRAIN", adminReason)
-	c.await("Slurm tells whose both nodes are", func(ctx context.Context) (bool, string) {
-		out, err := s.Slurm(ctx, "scontrol", "show", "node", "same-[0-1]", "--oneliner")
-		return err == nil && strings.Count(out, `"namespace":"`+s.Site.Namespace+`"`) == 2, fmt.Sprint(out, err)
-	})
 	before := c.mustWorkers()
 
 	twin, err := s.Twin(t.Context())

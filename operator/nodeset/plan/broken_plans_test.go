@@ -102,6 +102,16 @@ func TestBrokenPlansAreNoticed(t *testing.T) {
 			}
 			s.Records = records
 		}),
+		"a worker is made in a name whose owner is not known": createOn(func(wish *Wish, s *Slurm) {
+			records := map[string]Record{}
+			for name, r := range s.Records {
+				if r.Owner == "" {
+					r.Owner = wish.UID
+				}
+				records[name] = r
+			}
+			s.Records = records
+		}),
 		"choices above the budget are not given back": keepChoices,
 		"running workers that never registered stay": without(func(_ *Wish, s Step) bool {
 			return s.Verb == Delete && s.Look == LookFuture

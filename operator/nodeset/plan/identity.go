@@ -42,6 +42,14 @@ func clashOf(wish *Wish, workers []Worker, s *Slurm) string {
 	return ""
 }
 
+// mayBeAnothers reports whether the Slurm node of a name belongs to another NodeSet, or may: a
+// dynamic node that responds has a slurmd, and whose it is its NodeSet writes only after that has
+// registered. One that stays without an owner is nobody's once it is down.
+func (b *pass) mayBeAnothers(name string) bool {
+	r, there := b.slurm.Records[name]
+	return b.slurm.Taken[name] != "" || there && r.Dynamic && !r.Future && !r.Down && !r.Ours && r.Owner == ""
+}
+
 // isTaken reports that the worker's slurmd runs, and that its Slurm node belongs to
 // another NodeSet: nothing is done to it, but for what the drain policy says when the
 // NodeSet is deleted.

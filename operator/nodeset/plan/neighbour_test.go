@@ -26,8 +26,11 @@ func (w *world) neighbourEvent() {
 		n = &simRecord{Record: Record{Name: name, Dynamic: true, Owner: neighbour, OwnerName: "b/n"}, jobs: map[uint32]bool{}}
 		n.Future = w.chance(30)
 		n.up = !n.Future
+		n.unnamed = n.up && w.chance(50)
 		w.slurm[name] = n
 		w.say("a NodeSet of the same name takes %s", name)
+	case n != nil && n.unnamed:
+		n.unnamed = false
 	case n == nil || n.Owner != neighbour || n.Foreign():
 	case n.Future:
 		n.Future, n.up = false, true
@@ -50,5 +53,9 @@ func (w *world) neighbourLeaves() {
 	}
 }
 
-// shownTaken reports that the operator was shown whose a Slurm node is.
-func (w *world) shownTaken(name string) bool { return w.op.nodes[name].Owner == neighbour }
+// shownTaken reports that the operator was shown whose a Slurm node is, or that a slurmd answers for
+// it and nobody has written whose it is.
+func (w *world) shownTaken(name string) bool {
+	r, shown := w.op.nodes[name]
+	return r.Owner == neighbour || shown && w.taken(name) && !r.Future && !r.Down && r.Owner == ""
+}

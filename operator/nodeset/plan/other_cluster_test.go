@@ -130,7 +130,7 @@ func (w *world) lookElsewhere(s Step) bool {
 // joined.
 func (w *world) clashes() bool { return w.op.cluster == "b" || w.wish.Joins == "b" }
 
-// sayMixed tells of a plan on nodes and jobs of different Slurm clusters.
+// sayMixed logs a plan on nodes and jobs of different Slurm clusters.
 func (w *world) sayMixed() {
 	if a, b := w.op.cluster, w.op.jobsCluster; a != b && a != "" && b != "" {
 		w.say("nodes of %s, jobs of %s", a, b)

@@ -201,7 +201,7 @@ func (b *pass) outdated(w *Worker) bool {
 // (hostname-override), which its replacement can be.
 func (b *pass) hasOldName(w *Worker) bool {
 	name := b.wish.SlurmNameOn(w.Slot.KubeNode)
-	return name != "" && name != w.SlurmName && b.slurm.Taken[name] == "" &&
+	return name != "" && name != w.SlurmName && !b.mayBeAnothers(name) &&
 		!slices.ContainsFunc(b.active, func(other *Worker) bool { return other.SlurmName == name })
 }
 

@@ -44,7 +44,7 @@ func (w *world) readNodes() {
 	w.sayOdd(lacking, silent)
 }
 
-// sayOdd tells of a reading that lacks nodes or has all of them silent.
+// sayOdd logs a reading that lacks nodes or has all of them silent.
 func (w *world) sayOdd(lacking, silent int) {
 	if lacking > 0 {
 		w.say("odd reading: %d nodes are missing", lacking)

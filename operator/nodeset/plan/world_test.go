@@ -79,6 +79,8 @@ type simRecord struct {
 	jobs   map[uint32]bool // as slurmctld has it
 	up     bool            // a slurmd answers
 	fail   bool
+	// unnamed: the other NodeSet has not written yet that it is its own.
+	unnamed bool
 }
 
 // Foreign reports that somebody else took the node out of service.
@@ -91,6 +93,9 @@ func (w *world) record(n *simRecord) Record {
 	r := n.Record
 	r.Busy = w.allocated(n) > 0
 	r.Held = n.holds() && !w.faults.blind
+	if n.unnamed {
+		r.Owner, r.OwnerName = "", ""
+	}
 	return r
 }
 
