@@ -131,8 +131,8 @@ func TestARecordWithoutAUserIsNobodys(t *testing.T) {
 	}
 }
 
-// FuzzPrivateData gives any text to the readers of PrivateData. What is written in words of
-// slurm.conf is read, whatever the lines before it, and text that can not be read keeps all.
+// FuzzPrivateData gives any text to the readers of PrivateData. A line of slurm.conf that sets it
+// counts whatever precedes it, and text that cannot be read keeps everything private.
 func FuzzPrivateData(f *testing.F) {
 	for _, text := range []string{
 		"jobs,nodes", "none", "ALL", " jobs , partitions ", "job", "PrivateData=jobs\nPrivateData=none", "privatedata = \"jobs\" # why",

@@ -126,8 +126,8 @@ func (l *limits) deal() {
 
 // raiseCost counts what the job will have rather than what it asks for: CPUs, the memory that goes
 // with them, all generic resources of nodes that it has to itself, and the part of its nodes that
-// it takes. slurmctld holds limits against what it is
-// about to give (acct_policy_job_runnable_post_select).
+// it takes. slurmctld holds limits against what it is about to give
+// (acct_policy_job_runnable_post_select).
 func (l *limits) raiseCost(w *waiting) {
 	takes := &w.group.takes
 	if takes.ofNode == 0 {

@@ -148,8 +148,8 @@ func (p *plan) satisfy() {
 }
 
 // measureLeast notes what a job of the request has at least on the nodes that could run it: whole
-// cores, whole nodes, or room for more tasks, where it asked for less. Nothing is noted where nothing is known of them,
-// or where no limit counts it.
+// cores, whole nodes, or room for more tasks, where it asked for less. Nothing is noted where
+// nothing is known of them, or where no limit counts it.
 func (p *plan) measureLeast(r *request) {
 	threaded := func(s shape) bool { return s.threads > 1 }
 	counts := p.limitsNodes || r.whole || p.fillsNodes && r.tasksPerNode > 0 || p.wholeCores && slices.ContainsFunc(p.shapes, threaded)

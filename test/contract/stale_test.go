@@ -42,14 +42,14 @@ func TestADeltaReaderSeesWhatChangesNoState(t *testing.T) {
 				{"another throttle", "-H --array=1-9%1", "scontrol update jobid=%d arraytaskthrottle=3", func(j *slurm.Job) bool { return j.ArrayMaxRunning == 3 }},
 				{"a dependency that is met", "-d afterany:" + s.first, "scancel " + s.first + " || : %d", func(j *slurm.Job) bool { return j.Dependency == "" }},
 			} {
-				id := s.submit(t, tc.submit)
-				s.polls(t, 2)
+				id := s.submitJob(t, tc.submit)
+				s.pollTimes(t, 2)
 				if j := s.cache.Snapshot().Job(id); j == nil || tc.seen(j) {
 					t.Fatalf("%s: before the change the record is %+v", tc.name, j)
 				}
 				// slurmctld refuses some changes while it schedules.
-				s.run(t, "for i in $(seq 100); do "+fmt.Sprintf(tc.change, id)+" && exit 0; sleep 0.1; done; exit 1")
-				s.await(t, tc.name, id, tc.seen)
+				s.runScript(t, "for i in $(seq 100); do "+fmt.Sprintf(tc.change, id)+" && exit 0; sleep 0.1; done; exit 1")
+				s.awaitChange(t, tc.name, id, tc.seen)
 			}
 		})
 	}
@@ -71,9 +71,9 @@ func startStale(t *testing.T, release string) *stale {
 	must(t, err)
 	t.Cleanup(func() { must(t, cluster.Close()) })
 	s := &stale{cluster: cluster}
-	s.submit(t, "-n 2")
-	s.first = strconv.FormatUint(uint64(s.submit(t, "-H")), 10)
-	s.run(t, fmt.Sprintf("for i in $(seq %d); do sbatch -H -o /dev/null --wrap 'sleep 600' >/dev/null || exit 1; done", bystanders))
+	s.submitJob(t, "-n 2")
+	s.first = strconv.FormatUint(uint64(s.submitJob(t, "-H")), 10)
+	s.runScript(t, fmt.Sprintf("for i in $(seq %d); do sbatch -H -o /dev/null --wrap 'sleep 600' >/dev/null || exit 1; done", bystanders))
 	client, err := slurmclient.New(slurmclient.Config{URL: cluster.URL, Token: slurmclient.TokenFromFile(cluster.TokenFile)})
 	must(t, err)
 	s.client = client
@@ -87,30 +87,30 @@ func startStale(t *testing.T, release string) *stale {
 	return s
 }
 
-func (s *stale) run(t *testing.T, script string) string {
+func (s *stale) runScript(t *testing.T, script string) string {
 	t.Helper()
 	out, err := s.cluster.Run(t.Context(), "", "bash", "-c", script)
 	must(t, err)
 	return strings.TrimSpace(out)
 }
 
-func (s *stale) submit(t *testing.T, args string) uint32 {
+func (s *stale) submitJob(t *testing.T, args string) uint32 {
 	t.Helper()
-	id, err := strconv.ParseUint(s.run(t, "sbatch --parsable -o /dev/null "+args+" --wrap 'sleep 600'"), 10, 32)
+	id, err := strconv.ParseUint(s.runScript(t, "sbatch --parsable -o /dev/null "+args+" --wrap 'sleep 600'"), 10, 32)
 	must(t, err)
 	return uint32(id)
 }
 
-func (s *stale) polls(t *testing.T, n int) {
+func (s *stale) pollTimes(t *testing.T, n int) {
 	t.Helper()
 	for range n {
 		must(t, s.cache.Refresh(t.Context(), slurmclient.Jobs))
 	}
 }
 
-// await polls until the change is seen. slurmctld makes some changes later than it was told to:
+// awaitChange polls until the change is seen. slurmctld makes some changes later than it was told to:
 // polls count from when the list has the change, and the age from before that.
-func (s *stale) await(t *testing.T, what string, id uint32, seen func(*slurm.Job) bool) {
+func (s *stale) awaitChange(t *testing.T, what string, id uint32, seen func(*slurm.Job) bool) {
 	t.Helper()
 	unchanged := time.Now()
 	for n := 0; n < mostPolls; {
@@ -123,7 +123,7 @@ func (s *stale) await(t *testing.T, what string, id uint32, seen func(*slurm.Job
 		} else {
 			unchanged = began
 		}
-		s.polls(t, 1)
+		s.pollTimes(t, 1)
 		jobs := s.cache.Snapshot().Jobs
 		if jobs.Reader != slurmclient.ReadDelta {
 			t.Fatalf("%s: jobs are read by %s", what, jobs.Reader)

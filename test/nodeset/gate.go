@@ -53,7 +53,7 @@ func newGate(address, target string, transport http.RoundTripper) (*Gate, error)
 	g := &Gate{URL: fmt.Sprintf("http://%s", listener.Addr())}
 	g.pass = &httputil.ReverseProxy{
 		Rewrite:   func(r *httputil.ProxyRequest) { r.SetURL(to); r.Out.Header.Del("Accept-Encoding") },
-		Transport: transport, ModifyResponse: g.hide,
+		Transport: transport, ModifyResponse: g.removeHidden,
 		FlushInterval: -1, // watches
 		ErrorLog:      log.New(io.Discard, "", 0),
 	}
@@ -65,8 +65,8 @@ func newGate(address, target string, transport http.RoundTripper) (*Gate, error)
 // HideNode has lists of Slurm nodes lack one; empty for none.
 func (g *Gate) HideNode(name string) { g.hidden.Store(&name) }
 
-// hide takes the hidden node out of a list of nodes.
-func (g *Gate) hide(r *http.Response) error {
+// removeHidden removes the hidden node from an answer that lists nodes.
+func (g *Gate) removeHidden(r *http.Response) error {
 	name := g.hidden.Load()
 	if name == nil || *name == "" || !strings.HasSuffix(strings.TrimSuffix(r.Request.URL.Path, "/"), "/nodes") {
 		return nil

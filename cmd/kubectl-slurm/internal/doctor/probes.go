@@ -29,7 +29,7 @@ func (h hook) listsSteps() string {
 // harmOfListing says what a command that lists steps does.
 const harmOfListing = "which makes slurmd connect to every step: a job that has just begun may lose its script and fail with exit code 2"
 
-// probes tells of probes and hooks in NodeSets that list steps: slurmd connects to each step
+// probes finds probes and hooks in NodeSets that list steps: slurmd connects to each step
 // then, takes a batch step that does not listen yet for a stray one and deletes its script.
 func probes(seen *Observed) []Finding {
 	var out []Finding

@@ -20,9 +20,9 @@ type workerHook struct {
 	field, container, command string
 }
 
-// workerProbes tells of running workers whose probes or hooks list steps. A worker keeps those
-// that it was made with, until it is replaced. Where the NodeSet itself has such a command,
-// probes tells of it first: without the command, the NodeSet has a new revision.
+// workerProbes finds running workers whose probes or hooks list steps. A worker keeps the probes
+// that it was made with until it is replaced. Where the NodeSet itself has such a command, probes
+// reports only that: removing the command gives the NodeSet a new revision, which replaces them.
 func workerProbes(seen *Observed) []Finding {
 	ofTemplates := probes(seen)
 	var out []Finding
