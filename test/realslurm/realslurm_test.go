@@ -204,8 +204,9 @@ func hang(t *testing.T, c *Cluster) {
 }
 
 func joinDynamic(t *testing.T, c *Cluster) {
-	run(t, c, "", "scontrol", "create", "nodename=dyn1", "cpus=4", "realmemory=500", "state=future", "port="+freePort(t))
-	if err := c.Start(t.Context(), "slurmd-dyn1", "-Z", "--conf", "CPUs=4 RealMemory=500"); err != nil {
+	// A record made before would have slurmd listen on the default port, which
+	// the cluster of another test may hold.
+	if err := c.Start(t.Context(), "slurmd-dyn1", "-Z", "--conf", "CPUs=4 RealMemory=500 Port="+freePort(t)); err != nil {
 		t.Fatal(err)
 	}
 	ctx, cancel := context.WithTimeout(t.Context(), 30*time.Second)
