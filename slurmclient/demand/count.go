@@ -20,6 +20,9 @@ func (p *plan) count() {
 			p.pools[at].result.addUnmodelled(g.deviations, g.jobs)
 			p.pools[at].result.addUnmodelled(isLimited, g.unfollowed)
 			p.pools[at].result.addUnmodelled(meetsReservation, g.reserved)
+			if p.doubtsLimits {
+				p.pools[at].result.addUnmodelled(mayBeUnenforced, g.limited)
+			}
 		}
 		if g.class != ClassCapacity {
 			a.add(g, g.class, g.jobs)

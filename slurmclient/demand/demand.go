@@ -118,7 +118,7 @@ func Compute(now time.Time, s *slurmclient.Snapshot, pools ...Pool) Demand {
 	q := tally(server, s, c)
 	c.addNodes(s, server, q)
 	p := newPlan(s, c, q.groups)
-	p.limitsNodes = q.limits.limitsNodes
+	p.limitsNodes, p.doubtsLimits = q.limits.limitsNodes, !knowsEnforcement(s) && !q.limits.told
 	p.satisfy()
 	q.limits.deal()
 	p.withhold()

@@ -31,6 +31,9 @@ const (
 	// follow: one in minutes, one of a type of generic resources where the job names none, one of
 	// partitions of different QOS, or of licences of which one of several will do.
 	DeviationLimits Deviation = "limits"
+	// DeviationEnforcement is a job that a limit holds back where nothing tells whether slurmctld
+	// enforces limits: slurmrestd does not before v0.0.45, and no job waits for a limit's reason.
+	DeviationEnforcement Deviation = "enforcement"
 	// DeviationTasks is a job whose tasks do not fit the CPUs that slurmctld takes of each node
 	// under a partition's MaxCPUsPerNode. Where others leave odd numbers of CPUs they may fit.
 	DeviationTasks Deviation = "tasks"
@@ -52,6 +55,7 @@ func Deviations() []Deviation {
 	return []Deviation{
 		DeviationFeatures, DeviationReservation, DeviationSockets, DeviationTopology, DeviationGRES, DeviationHeterogeneous,
 		DeviationLimits, DeviationTasks, DeviationSharing, DeviationFederation, DeviationUpcomingReservation,
+		DeviationEnforcement,
 	}
 }
 
@@ -89,6 +93,7 @@ const (
 	sharesCores
 	isFederated
 	meetsReservation
+	mayBeUnenforced
 )
 
 // addUnmodelled counts so many jobs with the deviations.

@@ -23,6 +23,8 @@ type limits struct {
 	waiting []waiting
 	// fillsNodes is dims.fillsNodes.
 	fillsNodes bool
+	// told is whether a job waits for a limit's reason: then limits are enforced.
+	told bool
 	// priority has the highest of the components of heterogeneous jobs.
 	priority map[uint32]uint64
 }
@@ -233,9 +235,12 @@ func (g *group) withhold(class Class, jobs uint64) {
 // allowed is how many of the group's jobs no limit keeps from running.
 func (g *group) allowed() uint64 { return g.jobs - g.limited - g.unlicensed }
 
+// knowsEnforcement reports whether slurmctld's configuration tells whether limits hold jobs back.
+func knowsEnforcement(s *slurmclient.Snapshot) bool { return s.Conf.Known && s.Conf.Value != nil }
+
 // enforced reports whether limits hold jobs back, as far as that is known.
 func enforced(s *slurmclient.Snapshot) bool {
-	if !s.Conf.Known || s.Conf.Value == nil {
+	if !knowsEnforcement(s) {
 		return true
 	}
 	return slices.ContainsFunc(s.Conf.Value.AccountingEnforce, func(word string) bool {

@@ -3,7 +3,10 @@ package demand_test
 import (
 	"testing"
 
+	"github.com/google/go-cmp/cmp"
+
 	"github.com/slurmtide/slurmtide/slurmclient"
+	"github.com/slurmtide/slurmtide/slurmclient/demand"
 	"github.com/slurmtide/slurmtide/slurmclient/slurm"
 )
 
@@ -200,6 +203,34 @@ func TestANodeLimitThatIsAWantOfNodes(t *testing.T) {
 			p := compute(snapshotOf(t, cpu, job(1, nodes(4), reason("PartitionNodeLimit")))).Partitions[0]
 			if p.EligiblePendingJobs != tc.want {
 				t.Errorf("%d jobs are eligible, not %d", p.EligiblePendingJobs, tc.want)
+			}
+		})
+	}
+}
+
+// TestLimitsThatMayNotBeEnforcedAreTold: before v0.0.45 slurmrestd does not tell whether slurmctld
+// enforces limits; a job that waits for the reason of one does.
+func TestLimitsThatMayNotBeEnforcedAreTold(t *testing.T) {
+	mine := of("alice", "ml", "q")
+	limit := slurm.QOS{Name: "q", MaxJobsPerUser: slurm.Num(1)}
+	heldBack := job(9, of("bob", "ml", "q"), with(func(j *slurm.Job) { j.Reason = "QOSMaxJobsPerUserLimit" }))
+	enforcing := slurm.Conf{AccountingEnforce: []string{"associations", "limits"}}
+	for name, tc := range map[string]struct {
+		limits, nouns []any
+		want          map[demand.Deviation]uint64
+	}{
+		"nothing tells":                 {[]any{limit}, nil, map[demand.Deviation]uint64{demand.DeviationEnforcement: 2}},
+		"the configuration tells":       {[]any{limit, enforcing}, nil, nil},
+		"a job tells":                   {[]any{limit}, []any{heldBack}, nil},
+		"no job is held back by limits": {[]any{slurm.QOS{Name: "q", MaxJobsPerUser: slurm.Num(3)}}, nil, nil},
+		"licences are always enforced":  {[]any{slurm.License{Name: "ansys", Total: 1, Used: 1}}, []any{job(8, with(func(j *slurm.Job) { j.Licenses = "ansys:1" }))}, nil},
+	} {
+		t.Run(name, func(t *testing.T) {
+			s := snapshotOf(t, append(tc.nouns, partition("cpu"), jobs(1, 3, mine))...)
+			setLimits(s, tc.limits...)
+			got := demand.Compute(noon.Time(), s, demand.Pool{Name: "w", Feature: "w", Partitions: []string{"cpu"}, Max: 9}).Pools[0].Unmodelled
+			if diff := cmp.Diff(tc.want, got); diff != "" {
+				t.Error(diff)
 			}
 		})
 	}

@@ -18,8 +18,9 @@ type plan struct {
 	requests []request
 	// nodeByName has the place in nodes of every node, where jobs name any.
 	nodeByName map[string]int
-	// limitsNodes is whether a limit counts nodes.
-	limitsNodes bool
+	// limitsNodes is whether a limit counts nodes, doubtsLimits whether nothing tells that limits
+	// are enforced.
+	limitsNodes, doubtsLimits bool
 }
 
 // request is a group of jobs that more nodes would help.

@@ -189,6 +189,7 @@ func (q *queue) newer(j *slurm.Job) bool {
 
 func (q *queue) addPending(j *slurm.Job) {
 	class := q.classOf(j)
+	q.limits.told = q.limits.told || class == ClassLimit
 	if _, known := ClassOf(j.Reason); !known {
 		q.unknown[j.Reason] = true
 	}

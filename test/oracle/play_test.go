@@ -84,11 +84,13 @@ func (l *lane) play(ctx context.Context, scene Scene) (Round, error) {
 	return r, err
 }
 
-// unmodelled is how many jobs demand says not to model.
+// unmodelled is how many jobs demand says not to model. That limits are enforced here is known.
 func unmodelled(d demand.Demand) (jobs uint64) {
 	for _, p := range d.Pools {
-		for _, n := range p.Unmodelled {
-			jobs += n
+		for why, n := range p.Unmodelled {
+			if why != demand.DeviationEnforcement {
+				jobs += n
+			}
 		}
 	}
 	return jobs
