@@ -1,6 +1,7 @@
 package demand
 
 import (
+	"math/bits"
 	"strings"
 
 	"github.com/slurmtide/slurmtide/slurmclient/slurm"
@@ -65,15 +66,17 @@ type deviations uint16
 // deviationsOf tells what of the job demand estimates, by its record alone.
 func deviationsOf(j *slurm.Job) deviations {
 	var set deviations
-	for i, yes := range [...]bool{
-		j.Features != "" && strings.ContainsAny(j.Features, "*["),
-		j.Reservation != "",
-		j.TRESPerSocket != "",
-		j.Contiguous,
-	} {
-		if yes {
-			set |= 1 << i
-		}
+	if j.Features != "" && strings.ContainsAny(j.Features, "*[") {
+		set |= hasFeatureCounts
+	}
+	if j.Reservation != "" {
+		set |= isReserved
+	}
+	if j.TRESPerSocket != "" {
+		set |= asksForSockets
+	}
+	if j.Contiguous {
+		set |= isContiguous
 	}
 	if j.HetJobID != 0 {
 		set |= isHeterogeneous
@@ -84,9 +87,13 @@ func deviationsOf(j *slurm.Job) deviations {
 	return set
 }
 
-// The sets of the deviations that a job's record alone does not tell, or not as the others.
+// The sets of one deviation each, in the order of Deviations.
 const (
-	dealsGRES deviations = 1 << (4 + iota)
+	hasFeatureCounts deviations = 1 << iota
+	isReserved
+	asksForSockets
+	isContiguous
+	dealsGRES
 	isHeterogeneous
 	isLimited
 	isCut
@@ -98,13 +105,13 @@ const (
 
 // addUnmodelled counts so many jobs with the deviations.
 func (d *PoolDemand) addUnmodelled(set deviations, jobs uint64) {
-	for i, why := range Deviations() {
-		if jobs == 0 || set&(1<<i) == 0 {
-			continue
-		}
+	if jobs == 0 {
+		return
+	}
+	for ; set != 0; set &= set - 1 {
 		if d.Unmodelled == nil {
 			d.Unmodelled = map[Deviation]uint64{}
 		}
-		d.Unmodelled[why] += jobs
+		d.Unmodelled[Deviations()[bits.TrailingZeros16(uint16(set))]] += jobs
 	}
 }

@@ -71,14 +71,15 @@ Machines differ, and are noisy: ratios within one run mean more than seconds.
   a sync period, evenly; its CPU for each query includes that of its own polls. What it
   shares the cores with is named; the floor is what the same client sees when it asks
   the same server, as often and while polls go on, for nothing (/livez).
-- The delta reader reads a record again at the next poll when its state changed, when a
-  job that it depends on changed, or when the limit that holds it back may have room. When
-  a person updated some job, which diag counts without saying which, every pending job is
-  in doubt: a sixth of the records, and at least 1,000, are read in each poll, so doubt ends
-  within seven polls. Until then the age of the reading is that of its oldest doubt. All
-  other records have their turn within 128 polls, arrays with more than 100 split tasks
-  within 256. ` + "`" + `slurm_exporter_poll_round_seconds{resource="jobs"}` + "`" + ` is how long that takes at
-  the present pace, ` + "`" + `slurm_exporter_jobs_reader` + "`" + ` how jobs are read.
+- The delta reader reads a record again at the next poll when its state changed, when a job
+  that it depends on changed, or when the limit that holds it back may have room, and then
+  at each poll until slurmctld has looked at it again, for 90 s at the most. When a person
+  updated some job, which diag counts without saying which, every pending job is in doubt: a
+  sixth of the records, and at least 1,000, are read in each poll, so doubt ends within
+  seven polls. Until then the age of the reading is that of its oldest doubt. All other
+  records have their turn within 128 polls, arrays with more than 100 split tasks within
+  256. ` + "`" + `slurm_exporter_poll_round_seconds{resource="jobs"}` + "`" + ` is how long that takes at the
+  present pace, ` + "`" + `slurm_exporter_jobs_reader` + "`" + ` how jobs are read.
 - Reactions are those of a real Slurm, the stock HPA controller and slurm-metrics-adapter
   with their default intervals: a poll every 10 s, a sync every 15 s; the bound is their
   sum. Between polls the adapter asks diag each second whether jobs were submitted or
