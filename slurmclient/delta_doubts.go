@@ -112,26 +112,33 @@ func (w waking) settle(p *deltaPoll, now time.Time) {
 }
 
 // dependents lists the pending jobs that a changed job may have let go: those that name it as a
-// dependency, the base of its array, and one of each kind of job that a limit holds back.
+// dependency, and one of each kind of job that a limit holds back, whichever is read at the
+// least cost. An array of which only tasks changed is none of them: how many of its tasks wait
+// is told by their states.
 func dependents(p *deltaPoll) (ids []uint32) {
 	moved := p.moved()
 	if len(moved.ids) == 0 {
 		return nil
 	}
-	seen := map[limitKind]bool{}
+	split := p.splitTasks()
+	held := map[limitKind]uint32{}
 	for _, j := range p.old {
 		if j.State.Base != slurm.JobPending {
 			continue
 		}
-		switch kind := limitKindOf(j); {
-		case moved.letsGo(j), j.IsArrayBase() && moved.ids[j.ID]:
+		if moved.letsGo(j) {
 			ids = append(ids, j.ID)
-		case heldByLimit(j) && !seen[kind]:
-			seen[kind] = true
-			ids = append(ids, j.ID)
+			continue
+		}
+		if !heldByLimit(j) {
+			continue
+		}
+		kind := limitKindOf(j)
+		if other, there := held[kind]; !there || split[j.ID] < split[other] {
+			held[kind] = j.ID
 		}
 	}
-	return ids
+	return slices.AppendSeq(ids, maps.Values(held))
 }
 
 // raiseAlike puts the other jobs of a kind in doubt when the one that was read for them

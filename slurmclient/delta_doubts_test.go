@@ -64,6 +64,17 @@ func TestAChangeOfStatePutsDependentsInDoubt(t *testing.T) {
 			rows: []slurm.JobStatus{row(1, "COMPLETED"), row(2, "PENDING"), row(3, "PENDING"), row(4, "PENDING")}, want: []uint32{2, 4},
 		},
 		{
+			name: "an array of which a task has ended stays as it is",
+			old:  []*slurm.Job{jobIn(7, "PENDING", base("2-9"), waitsFor("Resources")), jobIn(8, "RUNNING", taskOf(7, 0)), jobIn(9, "PENDING", taskOf(7, 1))},
+			rows: []slurm.JobStatus{taskRow(7, 2, "PENDING"), taskRow(8, 0, "COMPLETED"), taskRow(9, 1, "PENDING")},
+		},
+		{
+			name: "a task of its own record is read for the array that its limit holds back",
+			old: []*slurm.Job{jobIn(7, "PENDING", base("2-9%1"), waitsFor("JobArrayTaskLimit")), jobIn(8, "RUNNING", taskOf(7, 0)),
+				jobIn(9, "PENDING", taskOf(7, 1), waitsFor("JobArrayTaskLimit"))},
+			rows: []slurm.JobStatus{taskRow(7, 2, "PENDING"), taskRow(8, 0, "COMPLETED"), taskRow(9, 1, "PENDING")}, want: []uint32{9},
+		},
+		{
 			name: "jobs that wait for nodes, a person or a time stay as they are",
 			old:  []*slurm.Job{jobIn(1, "RUNNING"), jobIn(2, "PENDING", waitsFor("Resources")), jobIn(3, "PENDING", waitsFor("JobHeldUser")), jobIn(4, "PENDING", waitsFor("BeginTime"))},
 			rows: []slurm.JobStatus{row(1, "COMPLETED"), row(2, "PENDING"), row(3, "PENDING"), row(4, "PENDING")},
