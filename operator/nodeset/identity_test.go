@@ -93,6 +93,25 @@ func TestSlurmNodesOfAnotherNodeSetAreLeftAlone(t *testing.T) {
 	}
 }
 
+// TestANameWhoseOwnerIsNotKnownIsWaitedFor: whose a Slurm node is its NodeSet writes only after
+// slurmd has registered.
+func TestANameWhoseOwnerIsNotKnownIsWaitedFor(t *testing.T) {
+	r := newRig(t, gpu(1, most(1)))
+	r.slurm.nodes["gpu-0"] = slurmNode("gpu-0", "IDLE", "DYNAMIC_NORM")
+	r.turn()
+	if r.names() != "" || len(r.slurm.calls) > 0 {
+		t.Errorf("the pods are %q, the writes to Slurm %q", r.names(), r.slurm.calls)
+	}
+	if c := r.has("Ready", "False", "Progressing"); !strings.Contains(c.Message, "Slurm nodes gpu-0 answer and do not say whose they are") {
+		t.Errorf("the condition says %q", c.Message)
+	}
+	delete(r.slurm.nodes, "gpu-0")
+	r.turn()
+	if r.names() != "gpu-0" {
+		t.Errorf("when the name is free the pods are %q", r.names())
+	}
+}
+
 // TestNoWorkerJoinsBeforeItsNameIsKnownToBeFree: the client of a Cluster that was just made
 // has read nothing yet.
 func TestNoWorkerJoinsBeforeItsNameIsKnownToBeFree(t *testing.T) {

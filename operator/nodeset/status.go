@@ -103,6 +103,9 @@ func ready(out *v1beta1.NodeSetStatus, s *seen, todo *plan.Todo) metav1.Conditio
 		if len(todo.Lost) > 0 {
 			text += fmt.Sprintf("; slurmd runs on %s, which Slurm does not list: it may have jobs that slurmctld lost, so delete the pod by hand once it has none", clean(hostlist.Compress(todo.Lost)))
 		}
+		if len(todo.Unclaimed) > 0 {
+			text += fmt.Sprintf("; Slurm nodes %s answer and do not say whose they are, so no worker is made in their names", clean(hostlist.Compress(todo.Unclaimed)))
+		}
 		return say(metav1.ConditionFalse, v1beta1.ReasonProgressing, "%s", text)
 	case int(out.Replicas) > desired:
 		return say(metav1.ConditionFalse, v1beta1.ReasonProgressing, "%s to go", workers(int(out.Replicas)-desired))

@@ -24,7 +24,7 @@ func (b *pass) createPerKubeNode() {
 		held[b.seen.Workers[i].Slot.KubeNode] = true
 	}
 	for _, n := range slices.Sorted(slices.Values(b.wish.KubeNodes)) {
-		if name := b.wish.SlurmNameOn(n); !held[n] && !b.mayBeAnothers(name) {
+		if name := b.wish.SlurmNameOn(n); !held[n] && b.isFree(name) {
 			b.createAt(Slot{Ordinal: NoOrdinal, KubeNode: n}, name)
 		}
 	}
@@ -73,7 +73,7 @@ func (b *pass) freeOrdinals(count int) []int {
 	var good, drained []int
 	for i := 0; i < end && len(good) < count; i++ {
 		switch {
-		case held[i], b.mayBeAnothers(b.wish.SlurmName(i)):
+		case held[i], !b.isFree(b.wish.SlurmName(i)):
 		case b.slurm.Records[b.wish.SlurmName(i)].Foreign():
 			drained = append(drained, i)
 		default:

@@ -42,12 +42,25 @@ func clashOf(wish *Wish, workers []Worker, s *Slurm) string {
 	return ""
 }
 
-// mayBeAnothers reports whether the Slurm node of a name belongs to another NodeSet, or may: a
-// dynamic node that responds has a slurmd, and whose it is its NodeSet writes only after that has
-// registered. One that stays without an owner is nobody's once it is down.
+// mayBeAnothers reports whether the Slurm node of a name belongs to another NodeSet, or may.
 func (b *pass) mayBeAnothers(name string) bool {
+	return b.slurm.Taken[name] != "" || b.isUnclaimed(name)
+}
+
+// isUnclaimed reports whether a Slurm node answers and does not say whose it is: a dynamic node
+// that responds has a slurmd, and whose it is its NodeSet writes only after that has registered.
+// One that stays without an owner is nobody's once it is down.
+func (b *pass) isUnclaimed(name string) bool {
 	r, there := b.slurm.Records[name]
-	return b.slurm.Taken[name] != "" || there && r.Dynamic && !r.Future && !r.Down && !r.Ours && r.Owner == ""
+	return there && r.Dynamic && !r.Future && !r.Down && !r.Ours && r.Owner == ""
+}
+
+// isFree reports whether a worker may be made in a name, and notes those that nobody claims.
+func (b *pass) isFree(name string) bool {
+	if b.isUnclaimed(name) {
+		b.todo.Unclaimed = append(b.todo.Unclaimed, name)
+	}
+	return !b.mayBeAnothers(name)
 }
 
 // isTaken reports that the worker's slurmd runs, and that its Slurm node belongs to

@@ -146,6 +146,9 @@ type Todo struct {
 	// Lost are the pods whose slurmd has run for long and that Slurm does not list at all:
 	// they may have jobs that slurmctld lost, and stay.
 	Lost []string
+	// Unclaimed are the Slurm nodes that answer and do not say whose they are: no worker is
+	// made in their names.
+	Unclaimed []string
 	// Finished: the NodeSet is being deleted, and nothing of it is left.
 	Finished bool
 	// Again is when to look again without a change, 0 for never.
