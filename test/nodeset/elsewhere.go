@@ -8,6 +8,9 @@ import (
 // twinNamespace is a namespace in which the operator may read Secrets too.
 const twinNamespace = "twin"
 
+// steadyNamespace is where the Slurm of Steady runs.
+const steadyNamespace = "steady"
+
 // in is the scene as it is seen in another namespace.
 func (s *Scene) in(namespace string) *Scene {
 	other := *s
@@ -59,5 +62,17 @@ func (s *Scene) AnotherSlurm(ctx context.Context, name, nodes string) (*Scene, e
 		return nil, err
 	}
 	other := s.in(name)
-	return other, other.startSlurm(ctx, slurmCluster{name, nodes})
+	return other, other.startSlurm(ctx, slurmCluster{Name: name, Nodes: nodes})
+}
+
+// Steady starts a second Slurm whose SlurmdTimeout is Slurm's default, with the object by which it
+// is known. At each twentieth ping, three of which it sends within that time, slurmctld has the
+// nodes register again, for which slurmd asks each of its steps. With the 30 s of the scene's own
+// Slurm that is every 200 s, and a batch step may just be starting: see runShortJobs.
+func (s *Scene) Steady(ctx context.Context) (*Scene, error) {
+	steady := s.in(steadyNamespace)
+	if err := steady.startSlurm(ctx, slurmCluster{Name: "steady", SlurmdTimeout: 300}); err != nil {
+		return nil, err
+	}
+	return steady, steady.cluster(ctx)
 }

@@ -84,7 +84,7 @@ func (s *Scene) crds(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	for _, namespace := range []string{s.Site.Namespace, twinNamespace} {
+	for _, namespace := range []string{s.Site.Namespace, twinNamespace, steadyNamespace} {
 		if _, err := s.Kube.Kubectl(ctx, "create", "namespace", namespace); err != nil {
 			return err
 		}
@@ -100,7 +100,11 @@ func (s *Scene) slurm(ctx context.Context) error {
 }
 
 // slurmCluster is Slurm's name of a cluster, and a line NodeName of its slurm.conf, or none.
-type slurmCluster struct{ Name, Nodes string }
+type slurmCluster struct {
+	Name, Nodes string
+	// SlurmdTimeout is slurm.conf's, in seconds; 0 stands for one that has silent nodes noticed soon.
+	SlurmdTimeout int
+}
 
 // startSlurm starts slurmctld and slurmrestd, and returns when they answer.
 func (s *Scene) startSlurm(ctx context.Context, cluster slurmCluster) error {
@@ -129,7 +133,7 @@ func (s *Scene) charts(ctx context.Context) error {
 		return "image.repository=localhost/" + name + ",image.tag=dev,image.pullPolicy=Never"
 	}
 	for _, chart := range []struct{ name, set string }{
-		{"slurm-operator", image("slurm-operator") + ",slurm.pollInterval=1s,slurm.user=root,rbac.cordonKubeNodes=true,rbac.execNamespaces={" + s.Site.Namespace + "},rbac.secretNamespaces={" + s.Site.Namespace + "," + twinNamespace + "},nodeSet.registerWithin=1m"},
+		{"slurm-operator", image("slurm-operator") + ",slurm.pollInterval=1s,slurm.user=root,rbac.cordonKubeNodes=true,rbac.execNamespaces={" + s.Site.Namespace + "," + steadyNamespace + "},rbac.secretNamespaces={" + s.Site.Namespace + "," + twinNamespace + "," + steadyNamespace + "},nodeSet.registerWithin=1m"},
 		{"slurm-metrics", image("slurm-metrics-adapter") + ",slurm.pollInterval=1s,slurm.jwtUser=root,replicaCount=1"},
 	} {
 		if _, err := s.Kube.Helm(ctx, "install", chart.name, filepath.Join(dir, "charts", chart.name),

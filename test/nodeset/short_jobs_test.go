@@ -32,8 +32,10 @@ func shortJobs(t *testing.T, s *nodeset.Scene) { runShortJobs(t, s, arraySize) }
 
 // runShortJobs runs jobs that end at once, so that some batch steps are always starting
 // while the probes of their workers run. Every job must complete: slurmd deletes the script
-// of a starting step when a probe lists the steps of its worker.
-func runShortJobs(t *testing.T, s *nodeset.Scene, jobs int) {
+// of a starting step when a probe lists the steps of its worker, or slurmctld has it register.
+func runShortJobs(t *testing.T, scene *nodeset.Scene, jobs int) {
+	s, err := scene.Steady(t.Context())
+	must(t, err)
 	c := hire(t, s, nodeset.NodeSet{Name: "short", Replicas: 3})
 	c.within = 20 * time.Minute
 	for first := 0; first < jobs; first += arraySize {
