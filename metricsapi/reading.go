@@ -126,7 +126,8 @@ func alike(a, b *slurmclient.Snapshot) bool {
 	same := func(p, q slurmclient.Poll) bool { return p.Known == q.Known && p.Sequence == q.Sequence }
 	return same(a.Nodes.Poll, b.Nodes.Poll) && same(a.Jobs.Poll, b.Jobs.Poll) &&
 		same(a.Partitions.Poll, b.Partitions.Poll) && same(a.Reservations.Poll, b.Reservations.Poll) &&
-		same(a.QOS.Poll, b.QOS.Poll) && maps.Equal(a.Earlier, b.Earlier)
+		same(a.QOS.Poll, b.QOS.Poll) && same(a.Associations.Poll, b.Associations.Poll) &&
+		same(a.Licenses.Poll, b.Licenses.Poll) && same(a.Conf.Poll, b.Conf.Poll) && maps.Equal(a.Earlier, b.Earlier)
 }
 
 // Known reports whether there are numbers at all, however old.

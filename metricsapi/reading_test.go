@@ -30,6 +30,9 @@ func TestAReadingIsComputedOnce(t *testing.T) {
 		{"a poll has confirmed the same", time.Second, func(s *slurmclient.Snapshot) { s.Jobs.ReadAt = noon(); s.Sequence++ }, pools, false},
 		{"the jobs are others", time.Second, func(s *slurmclient.Snapshot) { s.Jobs.Sequence++ }, pools, true},
 		{"the reservations are others", time.Second, func(s *slurmclient.Snapshot) { s.Reservations.Sequence++ }, pools, true},
+		{"the limits of accounts are others", time.Second, func(s *slurmclient.Snapshot) { s.Associations.Sequence++ }, pools, true},
+		{"the licences are others", time.Second, func(s *slurmclient.Snapshot) { s.Licenses.Sequence++ }, pools, true},
+		{"the configuration is another", time.Second, func(s *slurmclient.Snapshot) { s.Conf.Sequence++ }, pools, true},
 		{"a pool is another", time.Second, func(*slurmclient.Snapshot) {}, []demand.Pool{{Name: "x", Feature: "x", Max: 4}}, true},
 		{"time has passed", ComputeEvery, func(*slurmclient.Snapshot) {}, pools, true},
 	} {
