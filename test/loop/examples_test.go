@@ -55,12 +55,13 @@ func TestEveryExampleScales(t *testing.T) {
 func awaitRunning(t *testing.T, l *loop.Loop, want int) {
 	t.Helper()
 	for begin := time.Now(); ; time.Sleep(100 * time.Millisecond) {
-		running := strings.Count(run(t, l, "squeue", "-h", "-r", "-t", "R"), "\n")
-		if running == want {
+		out, err := l.Slurm.Run(t.Context(), "", "squeue", "-h", "-r", "-t", "R")
+		running := strings.Count(out, "\n")
+		if err == nil && running == want {
 			return
 		}
 		if time.Since(begin) > slack {
-			t.Fatalf("%d jobs run, not %d:\n%s\n%s", running, want, run(t, l, "squeue"), run(t, l, "sinfo", "-N", "-l"))
+			t.Fatalf("%d jobs run, not %d: %v\n%s\n%s", running, want, err, run(t, l, "squeue"), run(t, l, "sinfo", "-N", "-l"))
 		}
 	}
 }

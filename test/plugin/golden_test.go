@@ -143,9 +143,15 @@ func (r *rig) tables(t *testing.T) {
 	}
 }
 
-// watches tells that --watch shows tables again and again.
+// watches tells that --watch shows tables again and again, until it is interrupted.
 func (r *rig) watches(t *testing.T) {
-	a := r.shell(t, "timeout --preserve-status --signal=INT 4 kubectl-slurm top jobs -n hpc --watch --interval=500ms --no-headers -o name")
+	a := r.shell(t, `set -m; exec 3>&2 2>/dev/null # what bash says of jobs
+out=$(mktemp)
+trap 'rm "$out"' EXIT
+kubectl-slurm top jobs -n hpc --watch --interval=500ms --no-headers -o name > "$out" 2>&3 &
+until [[ $(grep -c 'alpha\.3$' "$out") -ge 3 ]]; do sleep 0.1; done
+kill -INT %1; wait %1; status=$?
+cat "$out"; exit "$status"`)
 	if n := strings.Count(a.out, "slurmjob.view.slinky.slurm.net/alpha.3\n"); n < 3 || a.err != "" || a.status != 0 {
 		t.Errorf("exit status %d; job 3 is shown %d times: %s%s", a.status, n, a.out, a.err)
 	}

@@ -112,10 +112,17 @@ func (c *Cluster) Close() error {
 // Run runs a Slurm command inside the cluster, as root if user is empty, else
 // as alice (account ml, QOS high allowed), bob (account hpc, operator) or carol
 // (both accounts), in the user's home. It returns what the command printed; an
-// error holds what it complained about. A batch script is given with --wrap.
+// error holds what it complained about. A batch script is given with --wrap. A command that
+// got no token, as happens on a busy machine, has asked for nothing and is run again.
 func (c *Cluster) Run(ctx context.Context, user string, argv ...string) (string, error) {
 	args := append([]string{"--dir", c.Dir, "--as", cmp.Or(user, "root")}, argv...)
-	return c.script(ctx, "run", args...)
+	const attempts = 3
+	for i := 1; ; i++ {
+		out, err := c.script(ctx, "run", args...)
+		if err == nil || i == attempts || !strings.Contains(err.Error(), "failed to create token") {
+			return out, err
+		}
+	}
 }
 
 // Accounting reports whether the cluster has a slurmdbd, its own or another cluster's.
