@@ -62,6 +62,9 @@ furnish_node() {
 	mkdir "$layer"/{upper,work,root}
 	mount -t overlay overlay -o "lowerdir=$node_root,upperdir=$layer/upper,workdir=$layer/work" "$root"
 	printf '127.0.0.1 localhost\n%s %s\n' "$(node_address)" "$node_name" >"$root/etc/hosts"
+	# Without names of protocols nft lists "6" where kube-proxy wrote "tcp"; at its full sync of each
+	# hour kube-proxy then deletes what it has just written, and no Service answers.
+	printf 'tcp 6 TCP\nudp 17 UDP\nsctp 132 SCTP\n' >"$root/etc/protocols"
 	mount --bind "$instance" "$root/inst"
 	mount --bind "$kube_bin" "$root/kube"
 	mkdir "$root/coredns"

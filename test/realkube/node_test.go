@@ -7,6 +7,7 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/google/go-cmp/cmp"
 )
@@ -29,6 +30,7 @@ func TestNode(t *testing.T) {
 	})
 	t.Run("pods reach each other by a Service", func(t *testing.T) { reachService(t, c) })
 	t.Run("pods find Services and each other by name", func(t *testing.T) { resolve(t, c) })
+	t.Run("Services go on when kube-proxy writes all of them again", func(t *testing.T) { rewriteServices(t, c) })
 	t.Run("pods reach the API server", func(t *testing.T) {
 		got := kubectl(t, c, "exec", "pages-0", "--", "wget", "-q", "-O", "-", "-T", "5", "--no-check-certificate", "https://10.96.0.1/livez")
 		if got != "ok" {
@@ -101,6 +103,18 @@ func reachService(t *testing.T, c *Cluster) {
 	for _, pod := range []string{"pages-0", "pages-1"} {
 		if got := kubectl(t, c, "exec", pod, "--", "wget", "-q", "-O", "-", "-T", "5", "http://10.96.50.1"); got != "page" {
 			t.Errorf("%s reads %q from the Service, want its page", pod, got)
+		}
+	}
+}
+
+// rewriteServices has kube-proxy write every rule again, as it does each hour: it does so when
+// the node's zone changes.
+func rewriteServices(t *testing.T, c *Cluster) {
+	for _, zone := range []string{"a", "b"} {
+		kubectl(t, c, "label", "node", "--all", "--overwrite", "topology.kubernetes.io/zone="+zone)
+		for range 6 {
+			time.Sleep(500 * time.Millisecond)
+			reachService(t, c)
 		}
 	}
 }
