@@ -24,7 +24,11 @@ func (b *pass) createPerKubeNode() {
 		held[b.seen.Workers[i].Slot.KubeNode] = true
 	}
 	for _, n := range slices.Sorted(slices.Values(b.wish.KubeNodes)) {
-		if name := b.wish.SlurmNameOn(n); !held[n] && b.isFree(name) {
+		switch name := b.wish.SlurmNameOn(n); {
+		case held[n], b.slurm.Taken[name] != "":
+		case b.isUnclaimed(name):
+			b.todo.Unclaimed = append(b.todo.Unclaimed, name)
+		default:
 			b.createAt(Slot{Ordinal: NoOrdinal, KubeNode: n}, name)
 		}
 	}
@@ -72,9 +76,11 @@ func (b *pass) freeOrdinals(count int) []int {
 	}
 	var good, drained []int
 	for i := 0; i < end && len(good) < count; i++ {
-		switch {
-		case held[i], !b.isFree(b.wish.SlurmName(i)):
-		case b.slurm.Records[b.wish.SlurmName(i)].Foreign():
+		switch name := b.wish.SlurmName(i); {
+		case held[i], b.slurm.Taken[name] != "":
+		case b.isUnclaimed(name):
+			b.todo.Unclaimed = append(b.todo.Unclaimed, name)
+		case b.slurm.Records[name].Foreign():
 			drained = append(drained, i)
 		default:
 			good = append(good, i)

@@ -55,14 +55,6 @@ func (b *pass) isUnclaimed(name string) bool {
 	return there && r.Dynamic && !r.Future && !r.Down && !r.Ours && r.Owner == ""
 }
 
-// isFree reports whether a worker may be made in a name, and notes those that nobody claims.
-func (b *pass) isFree(name string) bool {
-	if b.isUnclaimed(name) {
-		b.todo.Unclaimed = append(b.todo.Unclaimed, name)
-	}
-	return !b.mayBeAnothers(name)
-}
-
 // isTaken reports that the worker's slurmd runs, and that its Slurm node belongs to
 // another NodeSet: nothing is done to it, but for what the drain policy says when the
 // NodeSet is deleted.

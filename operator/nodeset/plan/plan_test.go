@@ -86,11 +86,11 @@ func TestSteps(t *testing.T) {
 		"none are made on a stale reading":                                  {set(1, 1, stale, func(s *scene) { *s.wish.Max, s.wish.Records = 3, true }), nil},
 		"the record of a deleted worker returns to FUTURE":                  {set(0, 0, left(0), func(s *scene) { *s.wish.Max, s.wish.Records = 1, true }), []string{"retire n-0"}},
 		"it is deleted where no worker may come":                            {set(0, 0, left(0)), []string{"forget n-0"}},
-		"a name is not taken of which is not known whose it is":             {set(1, 0, ownerless(0)), []string{"create 1"}},
-		"nor one that an administrator drained":                             {set(1, 0, ownerless(0, func(r *Record) { r.Drain = true })), []string{"create 1"}},
-		"a name is taken whose node is down":                                {set(1, 0, ownerless(0, func(r *Record) { r.Down = true })), []string{"create 0"}},
-		"and one that we put out of service":                                {set(1, 0, ownerless(0, func(r *Record) { r.Drain, r.Ours = true, true })), []string{"create 0"}},
-		"and one that slurm.conf has":                                       {set(1, 0, ownerless(0, func(r *Record) { r.Dynamic = false })), []string{"create 0"}},
+		"a name is not taken of which is not known whose it is":             {set(1, 0, unclaimedRecord(0)), []string{"create 1"}},
+		"nor one that an administrator drained":                             {set(1, 0, unclaimedRecord(0, func(r *Record) { r.Drain = true })), []string{"create 1"}},
+		"a name is taken whose node is down":                                {set(1, 0, unclaimedRecord(0, func(r *Record) { r.Down = true })), []string{"create 0"}},
+		"and one that we put out of service":                                {set(1, 0, unclaimedRecord(0, func(r *Record) { r.Drain, r.Ours = true, true })), []string{"create 0"}},
+		"and one that slurm.conf has":                                       {set(1, 0, unclaimedRecord(0, func(r *Record) { r.Dynamic = false })), []string{"create 0"}},
 		"the record of another NodeSet is left":                             {set(0, 0, left(0), record(0, func(r *Record) { r.Owner = "other" })), nil},
 		"a node of slurm.conf is left":                                      {set(0, 0, left(0), record(0, func(r *Record) { r.Dynamic = false })), nil},
 		"a record that others drained is left":                              {set(0, 0, left(0), record(0, func(r *Record) { r.Ours = false })), nil},
@@ -114,8 +114,8 @@ func held(i int) func(*scene) {
 	return record(i, func(r *Record) { r.Dynamic, r.Owner, r.Held, r.Down, r.Ours = true, "set", true, true, false })
 }
 
-// ownerless is a Slurm node whose slurmd registered and of which nobody has written whose it is.
-func ownerless(i int, changes ...func(*Record)) func(*scene) {
+// unclaimedRecord is a Slurm node whose slurmd registered and of which nobody has written whose it is.
+func unclaimedRecord(i int, changes ...func(*Record)) func(*scene) {
 	return func(s *scene) {
 		for _, change := range append([]func(*Record){func(r *Record) { r.Dynamic = true }}, changes...) {
 			record(i, change)(s)
@@ -240,7 +240,7 @@ func TestWorkersPerKubernetesNode(t *testing.T) {
 		expect(t, set(0, 0, mode("k-n-0", "k-n-1"), of(0)), "create -1k-n-1")
 	})
 	t.Run("nor in that of one of which is not known whose it is", func(t *testing.T) {
-		expect(t, set(0, 0, mode("k-n-0", "k-n-1"), ownerless(0)), "create -1k-n-1")
+		expect(t, set(0, 0, mode("k-n-0", "k-n-1"), unclaimedRecord(0)), "create -1k-n-1")
 	})
 	t.Run("a Slurm node that an administrator set DOWN is closed before its worker comes back", func(t *testing.T) {
 		expect(t, set(0, 0, mode("k-n-0"), held(0)), "close n-0", "create -1k-n-0")
