@@ -115,7 +115,7 @@ docs-check: go-present ## Check the pages: links, what is generated, and the com
 
 .PHONY: sim
 sim: go-present ## Play HISTORIES random histories against the decisions about workers
-	$(GO) test -count 1 -v -timeout 4h -run 'History|Broken|Deterministic' ./operator/nodeset/plan -histories $(HISTORIES)
+	$(GO) test -count 1 -v -timeout 1h -run 'History|Broken|Deterministic' ./operator/nodeset/plan -histories $(HISTORIES)
 
 .PHONY: bench
 bench: go-present ## Measure (BENCH="poll scrape memory restd", or some of them)

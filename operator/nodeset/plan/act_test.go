@@ -87,7 +87,8 @@ func (w *world) createPod(s Step) bool {
 	if w.pods[name] != nil {
 		return false // AlreadyExists
 	}
-	shown := w.op.nodes[name].Held && w.seen().Slurm.Fresh
+	read := w.op.nodes[name]
+	shown := read.Held && !read.Drain && w.seen().Slurm.Fresh
 	if n := w.slurm[name]; n != nil && w.held[name] && !n.Drain && !n.fail && (shown || w.leftOpen[name]) {
 		w.fail("a worker is made that ends an administrator's DOWN by registering")
 	}
