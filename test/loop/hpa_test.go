@@ -3,6 +3,7 @@
 package loop_test
 
 import (
+	"context"
 	"fmt"
 	"strings"
 	"testing"
@@ -46,7 +47,11 @@ func sbatch(t *testing.T, l *loop.Loop, args ...string) string {
 	t.Helper()
 	out, err := l.Slurm.Run(t.Context(), "alice", append([]string{"sbatch", "--parsable", "-o", "/dev/null", "-p", loop.NodeSet}, args...)...)
 	must(t, err)
-	return strings.TrimSpace(out)
+	id := strings.TrimSpace(out)
+	t.Cleanup(func() { // for the test that follows
+		_, _ = l.Slurm.Run(context.WithoutCancel(t.Context()), "", "scancel", id)
+	})
+	return id
 }
 
 func run(t *testing.T, l *loop.Loop, args ...string) string {

@@ -8,6 +8,7 @@ import (
 	"strings"
 	"syscall"
 	"testing"
+	"time"
 
 	"github.com/slurmtide/slurmtide/test/nodeset"
 )
@@ -24,6 +25,7 @@ func held(t *testing.T, s *nodeset.Scene) {
 	silenced := c.mustWorkers()["held-1"]
 	must(t, silenced.SignalSlurmd(syscall.SIGSTOP))
 	c.holdNode("held-1", "DOWN", "bad fan", "Down")
+	c.setDownAgain("held-1", "bad fan")
 	must(t, c.Scale(t.Context(), "held", 1))
 	c.await("held-1 is closed", func(ctx context.Context) (bool, string) {
 		state, reason, err := c.SlurmNode(ctx, "held-1")
@@ -62,6 +64,21 @@ func (c crew) holdNode(slurmNode, state, reason, condition string) {
 	_, err := c.Slurm(c.t.Context(), "scontrol", "update", "NodeName="+slurmNode, "State="+state, "Reason="+reason)
 	must(c.t, err)
 	c.kubectl("--namespace", c.Site.Namespace, "wait", "pod/"+slurmNode, "--for=condition=SlurmNodeState"+condition, "--timeout=60s")
+}
+
+// setDownAgain sets a Slurm node DOWN again until it stays so for five seconds: a registration
+// that slurmd sent before it was stopped may arrive late, and ends DOWN.
+func (c crew) setDownAgain(slurmNode, reason string) {
+	c.t.Helper()
+	since := time.Now()
+	c.await(slurmNode+" stays DOWN", func(ctx context.Context) (bool, string) {
+		state, _, err := c.SlurmNode(ctx, slurmNode)
+		if err == nil && !strings.Contains(state, "DOWN") {
+			since = time.Now()
+			_, err = c.Slurm(ctx, "scontrol", "update", "NodeName="+slurmNode, "State=DOWN", "Reason="+reason)
+		}
+		return err == nil && time.Since(since) > 5*time.Second, fmt.Sprint(state, err)
+	})
 }
 
 // staysHeld has a Slurm node stay out of service with the reason.
