@@ -18,6 +18,7 @@ func onDelete(t *testing.T, s *nodeset.Scene) {
 	c.change(2, c.spec.Spec)
 	c.updated("False", "OnDelete", "2 workers")
 	c.keepRounds("od-0 0", "od-1 0")
+	c.awaitOwned("od-0")
 	c.kubectl("--namespace", s.Site.Namespace, "delete", "pod", "od-0")
 	c.awaitRounds("od-0 2", "od-1 0")
 	c.keepRounds("od-0 2", "od-1 0")
@@ -31,6 +32,7 @@ func partition(t *testing.T, s *nodeset.Scene) {
 	c.change(2, c.spec.Spec)
 	c.awaitRounds("part-0 0", "part-1 0", "part-2 2")
 	c.updated("True", "UpToDate", "")
+	c.awaitOwned("part-0", "part-1", "part-2")
 	c.kubectl("--namespace", s.Site.Namespace, "delete", "pod", "part-0", "part-1", "part-2")
 	c.awaitRounds("part-0 0", "part-1 0", "part-2 2")
 	c.awaitState("part-0", "IDLE", "")
@@ -128,6 +130,18 @@ func (c crew) rounds(want []string) (bool, string) {
 		ok = ok && workers[name].Round == round && !workers[name].Going
 	}
 	return ok, fmt.Sprint(workers)
+}
+
+// awaitOwned waits until the Slurm nodes tell whose they are. While one that responds does not, no
+// worker is made in its name: one that follows a deleted pod has the next.
+func (c crew) awaitOwned(slurmNodes ...string) {
+	c.t.Helper()
+	for _, name := range slurmNodes {
+		c.await(name+" has an owner", func(ctx context.Context) (bool, string) {
+			out, err := c.Slurm(ctx, "scontrol", "show", "node", name, "--oneliner")
+			return err == nil && strings.Contains(out, "nodeSetUID"), fmt.Sprint(out, err)
+		})
+	}
 }
 
 func (c crew) awaitRounds(want ...string) {
