@@ -1,6 +1,7 @@
 package demand_test
 
 import (
+	"fmt"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
@@ -142,6 +143,30 @@ func TestTasksForEachNodeUnderALimit(t *testing.T) {
 			})))
 			s.Server.Release = release
 			setLimits(s, slurm.QOS{Name: "q", MaxTRESPerUser: map[string]uint64{"cpu": 4}, GrpTRES: nodes}, slurm.Conf{AccountingEnforce: []string{"limits"}, SelectTypeParameters: []string{"CR_CORE"}})
+			if got := compute(s).Partitions[0].EligiblePendingJobs; got != want {
+				t.Errorf("on %s, with a limit of nodes %v, %d jobs are eligible, not %d", release, nodes, got, want)
+			}
+		}
+	}
+}
+
+// TestUnevenTasksUnderALimit: 24.11 spreads three tasks over two nodes as two and one, and five
+// over three as two, two and one, so that both jobs fit a limit of eight CPUs (oracle, seed 9425).
+func TestUnevenTasksUnderALimit(t *testing.T) {
+	spread := func(tasks, nodes uint64) jobOption {
+		return with(func(j *slurm.Job) {
+			j.CPUs, j.Tasks, j.TasksPerNode, j.MinCPUsPerNode = slurm.Num(tasks), slurm.Num(tasks), slurm.Num(2), slurm.Num(2)
+			j.NodeCount = slurm.Num(nodes)
+			j.TRESRequested = fmt.Sprintf("cpu=%d,node=%d", tasks, nodes)
+		})
+	}
+	mine := of("alice", "ml", "q")
+	for _, nodes := range []map[string]uint64{nil, {"node": 9}} {
+		for release, want := range map[string]uint64{"24.11.5": 2, "26.05.0": 1} {
+			s := snapshotOf(t, partition("cpu"), node("n0", size(4, 8000)), job(1, mine, spread(3, 2)), job(2, mine, spread(5, 3)))
+			s.Server.Release = release
+			setLimits(s, slurm.QOS{Name: "q", MaxTRESPerUser: map[string]uint64{"cpu": 8}, GrpTRES: nodes},
+				slurm.Conf{AccountingEnforce: []string{"limits"}, SelectTypeParameters: []string{"CR_CORE"}})
 			if got := compute(s).Partitions[0].EligiblePendingJobs; got != want {
 				t.Errorf("on %s, with a limit of nodes %v, %d jobs are eligible, not %d", release, nodes, got, want)
 			}

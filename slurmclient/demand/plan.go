@@ -200,17 +200,31 @@ func leastGRES(elsewhere, ofNode map[string]uint64, nodes uint64) map[string]uin
 
 // cpusOn returns how many CPUs a job of the request has on nodes of the shape.
 func (p *plan) cpusOn(r *request, s *shape) uint64 {
-	cpus, ofNode := r.cpus, r.minCPUs
-	if r.tasksPerNode > 0 && !p.fillsNodes {
-		ofNode = min(ofNode, share(cpus, max(r.nodes, 1)))
-	}
+	cpus := r.cpus
 	if p.wholeCores {
-		cpus = max(s.wholeCores(cpus, r.threadsPerCore), times(r.nodes, s.wholeCores(ofNode, r.threadsPerCore)))
+		cpus = max(s.wholeCores(cpus, r.threadsPerCore), p.cpusOfNodes(r, s))
 	}
 	if all := s.room[amountCPUs]; r.whole && all > 0 {
 		cpus = times(max(r.nodes, share(cpus, all)), all)
 	}
 	return cpus
+}
+
+// cpusOfNodes returns the whole cores, in CPUs, that a job of the request has at least on all of
+// its nodes. slurmctld 24.11 spreads the tasks of a job with --ntasks-per-node evenly, so
+// that some nodes have one task less than others; later ones allocate room for as many tasks
+// on each node as that may have.
+func (p *plan) cpusOfNodes(r *request, s *shape) uint64 {
+	if r.tasksPerNode == 0 || p.fillsNodes {
+		return times(r.nodes, s.wholeCores(r.minCPUs, r.threadsPerCore))
+	}
+	nodes := max(r.nodes, 1)
+	tasks := share(r.cpus, r.cpusPerTask)
+	with := func(tasks uint64) uint64 {
+		return s.wholeCores(min(r.minCPUs, times(max(tasks, 1), r.cpusPerTask)), r.threadsPerCore)
+	}
+	larger := tasks % nodes
+	return plus(times(larger, with(tasks/nodes+1)), times(nodes-larger, with(tasks/nodes)))
 }
 
 // withhold leaves out of the requests what limits keep from running.
