@@ -7,8 +7,8 @@ const (
 	upHelp = "1 when a slurmctld answers and the last poll of nodes, jobs, partitions and statistics succeeded."
 )
 
-// absent are the labels of clusters that are known and have no Exporter, such as those
-// that cannot be connected to. It is a prometheus.Collector that says that they are not up.
+// absent lists the labels of known clusters that have no Exporter, such as those without a
+// connection. It is a prometheus.Collector that reports slurm_up as 0 for each of them.
 type absent []map[string]string
 
 // Describe implements prometheus.Collector.
@@ -25,7 +25,7 @@ func (a absent) Collect(out chan<- prometheus.Metric) {
 	}
 }
 
-// families renders them.
+// families renders slurm_up of the clusters in a format.
 func (a absent) families(f format) ([]shownFamily, error) {
 	registry := prometheus.NewRegistry()
 	if err := registry.Register(a); err != nil {

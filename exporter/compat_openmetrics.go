@@ -7,10 +7,10 @@ import (
 	"github.com/slurmtide/slurmtide/slurmclient/slurm"
 )
 
-// openmetricsCollector has the names of slurmctld's own endpoint, all gauges
-// there. That one adds up CPUs in 16 bits, calls megabytes bytes and counts a job
-// of several partitions in one; here the sums are whole, names with bytes hold
-// bytes, the other memory is in MB as there, and a job counts in each partition.
+// openmetricsCollector uses the names of slurmctld's own endpoint, where every metric is a
+// gauge. slurmctld sums CPUs in 16 bits, reports megabytes as bytes and counts a job of several
+// partitions in one of them. Here sums do not overflow, names with bytes are in bytes, other
+// memory is in MiB as in slurmctld, and a job counts in each of its partitions.
 func openmetricsCollector() collector {
 	cluster := slices.Concat([]named[*nodeTally]{
 		{"nodes", "Nodes", func(t *nodeTally) float64 { return float64(t.total) }},
@@ -24,7 +24,7 @@ func openmetricsCollector() collector {
 		return eachOf(limited(v.jobs.byAccount, v.limits.Accounts), oneLabel)
 	}
 	return collector{
-		name: "openmetrics", set: OpenMetrics, off: true, help: "the names of slurmctld's own OpenMetrics endpoint",
+		name: "openmetrics", set: OpenMetrics, off: true, help: "names of slurmctld's own OpenMetrics endpoint",
 		needs: []slurmclient.Resource{slurmclient.Nodes, slurmclient.Jobs, slurmclient.Partitions, slurmclient.Stats},
 		families: slices.Concat(
 			tallyFamilies("slurm_", nil, cluster, wholeCluster),
@@ -40,7 +40,7 @@ func openmetricsCollector() collector {
 	}
 }
 
-// countPartitions is how many there are, once they have been read.
+// putPartitionCount adds the number of partitions once they have been read.
 func countPartitions(v *view, out *samples) {
 	if v.Partitions.Known {
 		out.n(uint64(len(v.Partitions.Value)))
@@ -51,7 +51,7 @@ func nodeWord(name, what, word string) named[*nodeTally] {
 	return named[*nodeTally]{name, what, func(t *nodeTally) float64 { return float64(t.words[word]) }}
 }
 
-// openmetricsNodeStates are the states that both the cluster and partitions have.
+// openmetricsNodeStates returns the figures that the cluster and its partitions have in common.
 func openmetricsNodeStates(prefix string) []named[*nodeTally] {
 	return []named[*nodeTally]{
 		nodeBase(prefix+"alloc", "Nodes that are allocated", slurm.NodeAllocated),

@@ -8,8 +8,8 @@ import (
 	"github.com/slurmtide/slurmtide/slurmclient/slurm"
 )
 
-// slinkyCollector has the names of Slinky's slurm-exporter. All are gauges there,
-// those in _total too; and so they are here.
+// slinkyCollector uses the names of Slinky's slurm-exporter. All of them are gauges, including
+// those that end in _total.
 func slinkyCollector() collector {
 	jobs := func(prefix string, labels []string, of func(*view) []labelled[*jobTally]) []family {
 		return tallyFamilies(prefix, labels, slinkyJobs(), of)
@@ -37,25 +37,25 @@ func slinkyCollector() collector {
 		slinkyScheduler(), slinkyBackfill(),
 	)
 	return collector{
-		name: "slinky", set: Slinky, off: true, help: "the names of Slinky's slurm-exporter",
+		name: "slinky", set: Slinky, off: true, help: "names of Slinky's slurm-exporter",
 		needs:    []slurmclient.Resource{slurmclient.Nodes, slurmclient.Jobs, slurmclient.Partitions, slurmclient.Stats},
 		families: families,
 	}
 }
 
-// named is a figure of a tally with its name.
+// tallyFigure is a named number that a tally provides.
 type named[T any] struct {
 	name, what string
 	of         func(T) float64
 }
 
-// labelled is a tally with the values of its labels.
+// labelledTally is a tally with its label values.
 type labelled[T any] struct {
 	labels []string
 	tally  T
 }
 
-// tallyFamilies makes a family of each figure over all the tallies.
+// tallyFamilies returns a family for each figure, with a sample for each tally.
 func tallyFamilies[T any](prefix string, labels []string, figures []named[T], of func(*view) []labelled[T]) []family {
 	var out []family
 	for _, f := range figures {
@@ -86,7 +86,7 @@ func eachOf[T any](m map[string]*T, labels func(string) []string) []labelled[*T]
 	return out
 }
 
-// perPartition has a tally for every partition, an empty one where there is none.
+// talliesByPartition returns a tally for every partition, an empty one where m has none.
 func perPartition[T any](v *view, m map[string]*T) []labelled[*T] {
 	var out []labelled[*T]
 	for _, p := range v.Partitions.Value {

@@ -6,10 +6,10 @@ import (
 	"github.com/slurmtide/slurmtide/slurmclient/slurm"
 )
 
-// figure is one of sdiag's figures under another exporter's name.
+// statFigure is one number of sdiag under another exporter's name.
 type figure struct {
 	name, what string
-	// of returns NaN when the server does not tell.
+	// value returns NaN if the server does not report the number.
 	of func(s *slurm.Stats) float64
 }
 
@@ -25,7 +25,7 @@ func statFamilies(prefix string, figures []figure) []family {
 	return out
 }
 
-// known is n, or NaN when there is no such number.
+// numberOrNaN converts n; an absent, unset or infinite number becomes NaN.
 func known(n slurm.Number) float64 {
 	if v, ok := n.Value(); ok {
 		return float64(v)

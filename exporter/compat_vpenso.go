@@ -7,10 +7,10 @@ import (
 	"github.com/slurmtide/slurmtide/slurmclient/slurm"
 )
 
-// vpensoCollector has the names behind Grafana dashboard 4323.
+// vpensoCollector uses the names that Grafana dashboard 4323 queries.
 func vpensoCollector() collector {
 	return collector{
-		name: "vpenso", set: Vpenso, off: true, help: "the names of the vpenso exporter, behind Grafana dashboard 4323",
+		name: "vpenso", set: Vpenso, off: true, help: "names of the vpenso exporter, which Grafana dashboard 4323 queries",
 		needs: []slurmclient.Resource{
 			slurmclient.Nodes, slurmclient.Jobs, slurmclient.Partitions, slurmclient.Stats, slurmclient.Shares,
 		},
@@ -140,7 +140,7 @@ func vpensoFairshare() []family {
 	}}}
 }
 
-// vpensoScheduler keeps microseconds, as the dashboards expect.
+// vpensoScheduler reports microseconds, as the dashboard expects.
 func vpensoScheduler() []family {
 	return statFamilies("slurm_scheduler_", []figure{
 		{"threads", "Threads of slurmctld that serve requests", func(s *slurm.Stats) float64 { return float64(s.ServerThreads) }},
