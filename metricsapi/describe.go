@@ -8,8 +8,8 @@ import (
 	operator "k8s.io/apimachinery/pkg/selection"
 )
 
-// describe writes a selector as an object, nil for one that matches everything.
-// What an object can not say (greater and less than) is left out.
+// describeSelector converts a selector to a LabelSelector, nil if it matches everything. It
+// omits the operators that a LabelSelector does not have (greater and less than).
 func describe(s labels.Selector) *metav1.LabelSelector {
 	requirements, _ := s.Requirements()
 	if len(requirements) == 0 {

@@ -14,18 +14,18 @@ import (
 	"sigs.k8s.io/custom-metrics-apiserver/pkg/provider"
 )
 
-// Config says how a Provider answers.
+// Config configures a Provider.
 type Config struct {
-	// MaxAge is how old what was read from Slurm may be; 0 means DefaultMaxAge.
+	// MaxAge is the maximum age of data from Slurm; 0 means DefaultMaxAge.
 	MaxAge time.Duration
 	// Now is the clock; nil means time.Now.
 	Now func() time.Time
 }
 
-// DefaultMaxAge is how old a number may be unless told otherwise.
+// DefaultMaxAge is the default of Config.MaxAge.
 const DefaultMaxAge = 2 * time.Minute
 
-// filled has the defaults in.
+// withDefaults returns the Config with defaults for unset fields.
 func (cfg Config) filled() Config {
 	if cfg.MaxAge <= 0 {
 		cfg.MaxAge = DefaultMaxAge
@@ -36,10 +36,10 @@ func (cfg Config) filled() Config {
 	return cfg
 }
 
-// Provider answers queries for custom and external metrics. Its methods do not
-// block and make no requests. They return the library's not-found errors for
-// metrics and objects that do not exist, and ServiceUnavailable, with the cluster,
-// the age and the last error, for numbers that can not be told now.
+// Provider answers queries for custom and external metrics. Its methods do not block and make no
+// requests. They return the library's not-found errors for metrics and objects that do not
+// exist, and ServiceUnavailable for numbers that are unknown or too old, with the cluster, the
+// age and the last error.
 type Provider struct {
 	objects Directory
 	cfg     Config
@@ -61,8 +61,8 @@ func New(objects Directory, cfg Config) *Provider {
 	return p
 }
 
-// ListAllMetrics implements provider.CustomMetricsProvider. The list is the
-// catalogue, whatever objects there are.
+// ListAllMetrics implements provider.CustomMetricsProvider. The list is the catalogue and does
+// not depend on which objects exist.
 func (p *Provider) ListAllMetrics() []provider.CustomMetricInfo { return slices.Clone(p.listed) }
 
 // GetMetricByName implements provider.CustomMetricsProvider.
@@ -78,9 +78,8 @@ func (p *Provider) GetMetricByName(_ context.Context, name types.NamespacedName,
 	return p.value(entry, on, o, selector)
 }
 
-// GetMetricBySelector implements provider.CustomMetricsProvider. The list is whole
-// or an error, also for "*": a list without the objects that can not be told would
-// read as less demand.
+// GetMetricBySelector implements provider.CustomMetricsProvider. The list is complete or an
+// error, also for "*", because a list without unavailable objects would look like less demand.
 func (p *Provider) GetMetricBySelector(_ context.Context, namespace string, matching labels.Selector, info provider.CustomMetricInfo, selector labels.Selector) (*custom_metrics.MetricValueList, error) {
 	entry, on, ok := p.find(info)
 	if !ok {
@@ -141,7 +140,7 @@ func (p *Provider) value(e Entry, on Resource, o Object, selector labels.Selecto
 	}, nil
 }
 
-// reading returns what is known of the cluster, or why that is of no use.
+// reading returns the newest reading of the cluster, or an error if it is unavailable or too old.
 func (p *Provider) reading(c Cluster) (*Reading, error) {
 	r, err := c.Reading()
 	if err != nil {
@@ -155,8 +154,8 @@ func quantity(n uint64) *resource.Quantity {
 	return resource.NewQuantity(int64(min(n, most)), resource.DecimalSI)
 }
 
-// names reports whether a query that names the resource means this one; the group
-// may be left out, as a RESTMapper allows.
+// isNamedBy reports whether a query for the given resource means this one. The group may be
+// empty, as a RESTMapper allows.
 func (r Resource) names(asked schema.GroupResource) bool {
 	return asked.Resource == r.Resource && (asked.Group == r.Group || asked.Group == "")
 }
