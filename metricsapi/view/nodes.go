@@ -33,10 +33,10 @@ func nodeNoun() *noun[slurm.Node] {
 			v1alpha1.FieldNode: byNode, v1alpha1.FieldName: byName,
 		},
 		object: func(s setting, n *slurm.Node) runtime.Object { return nodeObject(s, n) },
-		list: func(hits []hit[slurm.Node], meta metav1.ListMeta, version uint64) runtime.Object {
-			out := &v1alpha1.SlurmNodeList{ListMeta: meta, Items: make([]v1alpha1.SlurmNode, len(hits))}
-			for i, h := range hits {
-				out.Items[i] = *nodeObject(h.in.setting(version), h.item)
+		list: func(matches []hit[slurm.Node], meta metav1.ListMeta, version uint64) runtime.Object {
+			out := &v1alpha1.SlurmNodeList{ListMeta: meta, Items: make([]v1alpha1.SlurmNode, len(matches))}
+			for i, m := range matches {
+				out.Items[i] = *nodeObject(m.in.setting(version), m.item)
 			}
 			return out
 		},
@@ -45,7 +45,7 @@ func nodeNoun() *noun[slurm.Node] {
 	}
 }
 
-// nodeStates are the word that sinfo shows, the base state and the flags.
+// nodeStateValues yields the state that sinfo shows, the base state and the flags.
 func nodeStates(_ Home, n *slurm.Node, yield func(string) bool) {
 	if yield(n.State.Word()) {
 		each(n.State.Names(), yield)
