@@ -21,7 +21,8 @@ func (a absent) Describe(out chan<- *prometheus.Desc) {
 // Collect implements prometheus.Collector.
 func (a absent) Collect(out chan<- prometheus.Metric) {
 	for _, labels := range a {
-		out <- prometheus.MustNewConstMetric(prometheus.NewDesc(upName, upHelp, nil, labels), prometheus.GaugeValue, 0)
+		out <- prometheus.MustNewConstMetric(prometheus.NewDesc(upName, upHelp, nil, labels), prometheus.GaugeValue,
+			0)
 	}
 }
 

@@ -20,9 +20,11 @@ func slinkyCollector() collector {
 		jobs("slurm_", nil, wholeQueue),
 		jobs("slurm_partition_", []string{"partition"}, queuePerPartition),
 		tallyFamilies("slurm_partition_", []string{"partition"}, []named[*jobTally]{
-			{"jobs_pending_maxnodecount_total", "Largest number of nodes that a pending job requests", func(t *jobTally) float64 { return float64(t.mostFree) }},
+			{"jobs_pending_maxnodecount_total", "Largest number of nodes that a pending job requests",
+				func(t *jobTally) float64 { return float64(t.mostFree) }},
 		}, queuePerPartition),
-		tallyFamilies("slurm_partition_", []string{"partition"}, slices.Concat(slinkyNodeStates(), slinkyPartitionNodes()), nodesPerPartition),
+		tallyFamilies("slurm_partition_", []string{"partition"},
+			slices.Concat(slinkyNodeStates(), slinkyPartitionNodes()), nodesPerPartition),
 		jobs("slurm_user_", []string{"userid", "username"}, func(v *view) []labelled[*jobTally] {
 			return eachOf(limited(v.jobs.byUser, v.limits.Users), func(name string) []string {
 				if name == Rest {
@@ -38,7 +40,8 @@ func slinkyCollector() collector {
 	)
 	return collector{
 		name: "slinky", set: Slinky, off: true, help: "names of Slinky's slurm-exporter",
-		needs:    []slurmclient.Resource{slurmclient.Nodes, slurmclient.Jobs, slurmclient.Partitions, slurmclient.Stats},
+		needs: []slurmclient.Resource{slurmclient.Nodes, slurmclient.Jobs, slurmclient.Partitions,
+			slurmclient.Stats},
 		families: families,
 	}
 }
@@ -56,7 +59,9 @@ type labelled[T any] struct {
 }
 
 // tallyFamilies returns a family for each figure, with a sample for each tally.
-func tallyFamilies[T any](prefix string, labels []string, figures []named[T], of func(*view) []labelled[T]) []family {
+func tallyFamilies[T any](
+	prefix string, labels []string, figures []named[T], of func(*view) []labelled[T],
+) []family {
 	var out []family
 	for _, f := range figures {
 		out = append(out, family{prefix + f.name, gauge, f.what + ".", labels, func(v *view, out *samples) {
@@ -143,26 +148,39 @@ func slinkyNodeStates() []named[*nodeTally] {
 func slinkyPartitionNodes() []named[*nodeTally] {
 	return []named[*nodeTally]{
 		{"nodes_cpus_total", "CPUs", func(t *nodeTally) float64 { return float64(t.cpus.total()) }},
-		{"nodes_cpus_effective_total", "CPUs that jobs may use", func(t *nodeTally) float64 { return float64(t.effectiveCPUs) }},
+		{"nodes_cpus_effective_total", "CPUs that jobs may use",
+			func(t *nodeTally) float64 { return float64(t.effectiveCPUs) }},
 		{"nodes_cpus_alloc_total", "Allocated CPUs", func(t *nodeTally) float64 { return float64(t.cpus.allocated) }},
-		{"nodes_cpus_idle_total", "CPUs that are not allocated", func(t *nodeTally) float64 { return float64(t.cpus.idle + t.cpus.other) }},
-		{"nodes_memory_bytes", "Memory", func(t *nodeTally) float64 { return float64(t.memoryMiB.total()) * mebibyte }},
-		{"nodes_memory_effective_bytes", "Memory that jobs may use", func(t *nodeTally) float64 { return float64(t.availableMiB) * mebibyte }},
-		{"nodes_memory_alloc_bytes", "Allocated memory", func(t *nodeTally) float64 { return float64(t.memoryMiB.allocated) * mebibyte }},
-		{"nodes_memory_free_bytes", "Free memory as the operating systems report it", func(t *nodeTally) float64 { return float64(t.freeMiB) * mebibyte }},
+		{"nodes_cpus_idle_total", "CPUs that are not allocated",
+			func(t *nodeTally) float64 { return float64(t.cpus.idle + t.cpus.other) }},
+		{"nodes_memory_bytes", "Memory",
+			func(t *nodeTally) float64 { return float64(t.memoryMiB.total()) * mebibyte }},
+		{"nodes_memory_effective_bytes", "Memory that jobs may use",
+			func(t *nodeTally) float64 { return float64(t.availableMiB) * mebibyte }},
+		{"nodes_memory_alloc_bytes", "Allocated memory",
+			func(t *nodeTally) float64 { return float64(t.memoryMiB.allocated) * mebibyte }},
+		{"nodes_memory_free_bytes", "Free memory as the operating systems report it",
+			func(t *nodeTally) float64 { return float64(t.freeMiB) * mebibyte }},
 	}
 }
 
 func slinkyNodeResources() []family {
 	return []family{
 		each("slurm_node_cpus_total", "CPUs.", func(n *nodeFacts, out *samples) { out.n(uint64(n.CPUs), n.Name) }),
-		each("slurm_node_cpus_effective_total", "CPUs that jobs may use.", func(n *nodeFacts, out *samples) { out.n(uint64(n.EffectiveCPUs), n.Name) }),
-		each("slurm_node_cpus_alloc_total", "Allocated CPUs.", func(n *nodeFacts, out *samples) { out.n(uint64(n.AllocCPUs), n.Name) }),
-		each("slurm_node_cpus_idle_total", "CPUs that are not allocated.", func(n *nodeFacts, out *samples) { out.n(uint64(n.IdleCPUs), n.Name) }),
-		each("slurm_node_memory_bytes", "Memory.", func(n *nodeFacts, out *samples) { out.add(float64(n.MemoryMiB)*mebibyte, n.Name) }),
-		each("slurm_node_memory_effective_bytes", "Memory that jobs may use.", func(n *nodeFacts, out *samples) { out.add(float64(effectiveMiB(n))*mebibyte, n.Name) }),
-		each("slurm_node_memory_alloc_bytes", "Allocated memory.", func(n *nodeFacts, out *samples) { out.add(float64(n.AllocMemoryMiB)*mebibyte, n.Name) }),
-		each("slurm_node_memory_free_bytes", "Free memory as the operating system reports it.", func(n *nodeFacts, out *samples) { out.number(n.FreeMemoryMiB, mebibyte, n.Name) }),
+		each("slurm_node_cpus_effective_total", "CPUs that jobs may use.",
+			func(n *nodeFacts, out *samples) { out.n(uint64(n.EffectiveCPUs), n.Name) }),
+		each("slurm_node_cpus_alloc_total", "Allocated CPUs.",
+			func(n *nodeFacts, out *samples) { out.n(uint64(n.AllocCPUs), n.Name) }),
+		each("slurm_node_cpus_idle_total", "CPUs that are not allocated.",
+			func(n *nodeFacts, out *samples) { out.n(uint64(n.IdleCPUs), n.Name) }),
+		each("slurm_node_memory_bytes", "Memory.",
+			func(n *nodeFacts, out *samples) { out.add(float64(n.MemoryMiB)*mebibyte, n.Name) }),
+		each("slurm_node_memory_effective_bytes", "Memory that jobs may use.",
+			func(n *nodeFacts, out *samples) { out.add(float64(effectiveMiB(n))*mebibyte, n.Name) }),
+		each("slurm_node_memory_alloc_bytes", "Allocated memory.",
+			func(n *nodeFacts, out *samples) { out.add(float64(n.AllocMemoryMiB)*mebibyte, n.Name) }),
+		each("slurm_node_memory_free_bytes", "Free memory as the operating system reports it.",
+			func(n *nodeFacts, out *samples) { out.number(n.FreeMemoryMiB, mebibyte, n.Name) }),
 	}
 }
 
@@ -188,7 +206,9 @@ func slinkyJobs() []named[*jobTally] {
 		jobFlag("jobs_powerupnode_total", "Jobs with the flag POWER_UP_NODE", slurm.JobPowerUpNode),
 		jobFlag("jobs_stageout_total", "Jobs with the flag STAGE_OUT", slurm.JobStageOut),
 		{"jobs_hold_total", "Pending jobs that are held", func(t *jobTally) float64 { return float64(t.held) }},
-		{"jobs_cpus_alloc_total", "CPUs allocated to running jobs", func(t *jobTally) float64 { return float64(t.running.cpus) }},
-		{"jobs_memory_alloc_bytes", "Memory allocated to running jobs", func(t *jobTally) float64 { return float64(t.running.memoryMiB) * mebibyte }},
+		{"jobs_cpus_alloc_total", "CPUs allocated to running jobs",
+			func(t *jobTally) float64 { return float64(t.running.cpus) }},
+		{"jobs_memory_alloc_bytes", "Memory allocated to running jobs",
+			func(t *jobTally) float64 { return float64(t.running.memoryMiB) * mebibyte }},
 	}
 }

@@ -53,12 +53,16 @@ func writeCollector(b *strings.Builder, c collector) {
 	}
 	switch {
 	case c.set != Native:
-		fmt.Fprintf(b, "Enabled by `--compat=%s`; `/metrics/%s` shows only this set. It contains the %s. It reads %s.\n"+
-			"If a native metric has the same name, the compatible one is shown only at `/metrics/%s`.\n\n", c.set, c.set, c.help, strings.Join(needs, ", "), c.set)
+		fmt.Fprintf(b, "Enabled by `--compat=%s`; `/metrics/%s` shows only this set. It contains the %s. It reads "+
+			"%s.\n"+
+			"If a native metric has the same name, the compatible one is shown only at `/metrics/%s`.\n\n", c.set, c.set,
+			c.help, strings.Join(needs, ", "), c.set)
 	case c.off:
-		fmt.Fprintf(b, "Enabled by `--collector.%s`. It shows %s. It reads %s.\n\n", c.name, c.help, strings.Join(needs, ", "))
+		fmt.Fprintf(b, "Enabled by `--collector.%s`. It shows %s. It reads %s.\n\n", c.name, c.help,
+			strings.Join(needs, ", "))
 	default:
-		fmt.Fprintf(b, "Enabled by default; `--no-collector.%s` disables it. It shows %s. It reads %s.\n\n", c.name, c.help, strings.Join(needs, ", "))
+		fmt.Fprintf(b, "Enabled by default; `--no-collector.%s` disables it. It shows %s. It reads %s.\n\n", c.name,
+			c.help, strings.Join(needs, ", "))
 	}
 	if c.note != "" {
 		b.WriteString(c.note + "\n\n")
@@ -90,7 +94,8 @@ func selfRows() []metricRow {
 	for _, d := range s.table() {
 		out = append(out, metricRow{d.name, string(d.kind), d.help, d.labels})
 	}
-	return append(out, metricRow{"slurm_exporter_build_info", string(gauge), "Always 1; the labels describe the build.",
+	return append(out, metricRow{"slurm_exporter_build_info", string(gauge),
+		"Always 1; the labels describe the build.",
 		[]string{"version", "revision", "branch", "goversion", "goos", "goarch", "tags"}})
 }
 

@@ -86,8 +86,9 @@ func New(source Source, cfg Config) (*Exporter, error) {
 		}
 	}
 	e := &Exporter{
-		cfg: cfg, source: source, collectors: chosen, labels: newConstLabels(cfg.Labels), observed: newObserved(), panics: newPanics(cfg.Failed),
-		own: prometheus.NewRegistry(), requests: prometheus.NewRegistry(), process: prometheus.NewRegistry(),
+		cfg: cfg, source: source, collectors: chosen, labels: newConstLabels(cfg.Labels), observed: newObserved(),
+		panics: newPanics(cfg.Failed),
+		own:    prometheus.NewRegistry(), requests: prometheus.NewRegistry(), process: prometheus.NewRegistry(),
 		slots: newSlots(cfg.MaxScrapes),
 	}
 	e.pages = newPages(cfg, e.newRenderer)
@@ -160,7 +161,8 @@ func needs(chosen []collector) []slurmclient.Resource {
 	for _, c := range chosen {
 		want = append(want, c.needs...)
 	}
-	return slices.DeleteFunc(append(slurmclient.Resources(), slurmclient.Conf), func(r slurmclient.Resource) bool { return !slices.Contains(want, r) })
+	return slices.DeleteFunc(append(slurmclient.Resources(), slurmclient.Conf),
+		func(r slurmclient.Resource) bool { return !slices.Contains(want, r) })
 }
 
 // Run processes every snapshot until ctx ends: it records how jobs changed since the previous

@@ -96,14 +96,16 @@ func (s slots) guard(serve http.HandlerFunc) http.Handler {
 			serve(w, r)
 		default:
 			w.Header().Set("Retry-After", "1")
-			http.Error(w, fmt.Sprintf("%d scrapes are already being served, which is the maximum", cap(s)), http.StatusServiceUnavailable)
+			http.Error(w, fmt.Sprintf("%d scrapes are already being served, which is the maximum", cap(s)),
+				http.StatusServiceUnavailable)
 		}
 	})
 }
 
 // negotiateFormat selects text or OpenMetrics by the Accept header.
 func negotiate(h http.Header) format {
-	as := expfmt.NegotiateAccept(h, expfmt.NewFormat(expfmt.TypeTextPlain), expfmt.NewFormat(expfmt.TypeOpenMetrics))
+	as := expfmt.NegotiateAccept(h, expfmt.NewFormat(expfmt.TypeTextPlain),
+		expfmt.NewFormat(expfmt.TypeOpenMetrics))
 	if as.FormatType() == expfmt.TypeOpenMetrics {
 		return openFormat
 	}

@@ -75,7 +75,7 @@ slurm_up{cluster="a"} 1
 slurm_up{cluster="b"} 1
 slurm_up{cluster="c"} 0
 `,
-		"slurm_jobs_held": `# HELP slurm_jobs_held Pending jobs that a user or an administrator holds back.
+		"slurm_jobs_held": `# HELP slurm_jobs_held Pending jobs that a user or an administrator holds.
 # TYPE slurm_jobs_held gauge
 slurm_jobs_held{cluster="a"} 1
 slurm_jobs_held{cluster="b"} 1

@@ -30,7 +30,8 @@ func (e *Exporter) Landing(metricsPath string) (http.Handler, error) {
 	}
 	links := []web.LandingLinks{{Address: metricsPath, Text: "Metrics"}}
 	for _, s := range e.cfg.Compat {
-		links = append(links, web.LandingLinks{Address: metricsPath + "/" + string(s), Text: "Metrics with the names of " + string(s)})
+		links = append(links, web.LandingLinks{Address: metricsPath + "/" + string(s),
+			Text: "Metrics with the names of " + string(s)})
 	}
 	links = append(links,
 		web.LandingLinks{Address: "/-/ready", Text: "Readiness"},

@@ -23,14 +23,16 @@ type observed struct {
 }
 
 // waitBuckets range from one second to a week.
-var waitBuckets = []float64{1, 5, 15, 60, 300, 900, 1800, 3600, 2 * 3600, 4 * 3600, 8 * 3600, 24 * 3600, 3 * 24 * 3600, 7 * 24 * 3600}
+var waitBuckets = []float64{1, 5, 15, 60, 300, 900, 1800, 3600, 2 * 3600, 4 * 3600, 8 * 3600, 24 * 3600,
+	3 * 24 * 3600, 7 * 24 * 3600}
 
 func newObserved() *observed {
 	o := &observed{
 		registry: prometheus.NewRegistry(),
 		eligible: prometheus.NewHistogramVec(prometheus.HistogramOpts{
 			Name: "slurm_job_eligible_wait_seconds", Buckets: waitBuckets,
-			Help: "Time from the submission of a job until it was eligible, for jobs that started since the exporter started.",
+			Help: "Time from the submission of a job until it was eligible, for jobs that started since the exporter " +
+				"started.",
 		}, []string{"partition"}),
 		start: prometheus.NewHistogramVec(prometheus.HistogramOpts{
 			Name: "slurm_job_start_wait_seconds", Buckets: waitBuckets,

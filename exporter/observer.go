@@ -26,12 +26,14 @@ func NewRequests() *Requests {
 	}
 	r := &Requests{
 		took: prometheus.NewHistogramVec(prometheus.HistogramOpts{
-			Name: "slurm_exporter_request_duration_seconds", Help: "Duration of requests to slurmrestd, including reading the response.",
+			Name:    "slurm_exporter_request_duration_seconds",
+			Help:    "Duration of requests to slurmrestd, including reading the response.",
 			Buckets: []float64{.005, .02, .1, .5, 2, 10, 60},
 		}, []string{"operation"}),
-		failed: counter("requests_total", "Requests to slurmrestd by HTTP status; status 0 means no response.", "operation", "status"),
-		bytes:  counter("response_bytes_total", "Bytes of responses read from slurmrestd.", "operation"),
-		polls:  counter("polls_total", "Polls of a resource by result.", "resource", "result"),
+		failed: counter("requests_total", "Requests to slurmrestd by HTTP status; status 0 means no response.",
+			"operation", "status"),
+		bytes: counter("response_bytes_total", "Bytes of responses read from slurmrestd.", "operation"),
+		polls: counter("polls_total", "Polls of a resource by result.", "resource", "result"),
 		poll: prometheus.NewGaugeVec(prometheus.GaugeOpts{
 			Name: "slurm_exporter_poll_duration_seconds", Help: "Duration of the last poll of a resource.",
 		}, []string{"resource"}),

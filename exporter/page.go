@@ -70,7 +70,8 @@ func (r *renderer) stale(i int, now time.Time, s *slurmclient.Snapshot) bool {
 	if c.clocked && now.Sub(r.rendered[i]) >= demandLife {
 		return true
 	}
-	return slices.ContainsFunc(c.needs, func(res slurmclient.Resource) bool { return differs(r.last.view.Snapshot, s, res) })
+	return slices.ContainsFunc(c.needs,
+		func(res slurmclient.Resource) bool { return differs(r.last.view.Snapshot, s, res) })
 }
 
 // renderGuarded renders a section. If rendering panics, it returns the previous section, marked

@@ -61,23 +61,41 @@ func newSelf(e *Exporter) *self {
 	return &self{
 		exporter: e,
 		up:       newMetric(upName, upHelp),
-		info:     newMetric("slurm_cluster_info", "Always 1; the labels are the cluster's name in Slurm, the release of its slurmrestd and the API version in use.", "cluster", "release", "api_version"),
-		known:    newMetric("slurm_exporter_resource_up", "1 if the last poll of the resource succeeded, 0 if it failed or there was none yet.", "resource"),
-		age:      newMetric("slurm_exporter_snapshot_age_seconds", "Time since the start of the last successful poll of the resource; no sample before the first.", "resource"),
-		period:   newMetric("slurm_exporter_poll_period_seconds", "Current pause between polls of the resource.", "resource"),
-		round:    newMetric("slurm_exporter_poll_round_seconds", "Time in which polls at the current rate read every record of the resource at least once, changed or not; no sample if each poll reads all changes.", "resource"),
-		reader:   newMetric("slurm_exporter_jobs_reader", "Always 1; the label is how the last successful poll read jobs: list for all jobs, delta for changed jobs only. A delta reader requests the list if that costs slurmrestd less.", "reader"),
-		failures: newMetric("slurm_exporter_poll_consecutive_failures", "Consecutive failed polls of the resource.", "resource"),
-		success:  newMetric("slurm_exporter_collector_success", "1 if the last poll of every resource of the collector succeeded and the collector was rendered.", "collector"),
-		duration: newMetric("slurm_exporter_collector_duration_seconds", "Time to render the collector's exposition.", "collector"),
-		series:   newMetric("slurm_exporter_collector_series", "Number of series of the collector.", "collector"),
-		panics:   newCounter("slurm_exporter_panics_total", "Computations that panicked: reading a resource (poll), summing it (total), comparing it with the previous snapshot (observe) or rendering a collector (render). The last good values stay.", "stage", "part"),
-		expiry:   newMetric("slurm_exporter_token_expiry_time_seconds", "When the token in use expires, in Unix time; no sample if unknown."),
+		info: newMetric("slurm_cluster_info",
+			"Always 1; the labels are the cluster's name in Slurm, the release of its slurmrestd and the API version "+
+				"in use.", "cluster", "release", "api_version"),
+		known: newMetric("slurm_exporter_resource_up",
+			"1 if the last poll of the resource succeeded, 0 if it failed or there was none yet.", "resource"),
+		age: newMetric("slurm_exporter_snapshot_age_seconds",
+			"Time since the start of the last successful poll of the resource; no sample before the first.", "resource"),
+		period: newMetric("slurm_exporter_poll_period_seconds", "Current pause between polls of the resource.",
+			"resource"),
+		round: newMetric("slurm_exporter_poll_round_seconds",
+			"Time in which polls at the current rate read every record of the resource at least once, changed or not; "+
+				"no sample if each poll reads all changes.", "resource"),
+		reader: newMetric("slurm_exporter_jobs_reader",
+			"Always 1; the label is how the last successful poll read jobs: list for all jobs, delta for changed jobs "+
+				"only. A delta reader requests the list if that costs slurmrestd less.", "reader"),
+		failures: newMetric("slurm_exporter_poll_consecutive_failures", "Consecutive failed polls of the resource.",
+			"resource"),
+		success: newMetric("slurm_exporter_collector_success",
+			"1 if the last poll of every resource of the collector succeeded and the collector was rendered.",
+			"collector"),
+		duration: newMetric("slurm_exporter_collector_duration_seconds", "Time to render the collector's exposition.",
+			"collector"),
+		series: newMetric("slurm_exporter_collector_series", "Number of series of the collector.", "collector"),
+		panics: newCounter("slurm_exporter_panics_total",
+			"Computations that panicked: reading a resource (poll), summing it (total), comparing it with the "+
+				"previous snapshot (observe) or rendering a collector (render). The last good values stay.", "stage",
+			"part"),
+		expiry: newMetric("slurm_exporter_token_expiry_time_seconds",
+			"When the token in use expires, in Unix time; no sample if unknown."),
 	}
 }
 
 func (s *self) table() []*metric {
-	return []*metric{s.up, s.info, s.known, s.age, s.period, s.round, s.reader, s.failures, s.success, s.duration, s.series, s.panics, s.expiry}
+	return []*metric{s.up, s.info, s.known, s.age, s.period, s.round, s.reader, s.failures, s.success, s.duration,
+		s.series, s.panics, s.expiry}
 }
 
 // Describe implements prometheus.Collector.

@@ -42,19 +42,22 @@ func nodeSetEntries() []Entry {
 		return Entry{Name: name, On: []Resource{NodeSets()}, Help: help, pool: value}
 	}
 	return []Entry{
-		of("slurm_nodeset_required_nodes", "Nodes that the NodeSet should run now, between its minimum and maximum; HPAs scale on this metric.",
+		of("slurm_nodeset_required_nodes",
+			"Nodes that the NodeSet should run now, between its minimum and maximum; HPAs scale on this metric.",
 			func(p *demand.PoolDemand) uint64 { return p.Required }),
 		of("slurm_nodeset_busy_nodes", "Nodes of the NodeSet with work or in an active reservation.",
 			func(p *demand.PoolDemand) uint64 { return p.Busy }),
 		of("slurm_nodeset_idle_nodes", "Nodes of the NodeSet that have no job and can start one now.",
 			func(p *demand.PoolDemand) uint64 { return p.Idle }),
-		of("slurm_nodeset_pending_nodes", "Nodes of the NodeSet that eligible pending jobs need in addition to idle and booting nodes.",
+		of("slurm_nodeset_pending_nodes",
+			"Nodes of the NodeSet that eligible pending jobs need in addition to idle and booting nodes.",
 			func(p *demand.PoolDemand) uint64 { return p.Pending }),
 		of("slurm_nodeset_booting_nodes", "Nodes of the NodeSet that can start a job soon.",
 			func(p *demand.PoolDemand) uint64 { return p.Booting }),
 		of("slurm_nodeset_unusable_nodes", "Nodes of the NodeSet that are down, drained or failed and have no work.",
 			func(p *demand.PoolDemand) uint64 { return p.Unusable }),
-		of(unsatisfiableJobs, "Pending jobs that the NodeSet cannot run even with its maximum number of nodes.", unsatisfiable),
+		of(unsatisfiableJobs, "Pending jobs that the NodeSet cannot run even with its maximum number of nodes.",
+			unsatisfiable),
 	}
 }
 
@@ -71,13 +74,19 @@ func partitionEntries() []Entry {
 	of := func(name, help string, value func(s selection) uint64) Entry {
 		return Entry{Name: name, On: on, Help: help, partitions: value}
 	}
-	oldest := of("slurm_partition_oldest_pending_seconds", "Time since the submission of the job that has been pending longest; 0 if no job is pending.", selection.oldestPending)
+	oldest := of("slurm_partition_oldest_pending_seconds",
+		"Time since the submission of the job that has been pending longest; 0 if no job is pending.",
+		selection.oldestPending)
 	oldest.largest = true
 	return []Entry{
-		of("slurm_partition_pending_jobs", "Pending jobs, whatever their reason; every array task counts.", selection.pendingJobs),
-		of("slurm_partition_eligible_pending_jobs", "Pending jobs that more nodes would help.", selection.eligibleJobs),
-		of("slurm_partition_pending_nodes", "Nodes that eligible pending jobs need in addition to idle and booting nodes.", selection.pendingNodes),
-		of("slurm_partition_required_nodes", "Nodes that are needed now: busy nodes and pending nodes.", selection.requiredNodes),
+		of("slurm_partition_pending_jobs", "Pending jobs, whatever their reason; every array task counts.",
+			selection.pendingJobs),
+		of("slurm_partition_eligible_pending_jobs", "Pending jobs that more nodes would help.",
+			selection.eligibleJobs),
+		of("slurm_partition_pending_nodes",
+			"Nodes that eligible pending jobs need in addition to idle and booting nodes.", selection.pendingNodes),
+		of("slurm_partition_required_nodes", "Nodes that are needed now: busy nodes and pending nodes.",
+			selection.requiredNodes),
 		of("slurm_partition_idle_nodes", "Nodes that have no job and can start one now.", selection.idleNodes),
 		of("slurm_partition_busy_nodes", "Nodes with work or in an active reservation.", selection.busyNodes),
 		of("slurm_partition_running_jobs", "Running jobs.", selection.runningJobs),

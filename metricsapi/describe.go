@@ -18,7 +18,8 @@ func describe(s labels.Selector) *metav1.LabelSelector {
 	out := &metav1.LabelSelector{}
 	add := func(q labels.Requirement, op metav1.LabelSelectorOperator) {
 		values := slices.Sorted(slices.Values(q.Values().UnsortedList()))
-		out.MatchExpressions = append(out.MatchExpressions, metav1.LabelSelectorRequirement{Key: q.Key(), Operator: op, Values: values})
+		out.MatchExpressions = append(out.MatchExpressions,
+			metav1.LabelSelectorRequirement{Key: q.Key(), Operator: op, Values: values})
 	}
 	for _, q := range requirements {
 		switch q.Operator() {

@@ -27,7 +27,8 @@ func Stale(now time.Time, maxAge time.Duration, polls ...slurmclient.Poll) error
 		case age > maxAge && p.Err == nil:
 			return fmt.Errorf("its %s were last read %s ago, which is more than %s", p.Resource, short(age), maxAge)
 		case age > maxAge:
-			return fmt.Errorf("its %s were last read %s ago, which is more than %s: %s", p.Resource, short(age), maxAge, oneLine(p.Err))
+			return fmt.Errorf("its %s were last read %s ago, which is more than %s: %s", p.Resource, short(age), maxAge,
+				oneLine(p.Err))
 		}
 	}
 	return nil

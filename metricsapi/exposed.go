@@ -68,7 +68,8 @@ func (m *NodeSetMetrics) Collect(out chan<- prometheus.Metric) {
 		own := []string{o.Clusters[0].String(), o.Namespace, o.Name}
 		for _, e := range m.exposed {
 			e.values(s, func(value float64, labels ...string) {
-				out <- prometheus.MustNewConstMetric(e.desc, prometheus.GaugeValue, value, append(own[:len(own):len(own)], labels...)...)
+				out <- prometheus.MustNewConstMetric(e.desc, prometheus.GaugeValue, value,
+					append(own[:len(own):len(own)], labels...)...)
 			})
 		}
 	}
@@ -119,10 +120,16 @@ func ofPool(name, help string, value func(p *demand.PoolDemand) uint64) exposed 
 // nodes.
 func madeOf() []exposed {
 	return []exposed{
-		ofPool("slurm_nodeset_off_nodes", "Nodes of the NodeSet that are powered down or FUTURE records.", func(p *demand.PoolDemand) uint64 { return p.Off }),
-		ofPool("slurm_nodeset_claimed_nodes", "Idle and booting nodes that eligible pending jobs will use; they count as required.", func(p *demand.PoolDemand) uint64 { return p.Claimed }),
-		ofPool("slurm_nodeset_grace_nodes", "Idle nodes that count as required because they have been idle for less than the idle grace, including claimed nodes.", func(p *demand.PoolDemand) uint64 { return p.Grace }),
-		ofPool("slurm_nodeset_replacement_nodes", "Nodes that are required to replace unusable nodes.", func(p *demand.PoolDemand) uint64 { return p.Replacements }),
+		ofPool("slurm_nodeset_off_nodes", "Nodes of the NodeSet that are powered down or FUTURE records.",
+			func(p *demand.PoolDemand) uint64 { return p.Off }),
+		ofPool("slurm_nodeset_claimed_nodes",
+			"Idle and booting nodes that eligible pending jobs will use; they count as required.",
+			func(p *demand.PoolDemand) uint64 { return p.Claimed }),
+		ofPool("slurm_nodeset_grace_nodes",
+			"Idle nodes that count as required because they have been idle for less than the idle grace, including "+
+				"claimed nodes.", func(p *demand.PoolDemand) uint64 { return p.Grace }),
+		ofPool("slurm_nodeset_replacement_nodes", "Nodes that are required to replace unusable nodes.",
+			func(p *demand.PoolDemand) uint64 { return p.Replacements }),
 	}
 }
 
@@ -139,32 +146,55 @@ func ofKubernetes() []exposed {
 		}}
 	}
 	return []exposed{
-		of("slurm_nodeset_replicas", "Desired number of workers of the NodeSet (spec.replicas).", func(o *Offer) *uint64 { return &o.Replicas }),
-		of("slurm_nodeset_min_nodes", "Minimum number of workers that the NodeSet's HPA keeps; no sample without an HPA.", func(o *Offer) *uint64 { return o.Min }),
-		of("slurm_nodeset_max_nodes", "Maximum number of workers of the NodeSet: the smaller of its spec.maxReplicas and its HPA's maxReplicas; no sample if neither is set.", func(o *Offer) *uint64 { return o.Max }),
+		of("slurm_nodeset_replicas", "Desired number of workers of the NodeSet (spec.replicas).",
+			func(o *Offer) *uint64 { return &o.Replicas }),
+		of("slurm_nodeset_min_nodes",
+			"Minimum number of workers that the NodeSet's HPA keeps; no sample without an HPA.",
+			func(o *Offer) *uint64 { return o.Min }),
+		of("slurm_nodeset_max_nodes",
+			"Maximum number of workers of the NodeSet: the smaller of its spec.maxReplicas and its HPA's maxReplicas; "+
+				"no sample if neither is set.", func(o *Offer) *uint64 { return o.Max }),
 	}
 }
 
 func ofJobs() []exposed {
 	return []exposed{
-		ofPool("slurm_nodeset_pending_jobs", "Pending jobs of the partitions that the NodeSet serves, whatever their reason; every array task counts.", func(p *demand.PoolDemand) uint64 { return p.PendingJobs }),
-		ofPool("slurm_nodeset_eligible_pending_jobs", "Pending jobs that create demand for this NodeSet; each job creates demand for one NodeSet only.", func(p *demand.PoolDemand) uint64 { return p.EligiblePendingJobs }),
-		ofPoolBy("class", "slurm_nodeset_pending_jobs_by_class", "Pending jobs by the class of Slurm's reason; only jobs of the class capacity create demand.", putClasses),
-		ofPoolBy("why", "slurm_nodeset_unmodelled_jobs", "Pending jobs with a request for which the demand is only an estimate, by kind of request; a job may have several.", putDeviations),
-		ofPool("slurm_nodeset_pending_jobs_inexact", "1 if slurmctld truncated the task list of an array, so that counts of pending jobs are lower bounds.", inexact),
-		ofPoolBy("reason", unsatisfiableJobs, "Pending jobs that neither this NodeSet with its maximum number of nodes nor any other NodeSet can run, by reason.", putReasons),
-		ofTime("slurm_nodeset_oldest_pending_submit_time_seconds", "Submit time of the job that has been pending longest, in Unix time; no sample if no job is pending.", func(p *demand.PoolDemand) slurm.Time { return p.OldestPending }),
-		ofTime("slurm_nodeset_oldest_eligible_time_seconds", "Eligible time of the job that has waited longest for this NodeSet, in Unix time; no sample if there is none.", func(p *demand.PoolDemand) slurm.Time { return p.OldestEligible }),
+		ofPool("slurm_nodeset_pending_jobs",
+			"Pending jobs of the partitions that the NodeSet serves, whatever their reason; every array task counts.",
+			func(p *demand.PoolDemand) uint64 { return p.PendingJobs }),
+		ofPool("slurm_nodeset_eligible_pending_jobs",
+			"Pending jobs that create demand for this NodeSet; each job creates demand for one NodeSet only.",
+			func(p *demand.PoolDemand) uint64 { return p.EligiblePendingJobs }),
+		ofPoolBy("class", "slurm_nodeset_pending_jobs_by_class",
+			"Pending jobs by the class of Slurm's reason; only jobs of the class capacity create demand.", putClasses),
+		ofPoolBy("why", "slurm_nodeset_unmodelled_jobs",
+			"Pending jobs with a request for which the demand is only an estimate, by kind of request; a job may have "+
+				"several.", putDeviations),
+		ofPool("slurm_nodeset_pending_jobs_inexact",
+			"1 if slurmctld truncated the task list of an array, so that counts of pending jobs are lower bounds.",
+			inexact),
+		ofPoolBy("reason", unsatisfiableJobs,
+			"Pending jobs that neither this NodeSet with its maximum number of nodes nor any other NodeSet can run, "+
+				"by reason.", putReasons),
+		ofTime("slurm_nodeset_oldest_pending_submit_time_seconds",
+			"Submit time of the job that has been pending longest, in Unix time; no sample if no job is pending.",
+			func(p *demand.PoolDemand) slurm.Time { return p.OldestPending }),
+		ofTime("slurm_nodeset_oldest_eligible_time_seconds",
+			"Eligible time of the job that has waited longest for this NodeSet, in Unix time; no sample if there is "+
+				"none.", func(p *demand.PoolDemand) slurm.Time { return p.OldestEligible }),
 	}
 }
 
 // labelledPoolMetric returns a metric of the pool with one label.
-func ofPoolBy(label, name, help string, put func(p *demand.PoolDemand, put func(jobs uint64, value string))) exposed {
-	return exposed{name: name, help: help, labels: []string{label}, values: func(s *seen, out func(float64, ...string)) {
-		if s.pool != nil {
-			put(s.pool, func(jobs uint64, value string) { out(float64(jobs), value) })
-		}
-	}}
+func ofPoolBy(
+	label, name, help string, put func(p *demand.PoolDemand, put func(jobs uint64, value string)),
+) exposed {
+	return exposed{name: name, help: help, labels: []string{label},
+		values: func(s *seen, out func(float64, ...string)) {
+			if s.pool != nil {
+				put(s.pool, func(jobs uint64, value string) { out(float64(jobs), value) })
+			}
+		}}
 }
 
 func putClasses(p *demand.PoolDemand, put func(jobs uint64, class string)) {
@@ -207,7 +237,9 @@ func ofTime(name, help string, value func(p *demand.PoolDemand) slurm.Time) expo
 func ofReading() []exposed {
 	return []exposed{
 		{
-			name: "slurm_nodeset_known", help: "1 if HPAs get numbers for the NodeSet, 0 if they get an error because the numbers are too old or unknown.",
+			name: "slurm_nodeset_known",
+			help: "1 if HPAs get numbers for the NodeSet, 0 if they get an error because the numbers are too old or " +
+				"unknown.",
 			values: func(s *seen, put func(float64, ...string)) {
 				if s.pool != nil {
 					put(1)
@@ -217,7 +249,9 @@ func ofReading() []exposed {
 			},
 		},
 		{
-			name: "slurm_nodeset_snapshot_age_seconds", help: "Age of the oldest Slurm data from which the numbers were computed; no sample before the first reading.",
+			name: "slurm_nodeset_snapshot_age_seconds",
+			help: "Age of the oldest Slurm data from which the numbers were computed; no sample before the first " +
+				"reading.",
 			values: func(s *seen, put func(float64, ...string)) {
 				if s.reading != nil && s.reading.Known() {
 					put(max(0, s.now.Sub(s.reading.At()).Seconds()))

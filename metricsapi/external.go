@@ -31,8 +31,11 @@ func (p *Provider) ListAllExternalMetrics() []provider.ExternalMetricInfo {
 // partition of the namespace's clusters, with the labels namespace, cluster and partition. HPAs
 // sum the values, so a job in two partitions counts twice. If one cluster is unavailable, the
 // whole list is an error, unless the selector excludes that cluster.
-func (p *Provider) GetExternalMetric(_ context.Context, namespace string, selector labels.Selector, info provider.ExternalMetricInfo) (*external_metrics.ExternalMetricValueList, error) {
-	unknown := provider.NewMetricNotFoundForSelectorError(schema.GroupResource{Group: "external.metrics.k8s.io", Resource: info.Metric}, info.Metric, namespace, selector)
+func (p *Provider) GetExternalMetric(
+	_ context.Context, namespace string, selector labels.Selector, info provider.ExternalMetricInfo,
+) (*external_metrics.ExternalMetricValueList, error) {
+	unknown := provider.NewMetricNotFoundForSelectorError(schema.GroupResource{Group: "external.metrics.k8s.io",
+		Resource: info.Metric}, info.Metric, namespace, selector)
 	e, ok := p.entries[info.Metric]
 	if !ok {
 		return nil, unknown
@@ -51,7 +54,9 @@ func (p *Provider) GetExternalMetric(_ context.Context, namespace string, select
 	return out, nil
 }
 
-func (p *Provider) externalOfPools(e Entry, namespace string, selector labels.Selector, out *external_metrics.ExternalMetricValueList) error {
+func (p *Provider) externalOfPools(
+	e Entry, namespace string, selector labels.Selector, out *external_metrics.ExternalMetricValueList,
+) error {
 	for _, o := range p.objects.Objects(NodeSets(), namespace, labels.Everything()) {
 		for _, c := range o.Clusters {
 			set := labels.Set{labelNamespace: namespace, labelCluster: c.Name(), labelNodeSet: o.Name}
@@ -74,7 +79,9 @@ func (p *Provider) externalOfPools(e Entry, namespace string, selector labels.Se
 	return nil
 }
 
-func (p *Provider) externalOfPartitions(e Entry, namespace string, selector labels.Selector, out *external_metrics.ExternalMetricValueList) error {
+func (p *Provider) externalOfPartitions(
+	e Entry, namespace string, selector labels.Selector, out *external_metrics.ExternalMetricValueList,
+) error {
 	o, ok := p.objects.Object(Namespaces(), "", namespace)
 	if !ok {
 		return nil

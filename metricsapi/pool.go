@@ -28,7 +28,8 @@ func PoolName(namespace, name string) string { return namespace + "/" + name }
 func PoolOf(n *v1beta1.NodeSet, hpa *autoscalingv2.HorizontalPodAutoscaler, defaults PoolDefaults) demand.Pool {
 	p := demand.Pool{
 		Name: PoolName(n.Namespace, n.Name), Feature: n.Name, Workers: shape.WorkerPrefix(n), Shape: shapeOf(n),
-		Running: running(n), LeavingReason: v1beta1.DrainReasonPrefix + v1beta1.DrainForScaleIn, IdleGrace: defaults.IdleGrace, Lead: defaults.Lead,
+		Running: running(n), LeavingReason: v1beta1.DrainReasonPrefix + v1beta1.DrainForScaleIn,
+		IdleGrace: defaults.IdleGrace, Lead: defaults.Lead,
 	}
 	if n.Spec.Partition != nil && n.Spec.Partition.Enabled {
 		p.Partitions = []string{n.Name}

@@ -55,7 +55,8 @@ func New(objects Directory, cfg Config) *Provider {
 	for _, e := range Catalogue() {
 		p.entries[e.Name] = e
 		for _, on := range e.On {
-			p.listed = append(p.listed, provider.CustomMetricInfo{GroupResource: on.GroupResource, Namespaced: on.Namespaced, Metric: e.Name})
+			p.listed = append(p.listed,
+				provider.CustomMetricInfo{GroupResource: on.GroupResource, Namespaced: on.Namespaced, Metric: e.Name})
 		}
 	}
 	return p
@@ -66,7 +67,9 @@ func New(objects Directory, cfg Config) *Provider {
 func (p *Provider) ListAllMetrics() []provider.CustomMetricInfo { return slices.Clone(p.listed) }
 
 // GetMetricByName implements provider.CustomMetricsProvider.
-func (p *Provider) GetMetricByName(_ context.Context, name types.NamespacedName, info provider.CustomMetricInfo, selector labels.Selector) (*custom_metrics.MetricValue, error) {
+func (p *Provider) GetMetricByName(
+	_ context.Context, name types.NamespacedName, info provider.CustomMetricInfo, selector labels.Selector,
+) (*custom_metrics.MetricValue, error) {
 	entry, on, ok := p.find(info)
 	if !ok {
 		return nil, provider.NewMetricNotFoundForError(info.GroupResource, info.Metric, name.Name)
@@ -80,7 +83,10 @@ func (p *Provider) GetMetricByName(_ context.Context, name types.NamespacedName,
 
 // GetMetricBySelector implements provider.CustomMetricsProvider. The list is complete or an
 // error, also for "*", because a list without unavailable objects would look like less demand.
-func (p *Provider) GetMetricBySelector(_ context.Context, namespace string, matching labels.Selector, info provider.CustomMetricInfo, selector labels.Selector) (*custom_metrics.MetricValueList, error) {
+func (p *Provider) GetMetricBySelector(
+	_ context.Context, namespace string, matching labels.Selector, info provider.CustomMetricInfo,
+	selector labels.Selector,
+) (*custom_metrics.MetricValueList, error) {
 	entry, on, ok := p.find(info)
 	if !ok {
 		return nil, provider.NewMetricNotFoundError(info.GroupResource, info.Metric)
@@ -114,7 +120,9 @@ func (p *Provider) find(info provider.CustomMetricInfo) (Entry, Resource, bool) 
 	return Entry{}, Resource{}, false
 }
 
-func (p *Provider) value(e Entry, on Resource, o Object, selector labels.Selector) (*custom_metrics.MetricValue, error) {
+func (p *Provider) value(
+	e Entry, on Resource, o Object, selector labels.Selector,
+) (*custom_metrics.MetricValue, error) {
 	notFound := provider.NewMetricNotFoundForSelectorError(on.GroupResource, e.Name, o.Name, selector)
 	if len(o.Clusters) == 0 {
 		return nil, notFound
@@ -133,10 +141,11 @@ func (p *Provider) value(e Entry, on Resource, o Object, selector labels.Selecto
 		return nil, notFound
 	}
 	return &custom_metrics.MetricValue{
-		DescribedObject: custom_metrics.ObjectReference{Kind: on.Kind, APIVersion: on.APIVersion, Namespace: o.Namespace, Name: o.Name},
-		Metric:          custom_metrics.MetricIdentifier{Name: e.Name, Selector: describe(selector)},
-		Timestamp:       metav1.NewTime(n.at),
-		Value:           *quantity(n.value),
+		DescribedObject: custom_metrics.ObjectReference{Kind: on.Kind, APIVersion: on.APIVersion,
+			Namespace: o.Namespace, Name: o.Name},
+		Metric:    custom_metrics.MetricIdentifier{Name: e.Name, Selector: describe(selector)},
+		Timestamp: metav1.NewTime(n.at),
+		Value:     *quantity(n.value),
 	}, nil
 }
 

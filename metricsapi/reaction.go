@@ -26,8 +26,10 @@ type Reactions struct {
 var _ prometheus.Collector = (*Reactions)(nil)
 
 const (
-	reactionHelp = "Time during which the NodeSet required more workers than spec.replicas, until spec.replicas was raised to the required number."
-	sinceHelp    = "Since when the NodeSet requires more workers than spec.replicas, in Unix time; no sample if it does not, or if it already did when the adapter started."
+	reactionHelp = "Time during which the NodeSet required more workers than spec.replicas, until spec.replicas " +
+		"was raised to the required number."
+	sinceHelp = "Since when the NodeSet requires more workers than spec.replicas, in Unix time; no sample if " +
+		"it does not, or if it already did when the adapter started."
 )
 
 // reactionBuckets range from a tenth of a second to an hour.
@@ -130,7 +132,8 @@ func (m *Reactions) Collect(out chan<- prometheus.Metric) {
 	for cluster, pools := range m.clusters {
 		for name, s := range pools {
 			if s.short && !s.since.IsZero() {
-				out <- prometheus.MustNewConstMetric(m.since, prometheus.GaugeValue, unix(s.since), labelsOf(cluster, name)...)
+				out <- prometheus.MustNewConstMetric(m.since, prometheus.GaugeValue, unix(s.since),
+					labelsOf(cluster, name)...)
 			}
 		}
 	}

@@ -94,7 +94,8 @@ type Reader struct {
 func (m *Reader) Read(now time.Time, s *slurmclient.Snapshot, pools []demand.Pool) *Reading {
 	m.mu.Lock()
 	defer m.mu.Unlock()
-	if m.last != nil && now.Sub(m.computedAt) < ComputeEvery && alike(m.last.snapshot, s) && reflect.DeepEqual(m.lastPools, pools) {
+	if m.last != nil && now.Sub(m.computedAt) < ComputeEvery && alike(m.last.snapshot,
+		s) && reflect.DeepEqual(m.lastPools, pools) {
 		next := *m.last
 		next.snapshot = s
 		m.last = &next

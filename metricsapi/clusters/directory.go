@@ -25,7 +25,9 @@ func (r *Registry) Object(of metricsapi.Resource, namespace, name string) (metri
 }
 
 // Objects implements metricsapi.Directory.
-func (r *Registry) Objects(of metricsapi.Resource, namespace string, matching labels.Selector) []metricsapi.Object {
+func (r *Registry) Objects(
+	of metricsapi.Resource, namespace string, matching labels.Selector,
+) []metricsapi.Object {
 	s := r.state.Load()
 	return s.objects(of, func(key types.NamespacedName, rec record) bool {
 		return key.Namespace == namespace && matching.Matches(rec.labels)
@@ -38,7 +40,9 @@ func (r *Registry) NodeSets() []metricsapi.Object {
 }
 
 // objects returns the objects of the resource that want accepts, sorted by namespace and name.
-func (s *state) objects(of metricsapi.Resource, want func(types.NamespacedName, record) bool) []metricsapi.Object {
+func (s *state) objects(
+	of metricsapi.Resource, want func(types.NamespacedName, record) bool,
+) []metricsapi.Object {
 	var out []metricsapi.Object
 	for key, rec := range s.records[of.Resource] {
 		if want(key, rec) {

@@ -72,7 +72,9 @@ type Connected struct {
 }
 
 // dial returns a client for the target, or the client of the fixed cluster.
-func (cfg *Config) dial(ctx context.Context, t access.Target, observer slurmclient.Observer) (access.Link, error) {
+func (cfg *Config) dial(
+	ctx context.Context, t access.Target, observer slurmclient.Observer,
+) (access.Link, error) {
 	if cfg.Fixed == nil {
 		return cfg.Access.Dial(ctx, t, observer)
 	}

@@ -165,7 +165,8 @@ func (s *scene) addNodeSets(observed Objects, fixed *Fixed, defaults metricsapi.
 		hpa := hpas[types.NamespacedName{Namespace: n.Namespace, Name: n.Name}]
 		pool, offer := metricsapi.PoolOf(n, hpa, defaults), metricsapi.OfferOf(n, hpa)
 		s.pools[k] = append(s.pools[k], pool)
-		s.put(metricsapi.NodeSets(), n.Namespace, n.Name, record{labels: n.Labels, clusters: []access.Key{k}, pool: pool.Name, offer: &offer})
+		s.put(metricsapi.NodeSets(), n.Namespace, n.Name,
+			record{labels: n.Labels, clusters: []access.Key{k}, pool: pool.Name, offer: &offer})
 	}
 }
 

@@ -62,7 +62,8 @@ func NewWatch(client dynamic.Interface, onError func(resource string, err error)
 		{ours.WithResource("controllers"), convert[v1beta1.Controller]},
 		{ours.WithResource("clusters"), convert[v1beta1.Cluster]},
 		{ours.WithResource("restapis"), convert[v1beta1.RestApi]},
-		{autoscalingv2.SchemeGroupVersion.WithResource("horizontalpodautoscalers"), convert[autoscalingv2.HorizontalPodAutoscaler]},
+		{autoscalingv2.SchemeGroupVersion.WithResource("horizontalpodautoscalers"),
+			convert[autoscalingv2.HorizontalPodAutoscaler]},
 		{schema.GroupVersionResource{Version: "v1", Resource: "namespaces"}, convert[metav1.PartialObjectMetadata]},
 	} {
 		w.kinds = append(w.kinds, w.watch(client, k.resource, k.convert, onError))
@@ -70,9 +71,13 @@ func NewWatch(client dynamic.Interface, onError func(resource string, err error)
 	return w
 }
 
-func (w *Watch) watch(client dynamic.Interface, r schema.GroupVersionResource, convert cache.TransformFunc, onError func(string, error)) *kind {
+func (w *Watch) watch(
+	client dynamic.Interface, r schema.GroupVersionResource, convert cache.TransformFunc,
+	onError func(string, error),
+) *kind {
 	k := &kind{resource: r}
-	k.informer = dynamicinformer.NewFilteredDynamicInformer(client, r, metav1.NamespaceAll, 0, cache.Indexers{}, nil).Informer()
+	k.informer = dynamicinformer.NewFilteredDynamicInformer(client, r, metav1.NamespaceAll, 0, cache.Indexers{},
+		nil).Informer()
 	// These calls fail only if the informer is already running.
 	_ = k.informer.SetTransform(convert)
 	_ = k.informer.SetWatchErrorHandlerWithContext(func(_ context.Context, _ *cache.Reflector, err error) {
@@ -83,7 +88,8 @@ func (w *Watch) watch(client dynamic.Interface, r schema.GroupVersionResource, c
 		}
 	})
 	_, _ = k.informer.AddEventHandler(cache.ResourceEventHandlerFuncs{
-		AddFunc: func(any) { w.touch() }, UpdateFunc: func(any, any) { w.touch() }, DeleteFunc: func(any) { w.touch() },
+		AddFunc: func(any) { w.touch() }, UpdateFunc: func(any, any) { w.touch() },
+		DeleteFunc: func(any) { w.touch() },
 	})
 	return k
 }
@@ -175,7 +181,8 @@ func bulky() [][]string {
 func trimTemplate(content map[string]any) {
 	kept := map[string]any{}
 	for _, field := range []string{"hostname", "hostNetwork"} {
-		if v, ok, err := unstructured.NestedFieldNoCopy(content, "spec", "template", "spec", field); ok && err == nil {
+		if v, ok, err := unstructured.NestedFieldNoCopy(content, "spec", "template", "spec",
+			field); ok && err == nil {
 			kept[field] = v
 		}
 	}

@@ -24,14 +24,16 @@ func NewScheme() (*runtime.Scheme, error) {
 	}
 	unversioned := schema.GroupVersion{Version: "v1"}
 	metav1.AddToGroupVersion(scheme, unversioned)
-	scheme.AddUnversionedTypes(unversioned, &metav1.Status{}, &metav1.APIVersions{}, &metav1.APIGroupList{}, &metav1.APIGroup{}, &metav1.APIResourceList{})
+	scheme.AddUnversionedTypes(unversioned, &metav1.Status{}, &metav1.APIVersions{}, &metav1.APIGroupList{},
+		&metav1.APIGroup{}, &metav1.APIResourceList{})
 	for kind, known := range selectable() {
-		err := scheme.AddFieldLabelConversionFunc(v1alpha1.SchemeGroupVersion.WithKind(kind), func(field, value string) (string, string, error) {
-			if !slices.Contains(known, field) {
-				return "", "", fmt.Errorf("%q is not a field selector of %s; known are %q", field, kind, known)
-			}
-			return field, value, nil
-		})
+		err := scheme.AddFieldLabelConversionFunc(v1alpha1.SchemeGroupVersion.WithKind(kind),
+			func(field, value string) (string, string, error) {
+				if !slices.Contains(known, field) {
+					return "", "", fmt.Errorf("%q is not a field selector of %s; known are %q", field, kind, known)
+				}
+				return field, value, nil
+			})
 		if err != nil {
 			return nil, fmt.Errorf("registering the types of the view: %w", err)
 		}
@@ -42,7 +44,8 @@ func NewScheme() (*runtime.Scheme, error) {
 // selectableFields returns the fields that selectors may contain, sorted, by kind.
 func selectable() map[string][]string {
 	return map[string][]string{
-		v1alpha1.KindJob: fieldsOf(jobNoun()), v1alpha1.KindNode: fieldsOf(nodeNoun()), v1alpha1.KindPartition: fieldsOf(partitionNoun()),
+		v1alpha1.KindJob: fieldsOf(jobNoun()), v1alpha1.KindNode: fieldsOf(nodeNoun()),
+		v1alpha1.KindPartition: fieldsOf(partitionNoun()),
 	}
 }
 
@@ -57,9 +60,12 @@ func fieldsOf[T any](n *noun[T]) []string {
 
 // Install adds the API group to the server. The scheme must come from NewScheme. The authorizer
 // decides who may see private records.
-func (v *View) Install(server *genericapiserver.GenericAPIServer, scheme *runtime.Scheme, a authorizer.Authorizer) error {
+func (v *View) Install(
+	server *genericapiserver.GenericAPIServer, scheme *runtime.Scheme, a authorizer.Authorizer,
+) error {
 	codecs := serializer.NewCodecFactory(scheme)
-	info := genericapiserver.NewDefaultAPIGroupInfo(v1alpha1.GroupName, scheme, runtime.NewParameterCodec(scheme), codecs)
+	info := genericapiserver.NewDefaultAPIGroupInfo(v1alpha1.GroupName, scheme, runtime.NewParameterCodec(scheme),
+		codecs)
 	info.NegotiatedSerializer = textOnly{info.NegotiatedSerializer}
 	storage := map[string]rest.Storage{}
 	for resource, s := range v.stores(a) {
@@ -78,7 +84,8 @@ type textOnly struct{ runtime.NegotiatedSerializer }
 
 // SupportedMediaTypes implements runtime.NegotiatedSerializer.
 func (t textOnly) SupportedMediaTypes() []runtime.SerializerInfo {
-	return slices.DeleteFunc(slices.Clone(t.NegotiatedSerializer.SupportedMediaTypes()), func(s runtime.SerializerInfo) bool {
-		return s.MediaType == runtime.ContentTypeProtobuf
-	})
+	return slices.DeleteFunc(slices.Clone(t.NegotiatedSerializer.SupportedMediaTypes()),
+		func(s runtime.SerializerInfo) bool {
+			return s.MediaType == runtime.ContentTypeProtobuf
+		})
 }

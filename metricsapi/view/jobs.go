@@ -25,14 +25,17 @@ func jobNoun() *noun[slurm.Job] {
 		private: func(p Private) bool { return p.Jobs },
 		owner:   func(j *slurm.Job) string { return j.UserName },
 		attributes: map[attribute]values[slurm.Job]{
-			byCluster:    clusterOf[slurm.Job],
-			byPartition:  func(_ Home, j *slurm.Job, yield func(string) bool) { eachIn(j.Partition, yield) },
-			byState:      jobStates,
-			byUser:       text(func(j *slurm.Job) string { return j.UserName }),
-			byAccount:    text(func(j *slurm.Job) string { return j.Account }),
-			byNode:       jobNodes,
-			byName:       text(func(j *slurm.Job) string { return j.Name }),
-			byJobID:      func(_ Home, j *slurm.Job, yield func(string) bool) { yield(strconv.FormatUint(uint64(j.ID), 10)) },
+			byCluster:   clusterOf[slurm.Job],
+			byPartition: func(_ Home, j *slurm.Job, yield func(string) bool) { eachIn(j.Partition, yield) },
+			byState:     jobStates,
+			byUser:      text(func(j *slurm.Job) string { return j.UserName }),
+			byAccount:   text(func(j *slurm.Job) string { return j.Account }),
+			byNode:      jobNodes,
+			byName:      text(func(j *slurm.Job) string { return j.Name }),
+			byJobID: func(_ Home, j *slurm.Job,
+				yield func(string) bool) {
+				yield(strconv.FormatUint(uint64(j.ID), 10))
+			},
 			byArrayJobID: jobArray,
 		},
 		fields: map[string]attribute{

@@ -15,7 +15,10 @@ import (
 func nodeNoun() *noun[slurm.Node] {
 	return &noun[slurm.Node]{
 		kind: v1alpha1.KindNode, resource: v1alpha1.Nodes, singular: "slurmnode", short: "snode",
-		read:    func(s *slurmclient.Snapshot) ([]*slurm.Node, slurmclient.Poll) { return s.Nodes.Value, s.Nodes.Poll },
+		read: func(s *slurmclient.Snapshot) ([]*slurm.Node, slurmclient.Poll) {
+			return s.Nodes.Value,
+				s.Nodes.Poll
+		},
 		key:     func(n *slurm.Node) string { return n.Name },
 		blank:   func(key string) *slurm.Node { return &slurm.Node{Name: key} },
 		compare: func(a, b *slurm.Node) int { return cmp.Compare(a.Name, b.Name) },
@@ -68,16 +71,19 @@ func nodeSpec(s setting, n *slurm.Node) v1alpha1.SlurmNodeSpec {
 		Cluster: s.cluster(), Name: n.Name, Address: n.Address, Hostname: n.Hostname,
 		Partitions: n.Partitions, Features: n.Features, CPUs: int64(n.CPUs), MemoryMiB: int64(n.MemoryMiB),
 		TmpDiskMiB: int64(n.TmpDiskMiB), Weight: int64(n.Weight), GRES: told(n.GRES), TRES: n.TRES,
-		Topology: n.Topology, Comment: n.Comment, Extra: n.Extra, InstanceID: n.InstanceID, InstanceType: n.InstanceType,
+		Topology: n.Topology, Comment: n.Comment, Extra: n.Extra, InstanceID: n.InstanceID,
+		InstanceType: n.InstanceType,
 	}
 }
 
 func nodeStatus(n *slurm.Node) v1alpha1.SlurmNodeStatus {
 	status := v1alpha1.SlurmNodeStatus{
-		State: n.State.Word(), States: n.State.Names(), Reason: n.Reason, ReasonBy: n.ReasonBy, ReasonTime: moment(n.ReasonAt),
+		State: n.State.Word(), States: n.State.Names(), Reason: n.Reason, ReasonBy: n.ReasonBy,
+		ReasonTime:     moment(n.ReasonAt),
 		ActiveFeatures: n.ActiveFeatures, EffectiveCPUs: int64(n.EffectiveCPUs), AllocatedCPUs: int64(n.AllocCPUs),
-		IdleCPUs: int64(n.IdleCPUs), AllocatedMemoryMiB: int64(n.AllocMemoryMiB), FreeMemoryMiB: number(n.FreeMemoryMiB),
-		GRESUsed: told(n.GRESUsed), TRESUsed: n.TRESUsed, Reservation: n.Reservation, Owner: told(n.Owner),
+		IdleCPUs: int64(n.IdleCPUs), AllocatedMemoryMiB: int64(n.AllocMemoryMiB),
+		FreeMemoryMiB: number(n.FreeMemoryMiB),
+		GRESUsed:      told(n.GRESUsed), TRESUsed: n.TRESUsed, Reservation: n.Reservation, Owner: told(n.Owner),
 		BootTime: moment(n.BootTime), SlurmdStartTime: moment(n.SlurmdStartTime), LastBusy: moment(n.LastBusy),
 		ResumeAfter: moment(n.ResumeAfter), Version: n.Version, Architecture: n.Architecture, OS: n.OS,
 	}

@@ -29,7 +29,8 @@ func (s setting) meta(kind, key string, born slurm.Time, labels map[string]strin
 	m := metav1.ObjectMeta{
 		Namespace: s.home.Namespace, Name: s.prefix + key, Labels: labels,
 		ResourceVersion: strconv.FormatUint(s.version, 10),
-		UID:             uid(s.home.Kind, s.home.Namespace, s.home.Name, kind, key, strconv.FormatInt(int64(born), 10)),
+		UID: uid(s.home.Kind, s.home.Namespace, s.home.Name, kind, key,
+			strconv.FormatInt(int64(born), 10)),
 	}
 	if t := moment(born); t != nil {
 		m.CreationTimestamp = *t

@@ -43,7 +43,9 @@ func parsePlace(token string) (place, error) {
 
 // selectPage returns at most limit selected records after a position, and whether there are more.
 // after is nil for the beginning.
-func pageOf[T any](n *noun[T], f *frame[T], c criteria[T], v viewer, after *place, limit int) (matches []hit[T], more bool) {
+func pageOf[T any](
+	n *noun[T], f *frame[T], c criteria[T], v viewer, after *place, limit int,
+) (matches []hit[T], more bool) {
 	for _, p := range f.parts {
 		if !c.covers(p.home) || after != nil && p.home.Compare(after.Home) < 0 {
 			continue
@@ -56,7 +58,8 @@ func pageOf[T any](n *noun[T], f *frame[T], c criteria[T], v viewer, after *plac
 			items = named(n, p, items, c.name)
 		}
 		for _, t := range items {
-			if !v.sees(p.home, p.private, func(user string) bool { return n.mayBeSeen(t, user) }) || !c.matches(p.home, t) {
+			if !v.sees(p.home, p.private, func(user string) bool { return n.mayBeSeen(t, user) }) || !c.matches(p.home,
+				t) {
 				continue
 			}
 			if len(matches) == limit {

@@ -41,7 +41,8 @@ type Home struct{ Kind, Namespace, Name string }
 
 // Compare orders references by namespace, name and kind.
 func (h Home) Compare(other Home) int {
-	return cmp.Or(cmp.Compare(h.Namespace, other.Namespace), cmp.Compare(h.Name, other.Name), cmp.Compare(h.Kind, other.Kind))
+	return cmp.Or(cmp.Compare(h.Namespace, other.Namespace), cmp.Compare(h.Name, other.Name),
+		cmp.Compare(h.Kind, other.Kind))
 }
 
 // String returns the namespace and name.

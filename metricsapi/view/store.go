@@ -195,8 +195,10 @@ func (s *store[T]) List(ctx context.Context, opts *internalversion.ListOptions) 
 	}
 	matches, more := pageOf(s.noun, f, a.criteria, a.viewer, after, most)
 	if more && opts.Limit == 0 {
-		return nil, apierrors.NewBadRequest(fmt.Sprintf("more than %d %s are selected, which is the maximum for one response: "+
-			"request pages (limit and continue, as kubectl does by default) or use a selector", mostItems, s.noun.resource))
+		return nil, apierrors.NewBadRequest(fmt.Sprintf("more than %d %s are selected, which is the maximum for "+
+			"one response: "+
+			"request pages (limit and continue, as kubectl does by default) or use a selector", mostItems,
+			s.noun.resource))
 	}
 	meta := metav1.ListMeta{ResourceVersion: version(f.version)}
 	if more {

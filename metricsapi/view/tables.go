@@ -29,16 +29,20 @@ func column(name, format string, wide int32, description string) metav1.TableCol
 	if format == "integer" {
 		kind, format = "integer", ""
 	}
-	return metav1.TableColumnDefinition{Name: name, Type: kind, Format: format, Priority: wide, Description: description}
+	return metav1.TableColumnDefinition{Name: name, Type: kind, Format: format, Priority: wide,
+		Description: description}
 }
 
 const wide = 1
 
 // convert converts an object or a list to a table.
-func (t table) convert(_ context.Context, now time.Time, o runtime.Object, options runtime.Object) (*metav1.Table, error) {
+func (t table) convert(
+	_ context.Context, now time.Time, o runtime.Object, options runtime.Object,
+) (*metav1.Table, error) {
 	out := &metav1.Table{}
 	add := func(o runtime.Object) error {
-		out.Rows = append(out.Rows, metav1.TableRow{Cells: filled(t.row(now, o)), Object: runtime.RawExtension{Object: o}})
+		out.Rows = append(out.Rows,
+			metav1.TableRow{Cells: filled(t.row(now, o)), Object: runtime.RawExtension{Object: o}})
 		return nil
 	}
 	if meta.IsListType(o) {
@@ -49,7 +53,8 @@ func (t table) convert(_ context.Context, now time.Time, o runtime.Object, optio
 		return nil, err
 	}
 	if list, err := meta.ListAccessor(o); err == nil {
-		out.ResourceVersion, out.Continue, out.RemainingItemCount = list.GetResourceVersion(), list.GetContinue(), list.GetRemainingItemCount()
+		out.ResourceVersion, out.Continue, out.RemainingItemCount = list.GetResourceVersion(), list.GetContinue(),
+			list.GetRemainingItemCount()
 	} else if one, err := meta.CommonAccessor(o); err == nil {
 		out.ResourceVersion = one.GetResourceVersion()
 	}
@@ -96,7 +101,8 @@ func jobTable() table {
 			return []any{
 				j.Name, strings.Join(j.Spec.Partitions, ","), j.Spec.Name, j.Spec.User, j.Status.State,
 				elapsed(now, j), count(j.Status.NodeCount), cmp.Or(j.Status.Nodes, "("+cmp.Or(j.Status.Reason, "None")+")"),
-				j.Spec.Account, j.Spec.QOS, count(j.Status.CPUs), minutes(j.Spec.TimeLimitMinutes), count(j.Status.Priority),
+				j.Spec.Account, j.Spec.QOS, count(j.Status.CPUs), minutes(j.Spec.TimeLimitMinutes),
+				count(j.Status.Priority),
 				cmp.Or(count(j.Spec.ArrayTaskID), j.Spec.ArrayTasks), age(now, &j.CreationTimestamp),
 			}
 		},
@@ -129,7 +135,8 @@ func nodeTable() table {
 				n.Name, n.Status.State, strings.Join(n.Spec.Partitions, ","),
 				fmt.Sprintf("%d/%d", n.Status.AllocatedCPUs, n.Status.EffectiveCPUs),
 				fmt.Sprintf("%d/%d", n.Status.AllocatedMemoryMiB, n.Spec.MemoryMiB), n.Spec.GRES, n.Status.Reason,
-				n.Status.GRESUsed, strings.Join(n.Status.States, "+"), n.Status.Load, strings.Join(n.Status.ActiveFeatures, ","),
+				n.Status.GRESUsed, strings.Join(n.Status.States, "+"), n.Status.Load,
+				strings.Join(n.Status.ActiveFeatures, ","),
 				n.Spec.Address, n.Status.Version,
 			}
 		},

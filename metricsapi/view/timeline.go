@@ -64,7 +64,8 @@ const (
 )
 
 func newTimeline[T any](n *noun[T], sources func() ([]Source, error), clock func() time.Time) *timeline[T] {
-	return &timeline[T]{noun: n, sources: sources, clock: clock, failed: func(string, error) {}, moved: make(chan struct{})}
+	return &timeline[T]{noun: n, sources: sources, clock: clock, failed: func(string, error) {},
+		moved: make(chan struct{})}
 }
 
 // refresh reads the sources and returns the newest frame. It returns a ServiceUnavailable error
@@ -161,7 +162,8 @@ func (t *timeline[T]) partsOf(sources []Source, last *frame[T]) []*part[T] {
 	for i, s := range sources {
 		prefix, old := s.Home.prefix(sharing[i]), last.part(s.Home)
 		next := cmp.Or(old, &part[T]{home: s.Home, prefix: prefix, private: true})
-		err := slurmclient.Guard("reading "+t.noun.resource+" of "+s.Home.String(), func() { next = partOf(t.noun, s, prefix, old) })
+		err := slurmclient.Guard("reading "+t.noun.resource+" of "+s.Home.String(),
+			func() { next = partOf(t.noun, s, prefix, old) })
 		if err != nil {
 			t.failed(s.Home.String(), err)
 		}

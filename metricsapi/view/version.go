@@ -21,7 +21,8 @@ func (s *store[T]) begin(newest *frame[T], opts *internalversion.ListOptions) (*
 		if f := s.line.at(p.Version); f != nil {
 			return f, &p, nil
 		}
-		gone := apierrors.NewResourceExpired("the version at which the list began is no longer available: list again, or continue " +
+		gone := apierrors.NewResourceExpired("the version at which the list began is no longer available: list " +
+			"again, or continue " +
 			"with the continue token of this response, which uses the newest version")
 		gone.ErrStatus.ListMeta.Continue = place{0, p.Home, p.Key}.token()
 		return nil, nil, gone
@@ -58,5 +59,6 @@ func parseVersion(text string) (uint64, error) {
 }
 
 func expired(version string) error {
-	return apierrors.NewResourceExpired(fmt.Sprintf("resourceVersion %s is too old or from another replica: list again", version))
+	return apierrors.NewResourceExpired(fmt.Sprintf("resourceVersion %s is too old or from another replica: "+
+		"list again", version))
 }

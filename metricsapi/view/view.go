@@ -47,7 +47,8 @@ func New(dir Directory, cfg Config) *View {
 	}
 	v := &View{
 		cfg: cfg, dir: dir, jobs: newTimeline(jobNoun(), dir.Sources, cfg.Now),
-		nodes: newTimeline(nodeNoun(), dir.Sources, cfg.Now), partitions: newTimeline(partitionNoun(), dir.Sources, cfg.Now),
+		nodes:      newTimeline(nodeNoun(), dir.Sources, cfg.Now),
+		partitions: newTimeline(partitionNoun(), dir.Sources, cfg.Now),
 	}
 	v.jobs.failed, v.nodes.failed, v.partitions.failed = cfg.Failed, cfg.Failed, cfg.Failed
 	return v

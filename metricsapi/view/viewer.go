@@ -99,7 +99,8 @@ func (g guard) viewer(ctx context.Context, private []Home) (viewer, error) {
 		}
 		if !may && !g.owned {
 			return viewer{}, apierrors.NewForbidden(v1alpha1.Resource(g.resource), "",
-				fmt.Errorf("PrivateData of the Slurm cluster %s hides them from users without the verb %q", h, v1alpha1.VerbViewAll))
+				fmt.Errorf("PrivateData of the Slurm cluster %s hides them from users without the verb %q", h,
+					v1alpha1.VerbViewAll))
 		}
 		v.all[h] = may
 	}
@@ -115,7 +116,8 @@ func (g guard) mayViewAll(ctx context.Context, who user.Info, h Home) (bool, err
 		return true, nil
 	}
 	if err != nil {
-		return false, apierrors.NewInternalError(fmt.Errorf("authorizing access to private records of %s: %w", h, err))
+		return false, apierrors.NewInternalError(fmt.Errorf("authorizing access to private records of %s: %w", h,
+			err))
 	}
 	return false, nil
 }

@@ -46,7 +46,8 @@ func (s *store[T]) Watch(ctx context.Context, opts *internalversion.ListOptions)
 	if err != nil {
 		return nil, err
 	}
-	w := &watcher[T]{store: s, asked: a, out: make(chan watch.Event), bookmarks: opts.AllowWatchBookmarks, markedAt: s.clock()}
+	w := &watcher[T]{store: s, asked: a, out: make(chan watch.Event), bookmarks: opts.AllowWatchBookmarks,
+		markedAt: s.clock()}
 	if err := w.start(opts); err != nil {
 		return nil, err
 	}
@@ -204,7 +205,8 @@ func (w *watcher[T]) judge(c change[T]) (watch.EventType, *T) {
 
 func (w *watcher[T]) shown(p *part[T], t *T) bool {
 	c := &w.asked.criteria
-	return (c.name == "" || c.name == p.prefix+w.store.noun.key(t)) && w.store.sees(w.asked.viewer, p, t) && c.matches(p.home, t)
+	return (c.name == "" || c.name == p.prefix+w.store.noun.key(t)) && w.store.sees(w.asked.viewer, p,
+		t) && c.matches(p.home, t)
 }
 
 func (w *watcher[T]) event(kind watch.EventType, p *part[T], t *T, version uint64) watch.Event {
