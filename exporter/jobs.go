@@ -42,18 +42,15 @@ func jobsCollector() collector {
 			{"slurm_jobs_nodes", gauge,
 				"Nodes that jobs have (running, suspended) or request at least (pending), summed over jobs.",
 				[]string{"state"},
-				allJobs(func(t *jobTally,
-					out *samples) {
+				allJobs(func(t *jobTally, out *samples) {
 					putAmounts(t, out, func(a amounts) uint64 { return a.nodes }, 1)
 				})},
 			{"slurm_jobs_cpus", gauge, "CPUs that jobs have or request.", []string{"state"},
-				allJobs(func(t *jobTally,
-					out *samples) {
+				allJobs(func(t *jobTally, out *samples) {
 					putAmounts(t, out, func(a amounts) uint64 { return a.cpus }, 1)
 				})},
 			{"slurm_jobs_gpus", gauge, "GPUs that jobs have or request.", []string{"state"},
-				allJobs(func(t *jobTally,
-					out *samples) {
+				allJobs(func(t *jobTally, out *samples) {
 					putAmounts(t, out, func(a amounts) uint64 { return a.gpus }, 1)
 				})},
 			{"slurm_jobs_memory_bytes", gauge, "Memory that jobs have or request.", []string{"state"},

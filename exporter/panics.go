@@ -26,7 +26,7 @@ type computation struct {
 
 // panicCounter counts computations that panicked and reports each of them.
 type panics struct {
-	failed func(error) // nil for nobody
+	failed func(error) // may be nil
 
 	mu     sync.Mutex
 	counts map[computation]uint64

@@ -38,8 +38,7 @@ func partitionsCollector() collector {
 			{"slurm_partition_memory_bytes", gauge,
 				"Memory of the partition's nodes by state: allocated, idle or other.",
 				[]string{"partition", "state"},
-				ofPartitionNodes(func(t *nodeTally, out *samples,
-					name string) {
+				ofPartitionNodes(func(t *nodeTally, out *samples, name string) {
 					putSplit(out, t.memoryMiB, mebibyte, name)
 				})},
 			{"slurm_partition_gpus", gauge, "GPUs of the partition's nodes by state: allocated, idle or other.",

@@ -34,8 +34,8 @@ func (p *Provider) ListAllExternalMetrics() []provider.ExternalMetricInfo {
 func (p *Provider) GetExternalMetric(
 	_ context.Context, namespace string, selector labels.Selector, info provider.ExternalMetricInfo,
 ) (*external_metrics.ExternalMetricValueList, error) {
-	unknown := provider.NewMetricNotFoundForSelectorError(schema.GroupResource{Group: "external.metrics.k8s.io",
-		Resource: info.Metric}, info.Metric, namespace, selector)
+	unknown := provider.NewMetricNotFoundForSelectorError(
+		schema.GroupResource{Group: "external.metrics.k8s.io", Resource: info.Metric}, info.Metric, namespace, selector)
 	e, ok := p.entries[info.Metric]
 	if !ok {
 		return nil, unknown

@@ -32,8 +32,7 @@ func jobNoun() *noun[slurm.Job] {
 			byAccount:   text(func(j *slurm.Job) string { return j.Account }),
 			byNode:      jobNodes,
 			byName:      text(func(j *slurm.Job) string { return j.Name }),
-			byJobID: func(_ Home, j *slurm.Job,
-				yield func(string) bool) {
+			byJobID: func(_ Home, j *slurm.Job, yield func(string) bool) {
 				yield(strconv.FormatUint(uint64(j.ID), 10))
 			},
 			byArrayJobID: jobArray,

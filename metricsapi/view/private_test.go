@@ -12,16 +12,16 @@ import (
 
 func TestPrivateOf(t *testing.T) {
 	unknown := Private{Jobs: true}
-	untold := slurmclient.Reading[*slurm.Conf]{Poll: slurmclient.Poll{Enabled: true, Known: true}}
-	told := func(words ...string) slurmclient.Reading[*slurm.Conf] {
-		r := untold
+	unset := slurmclient.Reading[*slurm.Conf]{Poll: slurmclient.Poll{Enabled: true, Known: true}}
+	reported := func(words ...string) slurmclient.Reading[*slurm.Conf] {
+		r := unset
 		r.Value = &slurm.Conf{PrivateData: words}
 		return r
 	}
 	pending := slurmclient.Reading[*slurm.Conf]{Poll: slurmclient.Poll{Enabled: true}}
 	failed := pending
 	failed.Err = errors.New("it does not answer")
-	said := func(value string) map[string]string {
+	annotated := func(value string) map[string]string {
 		return map[string]string{"view.slinky.slurm.net/private-data": value}
 	}
 	for _, tc := range []struct {
@@ -30,29 +30,29 @@ func TestPrivateOf(t *testing.T) {
 		conf slurmclient.Reading[*slurm.Conf]
 		want Private
 	}{
-		{"the configuration of an external cluster is unknown", Settings{}, untold, unknown},
-		{"the annotation is none", Settings{Annotations: said("none")}, untold, Private{}},
-		{"the annotation has the value of slurm.conf", Settings{Annotations: said("accounts, Jobs,nodes,usage")}, untold, Private{Jobs: true, Nodes: true}},
-		{"the annotation is all", Settings{Annotations: said("all")}, untold, everything()},
-		{"the annotation is invalid", Settings{Annotations: said("job")}, untold, everything()},
-		{"slurm.conf does not set it", Settings{Configured: true, ExtraConf: "MinJobAge=2\n"}, untold, Private{}},
-		{"slurm.conf sets it", Settings{Configured: true, ExtraConf: "MinJobAge=2\n privatedata = jobs,partitions # why\n"}, untold, Private{Jobs: true, Partitions: true}},
-		{"a line has several settings", Settings{Configured: true, ExtraConf: "MinJobAge=2\tPrivateData=\"jobs\" MaxJobCount=5"}, untold, Private{Jobs: true}},
-		{"an include is followed by a tab", Settings{Configured: true, ExtraConf: "include\tmore.conf"}, untold, unknown},
-		{"the last line counts", Settings{Configured: true, ExtraConf: "PrivateData=jobs\nPrivateData=nodes"}, untold, Private{Nodes: true}},
-		{"a setting continues on the next line", Settings{Configured: true, ExtraConf: "Private\\\nData \\ \n = jobs"}, untold, Private{Jobs: true}},
-		{"the last line ends with a backslash", Settings{Configured: true, ExtraConf: `PrivateData=jobs \`}, untold, Private{Jobs: true}},
-		{"two backslashes end a line", Settings{Configured: true, ExtraConf: "A=b\\\\\nPrivateData=jobs"}, untold, Private{Jobs: true}},
-		{"a comment sets nothing", Settings{Configured: true, ExtraConf: "#PrivateData=jobs"}, untold, Private{}},
-		{"another key has the same end", Settings{Configured: true, ExtraConf: "MyPrivateData=nodes"}, untold, Private{}},
-		{"slurm.conf includes another file", Settings{Configured: true, ExtraConf: "Include more.conf"}, untold, unknown},
-		{"slurm.conf has an unknown value", Settings{Configured: true, ExtraConf: "PrivateData=everything"}, untold, everything()},
-		{"the annotation overrides slurm.conf", Settings{Configured: true, ExtraConf: "PrivateData=nodes", Annotations: said("")}, untold, Private{}},
-		{"slurmctld reports that nothing is private", Settings{}, told(), Private{}},
-		{"slurmctld reports a value", Settings{}, told("accounts", "jobs", "nodes"), Private{Jobs: true, Nodes: true}},
-		{"slurmctld overrides ExtraConf", Settings{Configured: true, ExtraConf: "PrivateData=nodes"}, told("jobs"), Private{Jobs: true}},
-		{"slurmctld reports an unknown value", Settings{}, told("steps"), everything()},
-		{"the annotation overrides slurmctld", Settings{Annotations: said("none")}, told("jobs"), Private{}},
+		{"the configuration of an external cluster is unknown", Settings{}, unset, unknown},
+		{"the annotation is none", Settings{Annotations: annotated("none")}, unset, Private{}},
+		{"the annotation has the value of slurm.conf", Settings{Annotations: annotated("accounts, Jobs,nodes,usage")}, unset, Private{Jobs: true, Nodes: true}},
+		{"the annotation is all", Settings{Annotations: annotated("all")}, unset, everything()},
+		{"the annotation is invalid", Settings{Annotations: annotated("job")}, unset, everything()},
+		{"slurm.conf does not set it", Settings{Configured: true, ExtraConf: "MinJobAge=2\n"}, unset, Private{}},
+		{"slurm.conf sets it", Settings{Configured: true, ExtraConf: "MinJobAge=2\n privatedata = jobs,partitions # why\n"}, unset, Private{Jobs: true, Partitions: true}},
+		{"a line has several settings", Settings{Configured: true, ExtraConf: "MinJobAge=2\tPrivateData=\"jobs\" MaxJobCount=5"}, unset, Private{Jobs: true}},
+		{"an include is followed by a tab", Settings{Configured: true, ExtraConf: "include\tmore.conf"}, unset, unknown},
+		{"the last line counts", Settings{Configured: true, ExtraConf: "PrivateData=jobs\nPrivateData=nodes"}, unset, Private{Nodes: true}},
+		{"a setting continues on the next line", Settings{Configured: true, ExtraConf: "Private\\\nData \\ \n = jobs"}, unset, Private{Jobs: true}},
+		{"the last line ends with a backslash", Settings{Configured: true, ExtraConf: `PrivateData=jobs \`}, unset, Private{Jobs: true}},
+		{"two backslashes end a line", Settings{Configured: true, ExtraConf: "A=b\\\\\nPrivateData=jobs"}, unset, Private{Jobs: true}},
+		{"a comment sets nothing", Settings{Configured: true, ExtraConf: "#PrivateData=jobs"}, unset, Private{}},
+		{"another key has the same end", Settings{Configured: true, ExtraConf: "MyPrivateData=nodes"}, unset, Private{}},
+		{"slurm.conf includes another file", Settings{Configured: true, ExtraConf: "Include more.conf"}, unset, unknown},
+		{"slurm.conf has an unknown value", Settings{Configured: true, ExtraConf: "PrivateData=everything"}, unset, everything()},
+		{"the annotation overrides slurm.conf", Settings{Configured: true, ExtraConf: "PrivateData=nodes", Annotations: annotated("")}, unset, Private{}},
+		{"slurmctld reports that nothing is private", Settings{}, reported(), Private{}},
+		{"slurmctld reports a value", Settings{}, reported("accounts", "jobs", "nodes"), Private{Jobs: true, Nodes: true}},
+		{"slurmctld overrides ExtraConf", Settings{Configured: true, ExtraConf: "PrivateData=nodes"}, reported("jobs"), Private{Jobs: true}},
+		{"slurmctld reports an unknown value", Settings{}, reported("steps"), everything()},
+		{"the annotation overrides slurmctld", Settings{Annotations: annotated("none")}, reported("jobs"), Private{}},
 		{"slurmctld's configuration cannot be read", Settings{}, failed, unknown},
 		{"slurmctld's configuration cannot be read, but slurm.conf is rendered from the object", Settings{Configured: true, ExtraConf: "PrivateData=nodes"}, failed, Private{Nodes: true}},
 		{"slurmctld's configuration is not polled", Settings{}, slurmclient.Reading[*slurm.Conf]{}, unknown},
@@ -67,7 +67,7 @@ func TestPrivateOf(t *testing.T) {
 	if got, settled := PrivateOf(Settings{Unknown: unknown}, pending); got != everything() || settled {
 		t.Errorf("before the first poll PrivateData is %+v, %t", got, settled)
 	}
-	if got, settled := PrivateOf(Settings{Annotations: said("none")}, pending); got != (Private{}) || !settled {
+	if got, settled := PrivateOf(Settings{Annotations: annotated("none")}, pending); got != (Private{}) || !settled {
 		t.Errorf("before the first poll, with the annotation, PrivateData is %+v, %t", got, settled)
 	}
 }
@@ -140,7 +140,7 @@ func FuzzPrivateData(f *testing.F) {
 	} {
 		f.Add(text)
 	}
-	untold := slurmclient.Reading[*slurm.Conf]{}
+	unset := slurmclient.Reading[*slurm.Conf]{}
 	f.Fuzz(func(t *testing.T, text string) {
 		p, err := ParsePrivate(text)
 		if again, errAgain := ParsePrivate(text + ",none"); again != p || (errAgain == nil) != (err == nil) {
@@ -151,7 +151,7 @@ func FuzzPrivateData(f *testing.F) {
 			t.Errorf("%q keeps %+v", text, p)
 		}
 		conf := text + "\n\nPrivateData=jobs,nodes\n"
-		got, settled := PrivateOf(Settings{Configured: true, ExtraConf: conf, Unknown: everything()}, untold)
+		got, settled := PrivateOf(Settings{Configured: true, ExtraConf: conf, Unknown: everything()}, unset)
 		if !settled || !got.Jobs || !got.Nodes {
 			t.Errorf("%q keeps %+v", conf, got)
 		}
