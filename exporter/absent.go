@@ -7,8 +7,8 @@ const (
 	upHelp = "1 when a slurmctld answers and the last poll of nodes, jobs, partitions and statistics succeeded."
 )
 
-// absent are the labels of clusters that are known and have no Exporter, such as those
-// that cannot be connected to. It is a prometheus.Collector that says that they are not up.
+// absent lists the labels of known clusters that have no Exporter, such as those without a
+// connection. It is a prometheus.Collector that reports slurm_up as 0 for each of them.
 type absent []map[string]string
 
 // Describe implements prometheus.Collector.
@@ -21,11 +21,12 @@ func (a absent) Describe(out chan<- *prometheus.Desc) {
 // Collect implements prometheus.Collector.
 func (a absent) Collect(out chan<- prometheus.Metric) {
 	for _, labels := range a {
-		out <- prometheus.MustNewConstMetric(prometheus.NewDesc(upName, upHelp, nil, labels), prometheus.GaugeValue, 0)
+		out <- prometheus.MustNewConstMetric(prometheus.NewDesc(upName, upHelp, nil, labels), prometheus.GaugeValue,
+			0)
 	}
 }
 
-// families renders them.
+// families renders slurm_up of the clusters in a format.
 func (a absent) families(f format) ([]shownFamily, error) {
 	registry := prometheus.NewRegistry()
 	if err := registry.Register(a); err != nil {

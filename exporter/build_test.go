@@ -45,7 +45,7 @@ func (f *fakeSource) Next(ctx context.Context, after uint64) (*slurmclient.Snaps
 	}
 }
 
-// publish shows a changed copy of the snapshot.
+// publish publishes a changed copy of the snapshot.
 func (f *fakeSource) publish(change func(*slurmclient.Snapshot)) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
@@ -68,7 +68,7 @@ func reading[T any](r slurmclient.Resource, v T) slurmclient.Reading[T] {
 	return slurmclient.Reading[T]{Value: v, Poll: knownPoll(r)}
 }
 
-// emptySnapshot has every resource enabled and none read.
+// emptySnapshot returns a snapshot with every resource enabled and none read.
 func emptySnapshot() *slurmclient.Snapshot {
 	unread := func(r slurmclient.Resource) slurmclient.Poll { return slurmclient.Poll{Resource: r, Enabled: true} }
 	s := &slurmclient.Snapshot{Sequence: 1, PublishedAt: epoch}
@@ -79,7 +79,7 @@ func emptySnapshot() *slurmclient.Snapshot {
 	return s
 }
 
-// smallCluster has at least one of everything that a family can show.
+// smallCluster returns a snapshot with a sample for every family.
 func smallCluster() *slurmclient.Snapshot {
 	s := emptySnapshot()
 	s.Server = slurm.Server{Cluster: "c1", Release: "26.05.5", Accounting: "accounting_storage/slurmdbd"}

@@ -8,27 +8,28 @@ import (
 	"strings"
 )
 
-// choice is what a request wants to see.
+// choice selects the collectors that a request wants.
 type choice struct {
 	set              Set
 	collect, exclude []string
 }
 
-// choiceOf reads the parameters of a request for a set.
+// choiceOf parses the request's parameters collect[] and exclude[].
 func choiceOf(set Set, r *http.Request) choice {
 	query := r.URL.Query()
 	return choice{set, query["collect[]"], query["exclude[]"]}
 }
 
-// check returns what is wrong with the choice among the collectors.
-func (c choice) check(among []collector) error {
+// check returns an error if the request names a collector that is not enabled, or uses both
+// parameters.
+func (c choice) check(enabled []collector) error {
 	for _, name := range slices.Concat(c.collect, c.exclude) {
-		if !slices.ContainsFunc(among, func(c collector) bool { return c.name == name }) {
-			return fmt.Errorf("there is no collector %q switched on, only %s", name, strings.Join(namesOf(among), ", "))
+		if !slices.ContainsFunc(enabled, func(c collector) bool { return c.name == name }) {
+			return fmt.Errorf("collector %q is not enabled; enabled are %s", name, strings.Join(namesOf(enabled), ", "))
 		}
 	}
 	if len(c.collect) > 0 && len(c.exclude) > 0 {
-		return errors.New("collect[] and exclude[] can not be used together")
+		return errors.New("collect[] and exclude[] cannot be used together")
 	}
 	return nil
 }
@@ -51,6 +52,6 @@ func (c choice) wants(s section) bool {
 	return !slices.Contains(c.exclude, s.name)
 }
 
-// whole reports whether all is wanted, so that the program's own metrics are shown
-// as well.
+// whole reports whether the request selects everything, which includes the metrics of the
+// program itself.
 func (c choice) whole() bool { return c.set == Native && len(c.collect)+len(c.exclude) == 0 }

@@ -6,52 +6,52 @@ import (
 	"github.com/slurmtide/slurmtide/slurmclient"
 )
 
-// Set is a set of metric names: our own, or those of another exporter.
+// Set is a set of metric names: our own or those of another exporter.
 type Set string
 
-// The sets. All but Native exist so that dashboards made for others keep working;
-// the names are theirs, with their units, the values are right.
+// The sets. All but Native keep dashboards for other exporters working: names and units are
+// those of the other exporter, values are ours.
 const (
 	Native Set = "native"
-	// Slinky holds the names of Slinky's slurm-exporter.
+	// Slinky contains the names of Slinky's slurm-exporter.
 	Slinky Set = "slinky"
-	// OpenMetrics holds the names of slurmctld's own endpoint (25.11 and later).
+	// OpenMetrics contains the names of slurmctld's own endpoint (25.11 and later).
 	OpenMetrics Set = "openmetrics"
-	// Vpenso holds the names behind Grafana dashboard 4323.
+	// Vpenso contains the names that Grafana dashboard 4323 queries.
 	Vpenso Set = "vpenso"
 )
 
 // Sets returns the compatibility sets.
 func Sets() []Set { return []Set{Slinky, OpenMetrics, Vpenso} }
 
-// collector is a group of families that is switched on or off as one.
+// collector is a group of families that is enabled as a whole.
 type collector struct {
 	name string
 	help string
 	set  Set
-	// off: only when asked for.
+	// optIn is true for a collector that is disabled by default.
 	off bool
 	// needs are the resources that the families read.
 	needs []slurmclient.Resource
-	// clocked: the values also change as time passes.
+	// timeDependent is true if values change as time passes, without a new snapshot.
 	clocked bool
-	// observes: what is observed between snapshots belongs to it.
+	// hasJobHistory is true for the collector that shows the job history.
 	observes bool
-	// note is what else its page says, in whole sentences.
+	// note is an additional paragraph for the metrics page.
 	note     string
 	families []family
 }
 
-// CollectorInfo describes a collector to those who switch it.
+// CollectorInfo describes a native collector, for flags and documentation.
 type CollectorInfo struct {
 	Name, Help string
-	// Default is whether it is on unless told otherwise.
+	// Default is whether the collector is enabled by default.
 	Default bool
-	// Needs are the resources that its metrics are read from.
+	// Needs lists the resources that the collector reads.
 	Needs []slurmclient.Resource
 }
 
-// Collectors describes the native collectors, in the order of the exposition.
+// Collectors returns the native collectors in the order of the exposition.
 func Collectors() []CollectorInfo {
 	var out []CollectorInfo
 	for _, c := range collectors() {
@@ -62,8 +62,8 @@ func Collectors() []CollectorInfo {
 	return out
 }
 
-// collectors is the table of all there is. Where two families have one name, the
-// first is the one in an exposition that holds both.
+// allCollectors lists every collector. If two families have the same name, an exposition
+// contains only the first.
 func collectors() []collector {
 	return []collector{
 		nodesCollector(),

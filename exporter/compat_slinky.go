@@ -8,8 +8,8 @@ import (
 	"github.com/slurmtide/slurmtide/slurmclient/slurm"
 )
 
-// slinkyCollector has the names of Slinky's slurm-exporter. All are gauges there,
-// those in _total too; and so they are here.
+// slinkyCollector uses the names of Slinky's slurm-exporter. All of them are gauges, including
+// those that end in _total.
 func slinkyCollector() collector {
 	jobs := func(prefix string, labels []string, of func(*view) []labelled[*jobTally]) []family {
 		return tallyFamilies(prefix, labels, slinkyJobs(), of)
@@ -20,9 +20,11 @@ func slinkyCollector() collector {
 		jobs("slurm_", nil, wholeQueue),
 		jobs("slurm_partition_", []string{"partition"}, queuePerPartition),
 		tallyFamilies("slurm_partition_", []string{"partition"}, []named[*jobTally]{
-			{"jobs_pending_maxnodecount_total", "Most nodes that a pending job asks for", func(t *jobTally) float64 { return float64(t.mostFree) }},
+			{"jobs_pending_maxnodecount_total", "Largest number of nodes that a pending job requests",
+				func(t *jobTally) float64 { return float64(t.mostFree) }},
 		}, queuePerPartition),
-		tallyFamilies("slurm_partition_", []string{"partition"}, slices.Concat(slinkyNodeStates(), slinkyPartitionNodes()), nodesPerPartition),
+		tallyFamilies("slurm_partition_", []string{"partition"},
+			slices.Concat(slinkyNodeStates(), slinkyPartitionNodes()), nodesPerPartition),
 		jobs("slurm_user_", []string{"userid", "username"}, func(v *view) []labelled[*jobTally] {
 			return eachOf(limited(v.jobs.byUser, v.limits.Users), func(name string) []string {
 				if name == Rest {
@@ -37,26 +39,29 @@ func slinkyCollector() collector {
 		slinkyScheduler(), slinkyBackfill(),
 	)
 	return collector{
-		name: "slinky", set: Slinky, off: true, help: "the names of Slinky's slurm-exporter",
-		needs:    []slurmclient.Resource{slurmclient.Nodes, slurmclient.Jobs, slurmclient.Partitions, slurmclient.Stats},
+		name: "slinky", set: Slinky, off: true, help: "names of Slinky's slurm-exporter",
+		needs: []slurmclient.Resource{slurmclient.Nodes, slurmclient.Jobs, slurmclient.Partitions,
+			slurmclient.Stats},
 		families: families,
 	}
 }
 
-// named is a figure of a tally with its name.
+// tallyFigure is a named number that a tally provides.
 type named[T any] struct {
 	name, what string
 	of         func(T) float64
 }
 
-// labelled is a tally with the values of its labels.
+// labelledTally is a tally with its label values.
 type labelled[T any] struct {
 	labels []string
 	tally  T
 }
 
-// tallyFamilies makes a family of each figure over all the tallies.
-func tallyFamilies[T any](prefix string, labels []string, figures []named[T], of func(*view) []labelled[T]) []family {
+// tallyFamilies returns a family for each figure, with a sample for each tally.
+func tallyFamilies[T any](
+	prefix string, labels []string, figures []named[T], of func(*view) []labelled[T],
+) []family {
 	var out []family
 	for _, f := range figures {
 		out = append(out, family{prefix + f.name, gauge, f.what + ".", labels, func(v *view, out *samples) {
@@ -86,7 +91,7 @@ func eachOf[T any](m map[string]*T, labels func(string) []string) []labelled[*T]
 	return out
 }
 
-// perPartition has a tally for every partition, an empty one where there is none.
+// talliesByPartition returns a tally for every partition, an empty one where m has none.
 func perPartition[T any](v *view, m map[string]*T) []labelled[*T] {
 	var out []labelled[*T]
 	for _, p := range v.Partitions.Value {
@@ -143,26 +148,39 @@ func slinkyNodeStates() []named[*nodeTally] {
 func slinkyPartitionNodes() []named[*nodeTally] {
 	return []named[*nodeTally]{
 		{"nodes_cpus_total", "CPUs", func(t *nodeTally) float64 { return float64(t.cpus.total()) }},
-		{"nodes_cpus_effective_total", "CPUs that jobs may use", func(t *nodeTally) float64 { return float64(t.effectiveCPUs) }},
-		{"nodes_cpus_alloc_total", "CPUs that jobs have", func(t *nodeTally) float64 { return float64(t.cpus.allocated) }},
-		{"nodes_cpus_idle_total", "CPUs that jobs do not have", func(t *nodeTally) float64 { return float64(t.cpus.idle + t.cpus.other) }},
-		{"nodes_memory_bytes", "Memory", func(t *nodeTally) float64 { return float64(t.memoryMiB.total()) * mebibyte }},
-		{"nodes_memory_effective_bytes", "Memory that jobs may use", func(t *nodeTally) float64 { return float64(t.availableMiB) * mebibyte }},
-		{"nodes_memory_alloc_bytes", "Memory that jobs have", func(t *nodeTally) float64 { return float64(t.memoryMiB.allocated) * mebibyte }},
-		{"nodes_memory_free_bytes", "Memory that the operating systems call free", func(t *nodeTally) float64 { return float64(t.freeMiB) * mebibyte }},
+		{"nodes_cpus_effective_total", "CPUs that jobs may use",
+			func(t *nodeTally) float64 { return float64(t.effectiveCPUs) }},
+		{"nodes_cpus_alloc_total", "Allocated CPUs", func(t *nodeTally) float64 { return float64(t.cpus.allocated) }},
+		{"nodes_cpus_idle_total", "CPUs that are not allocated",
+			func(t *nodeTally) float64 { return float64(t.cpus.idle + t.cpus.other) }},
+		{"nodes_memory_bytes", "Memory",
+			func(t *nodeTally) float64 { return float64(t.memoryMiB.total()) * mebibyte }},
+		{"nodes_memory_effective_bytes", "Memory that jobs may use",
+			func(t *nodeTally) float64 { return float64(t.availableMiB) * mebibyte }},
+		{"nodes_memory_alloc_bytes", "Allocated memory",
+			func(t *nodeTally) float64 { return float64(t.memoryMiB.allocated) * mebibyte }},
+		{"nodes_memory_free_bytes", "Free memory as the operating systems report it",
+			func(t *nodeTally) float64 { return float64(t.freeMiB) * mebibyte }},
 	}
 }
 
 func slinkyNodeResources() []family {
 	return []family{
 		each("slurm_node_cpus_total", "CPUs.", func(n *nodeFacts, out *samples) { out.n(uint64(n.CPUs), n.Name) }),
-		each("slurm_node_cpus_effective_total", "CPUs that jobs may use.", func(n *nodeFacts, out *samples) { out.n(uint64(n.EffectiveCPUs), n.Name) }),
-		each("slurm_node_cpus_alloc_total", "CPUs that jobs have.", func(n *nodeFacts, out *samples) { out.n(uint64(n.AllocCPUs), n.Name) }),
-		each("slurm_node_cpus_idle_total", "CPUs that jobs do not have.", func(n *nodeFacts, out *samples) { out.n(uint64(n.IdleCPUs), n.Name) }),
-		each("slurm_node_memory_bytes", "Memory.", func(n *nodeFacts, out *samples) { out.add(float64(n.MemoryMiB)*mebibyte, n.Name) }),
-		each("slurm_node_memory_effective_bytes", "Memory that jobs may use.", func(n *nodeFacts, out *samples) { out.add(float64(effectiveMiB(n))*mebibyte, n.Name) }),
-		each("slurm_node_memory_alloc_bytes", "Memory that jobs have.", func(n *nodeFacts, out *samples) { out.add(float64(n.AllocMemoryMiB)*mebibyte, n.Name) }),
-		each("slurm_node_memory_free_bytes", "Memory that the operating system calls free.", func(n *nodeFacts, out *samples) { out.number(n.FreeMemoryMiB, mebibyte, n.Name) }),
+		each("slurm_node_cpus_effective_total", "CPUs that jobs may use.",
+			func(n *nodeFacts, out *samples) { out.n(uint64(n.EffectiveCPUs), n.Name) }),
+		each("slurm_node_cpus_alloc_total", "Allocated CPUs.",
+			func(n *nodeFacts, out *samples) { out.n(uint64(n.AllocCPUs), n.Name) }),
+		each("slurm_node_cpus_idle_total", "CPUs that are not allocated.",
+			func(n *nodeFacts, out *samples) { out.n(uint64(n.IdleCPUs), n.Name) }),
+		each("slurm_node_memory_bytes", "Memory.",
+			func(n *nodeFacts, out *samples) { out.add(float64(n.MemoryMiB)*mebibyte, n.Name) }),
+		each("slurm_node_memory_effective_bytes", "Memory that jobs may use.",
+			func(n *nodeFacts, out *samples) { out.add(float64(effectiveMiB(n))*mebibyte, n.Name) }),
+		each("slurm_node_memory_alloc_bytes", "Allocated memory.",
+			func(n *nodeFacts, out *samples) { out.add(float64(n.AllocMemoryMiB)*mebibyte, n.Name) }),
+		each("slurm_node_memory_free_bytes", "Free memory as the operating system reports it.",
+			func(n *nodeFacts, out *samples) { out.number(n.FreeMemoryMiB, mebibyte, n.Name) }),
 	}
 }
 
@@ -188,7 +206,9 @@ func slinkyJobs() []named[*jobTally] {
 		jobFlag("jobs_powerupnode_total", "Jobs with the flag POWER_UP_NODE", slurm.JobPowerUpNode),
 		jobFlag("jobs_stageout_total", "Jobs with the flag STAGE_OUT", slurm.JobStageOut),
 		{"jobs_hold_total", "Pending jobs that are held", func(t *jobTally) float64 { return float64(t.held) }},
-		{"jobs_cpus_alloc_total", "CPUs that running jobs have", func(t *jobTally) float64 { return float64(t.running.cpus) }},
-		{"jobs_memory_alloc_bytes", "Memory that running jobs have", func(t *jobTally) float64 { return float64(t.running.memoryMiB) * mebibyte }},
+		{"jobs_cpus_alloc_total", "CPUs allocated to running jobs",
+			func(t *jobTally) float64 { return float64(t.running.cpus) }},
+		{"jobs_memory_alloc_bytes", "Memory allocated to running jobs",
+			func(t *jobTally) float64 { return float64(t.running.memoryMiB) * mebibyte }},
 	}
 }

@@ -7,10 +7,11 @@ import (
 	"github.com/slurmtide/slurmtide/slurmclient/slurm"
 )
 
-// vpensoCollector has the names behind Grafana dashboard 4323.
+// vpensoCollector uses the names that Grafana dashboard 4323 queries.
 func vpensoCollector() collector {
 	return collector{
-		name: "vpenso", set: Vpenso, off: true, help: "the names of the vpenso exporter, behind Grafana dashboard 4323",
+		name: "vpenso", set: Vpenso, off: true,
+		help: "names of the vpenso exporter, which Grafana dashboard 4323 queries",
 		needs: []slurmclient.Resource{
 			slurmclient.Nodes, slurmclient.Jobs, slurmclient.Partitions, slurmclient.Stats, slurmclient.Shares,
 		},
@@ -36,29 +37,33 @@ func vpensoJobs() []named[*jobTally] {
 	return []named[*jobTally]{
 		jobBase("jobs_pending", "Pending jobs", slurm.JobPending),
 		jobBase("jobs_running", "Running jobs", slurm.JobRunning),
-		{"cpus_running", "CPUs that running jobs have", func(t *jobTally) float64 { return float64(t.running.cpus) }},
+		{"cpus_running", "CPUs allocated to running jobs",
+			func(t *jobTally) float64 { return float64(t.running.cpus) }},
 		jobBase("jobs_suspended", "Suspended jobs", slurm.JobSuspended),
 	}
 }
 
 func vpensoCluster() []named[*nodeTally] {
 	return []named[*nodeTally]{
-		{"cpus_alloc", "CPUs that jobs have", func(t *nodeTally) float64 { return float64(t.cpus.allocated) }},
-		{"cpus_idle", "CPUs that jobs could get", func(t *nodeTally) float64 { return float64(t.cpus.idle) }},
-		{"cpus_other", "CPUs of nodes that are down or drained", func(t *nodeTally) float64 { return float64(t.cpus.other) }},
+		{"cpus_alloc", "Allocated CPUs", func(t *nodeTally) float64 { return float64(t.cpus.allocated) }},
+		{"cpus_idle", "Idle CPUs that jobs can use", func(t *nodeTally) float64 { return float64(t.cpus.idle) }},
+		{"cpus_other", "Idle CPUs of nodes that are down or drained",
+			func(t *nodeTally) float64 { return float64(t.cpus.other) }},
 		{"cpus_total", "CPUs", func(t *nodeTally) float64 { return float64(t.cpus.total()) }},
-		{"gpus_alloc", "GPUs that jobs have", func(t *nodeTally) float64 { return float64(t.allGPUs.allocated) }},
-		{"gpus_idle", "GPUs that jobs could get", func(t *nodeTally) float64 { return float64(t.allGPUs.idle) }},
+		{"gpus_alloc", "Allocated GPUs", func(t *nodeTally) float64 { return float64(t.allGPUs.allocated) }},
+		{"gpus_idle", "Idle GPUs that jobs can use", func(t *nodeTally) float64 { return float64(t.allGPUs.idle) }},
 		{"gpus_total", "GPUs", func(t *nodeTally) float64 { return float64(t.allGPUs.total()) }},
-		{"gpus_utilization", "Part of the GPUs that jobs have, 0 to 1", func(t *nodeTally) float64 {
+		{"gpus_utilization", "Ratio of allocated GPUs to all GPUs", func(t *nodeTally) float64 {
 			return ratio(t.allGPUs.allocated, t.allGPUs.total())
 		}},
 		nodeWord("nodes_alloc", "Nodes that are allocated", "allocated"),
 		nodeWord("nodes_comp", "Nodes that are completing", "completing"),
 		nodeWord("nodes_down", "Nodes that are down", "down"),
-		{"nodes_drain", "Nodes that are drained or draining", func(t *nodeTally) float64 { return float64(t.words["drained"] + t.words["draining"]) }},
+		{"nodes_drain", "Nodes that are drained or draining",
+			func(t *nodeTally) float64 { return float64(t.words["drained"] + t.words["draining"]) }},
 		nodeWord("nodes_err", "Nodes in error", "error"),
-		{"nodes_fail", "Nodes that fail", func(t *nodeTally) float64 { return float64(t.words["fail"] + t.words["failing"]) }},
+		{"nodes_fail", "Nodes that are failed or failing",
+			func(t *nodeTally) float64 { return float64(t.words["fail"] + t.words["failing"]) }},
 		nodeWord("nodes_idle", "Nodes that are idle", "idle"),
 		nodeWord("nodes_maint", "Nodes in maintenance", "maint"),
 		nodeWord("nodes_mix", "Nodes that are mixed", "mixed"),
@@ -75,34 +80,38 @@ func ratio(part, whole uint64) float64 {
 
 func vpensoNodes() []family {
 	node := func(name, help string, of func(n *nodeFacts) uint64) family {
-		return eachWith(name, help, []string{"status"}, func(n *nodeFacts, out *samples) { out.n(of(n), n.Name, n.word) })
+		return eachWith(name, help, []string{"status"},
+			func(n *nodeFacts, out *samples) { out.n(of(n), n.Name, n.word) })
 	}
 	free := func(n *nodeFacts) uint64 { return uint64(n.EffectiveCPUs - min(n.EffectiveCPUs, n.AllocCPUs)) }
 	return []family{
-		node("slurm_node_cpu_alloc", "CPUs that jobs have.", func(n *nodeFacts) uint64 { return uint64(n.AllocCPUs) }),
-		node("slurm_node_cpu_idle", "CPUs that jobs could get.", func(n *nodeFacts) uint64 {
+		node("slurm_node_cpu_alloc", "Allocated CPUs.", func(n *nodeFacts) uint64 { return uint64(n.AllocCPUs) }),
+		node("slurm_node_cpu_idle", "Idle CPUs that jobs can use.", func(n *nodeFacts) uint64 {
 			if !n.usable {
 				return 0
 			}
 			return free(n)
 		}),
-		node("slurm_node_cpu_other", "CPUs that jobs can not get, since the node is down or drained.", func(n *nodeFacts) uint64 {
-			if n.usable {
-				return 0
-			}
-			return free(n)
-		}),
+		node("slurm_node_cpu_other", "Idle CPUs that jobs cannot use because the node is down or drained.",
+			func(n *nodeFacts) uint64 {
+				if n.usable {
+					return 0
+				}
+				return free(n)
+			}),
 		node("slurm_node_cpu_total", "CPUs.", func(n *nodeFacts) uint64 { return uint64(n.EffectiveCPUs) }),
-		node("slurm_node_mem_alloc", "Memory that jobs have, in MB as Slurm counts.", func(n *nodeFacts) uint64 { return n.AllocMemoryMiB }),
-		node("slurm_node_mem_total", "Memory, in MB as Slurm counts.", func(n *nodeFacts) uint64 { return n.MemoryMiB }),
+		node("slurm_node_mem_alloc", "Allocated memory, in MiB.",
+			func(n *nodeFacts) uint64 { return n.AllocMemoryMiB }),
+		node("slurm_node_mem_total", "Memory, in MiB.", func(n *nodeFacts) uint64 { return n.MemoryMiB }),
 	}
 }
 
 func vpensoPartition() []named[*nodeTally] {
 	return []named[*nodeTally]{
-		{"cpus_allocated", "CPUs that jobs have", func(t *nodeTally) float64 { return float64(t.cpus.allocated) }},
-		{"cpus_idle", "CPUs that jobs could get", func(t *nodeTally) float64 { return float64(t.cpus.idle) }},
-		{"cpus_other", "CPUs of nodes that are down or drained", func(t *nodeTally) float64 { return float64(t.cpus.other) }},
+		{"cpus_allocated", "Allocated CPUs", func(t *nodeTally) float64 { return float64(t.cpus.allocated) }},
+		{"cpus_idle", "Idle CPUs that jobs can use", func(t *nodeTally) float64 { return float64(t.cpus.idle) }},
+		{"cpus_other", "Idle CPUs of nodes that are down or drained",
+			func(t *nodeTally) float64 { return float64(t.cpus.other) }},
 		{"cpus_total", "CPUs", func(t *nodeTally) float64 { return float64(t.cpus.total()) }},
 	}
 }
@@ -117,43 +126,57 @@ func vpensoQueue() []family {
 		jobBase("completed", "Completed jobs", slurm.JobCompleted),
 		jobFlag("configuring", "Configuring jobs", slurm.JobConfiguring),
 		jobBase("failed", "Failed jobs", slurm.JobFailed),
-		jobBase("timeout", "Jobs that ran out of time", slurm.JobTimeout),
+		jobBase("timeout", "Jobs that reached their time limit", slurm.JobTimeout),
 		jobBase("preempted", "Preempted jobs", slurm.JobPreempted),
 		jobBase("node_fail", "Jobs whose node failed", slurm.JobNodeFail),
 	}, wholeQueue)
-	return append(out, family{"slurm_queue_pending_dependency", gauge, "Pending jobs that wait for another job.", nil, func(v *view, out *samples) {
-		if v.jobs != nil {
-			out.n(v.jobs.byReason["Dependency"])
-		}
-	}})
+	return append(out, family{"slurm_queue_pending_dependency", gauge, "Pending jobs that wait for a dependency.",
+		nil, func(v *view, out *samples) {
+			if v.jobs != nil {
+				out.n(v.jobs.byReason["Dependency"])
+			}
+		}})
 }
 
 func vpensoFairshare() []family {
-	return []family{{"slurm_account_fairshare", gauge, "Fair-share factor of the account.", []string{"account"}, func(v *view, out *samples) {
-		seen := map[string]bool{}
-		for _, s := range v.Shares.Value {
-			if !s.User && !seen[s.Name] {
-				out.float(s.Factor, s.Name)
-				seen[s.Name] = true
+	return []family{{"slurm_account_fairshare", gauge, "Fair-share factor of the account.", []string{"account"},
+		func(v *view, out *samples) {
+			seen := map[string]bool{}
+			for _, s := range v.Shares.Value {
+				if !s.User && !seen[s.Name] {
+					out.float(s.Factor, s.Name)
+					seen[s.Name] = true
+				}
 			}
-		}
-	}}}
+		}}}
 }
 
-// vpensoScheduler keeps microseconds, as the dashboards expect.
+// vpensoScheduler reports microseconds, as the dashboard expects.
 func vpensoScheduler() []family {
 	return statFamilies("slurm_scheduler_", []figure{
-		{"threads", "Threads of slurmctld that serve requests", func(s *slurm.Stats) float64 { return float64(s.ServerThreads) }},
-		{"queue_size", "Messages that wait for an agent", func(s *slurm.Stats) float64 { return float64(s.AgentQueue) }},
-		{"dbd_queue_size", "Messages that wait for slurmdbd", func(s *slurm.Stats) float64 { return float64(s.DBDAgentQueue) }},
-		{"last_cycle", "Time of the last cycle in microseconds", func(s *slurm.Stats) float64 { return float64(s.Main.CycleLastMicros) }},
-		{"mean_cycle", "Mean time of a cycle in microseconds", func(s *slurm.Stats) float64 { return float64(s.Main.CycleMeanMicros) }},
-		{"cycle_per_minute", "Cycles per minute", func(s *slurm.Stats) float64 { return float64(s.Main.CyclesPerMinute) }},
-		{"backfill_last_cycle", "Time of the last backfill cycle in microseconds", func(s *slurm.Stats) float64 { return float64(s.Backfill.CycleLastMicros) }},
-		{"backfill_mean_cycle", "Mean time of a backfill cycle in microseconds", func(s *slurm.Stats) float64 { return float64(s.Backfill.CycleMeanMicros) }},
-		{"backfill_depth_mean", "Mean number of jobs that backfill looked at", func(s *slurm.Stats) float64 { return float64(s.Backfill.DepthMean) }},
-		{"backfilled_jobs_since_start_total", "Jobs started by backfill since slurmctld started", func(s *slurm.Stats) float64 { return float64(s.Backfill.BackfilledJobs) }},
-		{"backfilled_jobs_since_cycle_total", "Jobs started by backfill since the last reset", func(s *slurm.Stats) float64 { return float64(s.Backfill.LastBackfilledJobs) }},
-		{"backfilled_heterogeneous_total", "Heterogeneous components started by backfill", func(s *slurm.Stats) float64 { return float64(s.Backfill.BackfilledHetJobs) }},
+		{"threads", "Threads of slurmctld that serve requests",
+			func(s *slurm.Stats) float64 { return float64(s.ServerThreads) }},
+		{"queue_size", "Messages that wait for an agent",
+			func(s *slurm.Stats) float64 { return float64(s.AgentQueue) }},
+		{"dbd_queue_size", "Messages that wait for slurmdbd",
+			func(s *slurm.Stats) float64 { return float64(s.DBDAgentQueue) }},
+		{"last_cycle", "Duration of the last cycle in microseconds",
+			func(s *slurm.Stats) float64 { return float64(s.Main.CycleLastMicros) }},
+		{"mean_cycle", "Mean duration of a cycle in microseconds",
+			func(s *slurm.Stats) float64 { return float64(s.Main.CycleMeanMicros) }},
+		{"cycle_per_minute", "Cycles per minute",
+			func(s *slurm.Stats) float64 { return float64(s.Main.CyclesPerMinute) }},
+		{"backfill_last_cycle", "Duration of the last backfill cycle in microseconds",
+			func(s *slurm.Stats) float64 { return float64(s.Backfill.CycleLastMicros) }},
+		{"backfill_mean_cycle", "Mean duration of a backfill cycle in microseconds",
+			func(s *slurm.Stats) float64 { return float64(s.Backfill.CycleMeanMicros) }},
+		{"backfill_depth_mean", "Mean number of jobs that backfill considered",
+			func(s *slurm.Stats) float64 { return float64(s.Backfill.DepthMean) }},
+		{"backfilled_jobs_since_start_total", "Jobs started by backfill since slurmctld started",
+			func(s *slurm.Stats) float64 { return float64(s.Backfill.BackfilledJobs) }},
+		{"backfilled_jobs_since_cycle_total", "Jobs started by backfill since the last reset",
+			func(s *slurm.Stats) float64 { return float64(s.Backfill.LastBackfilledJobs) }},
+		{"backfilled_heterogeneous_total", "Heterogeneous components started by backfill",
+			func(s *slurm.Stats) float64 { return float64(s.Backfill.BackfilledHetJobs) }},
 	})
 }

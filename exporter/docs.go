@@ -9,23 +9,23 @@ import (
 	"github.com/slurmtide/slurmtide/slurmclient"
 )
 
-// MetricsPage returns docs/metrics.md: every metric with its labels and meaning.
+// MetricsPage returns the text of docs/metrics.md: every metric with its labels and meaning.
 func MetricsPage() string {
 	var b strings.Builder
 	b.WriteString(`# Metrics of slurm-exporter
 
 This page is generated: change the tables in ` + "`exporter`" + ` and run ` + "`make generate`" + `.
 
-Values are in base units. What Slurm has not set, and what has not been read yet,
-has no sample. Counters restart with slurmctld's own. What slurm-metrics-adapter shows of
-NodeSets beside all of this is on [a page of its own](metrics-nodesets.md).
+Values are in base units. Values that Slurm has not set, or that have not been read yet, have no
+sample. Counters of slurmctld restart when slurmctld resets them. slurm-metrics-adapter shows
+these metrics too, and in addition the [metrics of NodeSets](metrics-nodesets.md).
 
 - [The exporter itself](#the-exporter-itself)
 `)
 	for _, c := range collectors() {
 		fmt.Fprintf(&b, "- [%s](#%s)\n", title(c), strings.ReplaceAll(strings.ToLower(title(c)), " ", "-"))
 	}
-	b.WriteString("\n## The exporter itself\n\nAlways shown.\n\n")
+	b.WriteString("\n## The exporter itself\n\nThese metrics are always shown.\n\n")
 	writeTable(&b, append(selfRows(), requestRows()...))
 	for _, c := range collectors() {
 		writeCollector(&b, c)
@@ -53,12 +53,16 @@ func writeCollector(b *strings.Builder, c collector) {
 	}
 	switch {
 	case c.set != Native:
-		fmt.Fprintf(b, "Shown with `--compat=%s`, and alone at `/metrics/%s`: %s. Reads %s.\n"+
-			"A name that a native metric has too is only in `/metrics/%s`.\n\n", c.set, c.set, c.help, strings.Join(needs, ", "), c.set)
+		fmt.Fprintf(b, "Enabled by `--compat=%s`; `/metrics/%s` shows only this set. It contains the %s. It reads "+
+			"%s.\n"+
+			"If a native metric has the same name, the compatible one is shown only at `/metrics/%s`.\n\n", c.set, c.set,
+			c.help, strings.Join(needs, ", "), c.set)
 	case c.off:
-		fmt.Fprintf(b, "Shown with `--collector.%s`: %s. Reads %s.\n\n", c.name, c.help, strings.Join(needs, ", "))
+		fmt.Fprintf(b, "Enabled by `--collector.%s`. It shows %s. It reads %s.\n\n", c.name, c.help,
+			strings.Join(needs, ", "))
 	default:
-		fmt.Fprintf(b, "Shown unless `--no-collector.%s`: %s. Reads %s.\n\n", c.name, c.help, strings.Join(needs, ", "))
+		fmt.Fprintf(b, "Enabled by default; `--no-collector.%s` disables it. It shows %s. It reads %s.\n\n", c.name,
+			c.help, strings.Join(needs, ", "))
 	}
 	if c.note != "" {
 		b.WriteString(c.note + "\n\n")
@@ -90,7 +94,8 @@ func selfRows() []metricRow {
 	for _, d := range s.table() {
 		out = append(out, metricRow{d.name, string(d.kind), d.help, d.labels})
 	}
-	return append(out, metricRow{"slurm_exporter_build_info", string(gauge), "1, with what the program was built from.",
+	return append(out, metricRow{"slurm_exporter_build_info", string(gauge),
+		"Always 1; the labels describe the build.",
 		[]string{"version", "revision", "branch", "goversion", "goos", "goarch", "tags"}})
 }
 
@@ -107,13 +112,13 @@ func observedRows() []metricRow {
 	return gatheredRows(o.eligible, o.start, o.ended)
 }
 
-// gatheredRows describes collectors of client_golang by what they give.
+// rowsOfCollectors describes collectors of client_golang by the families that they gather.
 func gatheredRows(from ...prometheus.Collector) []metricRow {
 	registry := prometheus.NewRegistry()
 	registry.MustRegister(from...)
 	families, err := registry.Gather()
 	if err != nil {
-		return nil // nothing in these tables contradicts itself
+		return nil // families of one registry do not conflict
 	}
 	var out []metricRow
 	for _, f := range families {

@@ -16,41 +16,40 @@ import (
 	"github.com/slurmtide/slurmtide/slurmclient/demand"
 )
 
-// Source is where snapshots come from; a slurmclient.Cache is one.
+// Source provides snapshots; slurmclient.Cache implements it.
 type Source interface {
-	// Snapshot returns the newest snapshot, never nil, without blocking.
+	// Snapshot returns the newest snapshot. It is never nil and does not block.
 	Snapshot() *slurmclient.Snapshot
-	// Next waits for a snapshot whose sequence is greater than after.
+	// Next blocks until there is a snapshot whose sequence is greater than after, or ctx ends.
 	Next(ctx context.Context, after uint64) (*slurmclient.Snapshot, error)
 }
 
-// Config says what an Exporter shows. The zero value shows the native collectors
-// that are on by default, without limits.
+// Config configures an Exporter. The zero value enables the default native collectors without
+// limits.
 type Config struct {
-	// Collectors switches native collectors by name; those not named keep their default.
+	// Collectors enables or disables native collectors by name; others keep their default.
 	Collectors map[string]bool
-	// Compat lists the sets of other exporters' names to show as well.
+	// Compat lists the sets of other exporters' names to show in addition.
 	Compat []Set
 	Limits Limits
-	// Requests are the metrics of the client, nil for none.
+	// ClientMetrics are the metrics of the slurmrestd client; nil for none.
 	Requests *Requests
-	// TokenExpiry tells when the token in use ends, zero for unknown; may be nil.
+	// TokenExpiry returns when the token in use expires, zero if unknown. It may be nil.
 	TokenExpiry func() time.Time
-	// Labels are put on every sample, before its own labels. One of its own that has
-	// the same name is shown with the prefix slurm_.
+	// Labels are added to every sample, before its own labels. If a sample has a label of the
+	// same name, that label gets the prefix slurm_.
 	Labels map[string]string
-	// RenderAhead is for how long after a scrape every new snapshot is rendered at
-	// once, so that the next scrape need not wait; later ones are when they are asked
-	// for. 0 means DefaultRenderAhead; below 0 nothing is rendered unasked.
+	// RenderAhead is how long after a scrape new snapshots are rendered immediately, so that
+	// the next scrape does not wait. Afterwards a snapshot is rendered when it is scraped.
+	// 0 means DefaultRenderAhead; a negative value disables rendering ahead.
 	RenderAhead time.Duration
-	// MaxScrapes is how many scrapes are served at a time, 0 for any number.
+	// MaxScrapes is the maximum number of concurrent scrapes; 0 means no limit.
 	MaxScrapes int
-	// Demand computes the demand that a snapshot shows, of which it may remember what it
-	// computed; it is called from several goroutines. nil: the Exporter computes it
-	// of the snapshot alone, without NodeSets.
+	// Demand computes the demand of a snapshot. It may cache results and is called from
+	// several goroutines. If it is nil, the Exporter computes the demand without NodeSets.
 	Demand func(now time.Time, s *slurmclient.Snapshot) (demand.Demand, error)
-	// Failed is told of each computation that panicked; slurmclient.PanicOf finds the
-	// stack. It may be nil, and must not block.
+	// OnPanic is called with the error of each computation that panicked;
+	// slurmclient.PanicOf returns the stack. It may be nil and must not block.
 	Failed func(error)
 	// Now is the clock; nil means time.Now.
 	Now func() time.Time
@@ -65,14 +64,14 @@ type Exporter struct {
 	observed   *observed
 	panics     *panics
 	pages      *pages
-	// own is about Slurm's polling, requests about those to slurmrestd, process about
-	// this program.
+	// exporterRegistry has the metrics of polling and rendering, clientRegistry those of
+	// requests to slurmrestd, and processRegistry those of this program.
 	own, requests, process *prometheus.Registry
 	slots                  slots
 }
 
-// New returns an Exporter, or an error that names a collector, a set or a label
-// that can not be.
+// New returns an Exporter. It returns an error if cfg names an unknown collector or set, or an
+// invalid label.
 func New(source Source, cfg Config) (*Exporter, error) {
 	if cfg.Now == nil {
 		cfg.Now = time.Now
@@ -83,12 +82,13 @@ func New(source Source, cfg Config) (*Exporter, error) {
 	}
 	for name := range cfg.Labels {
 		if !model.LegacyValidation.IsValidLabelName(name) {
-			return nil, fmt.Errorf("%q can not be the name of a label", name)
+			return nil, fmt.Errorf("%q is not a valid label name", name)
 		}
 	}
 	e := &Exporter{
-		cfg: cfg, source: source, collectors: chosen, labels: newConstLabels(cfg.Labels), observed: newObserved(), panics: newPanics(cfg.Failed),
-		own: prometheus.NewRegistry(), requests: prometheus.NewRegistry(), process: prometheus.NewRegistry(),
+		cfg: cfg, source: source, collectors: chosen, labels: newConstLabels(cfg.Labels), observed: newObserved(),
+		panics: newPanics(cfg.Failed),
+		own:    prometheus.NewRegistry(), requests: prometheus.NewRegistry(), process: prometheus.NewRegistry(),
 		slots: newSlots(cfg.MaxScrapes),
 	}
 	e.pages = newPages(cfg, e.newRenderer)
@@ -123,8 +123,8 @@ func chooseCollectors(cfg Config) ([]collector, error) {
 		on := !c.off
 		if c.set == Native {
 			known[c.name] = true
-			if wish, ok := cfg.Collectors[c.name]; ok {
-				on = wish
+			if enabled, ok := cfg.Collectors[c.name]; ok {
+				on = enabled
 			}
 		} else {
 			on = slices.Contains(cfg.Compat, c.set)
@@ -135,22 +135,22 @@ func chooseCollectors(cfg Config) ([]collector, error) {
 	}
 	for _, name := range sorted(cfg.Collectors) {
 		if !known[name] {
-			return nil, fmt.Errorf("there is no collector %q, only %s", name, strings.Join(sorted(known), ", "))
+			return nil, fmt.Errorf("unknown collector %q; known are %s", name, strings.Join(sorted(known), ", "))
 		}
 	}
 	for _, s := range cfg.Compat {
 		if !slices.Contains(Sets(), s) {
-			return nil, fmt.Errorf("there is no compatibility set %q, only %v", s, Sets())
+			return nil, fmt.Errorf("unknown compatibility set %q; known are %v", s, Sets())
 		}
 	}
 	return out, nil
 }
 
-// Resources returns what the chosen collectors, and slurm_up, read; a cache need
-// not poll anything else.
+// Resources returns the resources that the enabled collectors and slurm_up read. A cache need
+// not poll any other.
 func (e *Exporter) Resources() []slurmclient.Resource { return needs(e.collectors) }
 
-// Resources returns what an Exporter of this configuration reads.
+// Resources returns the resources that an Exporter of this configuration reads.
 func (cfg Config) Resources() ([]slurmclient.Resource, error) {
 	chosen, err := chooseCollectors(cfg)
 	return needs(chosen), err
@@ -161,12 +161,13 @@ func needs(chosen []collector) []slurmclient.Resource {
 	for _, c := range chosen {
 		want = append(want, c.needs...)
 	}
-	return slices.DeleteFunc(append(slurmclient.Resources(), slurmclient.Conf), func(r slurmclient.Resource) bool { return !slices.Contains(want, r) })
+	return slices.DeleteFunc(append(slurmclient.Resources(), slurmclient.Conf),
+		func(r slurmclient.Resource) bool { return !slices.Contains(want, r) })
 }
 
-// Run takes every snapshot until ctx ends: it notes what has changed since the one
-// before, and renders it where somebody has scraped of late. Scrapes before the first
-// snapshot show only how the exporter itself fares.
+// Run processes every snapshot until ctx ends: it records how jobs changed since the previous
+// one, and renders the snapshot if there was a recent scrape. Scrapes before the first snapshot
+// show only metrics of the exporter itself.
 func (e *Exporter) Run(ctx context.Context) {
 	var after uint64
 	for {

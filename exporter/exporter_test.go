@@ -29,15 +29,15 @@ import (
 
 var update = flag.Bool("update", false, "rewrite the files in testdata")
 
-// fixed is the clock of most tests.
+// fixedClock is the clock of most tests.
 func fixed() time.Time { return epoch }
 
-// everything switches all collectors on.
+// allCollectorsConfig enables all native collectors.
 func everything() Config {
 	return Config{Collectors: map[string]bool{"users": true}, Now: fixed}
 }
 
-// rendered returns an exporter that has rendered s.
+// renderedExporter returns an exporter that has processed s.
 func rendered(t *testing.T, s *slurmclient.Snapshot, cfg Config) *Exporter {
 	t.Helper()
 	e, err := New(newSource(s), cfg)
@@ -49,7 +49,7 @@ func rendered(t *testing.T, s *slurmclient.Snapshot, cfg Config) *Exporter {
 	return e
 }
 
-// get scrapes and returns the body as it came.
+// serveGet sends a GET request with headers, given as names and values, to a handler.
 func get(t *testing.T, h http.Handler, target string, header ...string) *httptest.ResponseRecorder {
 	t.Helper()
 	r := httptest.NewRequest(http.MethodGet, target, nil)
@@ -70,7 +70,7 @@ func scrape(t *testing.T, e *Exporter, set Set) string {
 	return w.Body.String()
 }
 
-// slurmOnly leaves out what is of this process or depends on the time it took.
+// slurmOnly omits metrics of this process and durations.
 func slurmOnly(text string) string {
 	var out strings.Builder
 	for line := range strings.Lines(text) {
@@ -107,7 +107,7 @@ func TestExpositions(t *testing.T) {
 				t.Fatal(err)
 			}
 			if diff := cmp.Diff(string(want), got); diff != "" {
-				t.Errorf("exposition differs (-want +got), -update rewrites it:\n%s", diff)
+				t.Errorf("exposition differs (-want +got), run with -update to rewrite it:\n%s", diff)
 			}
 		})
 	}
@@ -124,8 +124,8 @@ func TestNativeMetricsPassTheLinter(t *testing.T) {
 	}
 }
 
-// TestEveryNativeFamilyHasSamples keeps the small cluster, and with it the golden
-// file and the linter, complete.
+// TestEveryNativeFamilyHasSamples keeps the small cluster, the golden file and the linter
+// complete.
 func TestEveryNativeFamilyHasSamples(t *testing.T) {
 	e := rendered(t, smallCluster(), everything())
 	families := parseText(t, scrape(t, e, Native))
@@ -134,7 +134,7 @@ func TestEveryNativeFamilyHasSamples(t *testing.T) {
 			continue
 		}
 		for _, f := range c.families {
-			// Nothing of the small cluster is impossible.
+			// Every job of the small cluster can run.
 			if families[f.name] == 0 && f.name != "slurm_partition_unsatisfiable_jobs" {
 				t.Errorf("%s has no sample", f.name)
 			}
@@ -168,7 +168,7 @@ func TestAllSetsTogetherAreOneExposition(t *testing.T) {
 		}
 	}
 	if n := strings.Count(text, "# TYPE slurm_partition_jobs gauge\n"); n != 1 {
-		t.Errorf("slurm_partition_jobs is there %d times", n)
+		t.Errorf("slurm_partition_jobs has %d TYPE lines, want 1", n)
 	}
 	if strings.Contains(text, `slurm_partition_jobs{partition="cpu"} `) {
 		t.Error("a native name has samples of another set")
@@ -182,7 +182,7 @@ func TestNothingIsShownBeforeItIsKnown(t *testing.T) {
 			continue
 		}
 		if line != "slurm_up 0\n" {
-			t.Errorf("nothing has been read, but there is %s", line)
+			t.Errorf("no resource has been read, but the exposition contains %s", line)
 		}
 	}
 }
@@ -227,7 +227,7 @@ func TestFormats(t *testing.T) {
 	for _, tc := range []struct {
 		name, accept, contentType, end string
 	}{
-		{"text when nothing is asked for", "", "text/plain; version=0.0.4; charset=utf-8", "\n"},
+		{"text without an Accept header", "", "text/plain; version=0.0.4; charset=utf-8", "\n"},
 		{"OpenMetrics when it is preferred", openAccept, "application/openmetrics-text; version=1.0.0; charset=utf-8", "# EOF\n"},
 		{"text when protobuf is preferred", "application/vnd.google.protobuf;proto=io.prometheus.client.MetricFamily;encoding=delimited", "text/plain; version=0.0.4; charset=utf-8", "\n"},
 	} {
@@ -237,17 +237,17 @@ func TestFormats(t *testing.T) {
 				t.Errorf("Content-Type is %q", got)
 			}
 			if !strings.HasSuffix(plain.Body.String(), tc.end) {
-				t.Error("it ends wrong")
+				t.Errorf("the exposition does not end with %q", tc.end)
 			}
 			if got := plain.Header().Get("Content-Length"); got != fmt.Sprint(plain.Body.Len()) {
-				t.Errorf("Content-Length is %s of %d", got, plain.Body.Len())
+				t.Errorf("Content-Length is %s, want %d", got, plain.Body.Len())
 			}
 			packed := get(t, e.Metrics(Native), "/metrics?collect[]=nodes", "Accept", tc.accept, "Accept-Encoding", "deflate, gzip;q=0.8")
 			if got := packed.Header().Get("Content-Length"); got != fmt.Sprint(packed.Body.Len()) {
-				t.Errorf("Content-Length is %s of %d", got, packed.Body.Len())
+				t.Errorf("Content-Length is %s, want %d", got, packed.Body.Len())
 			}
 			if diff := cmp.Diff(withoutDurations(plain.Body.String()), withoutDurations(unzip(t, packed.Body))); diff != "" {
-				t.Errorf("gzip holds something else:\n%s", diff)
+				t.Errorf("the gzip body differs:\n%s", diff)
 			}
 		})
 	}
@@ -263,7 +263,7 @@ func withoutDurations(text string) string {
 	return out.String()
 }
 
-// unzip reads one gzip member and demands that nothing follows it.
+// unzipBody decompresses one gzip member and checks that no data follows it.
 func unzip(t *testing.T, from *bytes.Buffer) string {
 	t.Helper()
 	r, err := gzip.NewReader(from)
@@ -300,9 +300,9 @@ func TestParametersChooseCollectors(t *testing.T) {
 	}{
 		{"collect[] shows only those named, and slurm_up", "collect[]=nodes&collect[]=licenses", 200, []string{"slurm_nodes{", "slurm_license_used{", "slurm_up "}, []string{"slurm_jobs{", "go_goroutines"}},
 		{"exclude[] hides those named", "exclude[]=nodes", 200, []string{"slurm_jobs{", "slurm_up "}, []string{"slurm_nodes{"}},
-		{"without parameters all is shown", "", 200, []string{"slurm_jobs{", "slurm_nodes{", "go_goroutines"}, nil},
-		{"an unknown collector is an error that lists the known ones", "collect[]=nope", 400, []string{`no collector "nope"`, "licenses"}, nil},
-		{"both parameters are an error", "collect[]=nodes&exclude[]=jobs", 400, []string{"can not be used together"}, nil},
+		{"without parameters all collectors are shown", "", 200, []string{"slurm_jobs{", "slurm_nodes{", "go_goroutines"}, nil},
+		{"an unknown collector is an error that lists the known ones", "collect[]=nope", 400, []string{`collector "nope" is not enabled`, "licenses"}, nil},
+		{"both parameters are an error", "collect[]=nodes&exclude[]=jobs", 400, []string{"cannot be used together"}, nil},
 	} {
 		t.Run(tc.name, func(t *testing.T) {
 			w := get(t, e.Metrics(Native), "/metrics?"+tc.query)
@@ -316,7 +316,7 @@ func TestParametersChooseCollectors(t *testing.T) {
 			}
 			for _, s := range tc.hidden {
 				if strings.Contains(w.Body.String(), s) {
-					t.Errorf("%q is there", s)
+					t.Errorf("%q is shown", s)
 				}
 			}
 		})
@@ -372,14 +372,14 @@ func TestRunShowsWhatIsPublished(t *testing.T) {
 			t.Fatal(err)
 		}
 		if e.Ready() == nil {
-			t.Error("ready before anything was rendered")
+			t.Error("ready before the first snapshot")
 		}
 		ctx, cancel := context.WithCancel(t.Context())
 		done := make(chan struct{})
 		go func() { e.Run(ctx); close(done) }()
 		synctest.Wait()
 		if err := e.Ready(); err == nil || !strings.Contains(err.Error(), "nodes have not been read yet") {
-			t.Errorf("ready before anything was read: %v", err)
+			t.Errorf("ready before the first reading: %v", err)
 		}
 		source.publish(func(s *slurmclient.Snapshot) {
 			n := s.Sequence
@@ -418,10 +418,10 @@ func TestWhatHappensWhileNobodyScrapesIsCounted(t *testing.T) {
 			synctest.Wait()
 		}
 		if e.pages.page.Load() != nil {
-			t.Error("a page was rendered that nobody asked for")
+			t.Error("a page was rendered without a scrape")
 		}
 		if text := scrape(t, e, Native); !strings.Contains(text, `slurm_jobs_ended_total{partition="cpu",state="failed"} 2`) {
-			t.Errorf("not all that ended is counted:\n%s", linesOf(text, "slurm_jobs_ended_total"))
+			t.Errorf("the ended jobs are not all counted:\n%s", linesOf(text, "slurm_jobs_ended_total"))
 		}
 		cancel()
 		<-done
@@ -459,7 +459,7 @@ func TestUp(t *testing.T) {
 		change func(s *slurmclient.Snapshot)
 		want   bool
 	}{
-		{"all is well", func(*slurmclient.Snapshot) {}, true},
+		{"every poll succeeded", func(*slurmclient.Snapshot) {}, true},
 		{"jobs could not be read", func(s *slurmclient.Snapshot) { failed(&s.Jobs.Poll) }, false},
 		{"nodes were never read", func(s *slurmclient.Snapshot) { s.Nodes.Known = false }, false},
 		{"slurmdbd does not answer", func(s *slurmclient.Snapshot) { failed(&s.QOS.Poll) }, true},
@@ -489,7 +489,7 @@ func TestMetricsPageIsUpToDate(t *testing.T) {
 		t.Fatal(err)
 	}
 	if diff := cmp.Diff(string(want), got); diff != "" {
-		t.Errorf("docs/metrics.md is old, make generate rewrites it:\n%s", diff)
+		t.Errorf("docs/metrics.md is out of date; make generate rewrites it:\n%s", diff)
 	}
 }
 

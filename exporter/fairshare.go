@@ -24,7 +24,7 @@ func fairshareCollector() collector {
 	}
 }
 
-// row is a share with the values of its labels.
+// shareRow is a share with its label values.
 type row struct {
 	labels []string
 	share  slurm.Share
@@ -39,16 +39,22 @@ func shareFamilies(prefix string, labels []string, rows func(*view) []row) []fam
 		}}
 	}
 	return []family{
-		share("shares", "Shares as assigned, of the siblings' sum.", func(s slurm.Share, out *samples, labels []string) { out.number(s.Shares, 1, labels...) }),
-		share("shares_ratio", "Normalised shares, 0 to 1 (NormShares of sshare).", func(s slurm.Share, out *samples, labels []string) {
-			// Without shares, as the root account has none, the ratio is that of Slurm's mark for "unset".
-			if !s.Shares.IsUnset() && !s.Shares.IsAbsent() {
-				out.float(s.SharesNormalized, labels...)
-			}
-		}),
-		share("usage_ratio", "Effective usage, 0 to 1 (EffectvUsage of sshare).", func(s slurm.Share, out *samples, labels []string) { out.float(s.EffectiveUsage, labels...) }),
-		share("usage_seconds", "Raw usage in billing seconds, which decays with time.", func(s slurm.Share, out *samples, labels []string) { out.n(s.Usage, labels...) }),
-		share("factor", "Fair-share factor, 0 to 1: what enters the priority of jobs.", func(s slurm.Share, out *samples, labels []string) { out.float(s.Factor, labels...) }),
-		share("level", "Shares over usage among siblings (LevelFS), +Inf without usage; below 1 is over-served.", func(s slurm.Share, out *samples, labels []string) { out.float(s.Level, labels...) }),
+		share("shares", "Assigned shares, relative to the sum over the siblings.",
+			func(s slurm.Share, out *samples, labels []string) { out.number(s.Shares, 1, labels...) }),
+		share("shares_ratio", "Normalised shares, 0 to 1 (NormShares of sshare).",
+			func(s slurm.Share, out *samples, labels []string) {
+				// The root account has no shares. Its ratio is computed from Slurm's value for "unset".
+				if !s.Shares.IsUnset() && !s.Shares.IsAbsent() {
+					out.float(s.SharesNormalized, labels...)
+				}
+			}),
+		share("usage_ratio", "Effective usage, 0 to 1 (EffectvUsage of sshare).",
+			func(s slurm.Share, out *samples, labels []string) { out.float(s.EffectiveUsage, labels...) }),
+		share("usage_seconds", "Raw usage in billing seconds; it decays over time.",
+			func(s slurm.Share, out *samples, labels []string) { out.n(s.Usage, labels...) }),
+		share("factor", "Fair-share factor, 0 to 1, which contributes to the priority of jobs.",
+			func(s slurm.Share, out *samples, labels []string) { out.float(s.Factor, labels...) }),
+		share("level", "Shares divided by usage among siblings (LevelFS), +Inf without usage; below 1 means "+
+			"over-served.", func(s slurm.Share, out *samples, labels []string) { out.float(s.Level, labels...) }),
 	}
 }

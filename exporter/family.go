@@ -11,7 +11,7 @@ import (
 	"github.com/slurmtide/slurmtide/slurmclient/slurm"
 )
 
-// kind is a metric type as expositions name it.
+// metricKind is the type of a metric, as in the exposition.
 type kind string
 
 const (
@@ -19,7 +19,7 @@ const (
 	counter kind = "counter"
 )
 
-// family is one metric: its samples share a name and label names.
+// family is one metric. Its samples share a name and label names.
 type family struct {
 	name   string
 	kind   kind
@@ -31,7 +31,7 @@ type family struct {
 // samples collects the lines of one family.
 type samples struct {
 	buf []byte
-	// before[i] is the text before the value of label i; end is the text before
+	// beforeLabels[i] is the text before the value of label i; beforeValue is the text before
 	// the sample's value.
 	before []string
 	end    string
@@ -57,7 +57,7 @@ func newSamples(f family, fixed constLabels) *samples {
 	return s
 }
 
-// add appends one sample. There is a value for each label of the family.
+// add appends one sample, with a value for each label of the family.
 func (s *samples) add(value float64, labels ...string) {
 	for i, before := range s.before {
 		s.buf = append(s.buf, before...)
@@ -69,10 +69,10 @@ func (s *samples) add(value float64, labels ...string) {
 	s.count++
 }
 
-// n appends a count.
+// addCount appends a count.
 func (s *samples) n(value uint64, labels ...string) { s.add(float64(value), labels...) }
 
-// flag appends 1 or 0.
+// addFlag appends 1 or 0.
 func (s *samples) flag(on bool, labels ...string) {
 	if on {
 		s.add(1, labels...)
@@ -81,8 +81,7 @@ func (s *samples) flag(on bool, labels ...string) {
 	s.add(0, labels...)
 }
 
-// number appends n times unit, +Inf when it is infinite, and nothing when it is
-// absent or unset.
+// addNumber appends n times unit, +Inf if n is infinite, or no sample if n is absent or unset.
 func (s *samples) number(n slurm.Number, unit float64, labels ...string) {
 	if v, ok := n.Value(); ok {
 		s.add(float64(v)*unit, labels...)
@@ -91,7 +90,7 @@ func (s *samples) number(n slurm.Number, unit float64, labels ...string) {
 	}
 }
 
-// float appends f, +Inf when it is infinite, and nothing when there is none.
+// addFloat appends f, +Inf if f is infinite, or no sample if f is absent or unset.
 func (s *samples) float(f slurm.Float, labels ...string) {
 	if v, ok := f.Value(); ok {
 		s.add(v, labels...)
@@ -100,7 +99,7 @@ func (s *samples) float(f slurm.Float, labels ...string) {
 	}
 }
 
-// time appends a Unix time, +Inf for never, and nothing when there is none.
+// addTime appends a Unix time, +Inf for never, or no sample if t is not set.
 func (s *samples) time(t slurm.Time, labels ...string) {
 	switch {
 	case t == slurm.Never:
@@ -118,8 +117,8 @@ const (
 
 func micros(n uint64) float64 { return float64(n) / 1e6 }
 
-// appendLabel escapes a label's value as the text format demands. Bytes that are
-// not UTF-8 are replaced, since one of them would spoil the whole scrape.
+// appendLabel escapes a label value as the text format requires. It replaces bytes that are not
+// UTF-8, because one such byte makes Prometheus reject the whole scrape.
 func appendLabel(buf []byte, v string) []byte {
 	if !strings.ContainsAny(v, "\\\"\n") && (isASCII(v) || utf8.ValidString(v)) {
 		return append(buf, v...)
@@ -160,8 +159,8 @@ func appendValue(buf []byte, v float64) []byte {
 	return strconv.AppendFloat(buf, v, 'g', -1, 64)
 }
 
-// heads returns the HELP and TYPE lines in the text format and in OpenMetrics,
-// which names counters without _total.
+// formatHeads returns the HELP and TYPE lines in the text format and in OpenMetrics, which
+// names counters without _total.
 func (f family) heads() (text, open string) {
 	head := func(name string) string {
 		help := strings.NewReplacer(`\`, `\\`, "\n", `\n`).Replace(f.help)
@@ -174,10 +173,10 @@ func (f family) heads() (text, open string) {
 	return head(f.name), head(name)
 }
 
-// lower is Slurm's word in the spelling of our labels.
+// labelSpelling returns a word of Slurm in lower case, as label values are spelled.
 func lower(s string) string { return strings.ToLower(s) }
 
-// sorted returns the keys of m in order, so that expositions do not jump about.
+// sortedKeys returns the keys of m in order, so that the order of samples is stable.
 func sorted[V any](m map[string]V) []string {
 	out := make([]string, 0, len(m))
 	for k := range m {

@@ -10,8 +10,8 @@ import (
 	"github.com/prometheus/common/model"
 )
 
-// gather renders metrics of client_golang in the formats, in all of them when none
-// is named, each sample with the labels.
+// gatherFamilies renders metrics of client_golang and adds the labels to each sample. Without
+// formats it renders all of them.
 func gather(from prometheus.Gatherer, labels constLabels, in ...format) ([]shownFamily, error) {
 	families, err := from.Gather()
 	if err != nil {
@@ -25,8 +25,7 @@ func gather(from prometheus.Gatherer, labels constLabels, in ...format) ([]shown
 		labels.put(f)
 		shown := shownFamily{name: f.GetName(), samples: make([]piece, 1)}
 		for _, as := range in {
-			// The samples differ between the formats too, in the names of counters and in
-			// how numbers are written.
+			// Samples differ between the formats in the names of counters and the notation of numbers.
 			shown.head.text[as], shown.samples[0].text[as] = splitHead(encode(f, as))
 		}
 		out = append(out, shown)
@@ -34,15 +33,15 @@ func gather(from prometheus.Gatherer, labels constLabels, in ...format) ([]shown
 	return out, nil
 }
 
-// encode renders a family with underscores for what legacy names may not hold.
+// encodeFamily renders a family. Characters that legacy names do not allow become underscores.
 func encode(f *dto.MetricFamily, as format) []byte {
 	var buf bytes.Buffer
 	e := expfmt.NewEncoder(&buf, as.expfmt().WithEscapingScheme(model.UnderscoreEscaping))
-	_ = e.Encode(f) // a bytes.Buffer takes everything
+	_ = e.Encode(f) // writing to a bytes.Buffer does not fail
 	return buf.Bytes()
 }
 
-// splitHead parts the comments that a family begins with from its samples.
+// splitHead separates the HELP and TYPE lines of a family from its samples.
 func splitHead(text []byte) (head, samples []byte) {
 	end := 0
 	for line := range bytes.Lines(text) {

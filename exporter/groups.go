@@ -5,39 +5,44 @@ import (
 	"github.com/slurmtide/slurmtide/slurmclient/slurm"
 )
 
-// groupFamilies are the families of jobs by user, account or QOS.
-func groupFamilies(label, noun string, of func(*view) map[string]*jobTally) []family {
+// jobGroupFamilies returns the families of jobs by user, account or QOS.
+func groupFamilies(label, owner string, of func(*view) map[string]*jobTally) []family {
 	group := func(what, help string, put func(t *jobTally, out *samples, name string)) family {
-		return family{"slurm_" + label + "_" + what, gauge, help, []string{label, "state"}, func(v *view, out *samples) {
-			if v.jobs == nil {
-				return
-			}
-			all := of(v)
-			for _, name := range sorted(all) {
-				put(all[name], out, name)
-			}
-		}}
+		return family{"slurm_" + label + "_" + what, gauge, help, []string{label, "state"},
+			func(v *view, out *samples) {
+				if v.jobs == nil {
+					return
+				}
+				all := of(v)
+				for _, name := range sorted(all) {
+					put(all[name], out, name)
+				}
+			}}
 	}
 	amount := func(of func(amounts) uint64, unit float64) func(*jobTally, *samples, string) {
 		return func(t *jobTally, out *samples, name string) { putAmounts(t, out, of, unit, name) }
 	}
 	return []family{
-		group("jobs", "Jobs of the "+noun+" that are not over, by state.", func(t *jobTally, out *samples, name string) {
+		group("jobs", "Unfinished jobs of the "+owner+" by state.", func(t *jobTally, out *samples, name string) {
 			for _, b := range []slurm.JobBase{slurm.JobPending, slurm.JobRunning, slurm.JobSuspended} {
 				out.n(t.of(b), name, lower(b.String()))
 			}
 		}),
-		group("cpus", "CPUs that jobs of the "+noun+" hold or ask for.", amount(func(a amounts) uint64 { return a.cpus }, 1)),
-		group("gpus", "GPUs that jobs of the "+noun+" hold or ask for.", amount(func(a amounts) uint64 { return a.gpus }, 1)),
-		group("memory_bytes", "Memory that jobs of the "+noun+" hold or ask for.", amount(func(a amounts) uint64 { return a.memoryMiB }, mebibyte)),
+		group("cpus", "CPUs that jobs of the "+owner+" have or request.",
+			amount(func(a amounts) uint64 { return a.cpus }, 1)),
+		group("gpus", "GPUs that jobs of the "+owner+" have or request.",
+			amount(func(a amounts) uint64 { return a.gpus }, 1)),
+		group("memory_bytes", "Memory that jobs of the "+owner+" have or request.",
+			amount(func(a amounts) uint64 { return a.memoryMiB }, mebibyte)),
 	}
 }
 
 func usersCollector() collector {
 	return collector{
-		name: "users", set: Native, off: true, help: "jobs by user, and users in the fair-share tree (many series)",
+		name: "users", set: Native, off: true, help: "jobs by user and users in the fair-share tree (many series)",
 		needs: []slurmclient.Resource{slurmclient.Jobs, slurmclient.Shares},
-		families: append(groupFamilies("user", "user", func(v *view) map[string]*jobTally { return limited(v.jobs.byUser, v.limits.Users) }),
+		families: append(groupFamilies("user", "user",
+			func(v *view) map[string]*jobTally { return limited(v.jobs.byUser, v.limits.Users) }),
 			shareFamilies("slurm_fairshare_user_", []string{"account", "user", "partition"}, func(v *view) []row {
 				var out []row
 				for _, s := range v.Shares.Value {
@@ -56,8 +61,9 @@ func usersCollector() collector {
 func accountsCollector() collector {
 	return collector{
 		name: "accounts", set: Native, help: "jobs by account",
-		needs:    []slurmclient.Resource{slurmclient.Jobs},
-		families: groupFamilies("account", "account", func(v *view) map[string]*jobTally { return limited(v.jobs.byAccount, v.limits.Accounts) }),
+		needs: []slurmclient.Resource{slurmclient.Jobs},
+		families: groupFamilies("account", "account",
+			func(v *view) map[string]*jobTally { return limited(v.jobs.byAccount, v.limits.Accounts) }),
 	}
 }
 
@@ -70,17 +76,28 @@ func qosCollector() collector {
 		}}
 	}
 	return collector{
-		name: "qos", set: Native, help: "jobs by quality of service, and its limits where there is a slurmdbd",
+		name: "qos", set: Native, help: "jobs by quality of service, and its limits if there is a slurmdbd",
 		needs: []slurmclient.Resource{slurmclient.Jobs, slurmclient.QOS},
 		families: append(groupFamilies("qos", "QOS", func(v *view) map[string]*jobTally { return v.jobs.byQOS }),
 			limit("slurm_qos_priority", "Priority of the QOS.", func(q slurm.QOS) slurm.Number { return q.Priority }, 1),
-			limit("slurm_qos_max_jobs", "Jobs of the QOS that may run at a time (GrpJobs), +Inf for no limit.", func(q slurm.QOS) slurm.Number { return q.MaxJobs }, 1),
-			limit("slurm_qos_max_jobs_per_user", "Jobs of the QOS that may run at a time for one user, +Inf for no limit.", func(q slurm.QOS) slurm.Number { return q.MaxJobsPerUser }, 1),
-			limit("slurm_qos_max_jobs_per_account", "Jobs of the QOS that may run at a time for one account, +Inf for no limit.", func(q slurm.QOS) slurm.Number { return q.MaxJobsPerAccount }, 1),
-			limit("slurm_qos_max_submit_jobs_per_user", "Jobs of the QOS that one user may have in the queue, +Inf for no limit.", func(q slurm.QOS) slurm.Number { return q.MaxSubmitPerUser }, 1),
-			limit("slurm_qos_max_time_seconds", "Time limit of jobs of the QOS, +Inf for none.", func(q slurm.QOS) slurm.Number { return q.MaxWallMinutesPerJob }, minute),
-			tresFamily("slurm_qos_group_limit", "Resources that all jobs of the QOS may hold together (GrpTRES); memory in MiB, as Slurm counts.", func(q slurm.QOS) map[string]uint64 { return q.GrpTRES }),
-			tresFamily("slurm_qos_user_limit", "Resources that the jobs of one user may hold together (MaxTRESPerUser); memory in MiB, as Slurm counts.", func(q slurm.QOS) map[string]uint64 { return q.MaxTRESPerUser }),
+			limit("slurm_qos_max_jobs", "Limit on running jobs of the QOS (GrpJobs), +Inf for no limit.",
+				func(q slurm.QOS) slurm.Number { return q.MaxJobs }, 1),
+			limit("slurm_qos_max_jobs_per_user", "Limit on running jobs of one user in the QOS, +Inf for no limit.",
+				func(q slurm.QOS) slurm.Number { return q.MaxJobsPerUser }, 1),
+			limit("slurm_qos_max_jobs_per_account",
+				"Limit on running jobs of one account in the QOS, +Inf for no limit.",
+				func(q slurm.QOS) slurm.Number { return q.MaxJobsPerAccount }, 1),
+			limit("slurm_qos_max_submit_jobs_per_user",
+				"Limit on pending and running jobs of one user in the QOS, +Inf for no limit.",
+				func(q slurm.QOS) slurm.Number { return q.MaxSubmitPerUser }, 1),
+			limit("slurm_qos_max_time_seconds", "Time limit of jobs in the QOS, +Inf for no limit.",
+				func(q slurm.QOS) slurm.Number { return q.MaxWallMinutesPerJob }, minute),
+			tresFamily("slurm_qos_group_limit",
+				"Limit on the resources of all jobs in the QOS (GrpTRES); memory is in MiB.",
+				func(q slurm.QOS) map[string]uint64 { return q.GrpTRES }),
+			tresFamily("slurm_qos_user_limit",
+				"Limit on the resources of all jobs of one user in the QOS (MaxTRESPerUser); memory is in MiB.",
+				func(q slurm.QOS) map[string]uint64 { return q.MaxTRESPerUser }),
 		),
 	}
 }

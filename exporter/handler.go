@@ -10,13 +10,13 @@ import (
 	"github.com/prometheus/common/expfmt"
 )
 
-// Metrics serves the exposition: text or OpenMetrics as the request prefers, with
-// gzip where it is accepted. Parameters collect[] and exclude[] choose collectors
-// by name. A scrape touches no network. It waits for nothing but the rendering of the
-// newest snapshot where that was not rendered ahead, as at the first scrape.
+// Metrics returns a handler for the exposition, as text or OpenMetrics according to the Accept
+// header, and compressed with gzip if the client accepts it. The parameters collect[] and
+// exclude[] select collectors by name. A scrape makes no request. It blocks only while a
+// snapshot that was not rendered ahead is rendered, such as at the first scrape.
 //
-// set Native shows all that is switched on; another set shows that one alone,
-// with the names that clash with native ones too.
+// The set Native shows all enabled collectors. Another set shows only its own names, including
+// those that are also names of native metrics.
 func (e *Exporter) Metrics(set Set) http.Handler {
 	return e.slots.guard(func(w http.ResponseWriter, r *http.Request) {
 		want := choiceOf(set, r)
@@ -34,8 +34,8 @@ func (e *Exporter) Metrics(set Set) http.Handler {
 	})
 }
 
-// families returns what the request chooses, and how the exporter fares at the
-// moment; where it chooses everything, process as well.
+// families returns the families that the request selects and the current metrics of the
+// exporter itself. If the request selects everything, the families of process are included.
 func (e *Exporter) families(want choice, f format, process ...prometheus.Gatherer) ([]shownFamily, error) {
 	var out []shownFamily
 	if page := e.pages.current(); page != nil {
@@ -50,8 +50,8 @@ func (e *Exporter) families(want choice, f format, process ...prometheus.Gathere
 	return append(out, last...), err
 }
 
-// serve writes the families as one exposition, and ends it where the format has an
-// end.
+// serveFamilies writes the families as one exposition, with the end marker that OpenMetrics
+// requires.
 func serve(w http.ResponseWriter, r *http.Request, f format, families []shownFamily) {
 	pieces := make([]piece, 0, 2*len(families)+1)
 	for _, family := range families {
@@ -72,10 +72,10 @@ func serve(w http.ResponseWriter, r *http.Request, f format, families []shownFam
 	if r.Method == http.MethodHead {
 		return
 	}
-	_ = write(w, f, pieces) // a client that has gone is told nothing
+	_ = write(w, f, pieces) // an error means that the client has disconnected
 }
 
-// slots bounds how many scrapes are served at a time; nil does not.
+// scrapeLimiter bounds the number of concurrent scrapes; nil means no limit.
 type slots chan struct{}
 
 func newSlots(most int) slots {
@@ -96,21 +96,23 @@ func (s slots) guard(serve http.HandlerFunc) http.Handler {
 			serve(w, r)
 		default:
 			w.Header().Set("Retry-After", "1")
-			http.Error(w, fmt.Sprintf("there are %d scrapes already, which is the most at a time", cap(s)), http.StatusServiceUnavailable)
+			http.Error(w, fmt.Sprintf("%d scrapes are already being served, which is the maximum", cap(s)),
+				http.StatusServiceUnavailable)
 		}
 	})
 }
 
-// negotiate picks the format; others than text and OpenMetrics are not offered.
+// negotiateFormat selects text or OpenMetrics by the Accept header.
 func negotiate(h http.Header) format {
-	as := expfmt.NegotiateAccept(h, expfmt.NewFormat(expfmt.TypeTextPlain), expfmt.NewFormat(expfmt.TypeOpenMetrics))
+	as := expfmt.NegotiateAccept(h, expfmt.NewFormat(expfmt.TypeTextPlain),
+		expfmt.NewFormat(expfmt.TypeOpenMetrics))
 	if as.FormatType() == expfmt.TypeOpenMetrics {
 		return openFormat
 	}
 	return textFormat
 }
 
-// acceptsGzip reads Accept-Encoding (RFC 9110, 12.5.3).
+// acceptsGzip reports whether Accept-Encoding allows gzip (RFC 9110, 12.5.3).
 func acceptsGzip(h http.Header) bool {
 	for item := range strings.SplitSeq(h.Get("Accept-Encoding"), ",") {
 		name, params, _ := strings.Cut(item, ";")
@@ -128,15 +130,15 @@ func acceptsGzip(h http.Header) bool {
 	return false
 }
 
-// Healthy answers that the process serves requests.
+// Healthy returns a handler that answers 200 as long as the process serves requests.
 func Healthy() http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
 		_, _ = fmt.Fprintln(w, "healthy")
 	})
 }
 
-// ReadyHandler answers 200 once there is something to scrape, before that 503
-// with what is missing.
+// ReadyHandler returns a handler that answers 200 once there is something to scrape, and before
+// that 503 with the reason.
 func (e *Exporter) ReadyHandler() http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
 		if err := e.Ready(); err != nil {

@@ -7,39 +7,53 @@ import (
 
 func jobsCollector() collector {
 	return collector{
-		name: "jobs", set: Native, help: "jobs by state, what they hold and ask for, waiting times and how jobs end",
+		name: "jobs", set: Native,
+		help:  "jobs by state, the resources that they have or request, waiting times and how jobs end",
 		needs: []slurmclient.Resource{slurmclient.Jobs}, observes: true,
 		families: []family{
-			{"slurm_jobs", gauge, "Jobs by state: every array task and every heterogeneous component counts, and of a federation no job that another cluster runs (REVOKED).", []string{"state"},
+			{"slurm_jobs", gauge, "Jobs by state: every array task and every heterogeneous component counts; jobs " +
+				"that another cluster of a federation runs (REVOKED) do not.", []string{"state"},
 				allJobs(func(t *jobTally, out *samples) { putJobStates(out, t) })},
-			{"slurm_jobs_flagged", gauge, "Jobs that have a flag beside their base state, such as completing or configuring; a job may have several.", []string{"flag"},
+			{"slurm_jobs_flagged", gauge,
+				"Jobs by flag, such as completing or configuring; a job may have several flags.", []string{"flag"},
 				allJobs(func(t *jobTally, out *samples) {
 					for i, f := range slurm.JobFlagNames() {
 						out.n(t.flags[i], lower(f))
 					}
 				})},
-			{"slurm_jobs_held", gauge, "Pending jobs that a user or an administrator holds back.", nil,
+			{"slurm_jobs_held", gauge, "Pending jobs that a user or an administrator holds.", nil,
 				allJobs(func(t *jobTally, out *samples) { out.n(t.held) })},
-			{"slurm_jobs_pending_by_reason", gauge, "Pending jobs by Slurm's reason.", []string{"reason"}, func(v *view, out *samples) {
-				if v.jobs == nil {
-					return
-				}
-				for _, r := range sorted(v.jobs.byReason) {
-					out.n(v.jobs.byReason[r], r)
-				}
-			}},
-			{"slurm_job_records", gauge, "Records in slurmctld's job table: array tasks that have not been split off share one.", nil, func(v *view, out *samples) {
-				if v.jobs != nil {
-					out.n(uint64(v.jobs.records))
-				}
-			}},
-			{"slurm_jobs_nodes", gauge, "Nodes that jobs hold (running, suspended) or ask for at least (pending), each job counted by itself.", []string{"state"},
-				allJobs(func(t *jobTally, out *samples) { putAmounts(t, out, func(a amounts) uint64 { return a.nodes }, 1) })},
-			{"slurm_jobs_cpus", gauge, "CPUs that jobs hold or ask for.", []string{"state"},
-				allJobs(func(t *jobTally, out *samples) { putAmounts(t, out, func(a amounts) uint64 { return a.cpus }, 1) })},
-			{"slurm_jobs_gpus", gauge, "GPUs that jobs hold or ask for.", []string{"state"},
-				allJobs(func(t *jobTally, out *samples) { putAmounts(t, out, func(a amounts) uint64 { return a.gpus }, 1) })},
-			{"slurm_jobs_memory_bytes", gauge, "Memory that jobs hold or ask for.", []string{"state"},
+			{"slurm_jobs_pending_by_reason", gauge, "Pending jobs by Slurm's reason.", []string{"reason"},
+				func(v *view, out *samples) {
+					if v.jobs == nil {
+						return
+					}
+					for _, r := range sorted(v.jobs.byReason) {
+						out.n(v.jobs.byReason[r], r)
+					}
+				}},
+			{"slurm_job_records", gauge,
+				"Records in slurmctld's job table; array tasks that have not been split off share one record.", nil,
+				func(v *view, out *samples) {
+					if v.jobs != nil {
+						out.n(uint64(v.jobs.records))
+					}
+				}},
+			{"slurm_jobs_nodes", gauge,
+				"Nodes that jobs have (running, suspended) or request at least (pending), summed over jobs.",
+				[]string{"state"},
+				allJobs(func(t *jobTally, out *samples) {
+					putAmounts(t, out, func(a amounts) uint64 { return a.nodes }, 1)
+				})},
+			{"slurm_jobs_cpus", gauge, "CPUs that jobs have or request.", []string{"state"},
+				allJobs(func(t *jobTally, out *samples) {
+					putAmounts(t, out, func(a amounts) uint64 { return a.cpus }, 1)
+				})},
+			{"slurm_jobs_gpus", gauge, "GPUs that jobs have or request.", []string{"state"},
+				allJobs(func(t *jobTally, out *samples) {
+					putAmounts(t, out, func(a amounts) uint64 { return a.gpus }, 1)
+				})},
+			{"slurm_jobs_memory_bytes", gauge, "Memory that jobs have or request.", []string{"state"},
 				allJobs(func(t *jobTally, out *samples) {
 					putAmounts(t, out, func(a amounts) uint64 { return a.memoryMiB }, mebibyte)
 				})},
@@ -55,7 +69,7 @@ func allJobs(put func(t *jobTally, out *samples)) func(*view, *samples) {
 	}
 }
 
-// putAmounts writes one amount for each state in which jobs have any.
+// putAmounts adds a sample of one amount for each of pending, running and suspended.
 func putAmounts(t *jobTally, out *samples, of func(amounts) uint64, unit float64, labels ...string) {
 	out.add(float64(of(t.pending))*unit, append(labels, "pending")...)
 	out.add(float64(of(t.running))*unit, append(labels, "running")...)

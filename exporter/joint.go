@@ -6,31 +6,30 @@ import (
 	"github.com/prometheus/client_golang/prometheus"
 )
 
-// Joint serves several Exporters as one exposition: each family is there once, with
-// the samples of all of them. Their Labels have to tell those apart, and their
-// collectors have to be the same.
+// Union serves several Exporters as one exposition, which contains each family once with the
+// samples of all Exporters. Exporters must differ in their Labels and have the same collectors.
 type Joint struct {
 	members func() Members
 	process prometheus.Gatherer
 	slots   slots
 }
 
-// Members are the clusters of a Joint.
+// Members are the clusters of a Union.
 type Members struct {
 	Exporters []*Exporter
-	// Absent are the Labels of clusters that have no Exporter since there is no connection
-	// to them: their slurm_up is 0.
+	// Unreachable are the Labels of clusters that have no Exporter because there is no
+	// connection to them. Their slurm_up is 0.
 	Absent []map[string]string
 }
 
-// NewJoint returns a Joint of the Members that the function returns at a scrape, in
-// that order. process is about this program, instead of what each Exporter tells of it.
-// maxScrapes is how many scrapes are served at a time, 0 for any number.
+// NewUnion returns a Union. members is called at each scrape and determines the order of the
+// samples. process has the metrics of this program, which replace those of the Exporters.
+// maxScrapes is the maximum number of concurrent scrapes; 0 means no limit.
 func NewJoint(members func() Members, process prometheus.Gatherer, maxScrapes int) *Joint {
 	return &Joint{members, process, newSlots(maxScrapes)}
 }
 
-// Metrics serves the exposition as that of an Exporter does.
+// Metrics returns a handler for the exposition, as Exporter.Metrics does.
 func (j *Joint) Metrics(set Set) http.Handler {
 	return j.slots.guard(func(w http.ResponseWriter, r *http.Request) {
 		want, f := choiceOf(set, r), negotiate(r.Header)
@@ -66,14 +65,13 @@ func (j *Joint) Metrics(set Set) http.Handler {
 	})
 }
 
-// families are those of several exporters, each once. The zero value has none.
+// mergedFamilies contains each family of several exporters once. The zero value is empty.
 type families struct {
 	list []shownFamily
 	at   map[string]int // in list, by name
 }
 
-// add puts samples behind those of the same family, and families that are new behind
-// the others.
+// add appends samples to the families of the same name, and appends new families.
 func (a *families) add(shown []shownFamily) {
 	if a.at == nil {
 		a.at = map[string]int{}
@@ -82,7 +80,7 @@ func (a *families) add(shown []shownFamily) {
 		i, known := a.at[f.name]
 		if !known {
 			a.at[f.name] = len(a.list)
-			f.samples = append([]piece(nil), f.samples...) // the page's own is not changed
+			f.samples = append([]piece(nil), f.samples...) // the page is immutable
 			a.list = append(a.list, f)
 			continue
 		}

@@ -4,10 +4,10 @@ import (
 	dto "github.com/prometheus/client_model/go"
 )
 
-// constLabels are labels that every sample has, before its own.
+// constLabels are labels that are added to every sample, before its own.
 type constLabels struct {
 	pairs []*dto.LabelPair // sorted by name
-	// text is the labels as a sample begins with them, such as `cluster="a",`.
+	// text is the beginning of a sample's labels, such as `cluster="a",`.
 	text string
 }
 
@@ -23,8 +23,8 @@ func newConstLabels(labels map[string]string) constLabels {
 	return out
 }
 
-// rename returns the name for a family's own label: with a prefix where it would be
-// that of a constant one, such as slurm_cluster for Slurm's own name of the cluster.
+// rename returns the name of a family's own label. A label that has the name of a constant one
+// gets a prefix, such as slurm_cluster for the cluster's name in Slurm.
 func (c constLabels) rename(label string) string {
 	for _, p := range c.pairs {
 		if p.GetName() == label {
@@ -34,8 +34,8 @@ func (c constLabels) rename(label string) string {
 	return label
 }
 
-// put gives the labels to every sample of the family. What the samples share with
-// others is not written to.
+// addTo adds the labels to every sample of the family. It does not write to label slices that
+// samples share with other families.
 func (c constLabels) put(f *dto.MetricFamily) {
 	if len(c.pairs) == 0 {
 		return

@@ -17,8 +17,8 @@ import (
 //go:embed landing.html landing.css
 var landingFiles embed.FS
 
-// Landing serves a page that shows the cluster at a glance and links the rest.
-// metricsPath is where Metrics(Native) is served; the sets are below it.
+// Landing returns a handler for a page that summarizes the cluster and links to the other
+// pages. Metrics(Native) is served at metricsPath, and the other sets below it.
 func (e *Exporter) Landing(metricsPath string) (http.Handler, error) {
 	summary, err := template.ParseFS(landingFiles, "landing.html")
 	if err != nil {
@@ -30,7 +30,8 @@ func (e *Exporter) Landing(metricsPath string) (http.Handler, error) {
 	}
 	links := []web.LandingLinks{{Address: metricsPath, Text: "Metrics"}}
 	for _, s := range e.cfg.Compat {
-		links = append(links, web.LandingLinks{Address: metricsPath + "/" + string(s), Text: "Metrics, names of " + string(s) + " only"})
+		links = append(links, web.LandingLinks{Address: metricsPath + "/" + string(s),
+			Text: "Metrics with the names of " + string(s)})
 	}
 	links = append(links,
 		web.LandingLinks{Address: "/-/ready", Text: "Readiness"},
@@ -53,7 +54,7 @@ func (e *Exporter) Landing(metricsPath string) (http.Handler, error) {
 	}), nil
 }
 
-// summary is what the landing page shows.
+// clusterSummary is the data of the landing page.
 type summary struct {
 	Cluster, Release, Version string
 	Up, Known                 bool

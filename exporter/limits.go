@@ -5,20 +5,20 @@ import (
 	"slices"
 )
 
-// Limits bound how many series labels with many values make. 0 is no limit.
+// Limits bound the number of series for labels that can have many values. 0 means no limit.
 type Limits struct {
-	// Nodes is how many nodes have series of their own; the rest, by name, have none.
+	// Nodes is how many nodes, in the order of their names, have series.
 	Nodes int
-	// Users and Accounts are how many have series of their own, those with the most
-	// jobs first; the rest is added up under Rest.
+	// Users and Accounts are how many users and accounts have their own series, those with
+	// the most jobs first. The others are summed as RestLabelValue.
 	Users, Accounts int
 }
 
-// Rest is the value of the label user or account for all those beyond the limit, and of the
-// label partition for jobs of none that is known.
+// RestLabelValue is the value of the label user or account for all beyond the limit, and of
+// the label partition for jobs of unknown partitions.
 const Rest = "_rest"
 
-// limited returns the tallies to show: all, or the largest and the sum of the rest.
+// limitTallies returns the tallies to show: all of them, or the largest and the sum of the rest.
 func limited(all map[string]*jobTally, limit int) map[string]*jobTally {
 	if limit <= 0 || len(all) <= limit {
 		return all

@@ -7,8 +7,8 @@ import (
 	"github.com/slurmtide/slurmtide/slurmclient/slurm"
 )
 
-// split is an amount by what becomes of it: jobs have it, jobs could have it, or
-// neither, since its node is down or drained.
+// usageSplit divides an amount into allocated, idle, and other, which is idle on a node that is
+// down or drained.
 type split struct{ allocated, idle, other uint64 }
 
 func (s *split) add(total, allocated uint64, usable bool) {
@@ -23,7 +23,7 @@ func (s *split) add(total, allocated uint64, usable bool) {
 
 func (s split) total() uint64 { return s.allocated + s.idle + s.other }
 
-// nodeTally counts nodes. FUTURE records count as nodes and have no resources yet.
+// nodeTally counts nodes. FUTURE records count as nodes without resources.
 type nodeTally struct {
 	total uint64
 	words map[string]uint64 // by slurm.NodeState.Word
@@ -31,11 +31,11 @@ type nodeTally struct {
 	flags [40]uint64        // by the bit of slurm.NodeFlags
 
 	cpus split
-	// effectiveCPUs is what jobs may use of the CPUs.
+	// effectiveCPUs are the CPUs that jobs may use.
 	effectiveCPUs uint64
 	memoryMiB     split
-	// availableMiB is the memory that jobs may use, freeMiB what the operating
-	// systems call free.
+	// availableMiB is the memory that jobs may use; freeMiB is the free memory as the
+	// operating systems report it.
 	availableMiB, freeMiB uint64
 	gpus                  map[string]*split // by type
 	allGPUs               split
@@ -72,17 +72,17 @@ func (t *nodeTally) of(b slurm.NodeBase) uint64 { return t.base[b] }
 
 func (t *nodeTally) with(f slurm.NodeFlags) uint64 { return t.flags[bits.TrailingZeros64(uint64(f))] }
 
-// gpuCount is the GPUs of one type in a node; kind is empty for untyped ones.
+// gpuCount counts the GPUs of one type in a node; kind is empty for untyped GPUs.
 type gpuCount struct {
 	kind        string
 	total, used uint64
 }
 
-// nodeFacts is a node with what is worked out from its record once.
+// nodeFacts is a node with values derived once from its record.
 type nodeFacts struct {
 	*slurm.Node
 	word string
-	// usable: what jobs do not have, a job could get.
+	// usable is true if a job could use the idle resources.
 	usable bool
 	gpus   []gpuCount
 }
@@ -98,11 +98,11 @@ func factsOf(n *slurm.Node, gres map[string]map[string]uint64) *nodeFacts {
 	return f
 }
 
-func parseGRES(text string, seen map[string]map[string]uint64) map[string]uint64 {
-	m, ok := seen[text]
+func parseGRES(text string, cache map[string]map[string]uint64) map[string]uint64 {
+	m, ok := cache[text]
 	if !ok {
-		m, _ = slurm.ParseGRES(text) // what cannot be read is left out
-		seen[text] = m
+		m, _ = slurm.ParseGRES(text) // items that cannot be parsed are omitted
+		cache[text] = m
 	}
 	return m
 }

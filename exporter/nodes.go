@@ -10,28 +10,32 @@ import (
 
 func nodesCollector() collector {
 	return collector{
-		name: "nodes", set: Native, help: "nodes by state and their resources, as sums and one by one",
+		name: "nodes", set: Native, help: "nodes by state and their resources, in total and for each node",
 		needs:    []slurmclient.Resource{slurmclient.Nodes},
 		families: slices.Concat(nodeSums(), nodeResources(), nodeDetails()),
 	}
 }
 
-// nodeSums are the families without a label node.
+// nodeSumFamilies returns the families without the label node.
 func nodeSums() []family {
 	return []family{
-		{"slurm_nodes", gauge, "Nodes by state, in sinfo's words; a node is in exactly one.", []string{"state"},
+		{"slurm_nodes", gauge, "Nodes by state as sinfo shows it; a node is in exactly one state.", []string{"state"},
 			sums(func(t *nodeTally, out *samples) { putWords(t, out) })},
-		{"slurm_nodes_flagged", gauge, "Nodes that have a flag beside their base state, such as drain or not_responding; a node may have several.",
+		{"slurm_nodes_flagged", gauge,
+			"Nodes by flag, such as drain or not_responding; a node may have several flags.",
 			[]string{"flag"}, sums(func(t *nodeTally, out *samples) {
 				for _, f := range nodeFlagNames() {
 					out.n(t.flags[f.bit], f.name)
 				}
 			})},
-		{"slurm_cpus", gauge, "CPUs that jobs may use, by what becomes of them: allocated, idle, or other (idle on a node that is down or drained).",
+		{"slurm_cpus", gauge, "CPUs that jobs may use, by state: allocated, idle, or other (idle on a node that is " +
+			"down or drained).",
 			[]string{"state"}, sums(func(t *nodeTally, out *samples) { putSplit(out, t.cpus, 1) })},
-		{"slurm_memory_bytes", gauge, "Memory of the nodes by what becomes of it: allocated, idle, or other (idle on a node that is down or drained).",
+		{"slurm_memory_bytes", gauge,
+			"Memory of the nodes by state: allocated, idle, or other (idle on a node that is down or drained).",
 			[]string{"state"}, sums(func(t *nodeTally, out *samples) { putSplit(out, t.memoryMiB, mebibyte) })},
-		{"slurm_gpus", gauge, "GPUs of the nodes by type and by what becomes of them: allocated, idle, or other (idle on a node that is down or drained).",
+		{"slurm_gpus", gauge, "GPUs of the nodes by type and state: allocated, idle, or other (idle on a node that " +
+			"is down or drained).",
 			[]string{"type", "state"}, sums(func(t *nodeTally, out *samples) {
 				for _, kind := range sorted(t.gpus) {
 					putSplit(out, *t.gpus[kind], 1, kind)
@@ -48,7 +52,7 @@ func sums(put func(t *nodeTally, out *samples)) func(*view, *samples) {
 	}
 }
 
-// putWords writes a sample for every state that there is.
+// putWords adds a sample for every state.
 func putWords(t *nodeTally, out *samples, labels ...string) {
 	for _, w := range slurm.NodeWords() {
 		out.n(t.words[w], append(labels, w)...)
@@ -66,7 +70,7 @@ type bitName struct {
 	name string
 }
 
-// nodeFlagNames lists the flags of nodes in our spelling.
+// nodeFlagNames lists the flags of nodes as label values.
 func nodeFlagNames() []bitName {
 	var out []bitName
 	for i, n := range slurm.NodeFlagNames() {
@@ -75,7 +79,7 @@ func nodeFlagNames() []bitName {
 	return out
 }
 
-// each is a family with one sample for each node.
+// nodeFamily returns a family with the label node.
 func each(name, help string, put func(n *nodeFacts, out *samples)) family {
 	return eachWith(name, help, nil, put)
 }
@@ -88,7 +92,7 @@ func eachWith(name, help string, labels []string, put func(n *nodeFacts, out *sa
 	}}
 }
 
-// shownNodes are the nodes that have series of their own.
+// nodesWithSeries returns the nodes within the limit.
 func (v *view) shownNodes() []*nodeFacts {
 	if v.nodes == nil {
 		return nil
@@ -101,54 +105,71 @@ func (v *view) shownNodes() []*nodeFacts {
 
 func nodeResources() []family {
 	return []family{
-		each("slurm_node_cpus", "CPUs of the node.", func(n *nodeFacts, out *samples) { out.n(uint64(n.CPUs), n.Name) }),
-		each("slurm_node_cpus_effective", "CPUs of the node that jobs may use.", func(n *nodeFacts, out *samples) { out.n(uint64(n.EffectiveCPUs), n.Name) }),
-		each("slurm_node_cpus_allocated", "CPUs of the node that jobs have.", func(n *nodeFacts, out *samples) { out.n(uint64(n.AllocCPUs), n.Name) }),
-		each("slurm_node_cpus_idle", "CPUs of the node that jobs do not have, whether they could get them or not.", func(n *nodeFacts, out *samples) { out.n(uint64(n.IdleCPUs), n.Name) }),
-		each("slurm_node_load1", "Load average of one minute as slurmd reported it.", func(n *nodeFacts, out *samples) { out.float(n.Load, n.Name) }),
-		each("slurm_node_memory_bytes", "Memory of the node.", func(n *nodeFacts, out *samples) { out.add(float64(n.MemoryMiB)*mebibyte, n.Name) }),
-		each("slurm_node_memory_allocated_bytes", "Memory of the node that jobs have.", func(n *nodeFacts, out *samples) { out.add(float64(n.AllocMemoryMiB)*mebibyte, n.Name) }),
-		each("slurm_node_memory_free_bytes", "Memory that the node's operating system calls free.", func(n *nodeFacts, out *samples) { out.number(n.FreeMemoryMiB, mebibyte, n.Name) }),
+		each("slurm_node_cpus", "CPUs of the node.",
+			func(n *nodeFacts, out *samples) { out.n(uint64(n.CPUs), n.Name) }),
+		each("slurm_node_cpus_effective", "CPUs of the node that jobs may use.",
+			func(n *nodeFacts, out *samples) { out.n(uint64(n.EffectiveCPUs), n.Name) }),
+		each("slurm_node_cpus_allocated", "Allocated CPUs of the node.",
+			func(n *nodeFacts, out *samples) { out.n(uint64(n.AllocCPUs), n.Name) }),
+		each("slurm_node_cpus_idle", "CPUs of the node that are not allocated, whether jobs can use them or not.",
+			func(n *nodeFacts, out *samples) { out.n(uint64(n.IdleCPUs), n.Name) }),
+		each("slurm_node_load1", "One-minute load average as slurmd reported it.",
+			func(n *nodeFacts, out *samples) { out.float(n.Load, n.Name) }),
+		each("slurm_node_memory_bytes", "Memory of the node.",
+			func(n *nodeFacts, out *samples) { out.add(float64(n.MemoryMiB)*mebibyte, n.Name) }),
+		each("slurm_node_memory_allocated_bytes", "Allocated memory of the node.",
+			func(n *nodeFacts, out *samples) { out.add(float64(n.AllocMemoryMiB)*mebibyte, n.Name) }),
+		each("slurm_node_memory_free_bytes", "Free memory as the node's operating system reports it.",
+			func(n *nodeFacts, out *samples) { out.number(n.FreeMemoryMiB, mebibyte, n.Name) }),
 		eachWith("slurm_node_gpus", "GPUs of the node by type.", []string{"type"}, func(n *nodeFacts, out *samples) {
 			for _, g := range n.gpus {
 				out.n(g.total, n.Name, g.kind)
 			}
 		}),
-		eachWith("slurm_node_gpus_allocated", "GPUs of the node that jobs have, by type.", []string{"type"}, func(n *nodeFacts, out *samples) {
-			for _, g := range n.gpus {
-				out.n(g.used, n.Name, g.kind)
-			}
-		}),
-		each("slurm_node_weight", "Scheduling weight of the node: nodes of less weight are taken first.", func(n *nodeFacts, out *samples) { out.n(uint64(n.Weight), n.Name) }),
+		eachWith("slurm_node_gpus_allocated", "Allocated GPUs of the node by type.", []string{"type"},
+			func(n *nodeFacts, out *samples) {
+				for _, g := range n.gpus {
+					out.n(g.used, n.Name, g.kind)
+				}
+			}),
+		each("slurm_node_weight", "Scheduling weight of the node; nodes with lower weight are allocated first.",
+			func(n *nodeFacts, out *samples) { out.n(uint64(n.Weight), n.Name) }),
 	}
 }
 
 func nodeDetails() []family {
 	return []family{
-		eachWith("slurm_node_state", "1 for the state that the node is in, in sinfo's words, with its flags joined by +.", []string{"state", "flags"},
+		eachWith("slurm_node_state", "1 for the node's state as sinfo shows it, with its flags joined by +.",
+			[]string{"state", "flags"},
 			func(n *nodeFacts, out *samples) { out.add(1, n.Name, n.word, nodeFlagsText(n.State)) }),
-		eachWith("slurm_node_info", "1, with what does not change often.",
-			[]string{"address", "version", "architecture", "features", "instance_type", "partitions"}, func(n *nodeFacts, out *samples) {
-				out.add(1, n.Name, n.Address, n.Version, n.Architecture, strings.Join(n.Features, ","), n.InstanceType, strings.Join(n.Partitions, ","))
+		eachWith("slurm_node_info", "Always 1; the labels describe the node and rarely change.",
+			[]string{"address", "version", "architecture", "features", "instance_type", "partitions"},
+			func(n *nodeFacts, out *samples) {
+				out.add(1, n.Name, n.Address, n.Version, n.Architecture, strings.Join(n.Features, ","), n.InstanceType,
+					strings.Join(n.Partitions, ","))
 			}),
-		eachWith("slurm_node_reason_info", "1 for a node that is drained or down with a reason.", []string{"reason", "user"}, func(n *nodeFacts, out *samples) {
-			if n.Reason != "" {
-				out.add(1, n.Name, shorten(n.Reason), n.ReasonBy)
-			}
-		}),
-		each("slurm_node_reason_time_seconds", "When the reason was set, in Unix time.", func(n *nodeFacts, out *samples) {
-			if n.Reason != "" {
-				out.time(n.ReasonAt, n.Name)
-			}
-		}),
-		each("slurm_node_boot_time_seconds", "When the node was booted, in Unix time.", func(n *nodeFacts, out *samples) { out.time(n.BootTime, n.Name) }),
-		each("slurm_node_last_busy_time_seconds", "When the node last had work, in Unix time.", func(n *nodeFacts, out *samples) { out.time(n.LastBusy, n.Name) }),
+		eachWith("slurm_node_reason_info", "1 for a node that is drained or down with a reason.",
+			[]string{"reason", "user"}, func(n *nodeFacts, out *samples) {
+				if n.Reason != "" {
+					out.add(1, n.Name, shorten(n.Reason), n.ReasonBy)
+				}
+			}),
+		each("slurm_node_reason_time_seconds", "When the node's reason was set, in Unix time.",
+			func(n *nodeFacts, out *samples) {
+				if n.Reason != "" {
+					out.time(n.ReasonAt, n.Name)
+				}
+			}),
+		each("slurm_node_boot_time_seconds", "When the node booted, in Unix time.",
+			func(n *nodeFacts, out *samples) { out.time(n.BootTime, n.Name) }),
+		each("slurm_node_last_busy_time_seconds", "When the node last had work, in Unix time.",
+			func(n *nodeFacts, out *samples) { out.time(n.LastBusy, n.Name) }),
 	}
 }
 
 func nodeFlagsText(s slurm.NodeState) string { return lower(strings.Join(s.Names()[1:], "+")) }
 
-// mostText bounds texts that users write.
+// maxTextLength bounds label values that users write, in bytes.
 const mostText = 128
 
 func shorten(text string) string {

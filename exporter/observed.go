@@ -9,9 +9,9 @@ import (
 	"github.com/slurmtide/slurmtide/slurmclient/slurm"
 )
 
-// observed is what can only be told by comparing snapshots: how long jobs waited
-// and how they ended. It counts from the first reading of the jobs on, and sees every
-// snapshot whether anybody scrapes or not. see is for one goroutine.
+// jobHistory counts what only a comparison of snapshots shows: how long jobs waited and how they
+// ended. It starts with the first reading of the jobs and processes every snapshot, scraped or
+// not. Only one goroutine may call record.
 type observed struct {
 	registry *prometheus.Registry
 	eligible *prometheus.HistogramVec
@@ -19,22 +19,24 @@ type observed struct {
 	ended    *prometheus.CounterVec
 
 	old   *slurmclient.Snapshot
-	names map[string]bool // partitions that have their series
+	names map[string]bool // whose series exist
 }
 
-// waitBuckets go from what nobody notices to a week, in seconds.
-var waitBuckets = []float64{1, 5, 15, 60, 300, 900, 1800, 3600, 2 * 3600, 4 * 3600, 8 * 3600, 24 * 3600, 3 * 24 * 3600, 7 * 24 * 3600}
+// waitBuckets range from one second to a week.
+var waitBuckets = []float64{1, 5, 15, 60, 300, 900, 1800, 3600, 2 * 3600, 4 * 3600, 8 * 3600, 24 * 3600,
+	3 * 24 * 3600, 7 * 24 * 3600}
 
 func newObserved() *observed {
 	o := &observed{
 		registry: prometheus.NewRegistry(),
 		eligible: prometheus.NewHistogramVec(prometheus.HistogramOpts{
 			Name: "slurm_job_eligible_wait_seconds", Buckets: waitBuckets,
-			Help: "Time from the submission of a job until it could run, of jobs that started since the exporter did.",
+			Help: "Time from the submission of a job until it was eligible, for jobs that started since the exporter " +
+				"started.",
 		}, []string{"partition"}),
 		start: prometheus.NewHistogramVec(prometheus.HistogramOpts{
 			Name: "slurm_job_start_wait_seconds", Buckets: waitBuckets,
-			Help: "Time from when a job could run until it started, of jobs that started since the exporter did.",
+			Help: "Time from when a job was eligible until it started, for jobs that started since the exporter started.",
 		}, []string{"partition"}),
 		ended: prometheus.NewCounterVec(prometheus.CounterOpts{
 			Name: "slurm_jobs_ended_total",
@@ -46,7 +48,8 @@ func newObserved() *observed {
 	return o
 }
 
-// see compares a snapshot with the one before. Jobs of the first one are history.
+// record compares a snapshot with the previous one. Jobs that ended before the first snapshot
+// do not count.
 func (o *observed) see(s *slurmclient.Snapshot) {
 	for _, p := range s.Partitions.Value {
 		o.partition(p.Name)
@@ -64,7 +67,7 @@ func (o *observed) see(s *slurmclient.Snapshot) {
 	o.old = s
 }
 
-// partition makes all series of a partition, so that they begin with 0.
+// addPartition creates all series of a partition, so that they start at 0.
 func (o *observed) partition(name string) {
 	if o.names[name] {
 		return
@@ -82,7 +85,7 @@ func (o *observed) partition(name string) {
 func (o *observed) change(c slurmclient.Change[slurm.Job]) {
 	j := c.New
 	if j == nil || j.State.Has(slurm.JobRevoked) {
-		return // a revoked job goes on in another cluster of the federation
+		return // a revoked job runs in another cluster of the federation
 	}
 	if startedNow(c.Old, j) {
 		partition := o.partitionOf(j)
@@ -94,9 +97,9 @@ func (o *observed) change(c slurmclient.Change[slurm.Job]) {
 	}
 }
 
-// partitionOf is the partition that a job counts in: the one that it ran in, the first by
-// name of several where it never ran, or Rest where none of them is known. Users type the
-// list, in any order and with names that are none, and a counter stays for ever.
+// partitionOf returns the partition that a job counts in: the one that it ran in, the first
+// known one by name if it never ran, or RestLabelValue if none is known. Users write the list
+// in any order and with any names, and a counter exists until the exporter stops.
 func (o *observed) partitionOf(j *slurm.Job) string {
 	names := j.Partitions()
 	slices.Sort(names)
@@ -109,9 +112,9 @@ func (o *observed) partitionOf(j *slurm.Job) string {
 	return Rest
 }
 
-// startedNow reports that a job has started since it was last seen. One that was
-// submitted, ran and ended in between counts; one cancelled before it started
-// does not, and neither does one whose times are not all known.
+// hasStarted reports whether a job has started since the previous snapshot. A job that was
+// submitted, ran and ended in between counts. A job that was cancelled before it started, or
+// whose times are not all known, does not.
 func startedNow(old, j *slurm.Job) bool {
 	if j.State.Base == slurm.JobPending || j.State.Base == slurm.JobUnknown || j.Nodes == "" {
 		return false
@@ -122,12 +125,12 @@ func startedNow(old, j *slurm.Job) bool {
 	return old == nil || old.State.Base == slurm.JobPending
 }
 
-// families renders what was observed. It may be called while see is at work, and
-// then has some of what that sees.
+// families renders the history. It may be called concurrently with record, and then includes
+// a part of what record adds.
 func (o *observed) families(labels constLabels) []shownFamily {
 	out, err := gather(o.registry, labels)
 	if err != nil {
-		return nil // registered families of one registry do not contradict
+		return nil // families of one registry do not conflict
 	}
 	return out
 }

@@ -9,8 +9,8 @@ import (
 	"github.com/slurmtide/slurmtide/slurmclient/slurm"
 )
 
-// story shows snapshots with these jobs one after the other and returns how many
-// waits were observed and the counters that are not 0.
+// recordJobLists records snapshots with these jobs in order. It returns how many waits were
+// observed, and the counters that are not 0.
 func story(t *testing.T, lists ...[]*slurm.Job) (waits int, ended map[string]float64) {
 	t.Helper()
 	o := newObserved()
@@ -61,21 +61,21 @@ func TestObservedBetweenSnapshots(t *testing.T) {
 		waits int
 		ended map[string]float64
 	}{
-		{"jobs of the first snapshot are history", [][]*slurm.Job{one(ended("FAILED"))}, 0, nil},
+		{"jobs that ended before the first snapshot do not count", [][]*slurm.Job{one(ended("FAILED"))}, 0, nil},
 		{"a job that starts has waited", [][]*slurm.Job{one(asIs), one(running)}, 1, nil},
-		{"it waits once", [][]*slurm.Job{one(asIs), one(running), one(ended("COMPLETED"))}, 1, map[string]float64{"completed": 1}},
-		{"a job that came, ran and ended in between counts", [][]*slurm.Job{nil, one(ended("TIMEOUT"))}, 1, map[string]float64{"timeout": 1}},
+		{"its wait counts once", [][]*slurm.Job{one(asIs), one(running), one(ended("COMPLETED"))}, 1, map[string]float64{"completed": 1}},
+		{"a job that was submitted, ran and ended between snapshots counts", [][]*slurm.Job{nil, one(ended("TIMEOUT"))}, 1, map[string]float64{"timeout": 1}},
 		{"a job cancelled while it waits has not started", [][]*slurm.Job{one(asIs), one(func(j *slurm.Job) { j.State = slurm.ParseJobState("CANCELLED") })}, 0, map[string]float64{"cancelled": 1}},
 		{"a job that another cluster of the federation started has not ended", [][]*slurm.Job{one(asIs), one(func(j *slurm.Job) { j.State = slurm.ParseJobState("CANCELLED", "REVOKED") })}, 0, nil},
-		{"the end of completing is no second end", [][]*slurm.Job{one(running), one(ended("COMPLETED")), one(func(j *slurm.Job) { ended("COMPLETED")(j); j.EndTime = 5 })}, 0, map[string]float64{"completed": 1}},
-		{"a purge is no end", [][]*slurm.Job{one(running), nil}, 0, nil},
+		{"the end of COMPLETING is not counted again", [][]*slurm.Job{one(running), one(ended("COMPLETED")), one(func(j *slurm.Job) { ended("COMPLETED")(j); j.EndTime = 5 })}, 0, map[string]float64{"completed": 1}},
+		{"a purged record does not count", [][]*slurm.Job{one(running), nil}, 0, nil},
 		{"a job that is requeued and starts again waits again", [][]*slurm.Job{one(asIs), one(running), one(asIs), one(running)}, 2, nil},
-		{"a start before the eligible time is not known well enough", [][]*slurm.Job{one(asIs), one(func(j *slurm.Job) { running(j); j.EligibleTime = j.StartTime + 1 })}, 0, nil},
+		{"a start before the eligible time does not count", [][]*slurm.Job{one(asIs), one(func(j *slurm.Job) { running(j); j.EligibleTime = j.StartTime + 1 })}, 0, nil},
 	} {
 		t.Run(tc.name, func(t *testing.T) {
 			waits, got := story(t, tc.lists...)
 			if waits != tc.waits {
-				t.Errorf("%d waits were observed, not %d", waits, tc.waits)
+				t.Errorf("%d waits were observed, want %d", waits, tc.waits)
 			}
 			want := tc.ended
 			if want == nil {

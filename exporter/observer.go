@@ -9,8 +9,8 @@ import (
 	"github.com/slurmtide/slurmtide/slurmclient"
 )
 
-// Requests keeps metrics of the requests and polls of a slurmclient. It is a
-// slurmclient.Observer and a prometheus.Collector; give it to both.
+// ClientMetrics collects metrics of the requests and polls of a slurmclient. It implements
+// slurmclient.Observer and prometheus.Collector.
 type Requests struct {
 	took   *prometheus.HistogramVec
 	failed *prometheus.CounterVec
@@ -19,21 +19,23 @@ type Requests struct {
 	poll   *prometheus.GaugeVec
 }
 
-// NewRequests returns a Requests that has seen nothing.
+// NewClientMetrics returns ClientMetrics without requests.
 func NewRequests() *Requests {
 	counter := func(name, help string, labels ...string) *prometheus.CounterVec {
 		return prometheus.NewCounterVec(prometheus.CounterOpts{Name: "slurm_exporter_" + name, Help: help}, labels)
 	}
 	r := &Requests{
 		took: prometheus.NewHistogramVec(prometheus.HistogramOpts{
-			Name: "slurm_exporter_request_duration_seconds", Help: "Time of requests to slurmrestd until the answer was read.",
+			Name:    "slurm_exporter_request_duration_seconds",
+			Help:    "Duration of requests to slurmrestd, including reading the response.",
 			Buckets: []float64{.005, .02, .1, .5, 2, 10, 60},
 		}, []string{"operation"}),
-		failed: counter("requests_total", "Requests to slurmrestd by HTTP status; 0 is no answer.", "operation", "status"),
-		bytes:  counter("response_bytes_total", "Bytes of answers read from slurmrestd.", "operation"),
-		polls:  counter("polls_total", "Polls of a resource by how they ended.", "resource", "result"),
+		failed: counter("requests_total", "Requests to slurmrestd by HTTP status; status 0 means no response.",
+			"operation", "status"),
+		bytes: counter("response_bytes_total", "Bytes of responses read from slurmrestd.", "operation"),
+		polls: counter("polls_total", "Polls of a resource by result.", "resource", "result"),
 		poll: prometheus.NewGaugeVec(prometheus.GaugeOpts{
-			Name: "slurm_exporter_poll_duration_seconds", Help: "Time that the last poll of a resource took.",
+			Name: "slurm_exporter_poll_duration_seconds", Help: "Duration of the last poll of a resource.",
 		}, []string{"resource"}),
 	}
 	for _, res := range slurmclient.Resources() {

@@ -12,28 +12,28 @@ type section struct {
 	name     string
 	set      Set
 	families []shownFamily
-	// took is how long it took to render, series how many samples the families have.
+	// took is how long rendering took; series is the number of samples.
 	took   time.Duration
 	series int
-	// failed: rendering panicked, and the families are those of before.
+	// failed is true if rendering panicked; the families are then those rendered before.
 	failed bool
 }
 
-// shownFamily is the exposition of a family: what tells of it, and its samples.
+// renderedFamily is the exposition of a family: its HELP and TYPE lines and its samples.
 type shownFamily struct {
 	name    string
 	head    piece
 	samples []piece
 }
 
-// page is the exposition of a snapshot. It is not changed once published.
+// page is the exposition of a snapshot. It is immutable once published.
 type page struct {
 	view     *view
 	sections []section
 }
 
-// renderer makes pages, and takes over the sections whose sources have not
-// changed. It is for one goroutine at a time.
+// renderer renders pages and reuses the sections whose resources have not changed. Only one
+// goroutine may use it at a time.
 type renderer struct {
 	collectors []collector
 	labels     constLabels
@@ -42,7 +42,7 @@ type renderer struct {
 	observed   *observed
 	panics     *panics
 	last       *page
-	rendered   []time.Time // when each section was
+	rendered   []time.Time // of each section
 }
 
 // render returns the page of a snapshot.
@@ -64,16 +64,18 @@ func (r *renderer) render(now time.Time, s *slurmclient.Snapshot) *page {
 	return p
 }
 
-// stale reports whether a section must be rendered again.
+// isStale reports whether a section must be rendered again.
 func (r *renderer) stale(i int, now time.Time, s *slurmclient.Snapshot) bool {
 	c := r.collectors[i]
 	if c.clocked && now.Sub(r.rendered[i]) >= demandLife {
 		return true
 	}
-	return slices.ContainsFunc(c.needs, func(res slurmclient.Resource) bool { return differs(r.last.view.Snapshot, s, res) })
+	return slices.ContainsFunc(c.needs,
+		func(res slurmclient.Resource) bool { return differs(r.last.view.Snapshot, s, res) })
 }
 
-// guarded is a section, or that of before when rendering panics.
+// renderGuarded renders a section. If rendering panics, it returns the previous section, marked
+// as failed.
 func (r *renderer) guarded(i int, v *view) (out section) {
 	c := r.collectors[i]
 	if r.panics.guard(stageRender, c.name, func() { out = r.section(c, v) }) {
@@ -113,8 +115,8 @@ func (r *renderer) family(f family, v *view) (shownFamily, int) {
 	}, lines.count
 }
 
-// choose returns the families of the sections that want accepts. A name that an
-// earlier section has is left out, since an exposition may hold it only once.
+// selectFamilies returns the families of the sections that want accepts. It omits names of
+// earlier sections, because an exposition may contain a name only once.
 func (p *page) choose(want func(section) bool) []shownFamily {
 	seen := map[string]bool{}
 	var out []shownFamily

@@ -8,13 +8,12 @@ import (
 	"github.com/slurmtide/slurmtide/slurmclient"
 )
 
-// DefaultRenderAhead is how long after a scrape snapshots are rendered without
-// being asked for.
+// DefaultRenderAhead is how long after a scrape new snapshots are rendered immediately.
 const DefaultRenderAhead = 5 * time.Minute
 
-// pages has the page of the newest snapshot, and renders it when it is asked for or
-// when somebody has scraped of late, so that whoever scrapes regularly finds it
-// ready and nobody's processor time is spent where nobody scrapes.
+// pageCache holds the page of the newest snapshot. It renders a snapshot immediately if there
+// was a recent scrape, and on demand otherwise: regular scrapes do not wait, and an exporter
+// that nobody scrapes does not render.
 type pages struct {
 	now   func() time.Time
 	ahead time.Duration
@@ -23,7 +22,7 @@ type pages struct {
 	page   atomic.Pointer[page]
 	// scraped is when a page was last served, in Unix nanoseconds.
 	scraped atomic.Int64
-	// coming is true while the newest snapshot is being rendered though nobody asked.
+	// renderingAhead is true while the newest snapshot is being rendered ahead of a scrape.
 	coming atomic.Bool
 
 	mu       sync.Mutex // held while rendering
@@ -39,7 +38,7 @@ func newPages(cfg Config, fresh func() *renderer) *pages {
 	return p
 }
 
-// take notes the newest snapshot, and renders it if somebody has scraped of late.
+// setSnapshot stores the newest snapshot, and renders it if there was a recent scrape.
 func (p *pages) take(s *slurmclient.Snapshot) {
 	if !p.awaited() {
 		p.newest.Store(s)
@@ -52,9 +51,9 @@ func (p *pages) take(s *slurmclient.Snapshot) {
 	p.render()
 }
 
-// current returns the page of the newest snapshot, or the last one while the newest is
-// being rendered ahead; nil when there is no snapshot yet. It waits for a rendering
-// where nothing was rendered ahead.
+// current returns the page of the newest snapshot, the previous page while the newest snapshot
+// is being rendered ahead, or nil if there is no snapshot yet. It blocks while it renders a
+// snapshot that was not rendered ahead.
 func (p *pages) current() *page {
 	newest, last := p.newest.Load(), p.page.Load()
 	if last != nil && (last.view.Snapshot == newest || p.coming.Load()) {
@@ -66,7 +65,7 @@ func (p *pages) current() *page {
 	return p.render()
 }
 
-// served notes that somebody wants pages.
+// recordScrape records that a page was served now.
 func (p *pages) served() { p.scraped.Store(p.now().UnixNano()) }
 
 func (p *pages) awaited() bool {
@@ -74,8 +73,7 @@ func (p *pages) awaited() bool {
 	return at != 0 && p.now().Sub(time.Unix(0, at)) <= p.ahead
 }
 
-// render returns the page of the newest snapshot. Who comes while it is being
-// rendered waits for it.
+// render returns the page of the newest snapshot. Concurrent callers wait for one rendering.
 func (p *pages) render() *page {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -88,7 +86,7 @@ func (p *pages) render() *page {
 	return next
 }
 
-// forget frees what was rendered of older snapshots, unless somebody is at it.
+// releasePage frees the page of an older snapshot, unless a page is being rendered.
 func (p *pages) forget() {
 	if !p.mu.TryLock() {
 		return

@@ -8,7 +8,7 @@ import (
 	"github.com/slurmtide/slurmtide/slurmclient"
 )
 
-// pageBench is pages of one family, with a clock and a count of renderings.
+// testPageCache is a page cache of one family, with a clock and a count of renderings.
 type pageBench struct {
 	*pages
 	clock    time.Time
@@ -31,7 +31,7 @@ func newPageBench(ahead time.Duration) *pageBench {
 	return b
 }
 
-// publish takes a snapshot with other nodes than the one before.
+// publish sets a snapshot whose nodes have changed.
 func (b *pageBench) publish(sequence uint64) *slurmclient.Snapshot {
 	s := smallCluster()
 	s.Sequence, s.Nodes.Sequence = sequence, sequence
@@ -39,7 +39,7 @@ func (b *pageBench) publish(sequence uint64) *slurmclient.Snapshot {
 	return s
 }
 
-// scrape returns the snapshot that is shown.
+// scrape returns the snapshot that is shown, and records a scrape.
 func (b *pageBench) scrape() *slurmclient.Snapshot {
 	p := b.current()
 	b.served()
@@ -53,17 +53,17 @@ func TestWhenPagesAreRendered(t *testing.T) {
 		run   func(b *pageBench)
 		want  int
 	}{
-		{"nothing while nobody scrapes", 0, func(b *pageBench) { b.publish(1); b.publish(2) }, 0},
-		{"the newest when somebody does", 0, func(b *pageBench) { b.publish(1); b.publish(2); b.scrape() }, 1},
-		{"once for one snapshot", 0, func(b *pageBench) { b.publish(1); b.scrape(); b.scrape() }, 1},
-		{"every snapshot from then on", 0, func(b *pageBench) { b.publish(1); b.scrape(); b.publish(2); b.publish(3) }, 3},
-		{"none when the last scrape is long ago", 0, func(b *pageBench) {
+		{"no snapshot without a scrape", 0, func(b *pageBench) { b.publish(1); b.publish(2) }, 0},
+		{"the newest snapshot at a scrape", 0, func(b *pageBench) { b.publish(1); b.publish(2); b.scrape() }, 1},
+		{"each snapshot once", 0, func(b *pageBench) { b.publish(1); b.scrape(); b.scrape() }, 1},
+		{"every snapshot after a scrape", 0, func(b *pageBench) { b.publish(1); b.scrape(); b.publish(2); b.publish(3) }, 3},
+		{"no snapshot long after the last scrape", 0, func(b *pageBench) {
 			b.publish(1)
 			b.scrape()
 			b.clock = b.clock.Add(DefaultRenderAhead + 1)
 			b.publish(2)
 		}, 1},
-		{"none unasked where that is switched off", -1, func(b *pageBench) { b.publish(1); b.scrape(); b.publish(2) }, 1},
+		{"no snapshot ahead of a scrape if that is disabled", -1, func(b *pageBench) { b.publish(1); b.scrape(); b.publish(2) }, 1},
 	} {
 		t.Run(tc.name, func(t *testing.T) {
 			b := newPageBench(tc.ahead)
@@ -78,14 +78,14 @@ func TestWhenPagesAreRendered(t *testing.T) {
 func TestAScrapeAlwaysShowsTheNewestSnapshot(t *testing.T) {
 	b := newPageBench(0)
 	if p := b.current(); p != nil {
-		t.Error("there is a page of nothing")
+		t.Error("there is a page without a snapshot")
 	}
 	for i, pause := range []time.Duration{0, time.Second, DefaultRenderAhead + 1, DefaultRenderAhead + 1, 0} {
 		b.clock = b.clock.Add(pause)
 		b.publish(uint64(3*i + 1))
 		want := b.publish(uint64(3*i + 2))
 		if got := b.scrape(); got != want {
-			t.Errorf("scrape %d shows snapshot %d, not %d", i, got.Sequence, want.Sequence)
+			t.Errorf("scrape %d shows snapshot %d, want %d", i, got.Sequence, want.Sequence)
 		}
 	}
 }
@@ -97,7 +97,7 @@ func TestWhatNobodyAsksForAnyMoreIsFreed(t *testing.T) {
 	b.clock = b.clock.Add(DefaultRenderAhead + 1)
 	b.publish(2)
 	if b.page.Load() != nil || b.renderer.last != nil {
-		t.Error("the last page is kept")
+		t.Error("the last page is not freed")
 	}
 }
 

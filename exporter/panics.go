@@ -8,25 +8,25 @@ import (
 	"github.com/slurmtide/slurmtide/slurmclient"
 )
 
-// stage is where in the work on a snapshot something panicked.
+// stage is the step of processing a snapshot in which a computation panicked.
 type stage string
 
 const (
 	stagePoll    stage = "poll"    // reading a resource
-	stageTotal   stage = "total"   // adding up what several collectors show
+	stageTotal   stage = "total"   // summing nodes, jobs or demand for several collectors
 	stageRender  stage = "render"  // rendering a collector
-	stageObserve stage = "observe" // comparing a snapshot with the one before
+	stageObserve stage = "observe" // comparing a snapshot with the previous one
 )
 
-// computation is what panicked.
+// computation identifies a computation that can panic.
 type computation struct {
 	stage stage
 	part  string
 }
 
-// panics counts the computations that panicked, and tells of each.
+// panicCounter counts computations that panicked and reports each of them.
 type panics struct {
-	failed func(error) // nil for nobody
+	failed func(error) // may be nil
 
 	mu     sync.Mutex
 	counts map[computation]uint64
@@ -38,14 +38,14 @@ func newPanics(failed func(error)) *panics {
 	}}
 }
 
-// guard calls f, and reports whether it ended without a panic.
+// guard calls f and reports whether it returned without a panic.
 func (p *panics) guard(s stage, part string, f func()) bool {
 	err := slurmclient.Guard(string(s)+" of "+part, f)
 	p.note(s, part, err)
 	return err == nil
 }
 
-// note counts an error of the computation; nil is none.
+// countError counts and reports an error of the computation; it ignores nil.
 func (p *panics) note(s stage, part string, err error) {
 	if err == nil {
 		return
@@ -58,7 +58,7 @@ func (p *panics) note(s stage, part string, err error) {
 	}
 }
 
-// each calls put with every computation that is guarded, in a steady order.
+// each calls put with every guarded computation, in a stable order.
 func (p *panics) each(put func(c computation, count uint64)) {
 	p.mu.Lock()
 	defer p.mu.Unlock()

@@ -8,7 +8,7 @@ import (
 	"github.com/slurmtide/slurmtide/slurmclient/slurm"
 )
 
-// A record that is nil stands for data that the code does not expect.
+// A nil record stands for data that the code does not expect.
 func TestAPanicOfOnePartTakesNothingElseDown(t *testing.T) {
 	var failures []error
 	cfg := everything()
@@ -29,7 +29,7 @@ func TestAPanicOfOnePartTakesNothingElseDown(t *testing.T) {
 	}
 	for _, want := range []string{`{part="jobs",stage="total"} 1`, `{part="demand",stage="total"} 1`, `{part="nodes",stage="total"} 0`} {
 		if want = "slurm_exporter_panics_total" + want; !strings.Contains(after, want) {
-			t.Errorf("there is no %s in\n%s", want, linesOf(after, "slurm_exporter_panics_total"))
+			t.Errorf("the exposition lacks %s:\n%s", want, linesOf(after, "slurm_exporter_panics_total"))
 		}
 	}
 	for _, err := range failures {
@@ -38,7 +38,7 @@ func TestAPanicOfOnePartTakesNothingElseDown(t *testing.T) {
 		}
 	}
 	if len(failures) < 2 {
-		t.Errorf("told of %d panics", len(failures))
+		t.Errorf("%d panics were reported", len(failures))
 	}
 }
 
@@ -60,10 +60,10 @@ func TestACollectorThatPanicsIsNotASuccess(t *testing.T) {
 		`slurm_exporter_collector_success{collector="` + broken.name + `"} 0`,
 	} {
 		if !strings.Contains(after, want) {
-			t.Errorf("there is no %s", want)
+			t.Errorf("the exposition lacks %s", want)
 		}
 	}
 	if got := linesOf(after, "slurm_node_info"); got != before {
-		t.Errorf("what was known is not shown on: %s", got)
+		t.Errorf("the last good values are not shown: %s", got)
 	}
 }

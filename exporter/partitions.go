@@ -11,27 +11,44 @@ func partitionsCollector() collector {
 		name: "partitions", set: Native, help: "nodes, jobs, resources and limits of partitions", clocked: true,
 		needs: []slurmclient.Resource{slurmclient.Partitions, slurmclient.Nodes, slurmclient.Jobs},
 		families: append([]family{
-			{"slurm_partition_pending_jobs", gauge, "Pending jobs that may run in the partition, whatever they wait for: every array task counts, and a job in several partitions counts in each.",
+			{"slurm_partition_pending_jobs", gauge,
+				"Pending jobs of the partition, whatever their reason; every array task counts, and a job in several " +
+					"partitions counts in each.",
 				[]string{"partition"}, demands(func(p *demand.Partition, out *samples) { out.n(p.PendingJobs, p.Name) })},
-			{"slurm_partition_eligible_pending_jobs", gauge, "Pending jobs that more nodes would help: neither held nor waiting for a time, a job, a licence or a limit.",
-				[]string{"partition"}, demands(func(p *demand.Partition, out *samples) { out.n(p.EligiblePendingJobs, p.Name) })},
-			{"slurm_partition_idle_nodes", gauge, "Nodes of the partition that can start a job now and have none.",
+			{"slurm_partition_eligible_pending_jobs", gauge,
+				"Pending jobs that more nodes would help: neither held nor waiting for a time, another job, a licence or " +
+					"a limit.",
+				[]string{"partition"},
+				demands(func(p *demand.Partition, out *samples) { out.n(p.EligiblePendingJobs, p.Name) })},
+			{"slurm_partition_idle_nodes", gauge, "Nodes of the partition that have no job and can start one now.",
 				[]string{"partition"}, demands(func(p *demand.Partition, out *samples) { out.n(p.IdleNodes, p.Name) })},
-			{"slurm_partition_jobs", gauge, "Jobs of the partition by state: every array task counts, and a pending job in several partitions counts in each.",
+			{"slurm_partition_jobs", gauge,
+				"Jobs of the partition by state; every array task counts, and a pending job in several partitions counts " +
+					"in each.",
 				[]string{"partition", "state"}, partitionJobs},
-			{"slurm_partition_nodes", gauge, "Nodes of the partition by state, in sinfo's words; a node is in exactly one.",
-				[]string{"partition", "state"}, ofPartitionNodes(func(t *nodeTally, out *samples, name string) { putWords(t, out, name) })},
-			{"slurm_partition_cpus", gauge, "CPUs of the partition that jobs may use, by what becomes of them: allocated (also by jobs of other partitions), idle, or other (idle on a node that is down or drained).",
-				[]string{"partition", "state"}, ofPartitionNodes(func(t *nodeTally, out *samples, name string) { putSplit(out, t.cpus, 1, name) })},
-			{"slurm_partition_memory_bytes", gauge, "Memory of the partition's nodes by what becomes of it: allocated, idle, or other.",
-				[]string{"partition", "state"}, ofPartitionNodes(func(t *nodeTally, out *samples, name string) { putSplit(out, t.memoryMiB, mebibyte, name) })},
-			{"slurm_partition_gpus", gauge, "GPUs of the partition's nodes by what becomes of them: allocated, idle, or other.",
-				[]string{"partition", "state"}, ofPartitionNodes(func(t *nodeTally, out *samples, name string) { putSplit(out, t.allGPUs, 1, name) })},
+			{"slurm_partition_nodes", gauge,
+				"Nodes of the partition by state as sinfo shows it; a node is in exactly one state.",
+				[]string{"partition", "state"},
+				ofPartitionNodes(func(t *nodeTally, out *samples, name string) { putWords(t, out, name) })},
+			{"slurm_partition_cpus", gauge,
+				"CPUs of the partition that jobs may use, by state: allocated (also to jobs of other partitions), idle, " +
+					"or other (idle on a node that is down or drained).",
+				[]string{"partition", "state"},
+				ofPartitionNodes(func(t *nodeTally, out *samples, name string) { putSplit(out, t.cpus, 1, name) })},
+			{"slurm_partition_memory_bytes", gauge,
+				"Memory of the partition's nodes by state: allocated, idle or other.",
+				[]string{"partition", "state"},
+				ofPartitionNodes(func(t *nodeTally, out *samples, name string) {
+					putSplit(out, t.memoryMiB, mebibyte, name)
+				})},
+			{"slurm_partition_gpus", gauge, "GPUs of the partition's nodes by state: allocated, idle or other.",
+				[]string{"partition", "state"},
+				ofPartitionNodes(func(t *nodeTally, out *samples, name string) { putSplit(out, t.allGPUs, 1, name) })},
 		}, partitionSettings()...),
 	}
 }
 
-// demands reads the demand of each partition.
+// readPartitionDemand calls put with the demand of each partition.
 func demands(put func(p *demand.Partition, out *samples)) func(*view, *samples) {
 	return func(v *view, out *samples) {
 		for i := range v.demand.Partitions {
@@ -53,7 +70,7 @@ func partitionJobs(v *view, out *samples) {
 	}
 }
 
-// putJobStates writes a sample for every base state of jobs.
+// putJobStates adds a sample for every base state of jobs.
 func putJobStates(out *samples, t *jobTally, labels ...string) {
 	for _, b := range slurm.JobBases() {
 		out.n(t.of(b), append(labels, lower(b.String()))...)
@@ -76,20 +93,27 @@ func ofPartitionNodes(put func(t *nodeTally, out *samples, name string)) func(*v
 }
 
 func partitionSettings() []family {
-	states := []slurm.PartitionState{slurm.PartitionUp, slurm.PartitionDown, slurm.PartitionDrain, slurm.PartitionInactive, slurm.PartitionUnknown}
+	states := []slurm.PartitionState{slurm.PartitionUp, slurm.PartitionDown, slurm.PartitionDrain,
+		slurm.PartitionInactive, slurm.PartitionUnknown}
 	setting := func(name, help string, put func(p *slurm.Partition, out *samples)) family {
 		return family{name, gauge, help, []string{"partition"}, settings(put)}
 	}
 	return []family{
-		{"slurm_partition_state", gauge, "1 for the state that the partition is in, 0 for the others.", []string{"partition", "state"}, settings(func(p *slurm.Partition, out *samples) {
-			for _, s := range states {
-				out.flag(p.State == s, p.Name, lower(string(s)))
-			}
-		})},
-		setting("slurm_partition_max_time_seconds", "Time limit of jobs in the partition, +Inf for none.", func(p *slurm.Partition, out *samples) { out.number(p.MaxTime, minute, p.Name) }),
-		setting("slurm_partition_default_time_seconds", "Time limit of jobs that name none, +Inf for none.", func(p *slurm.Partition, out *samples) { out.number(p.DefaultTime, minute, p.Name) }),
-		setting("slurm_partition_max_nodes", "Nodes that one job of the partition may have, +Inf for no limit.", func(p *slurm.Partition, out *samples) { out.number(p.MaxNodes, 1, p.Name) }),
-		setting("slurm_partition_priority_tier", "Priority tier of the partition: jobs of higher tiers go first.", func(p *slurm.Partition, out *samples) { out.n(uint64(p.PriorityTier), p.Name) }),
+		{"slurm_partition_state", gauge, "1 for the state that the partition is in, 0 for the others.",
+			[]string{"partition", "state"}, settings(func(p *slurm.Partition, out *samples) {
+				for _, s := range states {
+					out.flag(p.State == s, p.Name, lower(string(s)))
+				}
+			})},
+		setting("slurm_partition_max_time_seconds", "Time limit of jobs in the partition, +Inf for no limit.",
+			func(p *slurm.Partition, out *samples) { out.number(p.MaxTime, minute, p.Name) }),
+		setting("slurm_partition_default_time_seconds", "Time limit of jobs that specify none, +Inf for no limit.",
+			func(p *slurm.Partition, out *samples) { out.number(p.DefaultTime, minute, p.Name) }),
+		setting("slurm_partition_max_nodes", "Limit on the nodes of one job in the partition, +Inf for no limit.",
+			func(p *slurm.Partition, out *samples) { out.number(p.MaxNodes, 1, p.Name) }),
+		setting("slurm_partition_priority_tier",
+			"Priority tier of the partition; jobs of higher tiers are scheduled first.",
+			func(p *slurm.Partition, out *samples) { out.n(uint64(p.PriorityTier), p.Name) }),
 	}
 }
 

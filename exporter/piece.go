@@ -17,17 +17,17 @@ const (
 	formats
 )
 
-// piece is a part of an exposition. What differs between the formats is in text;
-// the body does not differ, so it is kept once as text and once compressed, as a run
-// of deflate blocks that refers to nothing before it. Pieces are not changed once made.
+// fragment is a part of an exposition. text contains what differs between the formats. body is
+// the same in all formats and is kept uncompressed and compressed, as deflate blocks that refer
+// to no earlier data. A fragment is immutable.
 type piece struct {
 	text [formats][]byte
 	body []byte
-	// packed is body as deflate blocks, ending on a byte boundary.
+	// compressed is body as deflate blocks that end on a byte boundary.
 	packed []byte
 }
 
-// packer compresses bodies. It is for one goroutine.
+// compressor compresses bodies. Only one goroutine may use it.
 type packer struct {
 	buf bytes.Buffer
 	w   *flate.Writer
@@ -55,16 +55,16 @@ func (p *packer) pack(body []byte) []byte {
 	return bytes.Clone(p.buf.Bytes())
 }
 
-// A gzip member (RFC 1952) around deflate blocks (RFC 1951).
+// Header and end of a gzip member (RFC 1952) around deflate blocks (RFC 1951).
 var (
 	gzipHead = []byte{0x1f, 0x8b, 8, 0, 0, 0, 0, 0, 0, 255}
-	lastByte = []byte{1, 0, 0, 0xff, 0xff} // an empty stored block that is the last
+	lastByte = []byte{1, 0, 0, 0xff, 0xff} // an empty stored block, marked as the last
 )
 
-// mostStored is how much a stored block can hold.
+// maxStoredBlock is the maximum size of a stored block in bytes.
 const mostStored = 1<<16 - 1
 
-// writePlain writes the pieces one after the other.
+// writePlain writes the fragments uncompressed.
 func writePlain(w io.Writer, f format, pieces []piece) error {
 	for _, p := range pieces {
 		if _, err := w.Write(p.text[f]); err != nil {
@@ -77,7 +77,7 @@ func writePlain(w io.Writer, f format, pieces []piece) error {
 	return nil
 }
 
-// writeGzip writes the pieces as one gzip member without compressing anything.
+// writeGzip writes the fragments as one gzip member. It compresses nothing itself.
 func writeGzip(w io.Writer, f format, pieces []piece) error {
 	if _, err := w.Write(gzipHead); err != nil {
 		return err
@@ -114,7 +114,7 @@ func writeStored(w io.Writer, data []byte) error {
 	return nil
 }
 
-// sizePlain and sizeGzip are what the two would write.
+// plainSize and gzipSize return how many bytes writePlain and writeGzip write.
 func sizePlain(f format, pieces []piece) int {
 	n := 0
 	for _, p := range pieces {

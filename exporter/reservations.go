@@ -10,14 +10,19 @@ func reservationsCollector() collector {
 		name: "reservations", set: Native, help: "advance reservations",
 		needs: []slurmclient.Resource{slurmclient.Reservations},
 		families: []family{
-			{"slurm_reservation_info", gauge, "1, with who may use the reservation and where.", []string{"reservation", "partition", "users", "accounts"},
+			{"slurm_reservation_info", gauge, "Always 1; the labels show who may use the reservation and where.",
+				[]string{"reservation", "partition", "users", "accounts"},
 				reservations(func(r *slurm.Reservation, out *samples) {
 					out.add(1, r.Name, r.Partition, shorten(r.Users), shorten(r.Accounts))
 				})},
-			reservation("slurm_reservation_start_time_seconds", "When the reservation starts, in Unix time.", func(r *slurm.Reservation, out *samples) { out.time(r.StartTime, r.Name) }),
-			reservation("slurm_reservation_end_time_seconds", "When the reservation ends, in Unix time.", func(r *slurm.Reservation, out *samples) { out.time(r.EndTime, r.Name) }),
-			reservation("slurm_reservation_nodes", "Nodes in the reservation.", func(r *slurm.Reservation, out *samples) { out.n(uint64(r.NodeCount), r.Name) }),
-			reservation("slurm_reservation_cores", "Cores in the reservation.", func(r *slurm.Reservation, out *samples) { out.n(uint64(r.CoreCount), r.Name) }),
+			reservation("slurm_reservation_start_time_seconds", "When the reservation starts, in Unix time.",
+				func(r *slurm.Reservation, out *samples) { out.time(r.StartTime, r.Name) }),
+			reservation("slurm_reservation_end_time_seconds", "When the reservation ends, in Unix time.",
+				func(r *slurm.Reservation, out *samples) { out.time(r.EndTime, r.Name) }),
+			reservation("slurm_reservation_nodes", "Nodes in the reservation.",
+				func(r *slurm.Reservation, out *samples) { out.n(uint64(r.NodeCount), r.Name) }),
+			reservation("slurm_reservation_cores", "Cores in the reservation.",
+				func(r *slurm.Reservation, out *samples) { out.n(uint64(r.CoreCount), r.Name) }),
 		},
 	}
 }
@@ -46,10 +51,13 @@ func licensesCollector() collector {
 		name: "licenses", set: Native, help: "licences",
 		needs: []slurmclient.Resource{slurmclient.Licenses},
 		families: []family{
-			license("slurm_license_capacity", "Licences that there are.", func(l slurm.License) uint64 { return l.Total }),
-			license("slurm_license_used", "Licences that jobs hold.", func(l slurm.License) uint64 { return l.Used }),
-			license("slurm_license_free", "Licences that jobs could get.", func(l slurm.License) uint64 { return l.Free }),
-			license("slurm_license_reserved", "Licences that reservations hold.", func(l slurm.License) uint64 { return l.Reserved }),
+			license("slurm_license_capacity", "Total number of licences.",
+				func(l slurm.License) uint64 { return l.Total }),
+			license("slurm_license_used", "Licences in use by jobs.", func(l slurm.License) uint64 { return l.Used }),
+			license("slurm_license_free", "Licences that are available to jobs.",
+				func(l slurm.License) uint64 { return l.Free }),
+			license("slurm_license_reserved", "Licences held by reservations.",
+				func(l slurm.License) uint64 { return l.Reserved }),
 		},
 	}
 }

@@ -8,15 +8,14 @@ import (
 	"github.com/slurmtide/slurmtide/slurmclient"
 )
 
-// core are the resources without which the exporter is not up.
+// coreResources returns the resources that slurm_up depends on.
 func core() []slurmclient.Resource {
 	return []slurmclient.Resource{
 		slurmclient.Pings, slurmclient.Nodes, slurmclient.Jobs, slurmclient.Partitions, slurmclient.Stats,
 	}
 }
 
-// up reports whether Slurm answers: a slurmctld responds, and the last poll of
-// every core resource succeeded.
+// isUp reports whether a slurmctld responds and the last poll of every core resource succeeded.
 func up(s *slurmclient.Snapshot) bool {
 	for _, r := range core() {
 		if p := pollOf(s, r); p.Enabled && (!p.Known || p.Err != nil) {
@@ -31,7 +30,7 @@ func up(s *slurmclient.Snapshot) bool {
 	return !s.Pings.Enabled
 }
 
-// self tells how the exporter fares. Its values are those of the moment.
+// exporterMetrics collects metrics of the exporter itself at the time of the scrape.
 type self struct {
 	exporter *Exporter
 
@@ -40,7 +39,7 @@ type self struct {
 	panics, round, reader                  *metric
 }
 
-// metric is what self gives.
+// exporterMetric is one metric of exporterMetrics.
 type metric struct {
 	name, help string
 	kind       kind
@@ -62,23 +61,41 @@ func newSelf(e *Exporter) *self {
 	return &self{
 		exporter: e,
 		up:       newMetric(upName, upHelp),
-		info:     newMetric("slurm_cluster_info", "1, with the cluster's name, the release of its slurmrestd and the API version in use.", "cluster", "release", "api_version"),
-		known:    newMetric("slurm_exporter_resource_up", "1 when the last poll of the resource succeeded, 0 when it failed or there was none yet.", "resource"),
-		age:      newMetric("slurm_exporter_snapshot_age_seconds", "Time since the poll that last confirmed the resource began; no sample before the first.", "resource"),
-		period:   newMetric("slurm_exporter_poll_period_seconds", "Pause that is kept now between polls of the resource.", "resource"),
-		round:    newMetric("slurm_exporter_poll_round_seconds", "Time in which every record of the resource is read again at this pace, whether or not anything hints at a change; no sample where each poll reads all that changed.", "resource"),
-		reader:   newMetric("slurm_exporter_jobs_reader", "1, with how the last good poll read jobs: list, or delta for what changed. A delta reader asks for the list where that costs slurmrestd less.", "reader"),
-		failures: newMetric("slurm_exporter_poll_consecutive_failures", "Polls of the resource that failed in a row.", "resource"),
-		success:  newMetric("slurm_exporter_collector_success", "1 when the last poll of every resource that the collector needs succeeded, and the collector was rendered.", "collector"),
-		duration: newMetric("slurm_exporter_collector_duration_seconds", "Time that the collector's exposition took to render.", "collector"),
-		series:   newMetric("slurm_exporter_collector_series", "Series that the collector's families have.", "collector"),
-		panics:   newCounter("slurm_exporter_panics_total", "Computations that panicked: reading a resource (poll), adding it up (total), comparing it with before (observe) or rendering a collector (render). What was known before is shown on.", "stage", "part"),
-		expiry:   newMetric("slurm_exporter_token_expiry_time_seconds", "When the token in use expires, in Unix time; no sample when that is not known."),
+		info: newMetric("slurm_cluster_info",
+			"Always 1; the labels are the cluster's name in Slurm, the release of its slurmrestd and the API version "+
+				"in use.", "cluster", "release", "api_version"),
+		known: newMetric("slurm_exporter_resource_up",
+			"1 if the last poll of the resource succeeded, 0 if it failed or there was none yet.", "resource"),
+		age: newMetric("slurm_exporter_snapshot_age_seconds",
+			"Time since the start of the last successful poll of the resource; no sample before the first.", "resource"),
+		period: newMetric("slurm_exporter_poll_period_seconds", "Current pause between polls of the resource.",
+			"resource"),
+		round: newMetric("slurm_exporter_poll_round_seconds",
+			"Time in which polls at the current rate read every record of the resource at least once, changed or not; "+
+				"no sample if each poll reads all changes.", "resource"),
+		reader: newMetric("slurm_exporter_jobs_reader",
+			"Always 1; the label is how the last successful poll read jobs: list for all jobs, delta for changed jobs "+
+				"only. A delta reader requests the list if that costs slurmrestd less.", "reader"),
+		failures: newMetric("slurm_exporter_poll_consecutive_failures", "Consecutive failed polls of the resource.",
+			"resource"),
+		success: newMetric("slurm_exporter_collector_success",
+			"1 if the last poll of every resource of the collector succeeded and the collector was rendered.",
+			"collector"),
+		duration: newMetric("slurm_exporter_collector_duration_seconds", "Time to render the collector's exposition.",
+			"collector"),
+		series: newMetric("slurm_exporter_collector_series", "Number of series of the collector.", "collector"),
+		panics: newCounter("slurm_exporter_panics_total",
+			"Computations that panicked: reading a resource (poll), summing it (total), comparing it with the "+
+				"previous snapshot (observe) or rendering a collector (render). The last good values stay.", "stage",
+			"part"),
+		expiry: newMetric("slurm_exporter_token_expiry_time_seconds",
+			"When the token in use expires, in Unix time; no sample if unknown."),
 	}
 }
 
 func (s *self) table() []*metric {
-	return []*metric{s.up, s.info, s.known, s.age, s.period, s.round, s.reader, s.failures, s.success, s.duration, s.series, s.panics, s.expiry}
+	return []*metric{s.up, s.info, s.known, s.age, s.period, s.round, s.reader, s.failures, s.success, s.duration,
+		s.series, s.panics, s.expiry}
 }
 
 // Describe implements prometheus.Collector.
@@ -160,8 +177,8 @@ func succeeded(s *slurmclient.Snapshot, c collector) bool {
 	return true
 }
 
-// Ready returns nil once there is something to scrape, else what is missing. It
-// stays nil when Slurm fails later: the last values are still served.
+// Ready returns nil once there is something to scrape, and before that an error with the reason.
+// It stays nil if Slurm fails later, because the last values are still served.
 func (e *Exporter) Ready() error {
 	if e.pages.newest.Load() == nil {
 		return errNotReady("nothing has been read yet")
@@ -184,7 +201,7 @@ type errNotReady string
 
 func (e errNotReady) Error() string { return string(e) }
 
-// ages is for humans: how old the oldest of the core resources is.
+// oldestAge returns the age of the oldest core resource, or false if one has not been read yet.
 func age(s *slurmclient.Snapshot, now time.Time) (time.Duration, bool) {
 	var oldest time.Duration
 	for _, r := range core() {

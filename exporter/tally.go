@@ -7,7 +7,7 @@ import (
 	"github.com/slurmtide/slurmtide/slurmclient/slurm"
 )
 
-// amounts are the resources of some jobs.
+// amounts are the resources of a group of jobs.
 type amounts struct{ cpus, gpus, memoryMiB, nodes uint64 }
 
 func (a *amounts) add(t slurm.TRES, times uint64) {
@@ -17,20 +17,20 @@ func (a *amounts) add(t slurm.TRES, times uint64) {
 	a.nodes += t.Nodes * times
 }
 
-// jobTally counts jobs as "squeue --array" shows them: an array task is a job
-// whether it has a record of its own or not, a heterogeneous component is one too. A
-// federation's revoked record is none, since the job is another cluster's: only its flag
-// counts.
+// jobTally counts jobs as "squeue --array" shows them: every array task counts, with or without
+// its own record, and so does every heterogeneous component. For a revoked record of a
+// federation only the flag counts, because the job belongs to another cluster.
 type jobTally struct {
 	total uint64
 	base  [16]uint64 // by slurm.JobBase
 	flags [20]uint64 // by the bit of slurm.JobFlags
 	held  uint64
-	// pending is what pending jobs ask for, running and suspended what those hold.
+	// pending are the requested resources of pending jobs; running and suspended are the
+	// allocated resources of running and suspended jobs.
 	pending, running, suspended amounts
-	// sizes are of pending jobs: the nodes asked for.
+	// The largest and smallest node counts that pending jobs request.
 	most, least         uint64
-	mostFree, leastFree uint64 // without held ones
+	mostFree, leastFree uint64 // without held jobs
 	nodeLimit           uint64 // waiting for PartitionNodeLimit
 }
 
@@ -76,10 +76,10 @@ func least(a, b uint64) uint64 {
 	return min(a, b)
 }
 
-// of returns how many jobs are in a state.
+// inState returns how many jobs are in a base state.
 func (t *jobTally) of(b slurm.JobBase) uint64 { return t.base[b] }
 
-// with returns how many jobs have a flag.
+// withFlag returns how many jobs have a flag.
 func (t *jobTally) with(f slurm.JobFlags) uint64 { return t.flags[bits.TrailingZeros32(uint32(f))] }
 
 func (t *jobTally) finished() uint64 {
@@ -92,7 +92,7 @@ func (t *jobTally) finished() uint64 {
 	return n
 }
 
-// counted is what a job's record says, read once for all tallies.
+// jobFacts are values derived once from a job's record, for all tallies.
 type counted struct {
 	tasks        uint64
 	isHeld       bool
@@ -103,11 +103,11 @@ type counted struct {
 type jobTotals struct {
 	all     jobTally
 	records int
-	// A job that may run in several partitions is in byPartition for each.
+	// A job that may run in several partitions counts in each of them.
 	byPartition, byUser, byAccount, byQOS map[string]*jobTally
 	userID                                map[string]uint32
-	byReason                              map[string]uint64 // pending ones
-	// inexact is true when the list of an array's tasks was cut.
+	byReason                              map[string]uint64 // pending jobs only
+	// inexact is true if slurmctld truncated the task list of an array.
 	inexact bool
 
 	tres         map[string]slurm.TRES
@@ -157,7 +157,7 @@ func reasonText(r string) string {
 	return r
 }
 
-// parse reads TRES text; a part that cannot be read is left out.
+// parseTRES parses TRES text and omits items that it cannot parse.
 func (t *jobTotals) parse(text string) slurm.TRES {
 	tres, ok := t.tres[text]
 	if !ok {

@@ -7,7 +7,7 @@ import (
 	"github.com/slurmtide/slurmtide/slurmclient/demand"
 )
 
-// view is what families read: a snapshot and sums over it, which many of them share.
+// snapshotView is what families read: a snapshot, and sums over it that several families share.
 type view struct {
 	*slurmclient.Snapshot
 	limits Limits
@@ -17,12 +17,12 @@ type view struct {
 	demand demand.Demand
 }
 
-// demandLife is how long a demand is good for without a change in the snapshot:
-// begin times pass while nothing else happens.
+// demandMaxAge is how long a computed demand is valid for an unchanged snapshot. Begin times
+// pass without a change in Slurm.
 const demandLife = 10 * time.Second
 
-// viewer makes views, and reuses sums of what has not changed. A sum that panics stays as
-// it was. It is for one goroutine; the views may be kept.
+// viewCache returns views of snapshots and reuses the sums of unchanged resources. If computing
+// a sum panics, the previous sum stays. Only one goroutine may use it; views are immutable.
 type viewer struct {
 	limits  Limits
 	panics  *panics
@@ -48,8 +48,8 @@ func (m *viewer) view(now time.Time, s *slurmclient.Snapshot) *view {
 	return &v
 }
 
-// demandOfAll returns a function that computes the demand of snapshots without NodeSets,
-// and computes nothing twice. It is for one goroutine.
+// cachedDemand returns a function that computes the demand of snapshots without NodeSets and
+// caches the result. Only one goroutine may use the function.
 func demandOfAll() func(now time.Time, s *slurmclient.Snapshot) (demand.Demand, error) {
 	var last *slurmclient.Snapshot
 	var at time.Time
@@ -69,7 +69,7 @@ func demandOfAll() func(now time.Time, s *slurmclient.Snapshot) (demand.Demand, 
 	}
 }
 
-// differs reports whether a resource's value is another one in the newer snapshot.
+// hasChanged reports whether the value of a resource has changed between two snapshots.
 func differs(old, now *slurmclient.Snapshot, r slurmclient.Resource) bool {
 	if old == nil {
 		return true

@@ -14,10 +14,10 @@ import (
 	"github.com/slurmtide/slurmtide/slurmclient/slurm"
 )
 
-// noon is when the tests happen.
+// noon is the current time in most tests.
 func noon() time.Time { return time.Date(2026, 3, 1, 12, 0, 0, 0, time.UTC) }
 
-// snapshotOf is a snapshot whose parts were read a second before noon.
+// snapshotOf returns a snapshot whose resources were read a second before noon.
 func snapshotOf(nodes []*slurm.Node, jobs []*slurm.Job, partitions ...*slurm.Partition) *slurmclient.Snapshot {
 	s := &slurmclient.Snapshot{Sequence: 1}
 	poll := func(r slurmclient.Resource) slurmclient.Poll {
@@ -33,7 +33,7 @@ func aPartition(name string) *slurm.Partition {
 	return &slurm.Partition{Name: name, State: slurm.PartitionUp}
 }
 
-// aNode has 8 CPUs, the feature that marks a pool, and is in partitions such as "a,b".
+// aNode returns a node with 8 CPUs and the feature of a pool, in partitions such as "a,b".
 func aNode(name, feature, partitions string, state slurm.NodeBase) *slurm.Node {
 	return &slurm.Node{
 		Name: name, State: slurm.NodeState{Base: state}, CPUs: 8, EffectiveCPUs: 8, MemoryMiB: 16000,
@@ -41,7 +41,7 @@ func aNode(name, feature, partitions string, state slurm.NodeBase) *slurm.Node {
 	}
 }
 
-// aJob asks for a whole node of partitions such as "a,b" since an hour.
+// aJob returns a job that has requested a whole node of partitions such as "a,b" for an hour.
 func aJob(id uint32, partitions, reason string) *slurm.Job {
 	submitted := slurm.At(noon().Add(-time.Hour))
 	return &slurm.Job{
@@ -52,7 +52,7 @@ func aJob(id uint32, partitions, reason string) *slurm.Job {
 	}
 }
 
-// fakeCluster is a cluster that has been read, or why not.
+// fakeCluster is a Cluster with a fixed reading or error.
 type fakeCluster struct {
 	name    string
 	reading *Reading
@@ -63,7 +63,7 @@ func (c fakeCluster) Name() string               { return c.name }
 func (c fakeCluster) String() string             { return "team/" + c.name }
 func (c fakeCluster) Reading() (*Reading, error) { return c.reading, c.err }
 
-// clusterOf is a cluster whose snapshot was read with the pools at noon.
+// clusterOf returns a cluster whose reading was computed from the snapshot and the pools at noon.
 func clusterOf(name string, s *slurmclient.Snapshot, pools ...demand.Pool) fakeCluster {
 	return fakeCluster{name: name, reading: new(Reader).Read(noon(), s, pools)}
 }
@@ -96,8 +96,8 @@ func (d fakeDirectory) Objects(of Resource, namespace string, matching labels.Se
 	return out
 }
 
-// aSite has the namespace team with the clusters red and blue. Red has partitions
-// a, b and both, where the last has the nodes of the first two.
+// testDirectory contains the namespace team with the clusters red and blue. Red has the
+// partitions a, b and both; both has the nodes of the other two.
 func aSite(change ...func(*slurmclient.Snapshot)) fakeDirectory {
 	held := aJob(4, "a", "JobHeldUser")
 	held.Hold, held.Priority = true, slurm.Num(0)

@@ -8,8 +8,8 @@ import (
 	operator "k8s.io/apimachinery/pkg/selection"
 )
 
-// describe writes a selector as an object, nil for one that matches everything.
-// What an object can not say (greater and less than) is left out.
+// describeSelector converts a selector to a LabelSelector, nil if it matches everything. It
+// omits the operators that a LabelSelector does not have (greater and less than).
 func describe(s labels.Selector) *metav1.LabelSelector {
 	requirements, _ := s.Requirements()
 	if len(requirements) == 0 {
@@ -18,7 +18,8 @@ func describe(s labels.Selector) *metav1.LabelSelector {
 	out := &metav1.LabelSelector{}
 	add := func(q labels.Requirement, op metav1.LabelSelectorOperator) {
 		values := slices.Sorted(slices.Values(q.Values().UnsortedList()))
-		out.MatchExpressions = append(out.MatchExpressions, metav1.LabelSelectorRequirement{Key: q.Key(), Operator: op, Values: values})
+		out.MatchExpressions = append(out.MatchExpressions,
+			metav1.LabelSelectorRequirement{Key: q.Key(), Operator: op, Values: values})
 	}
 	for _, q := range requirements {
 		switch q.Operator() {

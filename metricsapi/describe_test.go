@@ -17,12 +17,12 @@ func TestSelectorsAreDescribedAsTheyMatch(t *testing.T) {
 			}
 			for _, set := range []labels.Set{{}, {"partition": "a"}, {"partition": "b", "cluster": "b"}, {"partition": "c"}, {"partition": "a", "cluster": "c"}} {
 				if s.Matches(set) != back.Matches(set) {
-					t.Errorf("%v: it says %v", set, back)
+					t.Errorf("%v: the description is %v", set, back)
 				}
 			}
 		})
 	}
 	if describe(labels.Everything()) != nil {
-		t.Error("everything has a description")
+		t.Error("a selector for everything has a description")
 	}
 }

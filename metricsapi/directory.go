@@ -2,38 +2,37 @@ package metricsapi
 
 import "k8s.io/apimachinery/pkg/labels"
 
-// Directory tells which objects there are. Its methods do not block, and what
-// they return is not written to.
+// Directory lists the objects that have metrics. Its methods do not block, and callers must not
+// modify what they return.
 type Directory interface {
-	// Object returns the object of the resource, or false when there is none. The
-	// namespace is empty for namespaces.
-	Object(of Resource, namespace, name string) (Object, bool)
-	// Objects returns those whose labels match, sorted by name. The namespace is
+	// Object returns an object of the resource, or false if it does not exist. The namespace is
 	// empty for namespaces.
+	Object(of Resource, namespace, name string) (Object, bool)
+	// Objects returns the objects whose labels match, sorted by name. The namespace is empty
+	// for namespaces.
 	Objects(of Resource, namespace string, matching labels.Selector) []Object
 }
 
-// Object is a Kubernetes object that metrics are about.
+// Object is a Kubernetes object that has metrics.
 type Object struct {
 	Namespace, Name string
-	// Clusters are the Slurm clusters that it is about: one of a NodeSet, Controller
-	// or Cluster, any number of a namespace.
+	// Clusters are the Slurm clusters of the object: one for a NodeSet, Controller or Cluster,
+	// any number for a namespace.
 	Clusters []Cluster
-	// Pool names the pool that the cluster's readings have for a NodeSet; empty for
-	// other objects.
+	// Pool is the name of a NodeSet's pool in the cluster's readings; empty for other objects.
 	Pool string
-	// Offer is how many workers a NodeSet may have; nil for other objects.
+	// ScaleBounds are a NodeSet's replicas and their bounds; nil for other objects.
 	Offer *Offer
 }
 
 // Cluster is a Slurm cluster.
 type Cluster interface {
-	// Name is the name of the object that it was found by: the value of the label
-	// "cluster" beside the label "namespace".
+	// Name returns the name of the cluster's object, which is the value of the label "cluster"
+	// in external metrics.
 	Name() string
-	// String tells people which cluster it is, such as "team-a/gpu".
+	// String returns the namespace and name of the cluster's object, such as "team-a/gpu".
 	String() string
-	// Reading returns what is known of the cluster now, or why nothing is. It does
-	// not block. How old that is, is for the caller to judge.
+	// Reading returns the newest reading of the cluster, or an error that says why there is
+	// none. It does not block. The caller checks the reading's age.
 	Reading() (*Reading, error)
 }

@@ -2,13 +2,12 @@
 // from the snapshots of Slurm clusters, so that a stock HorizontalPodAutoscaler
 // can scale NodeSets.
 //
-// What can be asked for is a table (catalogue.go): an entry has a name, the
-// resources that have it, and a function of a Reading. A Reading is a snapshot
-// with what was computed of it, the demand above all; it is made once for every
-// snapshot (reading.go), so that a query only looks up. Which objects there are,
-// and of which cluster each is, comes from a Directory; package clusters has one.
+// The metrics are a table (catalogue.go): an entry has a name, the resources whose objects have
+// the metric, and a function of a Reading. A Reading is a snapshot and what was computed from it,
+// mainly the demand. It is computed once per snapshot (reading.go), so that queries only look
+// values up. A Directory lists the objects and their clusters; package clusters implements it.
 //
-// A value carries the time at which Slurm was read. What is older than the limit,
-// has never been read or can not be told is an error and never a number; what
-// does not exist is "not found" (provider.go). A list is whole or an error.
+// The timestamp of a value is when Slurm was read. A value that is too old, was never read or
+// could not be computed is an error and never a number. Unknown metrics and objects are "not
+// found" errors (provider.go). A list is complete or an error.
 package metricsapi

@@ -10,13 +10,13 @@ import (
 	"github.com/slurmtide/slurmtide/slurmclient"
 )
 
-// unavailable is the answer when a number can not be told now.
+// newUnavailable returns the error for a number that is currently unknown.
 func unavailable(cluster string, err error) error {
 	return apierrors.NewServiceUnavailable(fmt.Sprintf("Slurm cluster %s: %v", cluster, err))
 }
 
-// Stale returns why the polls are of no use at now, nil when they are of use. Every
-// resource must have been read, and none longer ago than maxAge.
+// CheckFresh returns an error if a resource has never been read, or was last read more than
+// maxAge before now.
 func Stale(now time.Time, maxAge time.Duration, polls ...slurmclient.Poll) error {
 	for _, p := range polls {
 		switch age := p.Age(now); {
@@ -27,13 +27,15 @@ func Stale(now time.Time, maxAge time.Duration, polls ...slurmclient.Poll) error
 		case age > maxAge && p.Err == nil:
 			return fmt.Errorf("its %s were last read %s ago, which is more than %s", p.Resource, short(age), maxAge)
 		case age > maxAge:
-			return fmt.Errorf("its %s were last read %s ago, which is more than %s: %s", p.Resource, short(age), maxAge, oneLine(p.Err))
+			return fmt.Errorf("its %s were last read %s ago, which is more than %s: %s", p.Resource, short(age), maxAge,
+				oneLine(p.Err))
 		}
 	}
 	return nil
 }
 
-// short is a time for people. One that is just above a limit does not read as the limit.
+// roundAge rounds an age for messages, finely enough that an age just above a limit differs
+// from the limit.
 func short(d time.Duration) time.Duration {
 	if d < time.Minute {
 		return d.Round(100 * time.Millisecond)
@@ -41,7 +43,8 @@ func short(d time.Duration) time.Duration {
 	return d.Round(time.Second)
 }
 
-// oneLine keeps what a server sent from filling events and log lines.
+// formatOneLine returns an error's text on one line and truncates it, because text of a server
+// can be long.
 func oneLine(err error) string {
 	const most = 300
 	text := strings.Join(strings.Fields(err.Error()), " ")

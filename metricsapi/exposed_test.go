@@ -24,13 +24,13 @@ import (
 
 var update = flag.Bool("update", false, "rewrite the files in testdata, and the page of metrics")
 
-// listed are NodeSets.
+// nodeSetList is a NodeSetLister of fixed NodeSets.
 type listed []Object
 
 func (l listed) NodeSets() []Object { return l }
 
-// aPlant has two NodeSets in a cluster: one that is asked for all it may have, has lost a
-// node and has one that was idle for a moment only, and one that is new.
+// testNodeSets has two NodeSets in a cluster. One has demand for its maximum, a node that is
+// down, and a node that has just become idle. The other is new.
 func aPlant(change ...func(*slurmclient.Snapshot)) listed {
 	down := aNode("a2", "a", "a", slurm.NodeDown)
 	idle := aNode("a1", "a", "a", slurm.NodeIdle)
@@ -59,7 +59,7 @@ func aPlant(change ...func(*slurmclient.Snapshot)) listed {
 	}
 }
 
-// exposition is what the collectors show, as text.
+// gatherText returns the exposition of the collectors as text.
 func exposition(t *testing.T, of ...prometheus.Collector) string {
 	t.Helper()
 	registry := prometheus.NewPedanticRegistry()
@@ -81,7 +81,7 @@ func metricsOf(l listed, now time.Time) *NodeSetMetrics {
 	return NewNodeSetMetrics(l, Config{Now: func() time.Time { return now }})
 }
 
-// compare holds text against a file, or writes it with -update.
+// compareGolden compares text with a file, or writes the file with -update.
 func compare(t *testing.T, file, got string) {
 	t.Helper()
 	if *update {
@@ -94,7 +94,7 @@ func compare(t *testing.T, file, got string) {
 		t.Fatal(err)
 	}
 	if diff := cmp.Diff(string(want), got); diff != "" {
-		t.Errorf("%s differs (-want +got), -update rewrites it:\n%s", file, diff)
+		t.Errorf("%s differs (-want +got), run with -update to rewrite it:\n%s", file, diff)
 	}
 }
 
@@ -110,12 +110,12 @@ func TestMetricsOfNodeSets(t *testing.T) {
 	}
 	for _, e := range exposedMetrics() {
 		if !strings.Contains(text, "\n"+e.name+"{") {
-			t.Errorf("%s has no sample: the golden file is to have all", e.name)
+			t.Errorf("%s has no sample; the golden file must contain every metric", e.name)
 		}
 	}
 }
 
-// TestMetricsOfNodeSetsAreThoseOfHPAs holds the names that both have to one value.
+// TestMetricsOfNodeSetsAreThoseOfHPAs checks that common metrics have the same value.
 func TestMetricsOfNodeSetsAreThoseOfHPAs(t *testing.T) {
 	plant := aPlant()
 	text := exposition(t, metricsOf(plant, noon()))
@@ -134,7 +134,7 @@ func TestMetricsOfNodeSetsAreThoseOfHPAs(t *testing.T) {
 }
 
 func TestWhatIsNotKnownHasNoSample(t *testing.T) {
-	const head = `# HELP slurm_nodeset_known 1 when an HPA is told numbers of the NodeSet, 0 when it gets an error since they are too old or not known.
+	const head = `# HELP slurm_nodeset_known 1 if HPAs get numbers for the NodeSet, 0 if they get an error because the numbers are too old or unknown.
 # TYPE slurm_nodeset_known gauge
 `
 	const ofKube = "slurm_nodeset_max_nodes slurm_nodeset_min_nodes slurm_nodeset_replicas"
@@ -149,10 +149,10 @@ func TestWhatIsNotKnownHasNoSample(t *testing.T) {
 		known string
 		also  string
 	}{
-		{"a reading that is too old", aPlant()[:1], noon().Add(DefaultMaxAge + time.Minute), `slurm_nodeset_known{cluster="team/red",namespace="team",nodeset="a"} 0`, "slurm_nodeset_snapshot_age_seconds"},
-		{"jobs that were never read", aPlant(func(s *slurmclient.Snapshot) { s.Jobs.Known = false })[:1], noon(), `slurm_nodeset_known{cluster="team/red",namespace="team",nodeset="a"} 0`, ""},
-		{"a cluster that cannot be read", unread, noon(), `slurm_nodeset_known{cluster="team/red",namespace="team",nodeset="a"} 0`, ""},
-		{"a NodeSet that was not computed yet", listed{{Namespace: "team", Name: "a", Pool: "team/other", Clusters: aPlant()[0].Clusters, Offer: aPlant()[0].Offer}}, noon(), `slurm_nodeset_known{cluster="team/red",namespace="team",nodeset="a"} 0`, "slurm_nodeset_snapshot_age_seconds"},
+		{"a reading is too old", aPlant()[:1], noon().Add(DefaultMaxAge + time.Minute), `slurm_nodeset_known{cluster="team/red",namespace="team",nodeset="a"} 0`, "slurm_nodeset_snapshot_age_seconds"},
+		{"jobs were never read", aPlant(func(s *slurmclient.Snapshot) { s.Jobs.Known = false })[:1], noon(), `slurm_nodeset_known{cluster="team/red",namespace="team",nodeset="a"} 0`, ""},
+		{"a cluster cannot be read", unread, noon(), `slurm_nodeset_known{cluster="team/red",namespace="team",nodeset="a"} 0`, ""},
+		{"a NodeSet was not computed yet", listed{{Namespace: "team", Name: "a", Pool: "team/other", Clusters: aPlant()[0].Clusters, Offer: aPlant()[0].Offer}}, noon(), `slurm_nodeset_known{cluster="team/red",namespace="team",nodeset="a"} 0`, "slurm_nodeset_snapshot_age_seconds"},
 	} {
 		t.Run(tc.name, func(t *testing.T) {
 			m := metricsOf(tc.of, tc.now)
@@ -182,19 +182,19 @@ func TestMetricsPageIsUpToDate(t *testing.T) {
 
 This page is generated: change the tables in ` + "`metricsapi`" + ` and run ` + "`make generate`" + `.
 
-` + "`slurm-metrics-adapter`" + ` shows them on its page for Prometheus, beside the
-[metrics of slurm-exporter](metrics.md) of each cluster, from the same snapshots and the same
-computation that HPAs are answered from: looking at them makes no request. Where an HPA would
-get an error, since Slurm was last read too long ago or never, there is no number either;
-` + "`slurm_nodeset_known`" + ` and ` + "`slurm_nodeset_snapshot_age_seconds`" + ` tell of it.
+` + "`slurm-metrics-adapter`" + ` shows these metrics on its Prometheus endpoint, together with the
+[metrics of slurm-exporter](metrics.md) of each cluster. They come from the same snapshots and
+the same computation as the numbers that HPAs get, so a scrape makes no request to Slurm. If an
+HPA would get an error, because Slurm was last read too long ago or never, there is no sample;
+` + "`slurm_nodeset_known`" + ` and ` + "`slurm_nodeset_snapshot_age_seconds`" + ` show this.
 
-The label ` + "`cluster`" + ` is namespace and name of the Controller or Cluster, as in all metrics of the
-adapter; ` + "`namespace`" + ` and ` + "`nodeset`" + ` name the NodeSet.
+The label ` + "`cluster`" + ` is the namespace and name of the Controller or Cluster, as in all metrics
+of the adapter. ` + "`namespace`" + ` and ` + "`nodeset`" + ` identify the NodeSet.
 
-The required nodes are: busy + the larger of (claimed idle ones, grace) + claimed booting ones + pending
-+ replacements, and not more than the maximum unless more are busy.
+Required nodes = busy nodes + the larger of claimed idle nodes and grace nodes + claimed booting nodes
++ pending nodes + replacement nodes. They do not exceed the maximum unless more nodes are busy.
 
-| metric | type | labels beside those | meaning |
+| metric | type | additional labels | meaning |
 |---|---|---|---|
 `)
 	row := func(name, kind, help string, labels []string) {
@@ -209,8 +209,8 @@ The required nodes are: busy + the larger of (claimed idle ones, grace) + claime
 	}
 	row("slurm_nodeset_reaction_seconds", "histogram", reactionHelp, nil)
 	row("slurm_nodeset_short_since_time_seconds", "gauge", sinceHelp, nil)
-	b.WriteString("\nOf each cluster, rather than of NodeSets, there is `slurm_metrics_adapter_panics_total`, a counter of " +
-		"computations that panicked, with the labels `cluster` and `part`: the numbers for HPAs (`demand`) or the objects " +
-		"of the view (`view`).\n")
+	b.WriteString("\n`slurm_metrics_adapter_panics_total` is a metric of each cluster, not of NodeSets. It counts " +
+		"computations that panicked, with the labels `cluster` and `part`: `demand` for the numbers that HPAs get, `view` for " +
+		"the objects of the view.\n")
 	compare(t, filepath.Join("..", "docs", "metrics-nodesets.md"), b.String())
 }

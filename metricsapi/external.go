@@ -26,14 +26,16 @@ func (p *Provider) ListAllExternalMetrics() []provider.ExternalMetricInfo {
 	return out
 }
 
-// GetExternalMetric implements provider.ExternalMetricsProvider: of the NodeSets of
-// the namespace a value each, with the labels namespace, cluster and nodeset; of
-// the partitions of the namespace's clusters a value each, with the labels
-// namespace, cluster and partition. An HPA adds them up, so a job in two of the
-// partitions counts twice there. One cluster that can not be told is an error for
-// all, unless the selector leaves that cluster out.
-func (p *Provider) GetExternalMetric(_ context.Context, namespace string, selector labels.Selector, info provider.ExternalMetricInfo) (*external_metrics.ExternalMetricValueList, error) {
-	unknown := provider.NewMetricNotFoundForSelectorError(schema.GroupResource{Group: "external.metrics.k8s.io", Resource: info.Metric}, info.Metric, namespace, selector)
+// GetExternalMetric implements provider.ExternalMetricsProvider. It returns a value for each
+// NodeSet of the namespace, with the labels namespace, cluster and nodeset, or a value for each
+// partition of the namespace's clusters, with the labels namespace, cluster and partition. HPAs
+// sum the values, so a job in two partitions counts twice. If one cluster is unavailable, the
+// whole list is an error, unless the selector excludes that cluster.
+func (p *Provider) GetExternalMetric(
+	_ context.Context, namespace string, selector labels.Selector, info provider.ExternalMetricInfo,
+) (*external_metrics.ExternalMetricValueList, error) {
+	unknown := provider.NewMetricNotFoundForSelectorError(
+		schema.GroupResource{Group: "external.metrics.k8s.io", Resource: info.Metric}, info.Metric, namespace, selector)
 	e, ok := p.entries[info.Metric]
 	if !ok {
 		return nil, unknown
@@ -52,7 +54,9 @@ func (p *Provider) GetExternalMetric(_ context.Context, namespace string, select
 	return out, nil
 }
 
-func (p *Provider) externalOfPools(e Entry, namespace string, selector labels.Selector, out *external_metrics.ExternalMetricValueList) error {
+func (p *Provider) externalOfPools(
+	e Entry, namespace string, selector labels.Selector, out *external_metrics.ExternalMetricValueList,
+) error {
 	for _, o := range p.objects.Objects(NodeSets(), namespace, labels.Everything()) {
 		for _, c := range o.Clusters {
 			set := labels.Set{labelNamespace: namespace, labelCluster: c.Name(), labelNodeSet: o.Name}
@@ -75,7 +79,9 @@ func (p *Provider) externalOfPools(e Entry, namespace string, selector labels.Se
 	return nil
 }
 
-func (p *Provider) externalOfPartitions(e Entry, namespace string, selector labels.Selector, out *external_metrics.ExternalMetricValueList) error {
+func (p *Provider) externalOfPartitions(
+	e Entry, namespace string, selector labels.Selector, out *external_metrics.ExternalMetricValueList,
+) error {
 	o, ok := p.objects.Object(Namespaces(), "", namespace)
 	if !ok {
 		return nil
@@ -99,7 +105,7 @@ func (p *Provider) externalOfPartitions(e Entry, namespace string, selector labe
 	return nil
 }
 
-// mayMatch reports whether a series of the cluster could match the selector.
+// canMatch reports whether a series of the cluster can match the selector.
 func mayMatch(selector labels.Selector, cluster string) bool {
 	requirements, _ := selector.Requirements()
 	for _, q := range requirements {

@@ -56,10 +56,10 @@ func TestExternalMetricsThatAreNotThereOrCanNotBeTold(t *testing.T) {
 	}{
 		{"an unknown metric", "team", "slurm_nothing", "", apierrors.IsNotFound},
 		{"another namespace", "nobody", "slurm_partition_pending_jobs", "", apierrors.IsNotFound},
-		{"a partition that is not there", "team", "slurm_partition_pending_jobs", "cluster=red,partition=z", apierrors.IsNotFound},
+		{"a partition that does not exist", "team", "slurm_partition_pending_jobs", "cluster=red,partition=z", apierrors.IsNotFound},
 		{"a cluster that is down", "team", "slurm_partition_pending_jobs", "", apierrors.IsServiceUnavailable},
 		{"a NodeSet that nothing was computed for", "team", "slurm_nodeset_required_nodes", "", apierrors.IsServiceUnavailable},
-		{"a cluster that is down and not asked for", "team", "slurm_partition_pending_jobs", "cluster=red", func(err error) bool { return err == nil }},
+		{"a cluster that is down and not selected", "team", "slurm_partition_pending_jobs", "cluster=red", func(err error) bool { return err == nil }},
 	} {
 		t.Run(tc.name, func(t *testing.T) {
 			if err := ask(tc.namespace, tc.metric, tc.selector); !tc.is(err) {

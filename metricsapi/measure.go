@@ -7,18 +7,18 @@ import (
 	"k8s.io/apimachinery/pkg/labels"
 )
 
-// measure adds up a metric over the clusters of an object.
+// metricSum sums a metric over the clusters of an object.
 type measure struct {
 	value uint64
-	// at is when the oldest of the numbers was read.
+	// readAt is when the oldest number was read.
 	at time.Time
-	// found is whether anything matched the selector at all.
+	// found is whether anything matched the selector.
 	found bool
 }
 
-var errNoPool = errors.New("nothing was computed yet for the NodeSet, which is new or has changed")
+var errNoPool = errors.New("no demand has been computed yet for the NodeSet, which is new or has changed")
 
-// add counts one cluster. An error means that the number can not be told now.
+// add adds the number of one cluster. An error means that the number is unavailable.
 func (n *measure) add(e Entry, o Object, cluster string, r *Reading, selector labels.Selector) error {
 	at := -1
 	if o.Pool != "" {
@@ -29,7 +29,7 @@ func (n *measure) add(e Entry, o Object, cluster string, r *Reading, selector la
 		at = i
 	}
 	if e.pool != nil {
-		// These metrics have no labels: a selector that asks for one matches nothing.
+		// These metrics have no labels, so a selector that requires a label matches nothing.
 		if at >= 0 && selector.Matches(labels.Set{}) {
 			n.put(e, e.pool(&r.demand.Pools[at]), r)
 		}
@@ -43,8 +43,8 @@ func (n *measure) add(e Entry, o Object, cluster string, r *Reading, selector la
 		}
 	}
 	chosen := r.choose(cluster, within, selector)
-	// A cluster without partitions has no jobs; a NodeSet, or a selector, that finds
-	// no partition asks for something that is not there.
+	// A cluster without partitions has the value 0. A NodeSet or a selector without partitions
+	// refers to partitions that do not exist.
 	if len(chosen.chosen) > 0 || selector.Empty() && within == nil {
 		n.put(e, e.partitions(chosen), r)
 	}

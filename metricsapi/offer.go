@@ -7,21 +7,21 @@ import (
 	"github.com/slurmtide/slurmtide/operator/api/v1beta1"
 )
 
-// Offer is how many workers a NodeSet has and may have, by Kubernetes alone.
+// ScaleBounds are a NodeSet's replicas and their bounds, as Kubernetes objects specify them.
 type Offer struct {
-	// Replicas is how many it is meant to have now.
+	// Replicas is the desired number of workers.
 	Replicas uint64
-	// Min is the least that the HPA keeps, nil without one.
+	// Min is the minimum of the HPA, nil without an HPA.
 	Min *uint64
-	// Max is the most that it may have, nil when that is not known.
+	// Max is the maximum number of workers, nil if unknown.
 	Max *uint64
 }
 
-// OfferOf is what a NodeSet and its HPA say. hpa is nil for none. It is pure.
+// ScaleBoundsOf returns the bounds of a NodeSet and its HPA; hpa may be nil. It is pure.
 func OfferOf(n *v1beta1.NodeSet, hpa *autoscalingv2.HorizontalPodAutoscaler) Offer {
 	o := Offer{Replicas: running(n)}
 	if hpa != nil {
-		least := uint64(1) // what Kubernetes takes for a minimum that is not told
+		least := uint64(1) // the default of minReplicas
 		if hpa.Spec.MinReplicas != nil {
 			least = count(*hpa.Spec.MinReplicas)
 		}
@@ -33,7 +33,7 @@ func OfferOf(n *v1beta1.NodeSet, hpa *autoscalingv2.HorizontalPodAutoscaler) Off
 	return o
 }
 
-// maximum is the most workers that the NodeSet can have, 0 where that is not known.
+// maxReplicasOf returns the maximum number of workers of the NodeSet, 0 if unknown.
 func maximum(n *v1beta1.NodeSet, hpa *autoscalingv2.HorizontalPodAutoscaler) uint64 {
 	if most := shape.MaxReplicas(n, hpa); most != nil {
 		return count(*most)

@@ -22,12 +22,12 @@ func TestOfferOfANodeSet(t *testing.T) {
 		hpa  *autoscalingv2.HorizontalPodAutoscaler
 		want Offer
 	}{
-		{"without an HPA the bounds are not known", aNodeSet(), nil, Offer{Replicas: 2}},
-		{"an HPA has both", aNodeSet(), hpa(ptr[int32](3), 20), Offer{Replicas: 2, Min: ptr[uint64](3), Max: ptr[uint64](20)}},
+		{"without an HPA the bounds are unknown", aNodeSet(), nil, Offer{Replicas: 2}},
+		{"an HPA has both bounds", aNodeSet(), hpa(ptr[int32](3), 20), Offer{Replicas: 2, Min: ptr[uint64](3), Max: ptr[uint64](20)}},
 		{"a minimum of zero is known", aNodeSet(), hpa(ptr[int32](0), 20), Offer{Replicas: 2, Min: ptr[uint64](0), Max: ptr[uint64](20)}},
-		{"an HPA that tells no minimum keeps one", aNodeSet(), hpa(nil, 20), Offer{Replicas: 2, Min: ptr[uint64](1), Max: ptr[uint64](20)}},
-		{"the NodeSet's own maximum wins where it is smaller", aNodeSet(most(5)), hpa(nil, 20), Offer{Replicas: 2, Min: ptr[uint64](1), Max: ptr[uint64](5)}},
-		{"the HPA's maximum wins where it is smaller", aNodeSet(most(100)), hpa(nil, 20), Offer{Replicas: 2, Min: ptr[uint64](1), Max: ptr[uint64](20)}},
+		{"an HPA without a minimum keeps one worker", aNodeSet(), hpa(nil, 20), Offer{Replicas: 2, Min: ptr[uint64](1), Max: ptr[uint64](20)}},
+		{"the NodeSet's own maximum applies if it is smaller", aNodeSet(most(5)), hpa(nil, 20), Offer{Replicas: 2, Min: ptr[uint64](1), Max: ptr[uint64](5)}},
+		{"the HPA's maximum applies if it is smaller", aNodeSet(most(100)), hpa(nil, 20), Offer{Replicas: 2, Min: ptr[uint64](1), Max: ptr[uint64](20)}},
 		{"a NodeSet has a maximum without an HPA", aNodeSet(most(5)), nil, Offer{Replicas: 2, Max: ptr[uint64](5)}},
 	} {
 		t.Run(tc.name, func(t *testing.T) {

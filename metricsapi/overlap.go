@@ -10,20 +10,20 @@ import (
 	"github.com/slurmtide/slurmtide/slurmclient/slurm"
 )
 
-// overlap is what counts in several partitions at once, so that a sum over
-// partitions can count it once.
+// overlap describes the jobs and nodes that are in several partitions, so that a sum over
+// partitions can count them once.
 type overlap struct {
 	pendingJobs, eligibleJobs []shared
 	busyNodes, idleNodes      []shared
 }
 
-// shared is a number of jobs or nodes that are in all of the partitions.
+// sharedCount is the number of jobs or nodes that are in all of the partitions.
 type shared struct {
 	partitions []string
 	count      uint64
 }
 
-// excess is how much a sum over the chosen partitions counts too much.
+// excessCount returns by how much a sum over the chosen partitions is too high.
 func excess(sets []shared, chosen map[string]bool) uint64 {
 	var n uint64
 	for _, s := range sets {
@@ -47,7 +47,7 @@ func overlapOf(now time.Time, s *slurmclient.Snapshot) overlap {
 	return o
 }
 
-// counts adds up by a list of partitions such as "a,b".
+// countsByPartitions are counts by a list of partitions such as "a,b".
 type counts map[string]uint64
 
 func (c counts) shared() []shared {
@@ -62,8 +62,8 @@ func (c counts) shared() []shared {
 	return out
 }
 
-// sharedJobs counts the pending jobs that may run in several partitions, and those
-// of them that more nodes would help as far as their own records tell.
+// countSharedJobs counts the pending jobs that may run in several partitions, and those of them
+// that more nodes would help according to their records.
 func sharedJobs(now slurm.Time, jobs []*slurm.Job) (pending, eligible []shared) {
 	all, helped := counts{}, counts{}
 	for _, j := range jobs {
@@ -79,9 +79,8 @@ func sharedJobs(now slurm.Time, jobs []*slurm.Job) (pending, eligible []shared) 
 	return all.shared(), helped.shared()
 }
 
-// sharedNodes counts the nodes that are in several partitions by what they do. To
-// have demand's own word for that, each list of partitions is taken for a
-// partition of its own.
+// countSharedNodes counts the busy and idle nodes that are in several partitions. It lets
+// package demand classify the nodes, with each list of partitions as one partition.
 func sharedNodes(now time.Time, s *slurmclient.Snapshot) (busy, idle []shared) {
 	lists := map[string]bool{}
 	var nodes []*slurm.Node
@@ -112,7 +111,7 @@ func sharedNodes(now time.Time, s *slurmclient.Snapshot) (busy, idle []shared) {
 	return busyOf.shared(), idleOf.shared()
 }
 
-// holders are the jobs that make a node busy which does not look it.
+// hiddenBusyJobs returns the jobs that make a node busy although its state does not show it.
 func holders(jobs []*slurm.Job) []*slurm.Job {
 	var out []*slurm.Job
 	for _, j := range jobs {
@@ -123,8 +122,7 @@ func holders(jobs []*slurm.Job) []*slurm.Job {
 	return out
 }
 
-// serverTime is slurmctld's clock at now, as far as it can be told: its statistics
-// say how far it is ahead of ours.
+// serverTimeAt returns slurmctld's clock at now. Its statistics show how far it is ahead of ours.
 func serverTime(now time.Time, s *slurmclient.Snapshot) slurm.Time {
 	if at := s.Stats; at.Known && at.Value != nil && at.Value.At.IsSet() && !at.ReadAt.IsZero() {
 		return slurm.At(now.Add(at.Value.At.Time().Sub(at.ReadAt)))

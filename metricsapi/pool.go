@@ -11,7 +11,7 @@ import (
 	"github.com/slurmtide/slurmtide/slurmclient/demand"
 )
 
-// PoolDefaults are what a NodeSet does not say itself.
+// PoolDefaults are settings that NodeSets do not have, or do not set.
 type PoolDefaults struct {
 	// IdleGrace is how long idle nodes count as required.
 	IdleGrace time.Duration
@@ -22,13 +22,14 @@ type PoolDefaults struct {
 // PoolName is the name of a NodeSet's pool.
 func PoolName(namespace, name string) string { return namespace + "/" + name }
 
-// PoolOf is what a NodeSet offers. hpa is the HPA that scales it, nil for none. The
-// maximum is the smaller of the NodeSet's own and the HPA's. The HPA keeps its minimum
-// itself: what is required is what the jobs need. It is pure, and writes to nothing.
+// PoolOf returns the pool of a NodeSet. hpa is the HPA that scales it, nil for none. The pool's
+// maximum is the smaller of the maximums of the NodeSet and the HPA. The pool has no minimum,
+// because the HPA enforces its own. PoolOf is pure.
 func PoolOf(n *v1beta1.NodeSet, hpa *autoscalingv2.HorizontalPodAutoscaler, defaults PoolDefaults) demand.Pool {
 	p := demand.Pool{
 		Name: PoolName(n.Namespace, n.Name), Feature: n.Name, Workers: shape.WorkerPrefix(n), Shape: shapeOf(n),
-		Running: running(n), LeavingReason: v1beta1.DrainReasonPrefix + v1beta1.DrainForScaleIn, IdleGrace: defaults.IdleGrace, Lead: defaults.Lead,
+		Running: running(n), LeavingReason: v1beta1.DrainReasonPrefix + v1beta1.DrainForScaleIn,
+		IdleGrace: defaults.IdleGrace, Lead: defaults.Lead,
 	}
 	if n.Spec.Partition != nil && n.Spec.Partition.Enabled {
 		p.Partitions = []string{n.Name}
@@ -42,8 +43,8 @@ func PoolOf(n *v1beta1.NodeSet, hpa *autoscalingv2.HorizontalPodAutoscaler, defa
 	return p
 }
 
-// running is how many workers the NodeSet is meant to have now. The API server
-// fills in replicas; one worker is its default.
+// replicasOf returns the desired number of workers. The API server sets replicas; the default
+// is one.
 func running(n *v1beta1.NodeSet) uint64 {
 	switch {
 	case n.Spec.ScalingMode == v1beta1.ScalingModeDaemonSet:
@@ -56,8 +57,7 @@ func running(n *v1beta1.NodeSet) uint64 {
 
 func count(n int32) uint64 { return uint64(max(0, n)) }
 
-// TargetsNodeSet reports whether the HPA scales a NodeSet: the one of its target's
-// name in its namespace.
+// TargetsNodeSet reports whether the HPA scales a NodeSet.
 func TargetsNodeSet(hpa *autoscalingv2.HorizontalPodAutoscaler) bool {
 	ref := hpa.Spec.ScaleTargetRef
 	return ref.Kind == v1beta1.KindNodeSet && groupOf(ref.APIVersion) == v1beta1.GroupName
@@ -71,8 +71,8 @@ func groupOf(apiVersion string) string {
 	return gv.Group
 }
 
-// shapeOf is what a worker of the NodeSet has, nil when that is not known: then the
-// records of its nodes tell more than a guess.
+// shapeOf returns the shape of the NodeSet's workers, nil if unknown. Package demand then uses
+// the records of its nodes.
 func shapeOf(n *v1beta1.NodeSet) *demand.Shape {
 	s, known := shape.Of(n)
 	if !known {

@@ -15,7 +15,7 @@ import (
 
 func ptr[T any](v T) *T { return &v }
 
-// aNodeSet is team/gpu with two replicas, changed.
+// aNodeSet returns the NodeSet team/gpu with two replicas and the changes.
 func aNodeSet(change ...func(*v1beta1.NodeSet)) *v1beta1.NodeSet {
 	n := &v1beta1.NodeSet{ObjectMeta: metav1.ObjectMeta{Namespace: "team", Name: "gpu"}, Spec: v1beta1.NodeSetSpec{Replicas: ptr[int32](2)}}
 	for _, f := range change {
@@ -44,18 +44,18 @@ func TestPoolOfANodeSet(t *testing.T) {
 		hpa  *autoscalingv2.HorizontalPodAutoscaler
 		want demand.Pool
 	}{
-		{"one that says nothing", aNodeSet(), nil, base},
-		{"its HPA bounds it", aNodeSet(), hpa(ptr[int32](0), 20), with(func(p *demand.Pool) { p.Max = 20 })},
-		{"the HPA keeps its minimum itself", aNodeSet(), hpa(nil, 20), with(func(p *demand.Pool) { p.Max = 20 })},
-		{"its own maximum wins where it is smaller", aNodeSet(func(n *v1beta1.NodeSet) { n.Spec.MaxReplicas = ptr[int32](5) }), hpa(ptr[int32](2), 20), with(func(p *demand.Pool) { p.Max = 5 })},
+		{"a NodeSet without settings", aNodeSet(), nil, base},
+		{"the HPA has the maximum", aNodeSet(), hpa(ptr[int32](0), 20), with(func(p *demand.Pool) { p.Max = 20 })},
+		{"the HPA's minimum does not matter", aNodeSet(), hpa(nil, 20), with(func(p *demand.Pool) { p.Max = 20 })},
+		{"its own maximum applies if it is smaller", aNodeSet(func(n *v1beta1.NodeSet) { n.Spec.MaxReplicas = ptr[int32](5) }), hpa(ptr[int32](2), 20), with(func(p *demand.Pool) { p.Max = 5 })},
 		{"a partition of its own", aNodeSet(func(n *v1beta1.NodeSet) { n.Spec.Partition = &v1beta1.NodeSetPartition{Enabled: true} }), nil, with(func(p *demand.Pool) { p.Partitions = []string{"gpu"} })},
-		{"a partition that is switched off", aNodeSet(func(n *v1beta1.NodeSet) { n.Spec.Partition = &v1beta1.NodeSetPartition{} }), nil, base},
-		{"replicas that are not set are one", aNodeSet(func(n *v1beta1.NodeSet) { n.Spec.Replicas = nil }), nil, with(func(p *demand.Pool) { p.Running = 1 })},
-		{"in DaemonSet mode it runs what it desires", aNodeSet(func(n *v1beta1.NodeSet) { n.Spec.ScalingMode, n.Status.Desired = v1beta1.ScalingModeDaemonSet, 7 }), nil, with(func(p *demand.Pool) { p.Running, p.Workers = 7, "" })},
+		{"a disabled partition", aNodeSet(func(n *v1beta1.NodeSet) { n.Spec.Partition = &v1beta1.NodeSetPartition{} }), nil, base},
+		{"unset replicas mean one", aNodeSet(func(n *v1beta1.NodeSet) { n.Spec.Replicas = nil }), nil, with(func(p *demand.Pool) { p.Running = 1 })},
+		{"in DaemonSet mode the status has the desired number", aNodeSet(func(n *v1beta1.NodeSet) { n.Spec.ScalingMode, n.Status.Desired = v1beta1.ScalingModeDaemonSet, 7 }), nil, with(func(p *demand.Pool) { p.Running, p.Workers = 7, "" })},
 		{"an idle grace", aNodeSet(grace("10m")), nil, with(func(p *demand.Pool) { p.IdleGrace = 10 * time.Minute })},
 		{"no idle grace", aNodeSet(grace("0s")), nil, with(func(p *demand.Pool) { p.IdleGrace = 0 })},
-		{"an idle grace that makes no sense", aNodeSet(grace("soon")), nil, base},
-		{"a negative idle grace", aNodeSet(grace("-1m")), nil, base},
+		{"an invalid idle grace is ignored", aNodeSet(grace("soon")), nil, base},
+		{"a negative idle grace is ignored", aNodeSet(grace("-1m")), nil, base},
 	} {
 		t.Run(tc.name, func(t *testing.T) {
 			got := PoolOf(tc.n, tc.hpa, PoolDefaults{IdleGrace: time.Minute, Lead: time.Hour})
@@ -93,7 +93,7 @@ func TestShapeOfAPool(t *testing.T) {
 		t.Error(diff)
 	}
 	if s := PoolOf(aNodeSet(), nil, PoolDefaults{}).Shape; s != nil {
-		t.Errorf("one that is not known is %+v", s)
+		t.Errorf("an unknown shape is %+v, want nil", s)
 	}
 }
 
@@ -112,7 +112,7 @@ func TestHPAsOfNodeSets(t *testing.T) {
 			hpa := &autoscalingv2.HorizontalPodAutoscaler{}
 			hpa.Spec.ScaleTargetRef = autoscalingv2.CrossVersionObjectReference{Kind: tc.kind, APIVersion: tc.version, Name: "gpu"}
 			if got := TargetsNodeSet(hpa); got != tc.want {
-				t.Errorf("it is %v", got)
+				t.Errorf("TargetsNodeSet is %v", got)
 			}
 		})
 	}

@@ -14,18 +14,18 @@ import (
 	"sigs.k8s.io/custom-metrics-apiserver/pkg/provider"
 )
 
-// Config says how a Provider answers.
+// Config configures a Provider.
 type Config struct {
-	// MaxAge is how old what was read from Slurm may be; 0 means DefaultMaxAge.
+	// MaxAge is the maximum age of data from Slurm; 0 means DefaultMaxAge.
 	MaxAge time.Duration
 	// Now is the clock; nil means time.Now.
 	Now func() time.Time
 }
 
-// DefaultMaxAge is how old a number may be unless told otherwise.
+// DefaultMaxAge is the default of Config.MaxAge.
 const DefaultMaxAge = 2 * time.Minute
 
-// filled has the defaults in.
+// withDefaults returns the Config with defaults for unset fields.
 func (cfg Config) filled() Config {
 	if cfg.MaxAge <= 0 {
 		cfg.MaxAge = DefaultMaxAge
@@ -36,10 +36,10 @@ func (cfg Config) filled() Config {
 	return cfg
 }
 
-// Provider answers queries for custom and external metrics. Its methods do not
-// block and make no requests. They return the library's not-found errors for
-// metrics and objects that do not exist, and ServiceUnavailable, with the cluster,
-// the age and the last error, for numbers that can not be told now.
+// Provider answers queries for custom and external metrics. Its methods do not block and make no
+// requests. They return the library's not-found errors for metrics and objects that do not
+// exist, and ServiceUnavailable for numbers that are unknown or too old, with the cluster, the
+// age and the last error.
 type Provider struct {
 	objects Directory
 	cfg     Config
@@ -55,18 +55,21 @@ func New(objects Directory, cfg Config) *Provider {
 	for _, e := range Catalogue() {
 		p.entries[e.Name] = e
 		for _, on := range e.On {
-			p.listed = append(p.listed, provider.CustomMetricInfo{GroupResource: on.GroupResource, Namespaced: on.Namespaced, Metric: e.Name})
+			p.listed = append(p.listed,
+				provider.CustomMetricInfo{GroupResource: on.GroupResource, Namespaced: on.Namespaced, Metric: e.Name})
 		}
 	}
 	return p
 }
 
-// ListAllMetrics implements provider.CustomMetricsProvider. The list is the
-// catalogue, whatever objects there are.
+// ListAllMetrics implements provider.CustomMetricsProvider. The list is the catalogue and does
+// not depend on which objects exist.
 func (p *Provider) ListAllMetrics() []provider.CustomMetricInfo { return slices.Clone(p.listed) }
 
 // GetMetricByName implements provider.CustomMetricsProvider.
-func (p *Provider) GetMetricByName(_ context.Context, name types.NamespacedName, info provider.CustomMetricInfo, selector labels.Selector) (*custom_metrics.MetricValue, error) {
+func (p *Provider) GetMetricByName(
+	_ context.Context, name types.NamespacedName, info provider.CustomMetricInfo, selector labels.Selector,
+) (*custom_metrics.MetricValue, error) {
 	entry, on, ok := p.find(info)
 	if !ok {
 		return nil, provider.NewMetricNotFoundForError(info.GroupResource, info.Metric, name.Name)
@@ -78,10 +81,12 @@ func (p *Provider) GetMetricByName(_ context.Context, name types.NamespacedName,
 	return p.value(entry, on, o, selector)
 }
 
-// GetMetricBySelector implements provider.CustomMetricsProvider. The list is whole
-// or an error, also for "*": a list without the objects that can not be told would
-// read as less demand.
-func (p *Provider) GetMetricBySelector(_ context.Context, namespace string, matching labels.Selector, info provider.CustomMetricInfo, selector labels.Selector) (*custom_metrics.MetricValueList, error) {
+// GetMetricBySelector implements provider.CustomMetricsProvider. The list is complete or an
+// error, also for "*", because a list without unavailable objects would look like less demand.
+func (p *Provider) GetMetricBySelector(
+	_ context.Context, namespace string, matching labels.Selector, info provider.CustomMetricInfo,
+	selector labels.Selector,
+) (*custom_metrics.MetricValueList, error) {
 	entry, on, ok := p.find(info)
 	if !ok {
 		return nil, provider.NewMetricNotFoundError(info.GroupResource, info.Metric)
@@ -115,7 +120,9 @@ func (p *Provider) find(info provider.CustomMetricInfo) (Entry, Resource, bool) 
 	return Entry{}, Resource{}, false
 }
 
-func (p *Provider) value(e Entry, on Resource, o Object, selector labels.Selector) (*custom_metrics.MetricValue, error) {
+func (p *Provider) value(
+	e Entry, on Resource, o Object, selector labels.Selector,
+) (*custom_metrics.MetricValue, error) {
 	notFound := provider.NewMetricNotFoundForSelectorError(on.GroupResource, e.Name, o.Name, selector)
 	if len(o.Clusters) == 0 {
 		return nil, notFound
@@ -134,14 +141,15 @@ func (p *Provider) value(e Entry, on Resource, o Object, selector labels.Selecto
 		return nil, notFound
 	}
 	return &custom_metrics.MetricValue{
-		DescribedObject: custom_metrics.ObjectReference{Kind: on.Kind, APIVersion: on.APIVersion, Namespace: o.Namespace, Name: o.Name},
-		Metric:          custom_metrics.MetricIdentifier{Name: e.Name, Selector: describe(selector)},
-		Timestamp:       metav1.NewTime(n.at),
-		Value:           *quantity(n.value),
+		DescribedObject: custom_metrics.ObjectReference{Kind: on.Kind, APIVersion: on.APIVersion,
+			Namespace: o.Namespace, Name: o.Name},
+		Metric:    custom_metrics.MetricIdentifier{Name: e.Name, Selector: describe(selector)},
+		Timestamp: metav1.NewTime(n.at),
+		Value:     *quantity(n.value),
 	}, nil
 }
 
-// reading returns what is known of the cluster, or why that is of no use.
+// reading returns the newest reading of the cluster, or an error if it is unavailable or too old.
 func (p *Provider) reading(c Cluster) (*Reading, error) {
 	r, err := c.Reading()
 	if err != nil {
@@ -155,8 +163,8 @@ func quantity(n uint64) *resource.Quantity {
 	return resource.NewQuantity(int64(min(n, most)), resource.DecimalSI)
 }
 
-// names reports whether a query that names the resource means this one; the group
-// may be left out, as a RESTMapper allows.
+// isNamedBy reports whether a query for the given resource means this one. The group may be
+// empty, as a RESTMapper allows.
 func (r Resource) names(asked schema.GroupResource) bool {
 	return asked.Resource == r.Resource && (asked.Group == r.Group || asked.Group == "")
 }

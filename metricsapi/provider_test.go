@@ -30,7 +30,7 @@ func selectorOf(t *testing.T, text string) labels.Selector {
 	return s
 }
 
-// byName asks for a metric as the library does.
+// getByName queries a metric as the library does.
 func byName(t *testing.T, p *Provider, of Resource, namespace, name, metric, selector string) (*custom_metrics.MetricValue, error) {
 	t.Helper()
 	return p.GetMetricByName(context.Background(), types.NamespacedName{Namespace: namespace, Name: name},
@@ -49,35 +49,35 @@ func TestEveryMetricIsOfItsObject(t *testing.T) {
 	}{
 		{"a NodeSet's busy nodes", NodeSets(), "a", "slurm_nodeset_busy_nodes", "", 1},
 		{"a NodeSet's idle nodes", NodeSets(), "a", "slurm_nodeset_idle_nodes", "", 1},
-		{"a NodeSet needs what is busy and idle nodes that jobs take", NodeSets(), "a", "slurm_nodeset_required_nodes", "", 2},
+		{"a NodeSet requires busy nodes and idle nodes that jobs will use", NodeSets(), "a", "slurm_nodeset_required_nodes", "", 2},
 		{"a NodeSet's pending nodes", NodeSets(), "b", "slurm_nodeset_pending_nodes", "", 3},
-		{"nothing boots", NodeSets(), "a", "slurm_nodeset_booting_nodes", "", 0},
-		{"nothing is unusable", NodeSets(), "a", "slurm_nodeset_unusable_nodes", "", 0},
+		{"no node is booting", NodeSets(), "a", "slurm_nodeset_booting_nodes", "", 0},
+		{"no node is unusable", NodeSets(), "a", "slurm_nodeset_unusable_nodes", "", 0},
 		{"no job is too large", NodeSets(), "a", "slurm_nodeset_unsatisfiable_jobs", "", 0},
-		{"a NodeSet needs one for each array task beside the idle one that another job takes", NodeSets(), "b", "slurm_nodeset_required_nodes", "", 4},
+		{"a NodeSet requires one node per array task in addition to the idle node that another job will use", NodeSets(), "b", "slurm_nodeset_required_nodes", "", 4},
 
 		{"a job in two partitions counts once for a cluster", Clusters(), "red", "slurm_partition_pending_jobs", "", 7},
-		{"and in each of them when it is named", Clusters(), "red", "slurm_partition_pending_jobs", "partition=a", 4},
+		{"a job in two partitions counts in each if it is selected", Clusters(), "red", "slurm_partition_pending_jobs", "partition=a", 4},
 		{"an array counts its tasks", Clusters(), "red", "slurm_partition_pending_jobs", "partition=b", 4},
-		{"any selector over partitions will do", Clusters(), "red", "slurm_partition_pending_jobs", "partition in (b,both)", 4},
+		{"any selector over partitions is allowed", Clusters(), "red", "slurm_partition_pending_jobs", "partition in (b,both)", 4},
 		{"held and dependent jobs are not eligible", Clusters(), "red", "slurm_partition_eligible_pending_jobs", "partition=a", 2},
 		{"eligible jobs count once too", Clusters(), "red", "slurm_partition_eligible_pending_jobs", "partition!=both", 5},
 		{"a node in two partitions counts once", Clusters(), "red", "slurm_partition_idle_nodes", "", 2},
 		{"a busy node too", Clusters(), "red", "slurm_partition_busy_nodes", "", 1},
-		{"of one partition all its nodes count", Clusters(), "red", "slurm_partition_idle_nodes", "partition=both", 2},
+		{"all nodes of one partition count", Clusters(), "red", "slurm_partition_idle_nodes", "partition=both", 2},
 		{"running jobs", Clusters(), "red", "slurm_partition_running_jobs", "", 1},
-		{"the nodes that are missing", Clusters(), "red", "slurm_partition_pending_nodes", "", 3},
-		{"what is busy and what is missing", Clusters(), "red", "slurm_partition_required_nodes", "", 4},
-		{"the oldest job waits since an hour, at the time of the reading", Clusters(), "red", "slurm_partition_oldest_pending_seconds", "", 3599},
-		{"nobody waits in a partition", Clusters(), "red", "slurm_partition_oldest_pending_seconds", "partition=both", 0},
+		{"pending nodes of a cluster", Clusters(), "red", "slurm_partition_pending_nodes", "", 3},
+		{"required nodes are busy and pending nodes", Clusters(), "red", "slurm_partition_required_nodes", "", 4},
+		{"the oldest job has waited an hour at the time of the reading", Clusters(), "red", "slurm_partition_oldest_pending_seconds", "", 3599},
+		{"no job waits in a partition", Clusters(), "red", "slurm_partition_oldest_pending_seconds", "partition=both", 0},
 		{"a Controller is a cluster too", Controllers(), "blue", "slurm_partition_pending_jobs", "", 1},
 
 		{"a NodeSet has the partitions that it serves", NodeSets(), "a", "slurm_partition_pending_jobs", "", 4},
-		{"and of those the one that is named", NodeSets(), "a", "slurm_partition_idle_nodes", "partition=a", 1},
+		{"a NodeSet has the one partition that is selected", NodeSets(), "a", "slurm_partition_idle_nodes", "partition=a", 1},
 		{"a namespace has all its clusters", Namespaces(), "team", "slurm_partition_pending_jobs", "", 8},
-		{"of which a selector chooses", Namespaces(), "team", "slurm_partition_pending_jobs", "cluster=blue", 1},
-		{"and adds up partitions of one name", Namespaces(), "team", "slurm_partition_pending_jobs", "partition=a", 5},
-		{"ages are not added up", Namespaces(), "team", "slurm_partition_oldest_pending_seconds", "", 3599},
+		{"a selector chooses clusters of a namespace", Namespaces(), "team", "slurm_partition_pending_jobs", "cluster=blue", 1},
+		{"a namespace sums partitions of the same name", Namespaces(), "team", "slurm_partition_pending_jobs", "partition=a", 5},
+		{"ages are not summed", Namespaces(), "team", "slurm_partition_oldest_pending_seconds", "", 3599},
 	} {
 		t.Run(tc.name, func(t *testing.T) {
 			namespace := "team"
@@ -92,10 +92,10 @@ func TestEveryMetricIsOfItsObject(t *testing.T) {
 				t.Errorf("the value is %d, want %d", got.Value.Value(), tc.want)
 			}
 			if want := noon().Add(-time.Second); !got.Timestamp.Time.Equal(want) {
-				t.Errorf("its time is %v, want that of the reading, %v", got.Timestamp, want)
+				t.Errorf("the timestamp is %v, want that of the reading, %v", got.Timestamp, want)
 			}
 			if o := got.DescribedObject; o.Kind != tc.of.Kind || o.Name != tc.object || o.Namespace != namespace {
-				t.Errorf("it describes %+v", o)
+				t.Errorf("the value describes %+v", o)
 			}
 			if (got.Metric.Selector != nil) != (tc.selector != "") || got.Metric.Name != tc.metric {
 				t.Errorf("the metric is %+v", got.Metric)
@@ -117,7 +117,7 @@ func TestWhatDoesNotExistIsNotFound(t *testing.T) {
 		{"an unknown namespace", Clusters(), "nobody", "red", "slurm_partition_pending_jobs", ""},
 		{"a namespace without a cluster", Namespaces(), "", "nobody", "slurm_partition_pending_jobs", ""},
 		{"a metric that the resource does not have", Clusters(), "team", "red", "slurm_nodeset_busy_nodes", ""},
-		{"a partition that is not there", Clusters(), "team", "red", "slurm_partition_pending_jobs", "partition=z"},
+		{"a partition that does not exist", Clusters(), "team", "red", "slurm_partition_pending_jobs", "partition=z"},
 		{"a partition that the NodeSet does not serve", NodeSets(), "team", "a", "slurm_partition_pending_jobs", "partition=b"},
 		{"a label that the metric does not have", NodeSets(), "team", "a", "slurm_nodeset_busy_nodes", "partition=a"},
 		{"another resource", Resource{GroupResource: Namespaces().GroupResource, Namespaced: true}, "team", "red", "slurm_partition_pending_jobs", ""},
@@ -138,15 +138,15 @@ func TestWhatCanNotBeToldIsAnError(t *testing.T) {
 		change func(*slurmclient.Snapshot)
 		want   []string // in the message
 	}{
-		{"jobs that grow old", noon().Add(3 * time.Minute), func(s *slurmclient.Snapshot) {
+		{"jobs are too old", noon().Add(3 * time.Minute), func(s *slurmclient.Snapshot) {
 			s.Nodes.ReadAt, s.Partitions.ReadAt, s.Jobs.Err = noon().Add(3*time.Minute), noon().Add(3*time.Minute), refused
 		},
 			[]string{"team/red", "jobs", "3m1s ago", "more than 2m0s", "connection refused"}},
-		{"partitions that grow old without an error", noon(), func(s *slurmclient.Snapshot) { s.Partitions.ReadAt = noon().Add(-5 * time.Minute) },
+		{"partitions are too old without an error", noon(), func(s *slurmclient.Snapshot) { s.Partitions.ReadAt = noon().Add(-5 * time.Minute) },
 			[]string{"team/red", "partitions", "5m0s ago"}},
-		{"nodes that have not been read yet", noon(), func(s *slurmclient.Snapshot) { s.Nodes.Poll = slurmclient.Poll{Resource: slurmclient.Nodes} },
+		{"nodes have not been read yet", noon(), func(s *slurmclient.Snapshot) { s.Nodes.Poll = slurmclient.Poll{Resource: slurmclient.Nodes} },
 			[]string{"team/red", "nodes", "not been read yet"}},
-		{"jobs that have never been read", noon(), func(s *slurmclient.Snapshot) {
+		{"jobs have never been read", noon(), func(s *slurmclient.Snapshot) {
 			s.Jobs.Poll = slurmclient.Poll{Resource: slurmclient.Jobs, Err: refused}
 		},
 			[]string{"team/red", "jobs", "never been read", "connection refused"}},
@@ -183,7 +183,7 @@ func TestDataIsGoodUntilItsLimit(t *testing.T) {
 		t.Errorf("at the limit: %v", err)
 	}
 	if _, err := byName(t, providerOf(aSite(), at.Add(time.Second)), Clusters(), "team", "red", "slurm_partition_pending_jobs", ""); !apierrors.IsServiceUnavailable(err) {
-		t.Errorf("behind the limit: %v", err)
+		t.Errorf("beyond the limit: %v", err)
 	}
 }
 
@@ -195,9 +195,9 @@ func TestANodeSetThatNothingWasComputedForIsAnError(t *testing.T) {
 }
 
 func TestAClusterThatIsNotThereIsAnError(t *testing.T) {
-	d := fakeDirectory{"nodesets": {{Object: Object{Namespace: "team", Name: "x", Pool: "team/x", Clusters: []Cluster{fakeCluster{name: "gone", err: errors.New("there is no Cluster of this name")}}}}}}
+	d := fakeDirectory{"nodesets": {{Object: Object{Namespace: "team", Name: "x", Pool: "team/x", Clusters: []Cluster{fakeCluster{name: "gone", err: errors.New("no Cluster of this name exists")}}}}}}
 	_, err := byName(t, providerOf(d, noon()), NodeSets(), "team", "x", "slurm_nodeset_required_nodes", "")
-	if !apierrors.IsServiceUnavailable(err) || !strings.Contains(err.Error(), "team/gone: there is no Cluster") {
+	if !apierrors.IsServiceUnavailable(err) || !strings.Contains(err.Error(), "team/gone: no Cluster") {
 		t.Errorf("the error is %v", err)
 	}
 }
@@ -217,13 +217,13 @@ func TestListsAreWholeOrErrors(t *testing.T) {
 		return out, nil
 	}
 	if got, err := list("tier in (gold,silver)"); err != nil || !cmp.Equal(got, map[string]int64{"a": 2, "b": 4}) {
-		t.Errorf("two NodeSets give %v, %v", got, err)
+		t.Errorf("two NodeSets return %v, %v", got, err)
 	}
 	if got, err := list(""); !apierrors.IsServiceUnavailable(err) {
-		t.Errorf("with one that can not be told the list is %v, %v", got, err)
+		t.Errorf("with an unavailable NodeSet the list is %v, %v", got, err)
 	}
 	if got, err := list("tier=none"); !apierrors.IsNotFound(err) {
-		t.Errorf("a selector that matches nothing gives %v, %v", got, err)
+		t.Errorf("a selector that matches nothing returns %v, %v", got, err)
 	}
 }
 
@@ -235,11 +235,11 @@ func TestTheCatalogueIsListed(t *testing.T) {
 	names := map[string]bool{}
 	for _, e := range Catalogue() {
 		if names[e.Name] || !strings.HasPrefix(e.Name, "slurm_") || !strings.HasSuffix(e.Help, ".") && !strings.HasSuffix(e.Help, "HPAs.") {
-			t.Errorf("the entry %s is there twice, or has an odd name or help", e.Name)
+			t.Errorf("the entry %s is a duplicate, or its name or help is invalid", e.Name)
 		}
 		names[e.Name] = true
 		if (e.pool == nil) == (e.partitions == nil) {
-			t.Errorf("%s has no value, or two", e.Name)
+			t.Errorf("%s has no value function, or two", e.Name)
 		}
 		for _, on := range e.On {
 			info := provider.CustomMetricInfo{GroupResource: on.GroupResource, Namespaced: on.Namespaced, Metric: e.Name}

@@ -10,12 +10,11 @@ import (
 	"github.com/slurmtide/slurmtide/operator/api/access"
 )
 
-// Reactions measures how soon NodeSets are given the workers that are required of them:
-// the time from the first reading by which more are required than spec.replicas says
-// until it says as many. A shortage that ends since less is required does not count,
-// nor does one that was there already when the cluster was first read. It is a
-// prometheus.Collector and is told of readings by whoever makes them; each replica of
-// the adapter measures for itself.
+// ReactionTimes measures how soon NodeSets are scaled out: the time from the first reading with
+// more required nodes than spec.replicas until spec.replicas is sufficient. A shortage does not
+// count if it ends because fewer nodes are required, or if it existed at the first reading of the
+// cluster. ReactionTimes is a prometheus.Collector and a clusters.ReadingObserver. Each replica
+// of the adapter measures on its own.
 type Reactions struct {
 	took  *prometheus.HistogramVec
 	since *prometheus.Desc
@@ -27,14 +26,16 @@ type Reactions struct {
 var _ prometheus.Collector = (*Reactions)(nil)
 
 const (
-	reactionHelp = "Time for which more workers were required of the NodeSet than its spec.replicas said, until that was raised to as many as were required then."
-	sinceHelp    = "Since when more workers are required of the NodeSet than its spec.replicas says, in Unix time; no sample while that is not so, or was so when the adapter started."
+	reactionHelp = "Time during which the NodeSet required more workers than spec.replicas, until spec.replicas " +
+		"was raised to the required number."
+	sinceHelp = "Since when the NodeSet requires more workers than spec.replicas, in Unix time; no sample if " +
+		"it does not, or if it already did when the adapter started."
 )
 
-// reactionBuckets go from an HPA that happens to look just then, to an hour.
+// reactionBuckets range from a tenth of a second to an hour.
 var reactionBuckets = []float64{.1, .25, .5, 1, 2.5, 5, 10, 15, 20, 30, 60, 120, 300, 600, 1800, 3600}
 
-// NewReactions returns a Reactions that has seen nothing.
+// NewReactionTimes returns ReactionTimes without observations.
 func NewReactions() *Reactions {
 	return &Reactions{
 		took: prometheus.NewHistogramVec(prometheus.HistogramOpts{
@@ -45,18 +46,18 @@ func NewReactions() *Reactions {
 	}
 }
 
-// shortage is how a NodeSet stands. The zero value has enough workers.
+// shortage is whether a NodeSet has too few replicas. The zero value means that it has enough.
 type shortage struct {
-	// short is whether too few are meant to be there.
+	// short is true if more workers are required than spec.replicas.
 	short bool
-	// since is when that began, zero when that is not known.
+	// since is when the shortage began, zero if unknown.
 	since time.Time
-	// replicas is how many were meant to be there then.
+	// replicas is spec.replicas at that time.
 	replicas uint64
 }
 
-// next is how the NodeSet stands at now, and, when it was just given what it needed and
-// it is known since when it needed that, how long that took.
+// next returns the shortage at now. If spec.replicas was raised to the required number and it
+// is known when the shortage began, given is true and took is how long it lasted.
 func (s shortage) next(now time.Time, required, replicas uint64) (_ shortage, took time.Duration, given bool) {
 	switch {
 	case required > replicas && s.short:
@@ -69,7 +70,7 @@ func (s shortage) next(now time.Time, required, replicas uint64) (_ shortage, to
 	return shortage{}, 0, false
 }
 
-// See is told what was read of the cluster, in the order of time. It does not block.
+// ObserveReading records a reading of the cluster. Readings must be in order. It does not block.
 func (m *Reactions) See(cluster access.Key, now time.Time, r *Reading) {
 	if !r.Known() {
 		return
@@ -94,7 +95,7 @@ func (m *Reactions) See(cluster access.Key, now time.Time, r *Reading) {
 	m.drop(cluster, before, after)
 }
 
-// Gone is told that the cluster is not read any more.
+// ForgetCluster removes the series of a cluster that is no longer read.
 func (m *Reactions) Gone(cluster access.Key) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
@@ -102,7 +103,7 @@ func (m *Reactions) Gone(cluster access.Key) {
 	delete(m.clusters, cluster)
 }
 
-// drop ends the series of the NodeSets that are not there any more.
+// dropSeries removes the series of NodeSets that no longer exist.
 func (m *Reactions) drop(cluster access.Key, before, after map[string]shortage) {
 	for name := range before {
 		if _, there := after[name]; !there {
@@ -111,7 +112,7 @@ func (m *Reactions) drop(cluster access.Key, before, after map[string]shortage) 
 	}
 }
 
-// labelsOf are the values of nodeSetLabels for a pool of the cluster.
+// nodeSetLabelValues returns the values of nodeSetLabels for a pool of the cluster.
 func labelsOf(cluster access.Key, pool string) []string {
 	namespace, name, _ := strings.Cut(pool, "/")
 	return []string{cluster.String(), namespace, name}
@@ -131,7 +132,8 @@ func (m *Reactions) Collect(out chan<- prometheus.Metric) {
 	for cluster, pools := range m.clusters {
 		for name, s := range pools {
 			if s.short && !s.since.IsZero() {
-				out <- prometheus.MustNewConstMetric(m.since, prometheus.GaugeValue, unix(s.since), labelsOf(cluster, name)...)
+				out <- prometheus.MustNewConstMetric(m.since, prometheus.GaugeValue, unix(s.since),
+					labelsOf(cluster, name)...)
 			}
 		}
 	}

@@ -23,16 +23,16 @@ func TestHowLongAShortageLasts(t *testing.T) {
 		want  []time.Duration
 	}{
 		{"nothing is required", []step{{0, 0, 0}, {10, 0, 0}}, nil},
-		{"as many as required", []step{{0, 2, 2}, {10, 2, 3}}, nil},
-		{"given at once", []step{{0, 0, 0}, {10, 3, 0}, {12, 3, 3}}, []time.Duration{2 * time.Second}},
-		{"given in steps", []step{{0, 9, 0}, {15, 9, 4}, {30, 9, 8}, {45, 9, 9}}, []time.Duration{45 * time.Second}},
-		{"given more than required", []step{{0, 3, 0}, {7, 3, 5}}, []time.Duration{7 * time.Second}},
-		{"more is required meanwhile", []step{{0, 3, 0}, {5, 6, 3}, {9, 6, 6}}, []time.Duration{9 * time.Second}},
-		{"less is required meanwhile, and that is given", []step{{0, 9, 2}, {5, 5, 5}}, []time.Duration{5 * time.Second}},
-		{"nothing is given and nothing required any more", []step{{0, 9, 2}, {5, 2, 2}}, nil},
-		{"taken away, and not required any more", []step{{0, 9, 2}, {5, 9, 1}, {9, 1, 1}}, nil},
-		{"never given", []step{{0, 9, 2}, {5, 9, 2}, {3600, 9, 2}}, nil},
-		{"workers are taken away that are required", []step{{0, 4, 4}, {5, 4, 2}, {8, 4, 4}}, []time.Duration{3 * time.Second}},
+		{"replicas are sufficient", []step{{0, 2, 2}, {10, 2, 3}}, nil},
+		{"raised at once", []step{{0, 0, 0}, {10, 3, 0}, {12, 3, 3}}, []time.Duration{2 * time.Second}},
+		{"raised in steps", []step{{0, 9, 0}, {15, 9, 4}, {30, 9, 8}, {45, 9, 9}}, []time.Duration{45 * time.Second}},
+		{"raised above the required number", []step{{0, 3, 0}, {7, 3, 5}}, []time.Duration{7 * time.Second}},
+		{"more workers become required", []step{{0, 3, 0}, {5, 6, 3}, {9, 6, 6}}, []time.Duration{9 * time.Second}},
+		{"fewer workers become required, and replicas are raised to that number", []step{{0, 9, 2}, {5, 5, 5}}, []time.Duration{5 * time.Second}},
+		{"the requirement ends without a change of replicas", []step{{0, 9, 2}, {5, 2, 2}}, nil},
+		{"replicas are lowered, and the requirement ends", []step{{0, 9, 2}, {5, 9, 1}, {9, 1, 1}}, nil},
+		{"never raised", []step{{0, 9, 2}, {5, 9, 2}, {3600, 9, 2}}, nil},
+		{"replicas are lowered below the required number", []step{{0, 4, 4}, {5, 4, 2}, {8, 4, 4}}, []time.Duration{3 * time.Second}},
 		{"twice", []step{{0, 1, 0}, {2, 1, 1}, {5, 3, 1}, {6, 3, 3}}, []time.Duration{2 * time.Second, time.Second}},
 	} {
 		t.Run(tc.name, func(t *testing.T) {
@@ -45,18 +45,19 @@ func TestHowLongAShortageLasts(t *testing.T) {
 				}
 			}
 			if len(got) != len(tc.want) {
-				t.Fatalf("it tells of %v, want %v", got, tc.want)
+				t.Fatalf("the reaction times are %v, want %v", got, tc.want)
 			}
 			for i := range got {
 				if got[i] != tc.want[i] {
-					t.Errorf("it tells of %v, want %v", got, tc.want)
+					t.Errorf("the reaction times are %v, want %v", got, tc.want)
 				}
 			}
 		})
 	}
 }
 
-// looks is a cluster with jobs that need so many workers of so many, as it is read.
+// readingWith returns a reading of a cluster that requires some workers of a NodeSet and has
+// some replicas.
 func looks(required int, replicas uint64) *Reading {
 	var jobs []*slurm.Job
 	for i := range required {
@@ -82,12 +83,12 @@ func TestReactions(t *testing.T) {
 	measured := func(t *testing.T, m *Reactions, want string) {
 		t.Helper()
 		if text := exposition(t, m); !strings.Contains(text, want) {
-			t.Errorf("there is no %q in\n%s", want, text)
+			t.Errorf("the exposition lacks %q:\n%s", want, text)
 		}
 	}
 	const count, sum = `slurm_nodeset_reaction_seconds_count{cluster="team/red",namespace="team",nodeset="a"} `, `slurm_nodeset_reaction_seconds_sum{cluster="team/red",namespace="team",nodeset="a"} `
 
-	t.Run("a shortage that is made good", func(t *testing.T) {
+	t.Run("a shortage that ends", func(t *testing.T) {
 		m := NewReactions()
 		m.See(red, at(0), looks(0, 0))
 		measured(t, m, count+"0\n")
@@ -99,14 +100,14 @@ func TestReactions(t *testing.T) {
 		measured(t, m, sum+"4\n")
 		since(t, m, "")
 	})
-	t.Run("since when is not known of one that was there at first", func(t *testing.T) {
+	t.Run("the begin of a shortage at the first reading is unknown", func(t *testing.T) {
 		m := NewReactions()
 		m.See(red, at(0), looks(2, 0))
 		since(t, m, "")
 		m.See(red, at(10), looks(2, 2))
 		measured(t, m, count+"0\n")
 	})
-	t.Run("a reading without numbers says nothing", func(t *testing.T) {
+	t.Run("a reading without numbers is ignored", func(t *testing.T) {
 		m := NewReactions()
 		m.See(red, at(0), looks(0, 0))
 		m.See(red, at(1), looks(2, 0))
@@ -121,12 +122,12 @@ func TestReactions(t *testing.T) {
 		m.See(red, at(0), looks(0, 0))
 		m.See(red, at(1), new(Reader).Read(noon(), snapshotOf(nil, nil), nil))
 		if text := exposition(t, m); text != "" {
-			t.Errorf("without the NodeSet there is\n%s", text)
+			t.Errorf("without the NodeSet the exposition is\n%s", text)
 		}
 		m.See(red, at(2), looks(3, 0))
 		m.Gone(red)
 		if text := exposition(t, m); text != "" {
-			t.Errorf("without the cluster there is\n%s", text)
+			t.Errorf("without the cluster the exposition is\n%s", text)
 		}
 	})
 }

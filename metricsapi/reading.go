@@ -11,31 +11,31 @@ import (
 	"github.com/slurmtide/slurmtide/slurmclient/demand"
 )
 
-// ComputeEvery is how long a computation is good for without a change in what it
-// was computed of: begin times pass and graces end while nothing else happens.
+// ComputeEvery is how long the numbers are valid for unchanged inputs. Begin times pass and
+// graces end without a change in Slurm.
 const ComputeEvery = 10 * time.Second
 
-// Reading is what is known of a Slurm cluster at one moment: a snapshot and what
-// was computed of it. It is immutable.
+// Reading is what is known of a Slurm cluster at one moment: a snapshot and the numbers computed
+// from it. It is immutable.
 type Reading struct {
 	snapshot *slurmclient.Snapshot
 	demand   demand.Demand
-	// pools has the place of each pool in demand.Pools, and in offers, what it offered.
+	// poolIndex is the index of each pool, by name, in demand.Pools and in pools.
 	pools   map[string]int
 	offers  []demand.Pool
 	overlap overlap
-	// took is how long computing it took.
+	// computeTime is how long the computation took.
 	took time.Duration
-	// err is why there are no numbers, nil where there are.
+	// err is the panic because of which there are no numbers, nil for none.
 	err error
 }
 
-// polls are what every number is computed of.
+// polls returns the polls of the resources that every number depends on.
 func (r *Reading) polls() []slurmclient.Poll {
 	return []slurmclient.Poll{r.snapshot.Nodes.Poll, r.snapshot.Jobs.Poll, r.snapshot.Partitions.Poll}
 }
 
-// At is when the oldest of what the numbers are computed of was read.
+// ReadAt returns when the oldest resource of the numbers was read.
 func (r *Reading) At() time.Time {
 	at := r.snapshot.Nodes.AsOf()
 	for _, p := range r.polls() {
@@ -46,13 +46,13 @@ func (r *Reading) At() time.Time {
 	return at
 }
 
-// Snapshot is what the Reading was computed of, never nil.
+// Snapshot returns the snapshot of the Reading, never nil.
 func (r *Reading) Snapshot() *slurmclient.Snapshot { return r.snapshot }
 
-// Took is how long it took to compute what the Reading holds.
+// ComputeTime returns how long it took to compute the Reading.
 func (r *Reading) Took() time.Duration { return r.took }
 
-// usable returns why no number may be told of the Reading at now, or nil.
+// checkUsable returns an error if the numbers are too old at now, or unknown.
 func (r *Reading) usable(now time.Time, maxAge time.Duration) error {
 	if err := Stale(now, maxAge, r.polls()...); err != nil {
 		return err
@@ -66,10 +66,10 @@ func (r *Reading) usable(now time.Time, maxAge time.Duration) error {
 	return nil
 }
 
-// Err is the panic that kept the numbers from being computed, nil for none.
+// Err returns the panic that prevented the computation, nil for none.
 func (r *Reading) Err() error { return r.err }
 
-// Demand is what was computed of the snapshot and the pools. Nobody writes to it.
+// Demand returns the demand of the snapshot and the pools. It must not be modified.
 func (r *Reading) Demand() (demand.Demand, error) { return r.demand, r.err }
 
 type constError string
@@ -78,8 +78,9 @@ func (e constError) Error() string { return string(e) }
 
 const errNotKnown = constError("its demand is not known yet")
 
-// Reader makes the Readings of one cluster and reuses what has not changed, so that all who
-// ask have one number. The zero value is ready. It may be used by several goroutines.
+// Reader computes the Readings of one cluster and reuses the last one if the inputs have not
+// changed, so that all callers get the same numbers. The zero value is ready to use. It is safe
+// for concurrent use.
 type Reader struct {
 	mu         sync.Mutex
 	last       *Reading
@@ -87,13 +88,14 @@ type Reader struct {
 	computedAt time.Time
 }
 
-// Read returns what the snapshot and the pools come to at now. It writes to neither. A
-// computation that panics makes a Reading with an Err, until something changes. Read waits
-// for another one that is under way.
+// Read returns the Reading of the snapshot and the pools at now, and modifies neither. If the
+// computation panics, the Reading has an Err until the inputs change. Concurrent calls wait for
+// each other.
 func (m *Reader) Read(now time.Time, s *slurmclient.Snapshot, pools []demand.Pool) *Reading {
 	m.mu.Lock()
 	defer m.mu.Unlock()
-	if m.last != nil && now.Sub(m.computedAt) < ComputeEvery && alike(m.last.snapshot, s) && reflect.DeepEqual(m.lastPools, pools) {
+	if m.last != nil && now.Sub(m.computedAt) < ComputeEvery && alike(m.last.snapshot,
+		s) && reflect.DeepEqual(m.lastPools, pools) {
 		next := *m.last
 		next.snapshot = s
 		m.last = &next
@@ -121,7 +123,8 @@ func (r *Reading) compute(now time.Time) {
 	r.overlap = overlapOf(now, r.snapshot)
 }
 
-// alike reports that all that demand reads is the same in both.
+// hasSameInputs reports whether everything that the demand depends on is the same in both
+// snapshots.
 func alike(a, b *slurmclient.Snapshot) bool {
 	same := func(p, q slurmclient.Poll) bool { return p.Known == q.Known && p.Sequence == q.Sequence }
 	return same(a.Nodes.Poll, b.Nodes.Poll) && same(a.Jobs.Poll, b.Jobs.Poll) &&
@@ -130,11 +133,11 @@ func alike(a, b *slurmclient.Snapshot) bool {
 		same(a.Licenses.Poll, b.Licenses.Poll) && same(a.Conf.Poll, b.Conf.Poll) && maps.Equal(a.Earlier, b.Earlier)
 }
 
-// Known reports whether there are numbers at all, however old.
+// Known reports whether there are numbers, whatever their age.
 func (r *Reading) Known() bool { return r.demand.Known }
 
-// Settled reports whether nodes, jobs and partitions were each read, or have
-// failed to be, at least once.
+// Settled reports whether reading nodes, jobs and partitions has each succeeded or failed at
+// least once.
 func (r *Reading) Settled() bool {
 	for _, p := range r.polls() {
 		if !p.Known && p.Err == nil {

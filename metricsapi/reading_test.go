@@ -24,16 +24,16 @@ func TestAReadingIsComputedOnce(t *testing.T) {
 		later time.Duration
 		next  func(s *slurmclient.Snapshot)
 		pools []demand.Pool
-		anew  bool
+		again bool
 	}{
-		{"nothing is new", time.Second, func(*slurmclient.Snapshot) {}, pools, false},
-		{"a poll has confirmed the same", time.Second, func(s *slurmclient.Snapshot) { s.Jobs.ReadAt = noon(); s.Sequence++ }, pools, false},
-		{"the jobs are others", time.Second, func(s *slurmclient.Snapshot) { s.Jobs.Sequence++ }, pools, true},
-		{"the reservations are others", time.Second, func(s *slurmclient.Snapshot) { s.Reservations.Sequence++ }, pools, true},
-		{"the limits of accounts are others", time.Second, func(s *slurmclient.Snapshot) { s.Associations.Sequence++ }, pools, true},
-		{"the licences are others", time.Second, func(s *slurmclient.Snapshot) { s.Licenses.Sequence++ }, pools, true},
-		{"the configuration is another", time.Second, func(s *slurmclient.Snapshot) { s.Conf.Sequence++ }, pools, true},
-		{"a pool is another", time.Second, func(*slurmclient.Snapshot) {}, []demand.Pool{{Name: "x", Feature: "x", Max: 4}}, true},
+		{"the snapshot is the same", time.Second, func(*slurmclient.Snapshot) {}, pools, false},
+		{"a poll found no change", time.Second, func(s *slurmclient.Snapshot) { s.Jobs.ReadAt = noon(); s.Sequence++ }, pools, false},
+		{"the jobs have changed", time.Second, func(s *slurmclient.Snapshot) { s.Jobs.Sequence++ }, pools, true},
+		{"the reservations have changed", time.Second, func(s *slurmclient.Snapshot) { s.Reservations.Sequence++ }, pools, true},
+		{"the limits of accounts have changed", time.Second, func(s *slurmclient.Snapshot) { s.Associations.Sequence++ }, pools, true},
+		{"the licences have changed", time.Second, func(s *slurmclient.Snapshot) { s.Licenses.Sequence++ }, pools, true},
+		{"the configuration has changed", time.Second, func(s *slurmclient.Snapshot) { s.Conf.Sequence++ }, pools, true},
+		{"a pool has changed", time.Second, func(*slurmclient.Snapshot) {}, []demand.Pool{{Name: "x", Feature: "x", Max: 4}}, true},
 		{"time has passed", ComputeEvery, func(*slurmclient.Snapshot) {}, pools, true},
 	} {
 		t.Run(tc.name, func(t *testing.T) {
@@ -45,8 +45,8 @@ func TestAReadingIsComputedOnce(t *testing.T) {
 			if second.snapshot != &next {
 				t.Error("the reading is not of the newest snapshot")
 			}
-			if anew := &first.demand.Partitions[0] != &second.demand.Partitions[0]; anew != tc.anew {
-				t.Errorf("computed anew: %v", anew)
+			if again := &first.demand.Partitions[0] != &second.demand.Partitions[0]; again != tc.again {
+				t.Errorf("computed again: %v", again)
 			}
 		})
 	}
@@ -56,7 +56,7 @@ func TestAReadingIsAsOldAsItsOldestPart(t *testing.T) {
 	s := snapshotOf(nil, nil)
 	s.Partitions.ReadAt = noon().Add(-time.Minute)
 	if got := new(Reader).Read(noon(), s, nil).At(); !got.Equal(s.Partitions.ReadAt) {
-		t.Errorf("it is of %v", got)
+		t.Errorf("its time is %v", got)
 	}
 }
 
@@ -64,11 +64,11 @@ func TestAClusterIsSettledOnceItWasReadOrHasFailed(t *testing.T) {
 	s := snapshotOf(nil, nil)
 	s.Jobs.Poll = slurmclient.Poll{Resource: slurmclient.Jobs}
 	if new(Reader).Read(noon(), s, nil).Settled() {
-		t.Error("it is settled although its jobs were not read")
+		t.Error("the reading is settled although its jobs were not read")
 	}
 	s.Jobs.Err = fmt.Errorf("down")
 	if !new(Reader).Read(noon(), s, nil).Settled() {
-		t.Error("it is not settled although reading its jobs has failed")
+		t.Error("the reading is not settled although reading its jobs has failed")
 	}
 }
 
@@ -86,7 +86,7 @@ func TestPartitionsThatAPoolServes(t *testing.T) {
 	}
 }
 
-// BenchmarkQuery asks for a NodeSet's nodes at 100,000 jobs.
+// BenchmarkQuery queries metrics of a NodeSet with 100,000 jobs.
 func BenchmarkQuery(b *testing.B) {
 	var jobs []*slurm.Job
 	for i := range uint32(100_000) {
@@ -115,7 +115,7 @@ func BenchmarkQuery(b *testing.B) {
 	b.ReportMetric(c.reading.Took().Seconds()*1000, "ms/snapshot")
 }
 
-// A record that is nil stands for data that the code does not expect.
+// A nil record stands for data that the code does not expect.
 func TestAPanicIsAnErrorOfItsClusterAlone(t *testing.T) {
 	d := aSite(func(s *slurmclient.Snapshot) { s.Jobs.Value = append(s.Jobs.Value, nil) })
 	p := providerOf(d, noon())

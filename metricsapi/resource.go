@@ -5,25 +5,26 @@ import "k8s.io/apimachinery/pkg/runtime/schema"
 // group is the API group of the custom resources.
 const group = "slinky.slurm.net"
 
-// Resource is a kind of object that metrics are about.
+// Resource is a kind of object that has metrics.
 type Resource struct {
 	schema.GroupResource
-	// APIVersion and Kind are what descriptions of its objects carry.
+	// APIVersion and Kind describe its objects in responses.
 	APIVersion, Kind string
-	// Namespaced is false for namespaces alone.
+	// Namespaced is false only for namespaces.
 	Namespaced bool
 }
 
-// NodeSets are the pools of Slurm nodes that HPAs scale.
+// NodeSets returns the resource of NodeSets, the pools of Slurm nodes that HPAs scale.
 func NodeSets() Resource { return slinky("nodesets", "NodeSet") }
 
-// Controllers are the Slurm clusters that run in this Kubernetes.
+// Controllers returns the resource of Slurm clusters that run in this Kubernetes cluster.
 func Controllers() Resource { return slinky("controllers", "Controller") }
 
-// Clusters are the Slurm clusters that run elsewhere.
+// Clusters returns the resource of Slurm clusters that run elsewhere.
 func Clusters() Resource { return slinky("clusters", "Cluster") }
 
-// Namespaces stand for all Slurm clusters in them.
+// Namespaces returns the resource of namespaces. A namespace has the metrics of all Slurm
+// clusters in it.
 func Namespaces() Resource {
 	return Resource{schema.GroupResource{Resource: "namespaces"}, "v1", "Namespace", false}
 }

@@ -8,20 +8,20 @@ import (
 	"github.com/slurmtide/slurmtide/slurmclient/demand"
 )
 
-// Labels of the partitions' metrics.
+// Labels of the metrics of partitions.
 const (
 	labelPartition = "partition"
 	labelCluster   = "cluster"
 )
 
-// selection is some partitions of one cluster.
+// partitionSelection is a set of partitions of one cluster.
 type selection struct {
 	reading *Reading
 	chosen  []demand.Partition
 }
 
-// choose returns the partitions of the cluster that the selector matches by their
-// labels; within limits them to some names, and is nil for all.
+// selectPartitions returns the partitions of the cluster whose labels match the selector. within
+// limits them to some names; nil allows all names.
 func (r *Reading) choose(cluster string, within []string, matching labels.Selector) selection {
 	s := selection{reading: r}
 	for _, p := range r.demand.Partitions {
@@ -43,8 +43,8 @@ func (s selection) sum(of func(p demand.Partition) uint64) uint64 {
 	return n
 }
 
-// once is the sum with what several of the partitions share counted once. It is
-// never less than the largest of the partitions.
+// sumOnce returns the sum with shared jobs or nodes counted once. It is at least the value of
+// the largest partition.
 func (s selection) once(of func(p demand.Partition) uint64, sets []shared) uint64 {
 	if len(s.chosen) < 2 || len(sets) == 0 {
 		return s.sum(of)
@@ -63,8 +63,8 @@ func (s selection) pendingJobs() uint64 {
 	return s.once(func(p demand.Partition) uint64 { return p.PendingJobs }, s.reading.overlap.pendingJobs)
 }
 
-// eligibleJobs counts a job twice where one of the partitions has jobs that it can
-// not run: which of those are eligible in another can not be told.
+// eligibleJobs counts shared jobs several times if a partition has jobs that it cannot run,
+// because it is not known which of those are eligible in another partition.
 func (s selection) eligibleJobs() uint64 {
 	of := func(p demand.Partition) uint64 { return p.EligiblePendingJobs }
 	if slices.ContainsFunc(s.chosen, func(p demand.Partition) bool { return len(p.Unsatisfiable) > 0 }) {
@@ -81,7 +81,7 @@ func (s selection) idleNodes() uint64 {
 	return s.once(func(p demand.Partition) uint64 { return p.IdleNodes }, s.reading.overlap.idleNodes)
 }
 
-// pendingNodes needs no care: a job asks for nodes in one partition only.
+// pendingNodes is a plain sum, because a job creates demand in one partition only.
 func (s selection) pendingNodes() uint64 {
 	return s.sum(func(p demand.Partition) uint64 { return p.PendingNodes })
 }
@@ -92,8 +92,8 @@ func (s selection) runningJobs() uint64 {
 	return s.sum(func(p demand.Partition) uint64 { return p.RunningJobs })
 }
 
-// oldestPending is in seconds, at the time of the reading and not of the query,
-// since that is the time that the value carries.
+// oldestPending returns seconds at the time of the reading, not of the query, because that is
+// the timestamp of the value.
 func (s selection) oldestPending() uint64 {
 	var longest int64
 	now := serverTime(s.reading.At(), s.reading.snapshot)

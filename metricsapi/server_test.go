@@ -16,8 +16,7 @@ import (
 	generatedcore "sigs.k8s.io/custom-metrics-apiserver/pkg/generated/openapi/core"
 )
 
-// serverOf is the library's API server in front of a provider, without Kubernetes
-// and so without credentials.
+// serverOf starts the library's API server with a provider, without Kubernetes and credentials.
 func serverOf(t *testing.T, p *Provider) *httptest.Server {
 	t.Helper()
 	cfg := genericapiserver.NewConfig(apiserver.Codecs)
@@ -50,8 +49,8 @@ func TestTheAPIOverHTTP(t *testing.T) {
 			[]string{`"metricName":"slurm_nodeset_required_nodes"`, `"value":"2"`}},
 		{"by labels", fresh, "custom.metrics.k8s.io/v1beta2/namespaces/team/nodesets.slinky.slurm.net/*/slurm_nodeset_busy_nodes?labelSelector=tier%3Dgold", 200,
 			[]string{`"name":"a"`, `"value":"1"`}},
-		{"all of them, of which one can not be told", fresh, "custom.metrics.k8s.io/v1beta2/namespaces/team/nodesets.slinky.slurm.net/*/slurm_nodeset_busy_nodes", 503,
-			[]string{"nothing was computed yet"}},
+		{"all NodeSets, one of which is unavailable", fresh, "custom.metrics.k8s.io/v1beta2/namespaces/team/nodesets.slinky.slurm.net/*/slurm_nodeset_busy_nodes", 503,
+			[]string{"no demand has been computed yet"}},
 		{"of a partition", fresh, "custom.metrics.k8s.io/v1beta2/namespaces/team/clusters.slinky.slurm.net/red/slurm_partition_pending_jobs?metricLabelSelector=partition%3Db", 200,
 			[]string{`"matchLabels":{"partition":"b"}`, `"value":"4"`}},
 		{"of a namespace", fresh, "custom.metrics.k8s.io/v1beta2/namespaces/team/metrics/slurm_partition_pending_jobs", 200, []string{`"kind":"Namespace"`, `"value":"8"`}},
@@ -73,7 +72,7 @@ func TestTheAPIOverHTTP(t *testing.T) {
 			defer resp.Body.Close()
 			body, err := io.ReadAll(resp.Body)
 			if err != nil || resp.StatusCode != tc.status || !json.Valid(body) {
-				t.Fatalf("it answers %s, %v: %s", resp.Status, err, body)
+				t.Fatalf("the response is %s, %v: %s", resp.Status, err, body)
 			}
 			for _, want := range tc.want {
 				if !strings.Contains(string(body), want) {

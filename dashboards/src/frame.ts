@@ -1,13 +1,13 @@
-// What every dashboard has: variables, links to the others, rows of panels.
+// The common parts of all dashboards: variables, links to the other dashboards, rows of panels.
 import * as dashboard from '@grafana/grafana-foundation-sdk/dashboard';
 import { source } from './panels.js';
 
-/** The tag by which the dashboards find one another. */
+/** The tag by which the dashboards link to each other. */
 const tag = 'slurmtide';
 
 type Panel = { build(): dashboard.Panel };
 
-/** A heading and the panels below it, which fill lines of 24 columns. */
+/** A heading and the panels below it, in a grid of 24 columns. */
 export interface Row { title: string; panels: Panel[] }
 
 interface Frame {
@@ -19,7 +19,7 @@ interface Frame {
   from?: string;
 }
 
-/** A variable with the values of a label, several of which may be chosen. */
+/** A variable with the values of a label; users can select several values. */
 export function choice(name: string, label: string, query: string, description: string): dashboard.QueryVariableBuilder {
   return new dashboard.QueryVariableBuilder(name).label(label).description(description)
     .datasource(source).query({ query, refId: name, qryType: 1 })
@@ -32,10 +32,10 @@ const datasource = () => new dashboard.DatasourceVariableBuilder('datasource').l
 
 const cluster = () => choice('cluster', 'Cluster', 'label_values(slurm_up, cluster)', 'Slurm clusters, by the label cluster of their metrics');
 
-/** The partitions of the clusters chosen. */
-export const partition = () => choice('partition', 'Partition', 'label_values(slurm_partition_pending_jobs{cluster=~"$cluster"}, partition)', 'Partitions of the clusters that are chosen');
+/** The variable for partitions of the selected clusters. */
+export const partition = () => choice('partition', 'Partition', 'label_values(slurm_partition_pending_jobs{cluster=~"$cluster"}, partition)', 'Partitions of the selected clusters');
 
-/** A whole dashboard. */
+/** A dashboard with the common parts. */
 export function framed(f: Frame): dashboard.Dashboard {
   const links = new dashboard.DashboardLinkBuilder('Slurm').type(dashboard.DashboardLinkType.Dashboards)
     .tags([tag]).asDropdown(false).includeVars(true).keepTime(true).icon('external link').tooltip('').url('');
@@ -52,7 +52,7 @@ export function framed(f: Frame): dashboard.Dashboard {
   return tidied(built);
 }
 
-/** Without what the SDK adds and Grafana's schema no longer has. */
+/** Removes properties that the SDK adds but Grafana's schema no longer has. */
 function tidied(d: dashboard.Dashboard): dashboard.Dashboard {
   const drop = (from: object | undefined, ...names: string[]) => names.forEach((n) => delete (from as Record<string, unknown>)[n]);
   d.templating?.list?.forEach((v) => drop(v, 'auto', 'auto_min', 'auto_count'));

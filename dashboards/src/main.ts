@@ -1,4 +1,4 @@
-// main.js write|check: write the dashboards as JSON, or tell which differ from what is written.
+// main.js write|check: write the dashboards as JSON, or report which files are out of date.
 import { readFileSync, writeFileSync } from 'node:fs';
 import { fileURLToPath } from 'node:url';
 import { autoscaling } from './autoscaling.js';
@@ -28,7 +28,7 @@ const old = Object.entries(files).filter(([name, value]) => read(path(name)) !==
 if (verb === 'write') {
   for (const [name, value] of old) writeFileSync(path(name), text(value));
 } else if (verb === 'check' && old.length > 0) {
-  console.error(`not current, run hack/look/generate: ${old.map(([name]) => `dashboards/${name}.json`).join(', ')}`);
+  console.error(`out of date, run hack/look/generate: ${old.map(([name]) => `dashboards/${name}.json`).join(', ')}`);
   process.exitCode = 1;
 } else if (verb !== 'check') {
   console.error('usage: main.js write|check');

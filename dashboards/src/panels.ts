@@ -1,4 +1,4 @@
-// Panels of one kind each, with what all panels of the kind have in common.
+// Constructors for each kind of panel, with the common options of that kind.
 import * as common from '@grafana/grafana-foundation-sdk/common';
 import * as dashboard from '@grafana/grafana-foundation-sdk/dashboard';
 import * as prometheus from '@grafana/grafana-foundation-sdk/prometheus';
@@ -9,7 +9,7 @@ import * as table from '@grafana/grafana-foundation-sdk/table';
 import * as timeseries from '@grafana/grafana-foundation-sdk/timeseries';
 import { calm, colour, colours } from './style.js';
 
-/** Where the queries go: the data source that is chosen above. */
+/** The data source of the queries, which users select in the dashboard. */
 export const source: common.DataSourceRef = { type: 'prometheus', uid: '${datasource}' };
 
 /** A query with the name of its series. */
@@ -17,10 +17,10 @@ export interface Query { expr: string; legend?: string }
 
 type Panel = { build(): dashboard.Panel };
 
-/** What every panel is told. */
+/** Options of every panel. */
 interface About {
   title: string;
-  /** What is seen, and what to do about it. */
+  /** What the panel shows, and what to do about it. */
   description: string;
   unit: string;
   width: number;
@@ -36,16 +36,16 @@ function query(q: Query, i: number): prometheus.DataqueryBuilder {
 interface StatOptions extends About {
   query: Query;
   thresholds?: dashboard.ThresholdsConfigBuilder;
-  /** Words instead of values. */
+  /** Texts to show instead of values. */
   words?: Record<string, { text: string; color: string }>;
   max?: number;
   decimals?: number;
-  /** A line of the past below the value. */
+  /** Whether a sparkline is shown below the value. */
   past?: 'shown' | 'hidden';
   noValue?: string;
 }
 
-/** One number, the last one. */
+/** A panel with the last value of a query. */
 export function number(o: StatOptions): Panel {
   const p = new stat.PanelBuilder()
     .title(o.title).description(o.description).unit(o.unit).span(o.width).height(o.height ?? 4).datasource(source)
@@ -62,21 +62,21 @@ export function number(o: StatOptions): Panel {
 
 interface SeriesOptions extends About {
   queries: Query[];
-  /** Areas upon one another. */
+  /** Stacked areas or bars. */
   stacked?: 'areas' | 'bars';
-  /** Axis from 0 to here. */
+  /** Upper end of the axis, which begins at 0. */
   max?: number;
   decimals?: number;
-  /** Columns of a table as the legend; a list without it. */
+  /** Columns of a legend table; without them the legend is a list. */
   legend?: string[];
-  /** Where the legend is. */
+  /** Position of the legend. */
   legendAt?: 'right' | 'bottom';
   thresholds?: dashboard.ThresholdsConfigBuilder;
   /** Series that are dashed lines, by name or regular expression. */
   dashed?: string;
-  /** Lines that go in steps, for what is counted in whole numbers. */
+  /** Step interpolation, for whole numbers. */
   steps?: 'yes';
-  /** Values of labels that are names of series and have colours. */
+  /** Label values that are series names with a fixed colour. */
   named?: string[];
 }
 
@@ -118,11 +118,11 @@ function legend(o: SeriesOptions): common.VizLegendOptionsBuilder {
 
 interface HeatmapOptions extends Omit<About, 'unit'> {
   query: string;
-  /** Unit of the axis, which has the buckets. */
+  /** Unit of the axis of buckets. */
   unit: string;
 }
 
-/** How many fell into each bucket of a histogram over time. */
+/** A heatmap of a histogram over time. */
 export function buckets(o: HeatmapOptions): Panel {
   return new heatmap.PanelBuilder()
     .title(o.title).description(o.description).span(o.width).height(o.height ?? 9).datasource(source)
@@ -143,7 +143,7 @@ interface BarsOptions extends About {
   decimals?: number;
 }
 
-/** A bar for each series, the last value. */
+/** A bar with the last value of each series. */
 export function bars(o: BarsOptions): Panel {
   const p = new bargauge.PanelBuilder()
     .title(o.title).description(o.description).unit(o.unit).span(o.width).height(o.height ?? 8).datasource(source)
@@ -162,30 +162,30 @@ export interface Column {
   expr: string;
   unit?: string;
   decimals?: number;
-  /** A bar in the cell, of a value between 0 and max. */
+  /** Maximum of a bar that is shown in the cell. */
   bar?: number;
   thresholds?: dashboard.ThresholdsConfigBuilder;
   words?: Record<string, { text: string; color: string }>;
-  /** What is written for values beyond all bounds, such as limits that are not set. */
+  /** Text for infinite values, such as limits that are not set. */
   endless?: string;
   width?: number;
-  /** The value only makes the row; it is not shown. */
+  /** The value creates the row but is not shown. */
   shown?: 'no';
 }
 
 interface RowsOptions extends Omit<About, 'unit'> {
-  /** Labels that make a row, and their headings, in order. */
+  /** Labels that identify a row, with their headings, in order. */
   labels: Record<string, string>;
   columns: Column[];
-  /** Heading of the column that rows are sorted by, and how. */
+  /** Heading and direction of the column by which rows are sorted. */
   sort: { by: string; descending: boolean };
-  /** Widths of columns of labels. */
+  /** Widths of label columns. */
   widths?: Record<string, number>;
-  /** Dashboard that a label leads to, with the label as a variable. */
+  /** Dashboard to which the values of a label link, with the label as a variable. */
   leads?: { label: string; uid: string };
 }
 
-/** A table: a row for each set of labels, a column for each query. */
+/** A table with a row for each set of labels and a column for each query. */
 export function rows(o: RowsOptions): Panel {
   const p = new table.PanelBuilder()
     .title(o.title).description(o.description).span(o.width).height(o.height ?? 8).datasource(source)

@@ -1,10 +1,10 @@
-// Queries of the exporter's metrics. Each series is taken once however many replicas
-// show it, hence the max around everything.
+// Queries of the exporter's metrics. max counts each series once, even if several replicas
+// show it.
 
-/** The clusters that are chosen. A stand-alone exporter may have no such label: All takes it too. */
+/** The selected clusters. "All" also matches a standalone exporter without the label. */
 const clusters = 'cluster=~"$cluster"';
 
-/** Labels that a metric is taken apart by, beside the cluster. */
+/** Labels by which a metric is grouped, in addition to the cluster. */
 type By = string[];
 
 function matchers(extra?: string): string {
@@ -15,33 +15,33 @@ function per(by: By): string {
   return ['cluster', ...by].join(', ');
 }
 
-/** A gauge by cluster and by. */
+/** A gauge by cluster and other labels. */
 export function gauge(metric: string, by: By = [], extra?: string): string {
   return `max by (${per(by)}) (${metric}${matchers(extra)})`;
 }
 
-/** The growth per second of a counter by cluster and by. */
+/** The rate of a counter per second, by cluster and other labels. */
 export function rate(metric: string, by: By = [], extra?: string): string {
   return `max by (${per(by)}) (rate(${metric}${matchers(extra)}[$__rate_interval]))`;
 }
 
-/** The growth of a counter within a step of the panel, by cluster and by. */
+/** The increase of a counter within a step of the panel, by cluster and other labels. */
 export function growth(metric: string, by: By = [], extra?: string): string {
   return `max by (${per(by)}) (increase(${metric}${matchers(extra)}[$__rate_interval]))`;
 }
 
-/** The sum of an expression over all but the labels kept. */
+/** The sum of an expression by the labels in keep. */
 export function sum(expr: string, keep: By = []): string {
   return keep.length ? `sum by (${keep.join(', ')}) (${expr})` : `sum(${expr})`;
 }
 
-/** A quantile of a histogram of the exporter, by labels kept. */
+/** A quantile of a histogram of the exporter, by the labels in keep. */
 export function quantile(q: number, histogram: string, by: By, keep: By = by, extra?: string): string {
   const buckets = rate(`${histogram}_bucket`, [...by, 'le'], extra);
   return `histogram_quantile(${q}, ${sum(buckets, [...keep, 'le'])})`;
 }
 
-/** One expression over another, without a value where the other is 0. */
+/** The ratio of two expressions, without a value if the divisor is 0. */
 export function ratio(part: string, whole: string): string {
   return `${part} / (${whole} > 0)`;
 }

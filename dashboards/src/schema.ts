@@ -1,5 +1,5 @@
-// schema.js: check the dashboards against the schema that Grafana publishes as types, of
-// the dashboard as a whole and of the options of each kind of panel.
+// schema.js: validate the dashboards and the options of each kind of panel with the schema
+// that Grafana publishes as types.
 import { readFileSync, readdirSync } from 'node:fs';
 import { fileURLToPath } from 'node:url';
 import { createGenerator } from 'ts-json-schema-generator';
@@ -8,10 +8,10 @@ import { Ajv, type ValidateFunction } from 'ajv';
 const root = fileURLToPath(new URL('..', import.meta.url));
 const types = `${root}node_modules/@grafana/schema/dist/types/raw`;
 
-/** What Grafana itself adds to the types that it publishes: properties of queries by data source. */
+/** Properties that depend on the data source, which the published types do not contain. */
 const open = ['targets', 'target'];
 
-/** A check of values against a type of one of Grafana's files. */
+/** Returns a validator for a type in one of Grafana's files. */
 function validator(file: string, type: string): ValidateFunction {
   const schema = createGenerator({
     path: `${types}/${file}`, type, skipTypeCheck: true, additionalProperties: false, topRef: false, tsconfig: `${root}tsconfig.json`,
@@ -42,7 +42,7 @@ const byKind = new Map(Object.entries(panelTypes).map(([kind, [folder, options, 
 function checkPanel(where: string, p: Panel): string[] {
   if (p.type === 'row') return [];
   const kind = byKind.get(p.type);
-  if (!kind) return [`${where}: nothing is known of panels of the type ${p.type}`];
+  if (!kind) return [`${where}: unknown panel type ${p.type}`];
   const at = `${where} "${p.title}"`;
   return [
     ...problems(panel, at, p),
@@ -58,5 +58,5 @@ for (const file of files) {
   wrong.push(...problems(dashboard, file, { ...rest, panels: [] }));
   for (const p of panels) wrong.push(...checkPanel(file, p));
 }
-console.log(wrong.length ? wrong.join('\n') : `${files.length} dashboards are as Grafana's schema says`);
+console.log(wrong.length ? wrong.join('\n') : `${files.length} dashboards conform to Grafana's schema`);
 process.exitCode = wrong.length ? 1 : 0;

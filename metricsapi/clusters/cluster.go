@@ -13,23 +13,23 @@ import (
 	"github.com/slurmtide/slurmtide/slurmclient/demand"
 )
 
-// cluster is a Slurm cluster that is being read. It implements metricsapi.Cluster.
+// cluster polls one Slurm cluster. It implements metricsapi.Cluster.
 type cluster struct {
 	key    access.Key
 	target access.Target
 	cfg    *Config
-	bell   *bell // rung with every reading
+	bell   *bell // notified of every reading
 
 	cancel context.CancelFunc
 	done   chan struct{}
 
 	reading atomic.Pointer[metricsapi.Reading]
-	// problem is why there is no connection.
+	// connectionError is why there is no connection.
 	problem atomic.Pointer[error]
 
 	mu    sync.Mutex
 	pools []demand.Pool
-	wake  context.CancelFunc // ends the wait for a snapshot
+	wake  context.CancelFunc // ends the wait for the next snapshot
 }
 
 var _ metricsapi.Cluster = (*cluster)(nil)
@@ -53,13 +53,13 @@ func (c *cluster) Reading() (*metricsapi.Reading, error) {
 
 var errNothingRead = errors.New("nothing has been read yet")
 
-// settled reports whether the cluster was read, or has failed to be, at least once.
+// settled reports whether reading the cluster has succeeded or failed at least once.
 func (c *cluster) settled() bool {
 	r := c.reading.Load()
 	return c.problem.Load() != nil || r != nil && r.Settled()
 }
 
-// setPools changes what is computed from now on. The list is not written to.
+// setPools sets the pools of subsequent readings. It does not write to the list.
 func (c *cluster) setPools(pools []demand.Pool) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -71,7 +71,7 @@ func (c *cluster) setPools(pools []demand.Pool) {
 
 func (c *cluster) fail(err error) { c.problem.Store(&err) }
 
-// run reads the cluster until ctx ends.
+// run connects to the cluster and reads it until ctx ends.
 func (c *cluster) run(ctx context.Context) {
 	defer close(c.done)
 	if c.target.Problem != "" {
@@ -97,7 +97,7 @@ func (c *cluster) run(ctx context.Context) {
 	})
 }
 
-// read makes a reading of every snapshot until ctx ends.
+// read computes a reading of every snapshot until ctx ends.
 func (c *cluster) read(ctx context.Context, cache *slurmclient.Cache, reader *metricsapi.Reader) {
 	var after uint64
 	var failed error
@@ -111,8 +111,7 @@ func (c *cluster) read(ctx context.Context, cache *slurmclient.Cache, reader *me
 			c.cfg.Failed(c.key, err)
 		}
 		failed = r.Err()
-		// A new connection has nothing to tell until it has read, while what the last
-		// one has read grows old by itself.
+		// A new connection has no data at first. Until it has, the last reading stays and ages.
 		if old := c.reading.Load(); old == nil || !old.Known() || r.Known() || r.Err() != nil {
 			c.reading.Store(r)
 			if c.cfg.Readings != nil {
@@ -132,8 +131,8 @@ func (c *cluster) currentPools() []demand.Pool {
 	return c.pools
 }
 
-// arm returns the pools, and has wake end the wait for the next snapshot when
-// they change.
+// beginWait returns the current pools. When they change, wake is called to end the wait for
+// the next snapshot.
 func (c *cluster) arm(wake context.CancelFunc) []demand.Pool {
 	c.mu.Lock()
 	defer c.mu.Unlock()

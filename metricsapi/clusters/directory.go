@@ -25,7 +25,9 @@ func (r *Registry) Object(of metricsapi.Resource, namespace, name string) (metri
 }
 
 // Objects implements metricsapi.Directory.
-func (r *Registry) Objects(of metricsapi.Resource, namespace string, matching labels.Selector) []metricsapi.Object {
+func (r *Registry) Objects(
+	of metricsapi.Resource, namespace string, matching labels.Selector,
+) []metricsapi.Object {
 	s := r.state.Load()
 	return s.objects(of, func(key types.NamespacedName, rec record) bool {
 		return key.Namespace == namespace && matching.Matches(rec.labels)
@@ -37,8 +39,10 @@ func (r *Registry) NodeSets() []metricsapi.Object {
 	return r.state.Load().objects(metricsapi.NodeSets(), func(types.NamespacedName, record) bool { return true })
 }
 
-// objects are those of the resource that want accepts, sorted by namespace and name.
-func (s *state) objects(of metricsapi.Resource, want func(types.NamespacedName, record) bool) []metricsapi.Object {
+// objects returns the objects of the resource that want accepts, sorted by namespace and name.
+func (s *state) objects(
+	of metricsapi.Resource, want func(types.NamespacedName, record) bool,
+) []metricsapi.Object {
 	var out []metricsapi.Object
 	for key, rec := range s.records[of.Resource] {
 		if want(key, rec) {
@@ -63,7 +67,7 @@ func (s *state) object(key types.NamespacedName, rec record) metricsapi.Object {
 	return o
 }
 
-// absent is a cluster that an object names and that is not there.
+// missingCluster is a cluster that an object refers to and that does not exist.
 type absent struct{ key access.Key }
 
 // Name implements metricsapi.Cluster.
@@ -74,5 +78,5 @@ func (a absent) String() string { return a.key.String() }
 
 // Reading implements metricsapi.Cluster.
 func (a absent) Reading() (*metricsapi.Reading, error) {
-	return nil, fmt.Errorf("there is no %s of this name, or it is not read here", a.key.Kind)
+	return nil, fmt.Errorf("no %s of this name exists, or this adapter does not read it", a.key.Kind)
 }

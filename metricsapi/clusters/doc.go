@@ -1,9 +1,9 @@
 // Package clusters finds the Slurm clusters of a Kubernetes cluster and reads them.
 //
-// Watch keeps the objects: NodeSets, Controllers, Clusters, RestApis, the HPAs and
-// the names of namespaces. arrange is the decision, pure: which clusters there are,
-// where their slurmrestds are, which pools and objects belong to each. Registry
-// brings what runs in line with that: a cluster has a client, a cache and readings,
-// and ends with its object. Secrets are read one by one when they are needed, and
-// never listed or watched.
+// Watch caches the objects: NodeSets, Controllers, Clusters, RestApis, HPAs and the names and
+// labels of namespaces. planInventory is pure and decides which clusters exist, where their
+// slurmrestds are, and which pools and objects belong to each of them. Registry starts and stops
+// clusters accordingly: each cluster has a client, a cache and readings, and stops when its
+// object is deleted. Secrets are read individually when they are needed; they are never listed
+// or watched.
 package clusters

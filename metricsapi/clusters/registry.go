@@ -14,28 +14,28 @@ import (
 	"github.com/slurmtide/slurmtide/slurmclient/demand"
 )
 
-// Config says how clusters are read.
+// Config configures a Registry.
 type Config struct {
-	// Access says how clusters are spoken with.
+	// Access configures the connections to clusters.
 	Access access.Config
-	// Cache is as for slurmclient, of every cluster.
+	// Cache configures the slurmclient cache of every cluster.
 	Cache slurmclient.CacheConfig
-	// Pools are what NodeSets do not say themselves.
+	// Pools are the defaults for NodeSets.
 	Pools metricsapi.PoolDefaults
-	// Attach is asked, whenever a connection to a cluster is made, who wants to know;
-	// may be nil.
+	// Attach is called for every new connection to a cluster and returns what to attach to it.
+	// It may be nil.
 	Attach func(access.Key) Attachment
 
-	// Readings is told of every reading, in order for each cluster, and of clusters that
-	// are gone; nil for nobody. It must not block.
+	// Observer is notified of every reading, in order for each cluster, and of removed
+	// clusters. It may be nil and must not block.
 	Readings Readings
 
-	// Failed is told when numbers of a cluster could not be computed since something
-	// panicked; slurmclient.PanicOf finds the stack. nil for nobody. It must not block.
+	// OnPanic is called when computing the numbers of a cluster panicked; slurmclient.PanicOf
+	// returns the stack. It may be nil and must not block.
 	Failed func(cluster access.Key, err error)
 
-	// Fixed is the one cluster to read instead of those that are found, nil for none.
-	// Connect makes its client then.
+	// Fixed is the only cluster to read, instead of discovered clusters; nil for none. Connect
+	// returns its client.
 	Fixed   *Fixed
 	Connect func(slurmclient.Observer) (*slurmclient.Client, slurmclient.TokenSource, error)
 
@@ -43,35 +43,38 @@ type Config struct {
 	Now func() time.Time
 }
 
-// Readings is told what is read of clusters. Its methods are called from several
-// goroutines at once, but not for one cluster.
+// ReadingObserver is notified of readings. Its methods are called concurrently for different
+// clusters, but sequentially for each cluster.
 type Readings interface {
-	// See is told what was read of the cluster, and what time it was then.
+	// ObserveReading is called with a reading of the cluster and the time at which it was
+	// computed.
 	See(cluster access.Key, now time.Time, r *metricsapi.Reading)
-	// Gone is told that the cluster is not read any more.
+	// ForgetCluster is called when the cluster is no longer read.
 	Gone(cluster access.Key)
 }
 
-// Attachment is what goes with a connection to a cluster.
+// Attachment is what uses a connection to a cluster.
 type Attachment struct {
-	// Observer is told of requests and polls; may be nil.
+	// Observer is notified of requests and polls; it may be nil.
 	Observer slurmclient.Observer
-	// Run is called in a goroutine of its own and returns when ctx ends; may be nil.
+	// Run is called in its own goroutine and must return when ctx ends; it may be nil.
 	Run func(ctx context.Context, to Connected)
 }
 
 // Connected is a connection to a cluster.
 type Connected struct {
 	Cache *slurmclient.Cache
-	// Token is what the connection authenticates with, nil for none.
+	// Token is the source of the connection's token, nil for none.
 	Token slurmclient.TokenSource
-	// Demand computes what a snapshot comes to with the NodeSets that there are now: the
-	// same numbers as the cluster's Readings have. It may be called from any goroutine.
+	// Demand computes the demand of a snapshot with the current NodeSets, with the same result
+	// as the cluster's readings. It may be called from any goroutine.
 	Demand func(now time.Time, s *slurmclient.Snapshot) (demand.Demand, error)
 }
 
-// dial makes a client for the target, or that of the fixed cluster.
-func (cfg *Config) dial(ctx context.Context, t access.Target, observer slurmclient.Observer) (access.Link, error) {
+// dial returns a client for the target, or the client of the fixed cluster.
+func (cfg *Config) dial(
+	ctx context.Context, t access.Target, observer slurmclient.Observer,
+) (access.Link, error) {
 	if cfg.Fixed == nil {
 		return cfg.Access.Dial(ctx, t, observer)
 	}
@@ -86,7 +89,7 @@ func (cfg *Config) attach(k access.Key) Attachment {
 	return cfg.Attach(k)
 }
 
-// Registry reads the clusters that there are. It is a metricsapi.Directory.
+// Registry reads all clusters. It implements metricsapi.Directory.
 type Registry struct {
 	cfg   Config
 	state atomic.Pointer[state]
@@ -96,7 +99,7 @@ type Registry struct {
 	running map[access.Key]*cluster
 }
 
-// state is what queries see; it is immutable.
+// state is what queries read. It is immutable.
 type state struct {
 	scene
 	running map[access.Key]*cluster
@@ -104,7 +107,7 @@ type state struct {
 
 var _ metricsapi.Directory = (*Registry)(nil)
 
-// New returns a Registry that knows of nothing yet.
+// New returns a Registry without clusters.
 func New(cfg Config) *Registry {
 	if cfg.Now == nil {
 		cfg.Now = time.Now
@@ -114,8 +117,8 @@ func New(cfg Config) *Registry {
 	return r
 }
 
-// Run applies what observe returns whenever changed has something, until ctx ends.
-// It returns when every cluster has ended.
+// Run applies the result of observe whenever changed receives, until ctx ends. It returns when
+// every cluster has stopped.
 func (r *Registry) Run(ctx context.Context, changed <-chan struct{}, observe func() Objects) {
 	defer r.stop()
 	for {
@@ -128,12 +131,12 @@ func (r *Registry) Run(ctx context.Context, changed <-chan struct{}, observe fun
 	}
 }
 
-// Apply starts the clusters that are new, ends those that are gone, and connects
-// anew those whose server, token or certificates are others. They run until ctx ends.
-func (r *Registry) Apply(ctx context.Context, seen Objects) {
+// Apply starts new clusters, stops removed ones, and reconnects clusters whose server, token or
+// certificates have changed. Clusters run until ctx ends.
+func (r *Registry) Apply(ctx context.Context, objects Objects) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	next := arrange(seen, r.cfg.Fixed, r.cfg.Pools)
+	next := arrange(objects, r.cfg.Fixed, r.cfg.Pools)
 	for k, c := range r.running {
 		if t, ok := next.targets[k]; !ok || t != c.target {
 			c.cancel()
@@ -163,7 +166,7 @@ func (r *Registry) start(ctx context.Context, k access.Key, t access.Target) *cl
 	return c
 }
 
-// stop ends every cluster.
+// stop stops every cluster and waits for them.
 func (r *Registry) stop() {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -175,9 +178,8 @@ func (r *Registry) stop() {
 	}
 }
 
-// Settled returns nil once objects were applied and each cluster was read or has
-// failed to be at least once: one Slurm that is down must not take the metrics of
-// the others away.
+// Settled returns nil once objects were applied and reading each cluster has succeeded or failed
+// at least once. A Slurm cluster that is down must not block the metrics of the others.
 func (r *Registry) Settled() error {
 	s := r.state.Load()
 	if s.targets == nil {

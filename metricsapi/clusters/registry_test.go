@@ -26,7 +26,7 @@ import (
 	"github.com/slurmtide/slurmtide/slurmclient/slurmtest"
 )
 
-// oneSecret is what every Secret holds.
+// oneSecret returns the same Secret for every reference.
 type oneSecret struct{}
 
 func (oneSecret) Read(context.Context, access.Ref) (access.Object, error) {
@@ -37,7 +37,7 @@ func namespaced(namespace, name string) types.NamespacedName {
 	return types.NamespacedName{Namespace: namespace, Name: name}
 }
 
-// slurmOf is a simulated cluster with so many nodes, and its URL.
+// startSlurm returns a simulated cluster with the nodes, and its URL.
 func slurmOf(t *testing.T, nodes string) (*slurmtest.Cluster, string) {
 	t.Helper()
 	c := slurmtest.New(slurmtest.Config{Nodes: []slurmtest.NodeConf{{Names: nodes, CPUs: 4, MemoryMiB: 8000, Features: []string{"a"}}}})
@@ -46,7 +46,7 @@ func slurmOf(t *testing.T, nodes string) (*slurmtest.Cluster, string) {
 	return c, server.URL
 }
 
-// running is a Registry, and which clusters are attached to.
+// testRegistry is a Registry that counts attachments and readings by cluster.
 type running struct {
 	*Registry
 	mu       sync.Mutex
@@ -103,7 +103,7 @@ func (r *running) attachedTo(k access.Key) int {
 	return r.attached[k]
 }
 
-// idle is how many idle nodes the provider tells of an object.
+// idleNodes returns how many idle nodes the provider reports for an object.
 func (r *running) idle(of metricsapi.Resource, namespace, name string) (int64, error) {
 	p := metricsapi.New(r, metricsapi.Config{})
 	v, err := p.GetMetricByName(context.Background(), namespaced(namespace, name),
@@ -114,7 +114,7 @@ func (r *running) idle(of metricsapi.Resource, namespace, name string) (int64, e
 	return v.Value.Value(), nil
 }
 
-// until waits for the condition.
+// waitUntil waits for the condition, at most 20 seconds.
 func until(t *testing.T, what string, ok func() bool) {
 	t.Helper()
 	deadline := time.After(20 * time.Second)
@@ -123,7 +123,7 @@ func until(t *testing.T, what string, ok func() bool) {
 	for !ok() {
 		select {
 		case <-deadline:
-			t.Fatalf("waited in vain until %s", what)
+			t.Fatalf("timed out waiting until %s", what)
 		case <-tick.C:
 		}
 	}
@@ -145,25 +145,25 @@ func TestClustersComeAndGoAndDoNotMix(t *testing.T) {
 	r.Apply(t.Context(), Objects{Clusters: []*v1beta1.Cluster{one, two}})
 	until(t, "the second is read", is("lab", "red", 5))
 	if !is("team", "red", 2)() {
-		t.Error("the clusters mix")
+		t.Error("the second cluster changed the numbers of the first")
 	}
 	r.Apply(t.Context(), Objects{Clusters: []*v1beta1.Cluster{aCluster("team", "red", large), two}})
 	until(t, "the first has moved", is("team", "red", 5))
 	if n := r.attachedTo(red); n != 1 {
-		t.Errorf("%d connections are attached to", n)
+		t.Errorf("there are %d attached connections, want 1", n)
 	}
 	if !r.sees(red) {
-		t.Error("nobody is told of readings")
+		t.Error("the observer was not notified of readings")
 	}
 	r.Apply(t.Context(), Objects{Clusters: []*v1beta1.Cluster{two}})
 	if _, err := r.idle(metricsapi.Clusters(), "team", "red"); !apierrors.IsNotFound(err) {
-		t.Errorf("the error of one that is gone is %v", err)
+		t.Errorf("the error for a removed cluster is %v, want not found", err)
 	}
 	if n := r.attachedTo(red); n != 0 {
-		t.Errorf("one that is gone has %d connections", n)
+		t.Errorf("a removed cluster has %d attached connections", n)
 	}
 	if r.sees(red) {
-		t.Error("it is not told that one is gone")
+		t.Error("the observer was not notified of the removed cluster")
 	}
 }
 
@@ -174,7 +174,7 @@ func TestANodeSetsPoolFollowsItsObjects(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	c.Step(time.Minute) // the scheduler looks at them
+	c.Step(time.Minute) // let the scheduler evaluate them
 	r := registryOf(t)
 	required := func() int64 {
 		v, err := metricsapi.New(r, metricsapi.Config{}).GetMetricByName(t.Context(), namespaced("team", "a"),
@@ -192,7 +192,7 @@ func TestANodeSetsPoolFollowsItsObjects(t *testing.T) {
 	until(t, "the jobs are counted", func() bool { return required() == 9 })
 	objects.HPAs = []*autoscalingv2.HorizontalPodAutoscaler{hpaOf("team", "a", "a", 4)}
 	r.Apply(t.Context(), objects)
-	until(t, "the HPA's maximum counts", func() bool { return required() == 4 })
+	until(t, "the HPA's maximum limits the required nodes", func() bool { return required() == 4 })
 }
 
 func TestAClusterThatCanNotBeReadSaysWhy(t *testing.T) {
@@ -200,7 +200,7 @@ func TestAClusterThatCanNotBeReadSaysWhy(t *testing.T) {
 	c.Fail(slurmtest.Fault{Kind: slurmtest.FaultStatus, Status: 500})
 	r := registryOf(t)
 	if err := r.Settled(); err == nil {
-		t.Error("it is settled before it knows anything")
+		t.Error("the registry is settled before objects were applied")
 	}
 	withCA := aCluster("team", "tls", url)
 	withCA.Spec.CARef = &v1beta1.CAReference{Name: "ca", Key: "missing"}
@@ -217,7 +217,7 @@ func TestAClusterThatCanNotBeReadSaysWhy(t *testing.T) {
 		{metricsapi.Clusters(), "down", "500"},
 		{metricsapi.Clusters(), "tls", `no key "missing"`},
 		{metricsapi.Controllers(), "alone", "no RestApi"},
-		{metricsapi.NodeSets(), "lost", "no Cluster of this name"},
+		{metricsapi.NodeSets(), "lost", "no Cluster of this name exists"},
 	} {
 		_, err := r.idle(tc.of, "team", tc.name)
 		if !apierrors.IsServiceUnavailable(err) || !strings.Contains(err.Error(), tc.want) {
@@ -263,19 +263,19 @@ func TestObjectsAreConverted(t *testing.T) {
 		{"the limits are kept", map[string]any{"slurmd": limit("4"), "template": map[string]any{"spec": map[string]any{"containers": "nonsense"}}}, func(n *v1beta1.NodeSet) error {
 			slurmd, err := n.Spec.Slurmd.Container()
 			if err == nil && slurmd.Resources.Limits.Cpu().Value() != 4 {
-				err = errors.New("they are not")
+				err = errors.New("the limits are lost")
 			}
 			return err
 		}},
-		{"what workers are named by is kept", map[string]any{"template": map[string]any{"spec": map[string]any{"hostname": "rack-", "volumes": []any{}}}}, func(n *v1beta1.NodeSet) error {
+		{"the fields that determine worker names are kept", map[string]any{"template": map[string]any{"spec": map[string]any{"hostname": "rack-", "volumes": []any{}}}}, func(n *v1beta1.NodeSet) error {
 			if got := shape.WorkerPrefix(n); got != "rack-" {
-				return fmt.Errorf("they are named by %q", got)
+				return fmt.Errorf("the prefix of worker names is %q", got)
 			}
 			return nil
 		}},
-		{"a container that makes no sense costs nothing else", map[string]any{"slurmd": limit("many"), "clusterRef": map[string]any{"name": "red"}}, func(n *v1beta1.NodeSet) error {
+		{"an invalid container does not affect other fields", map[string]any{"slurmd": limit("many"), "clusterRef": map[string]any{"name": "red"}}, func(n *v1beta1.NodeSet) error {
 			if _, err := n.Spec.Slurmd.Container(); n.Spec.ClusterRef == nil || err == nil {
-				return errors.New("it does")
+				return errors.New("other fields are lost, or the container is valid")
 			}
 			return nil
 		}},
@@ -287,7 +287,7 @@ func TestObjectsAreConverted(t *testing.T) {
 			}
 			n, ok := got.(*v1beta1.NodeSet)
 			if !ok || n.Name != "a" || n.Namespace != "team" {
-				t.Fatalf("it is %#v", got)
+				t.Fatalf("the object is %#v", got)
 			}
 			if err := tc.want(n); err != nil {
 				t.Errorf("%v: %+v", err, n.Spec)

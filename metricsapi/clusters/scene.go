@@ -16,7 +16,7 @@ import (
 	"github.com/slurmtide/slurmtide/slurmclient/demand"
 )
 
-// Objects are what is in Kubernetes. Nobody writes to them.
+// Objects are the observed Kubernetes objects. They must not be modified.
 type Objects struct {
 	NodeSets    []*v1beta1.NodeSet
 	Controllers []*v1beta1.Controller
@@ -26,32 +26,33 @@ type Objects struct {
 	Namespaces  []*metav1.PartialObjectMetadata
 }
 
-// Fixed is one Slurm cluster that is given instead of being found.
+// FixedCluster is a configured Slurm cluster that replaces discovery.
 type Fixed struct {
-	// Namespace and Name are those of the Cluster or Controller that it stands for:
-	// NodeSets that name it are its own. Both empty: every NodeSet is, and every
-	// namespace has the cluster's metrics, while no Cluster or Controller has any.
+	// Namespace and Name identify the Cluster or Controller that it represents; NodeSets that
+	// refer to that object belong to it. If both are empty, every NodeSet belongs to it, every
+	// namespace has its metrics, and no Cluster or Controller has metrics.
 	Namespace, Name string
 }
 
-// fixedName is what a fixed cluster is called that stands for no object.
+// fixedClusterName is the name of a fixed cluster that represents no object.
 const fixedName = "slurm"
 
-// key is the one by which the fixed cluster is known.
+// key returns the key of the fixed cluster.
 func (f *Fixed) key() access.Key {
 	return access.Key{Kind: v1beta1.KindCluster, Namespace: f.Namespace, Name: cmp.Or(f.Name, fixedName)}
 }
 
-// scene is what there should be.
+// inventory is the desired state: the clusters to read, their pools, and the objects that have
+// metrics.
 type scene struct {
 	targets map[access.Key]access.Target
 	origins map[access.Key]Origin
 	pools   map[access.Key][]demand.Pool
-	// records are the objects that have metrics, by resource.
+	// metricObjects are the objects that have metrics, by resource.
 	records map[string]map[types.NamespacedName]record
 }
 
-// record is an object that has metrics.
+// metricObject is an object that has metrics.
 type record struct {
 	labels   labels.Set
 	clusters []access.Key
@@ -59,17 +60,20 @@ type record struct {
 	offer    *metricsapi.Offer // of a NodeSet
 }
 
-// arrange decides what the objects come to. It is pure; the order of the objects
-// changes nothing.
-func arrange(seen Objects, fixed *Fixed, defaults metricsapi.PoolDefaults) scene {
-	s := scene{targets: map[access.Key]access.Target{}, origins: map[access.Key]Origin{}, pools: map[access.Key][]demand.Pool{}, records: map[string]map[types.NamespacedName]record{}}
-	if fixed != nil {
-		s.addFixed(fixed, seen)
-	} else {
-		s.addFound(seen)
+// planInventory computes the inventory of the objects. It is pure, and the order of the objects
+// does not matter.
+func arrange(observed Objects, fixed *Fixed, defaults metricsapi.PoolDefaults) scene {
+	s := scene{
+		targets: map[access.Key]access.Target{}, origins: map[access.Key]Origin{},
+		pools: map[access.Key][]demand.Pool{}, records: map[string]map[types.NamespacedName]record{},
 	}
-	s.addNamespaces(seen.Namespaces, fixed)
-	s.addNodeSets(seen, fixed, defaults)
+	if fixed != nil {
+		s.addFixed(fixed, observed)
+	} else {
+		s.addFound(observed)
+	}
+	s.addNamespaces(observed.Namespaces, fixed)
+	s.addNodeSets(observed, fixed, defaults)
 	return s
 }
 
@@ -80,15 +84,15 @@ func (s *scene) put(of metricsapi.Resource, namespace, name string, r record) {
 	s.records[of.Resource][types.NamespacedName{Namespace: namespace, Name: name}] = r
 }
 
-func (s *scene) addFound(seen Objects) {
-	for _, c := range seen.Clusters {
+func (s *scene) addFound(observed Objects) {
+	for _, c := range observed.Clusters {
 		k := access.Key{Kind: v1beta1.KindCluster, Namespace: c.Namespace, Name: c.Name}
 		s.targets[k] = access.TargetOfCluster(c)
 		s.origins[k] = Origin{Annotations: c.Annotations}
 		s.put(metricsapi.Clusters(), c.Namespace, c.Name, record{labels: c.Labels, clusters: []access.Key{k}})
 	}
-	apis := byName(seen.RestApis)
-	for _, c := range seen.Controllers {
+	apis := byName(observed.RestApis)
+	for _, c := range observed.Controllers {
 		k := access.Key{Kind: v1beta1.KindController, Namespace: c.Namespace, Name: c.Name}
 		s.targets[k] = access.TargetOfController(c, apis)
 		s.origins[k] = originOfController(c)
@@ -96,22 +100,22 @@ func (s *scene) addFound(seen Objects) {
 	}
 }
 
-// addFixed gives the one cluster to the objects that it stands for, whether they
-// are there or not.
-func (s *scene) addFixed(f *Fixed, seen Objects) {
+// addFixedCluster assigns the fixed cluster to the Cluster and Controller that it represents,
+// whether they exist or not.
+func (s *scene) addFixed(f *Fixed, observed Objects) {
 	k := f.key()
 	s.targets[k] = access.Target{}
 	if f.Name == "" {
 		return
 	}
 	cluster, controller := record{clusters: []access.Key{k}}, record{clusters: []access.Key{k}}
-	for _, c := range seen.Clusters {
+	for _, c := range observed.Clusters {
 		if c.Namespace == f.Namespace && c.Name == f.Name {
 			cluster.labels = c.Labels
 			s.origins[k] = Origin{Annotations: c.Annotations}
 		}
 	}
-	for _, c := range seen.Controllers {
+	for _, c := range observed.Controllers {
 		if c.Namespace == f.Namespace && c.Name == f.Name {
 			controller.labels = c.Labels
 			s.origins[k] = originOfController(c)
@@ -121,7 +125,7 @@ func (s *scene) addFixed(f *Fixed, seen Objects) {
 	s.put(metricsapi.Controllers(), f.Namespace, f.Name, controller)
 }
 
-// addNamespaces gives each namespace the clusters that are in it.
+// addNamespaces assigns to each namespace the clusters in it.
 func (s *scene) addNamespaces(known []*metav1.PartialObjectMetadata, fixed *Fixed) {
 	in := map[string][]access.Key{}
 	for k := range s.targets {
@@ -144,16 +148,16 @@ func (s *scene) addNamespaces(known []*metav1.PartialObjectMetadata, fixed *Fixe
 	}
 }
 
-func (s *scene) addNodeSets(seen Objects, fixed *Fixed, defaults metricsapi.PoolDefaults) {
+func (s *scene) addNodeSets(observed Objects, fixed *Fixed, defaults metricsapi.PoolDefaults) {
 	hpas := map[types.NamespacedName]*autoscalingv2.HorizontalPodAutoscaler{}
-	for _, h := range byName(seen.HPAs) {
+	for _, h := range byName(observed.HPAs) {
 		target := types.NamespacedName{Namespace: h.Namespace, Name: h.Spec.ScaleTargetRef.Name}
-		// Of several HPAs the one that may go highest counts, as for the operator.
+		// Of several HPAs the one with the highest maximum counts, as in the operator.
 		if best := hpas[target]; metricsapi.TargetsNodeSet(h) && (best == nil || h.Spec.MaxReplicas > best.Spec.MaxReplicas) {
 			hpas[target] = h
 		}
 	}
-	for _, n := range byName(seen.NodeSets) {
+	for _, n := range byName(observed.NodeSets) {
 		k, ok := clusterOf(n, fixed)
 		if !ok {
 			continue
@@ -161,11 +165,12 @@ func (s *scene) addNodeSets(seen Objects, fixed *Fixed, defaults metricsapi.Pool
 		hpa := hpas[types.NamespacedName{Namespace: n.Namespace, Name: n.Name}]
 		pool, offer := metricsapi.PoolOf(n, hpa, defaults), metricsapi.OfferOf(n, hpa)
 		s.pools[k] = append(s.pools[k], pool)
-		s.put(metricsapi.NodeSets(), n.Namespace, n.Name, record{labels: n.Labels, clusters: []access.Key{k}, pool: pool.Name, offer: &offer})
+		s.put(metricsapi.NodeSets(), n.Namespace, n.Name,
+			record{labels: n.Labels, clusters: []access.Key{k}, pool: pool.Name, offer: &offer})
 	}
 }
 
-// clusterOf is the cluster that a NodeSet belongs to, or false for none.
+// clusterOfNodeSet returns the cluster that a NodeSet belongs to, or false for none.
 func clusterOf(n *v1beta1.NodeSet, fixed *Fixed) (access.Key, bool) {
 	k, ok := access.KeyOf(n)
 	if fixed == nil {
@@ -177,7 +182,7 @@ func clusterOf(n *v1beta1.NodeSet, fixed *Fixed) (access.Key, bool) {
 	return k, ok
 }
 
-// byName returns the objects sorted by namespace and name.
+// sortByName returns the objects sorted by namespace and name.
 func byName[T metav1.Object](list []T) []T {
 	return slices.SortedFunc(slices.Values(list), func(a, b T) int {
 		return cmp.Or(strings.Compare(a.GetNamespace(), b.GetNamespace()), strings.Compare(a.GetName(), b.GetName()))

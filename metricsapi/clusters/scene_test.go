@@ -42,7 +42,7 @@ func hpaOf(namespace, name, target string, most int32) *autoscalingv2.Horizontal
 	}}
 }
 
-// site has two namespaces with a cluster each, and NodeSets.
+// testObjects has two namespaces with one cluster each, and NodeSets.
 func site() Objects {
 	gold := &metav1.PartialObjectMetadata{ObjectMeta: metav1.ObjectMeta{Name: "team", Labels: map[string]string{"tier": "gold"}}}
 	return Objects{
@@ -65,7 +65,7 @@ var (
 	blue = access.Key{Kind: "Controller", Namespace: "lab", Name: "blue"}
 )
 
-// view is what a scene comes to in words.
+// describeInventory returns the clusters of each object as text.
 func view(s scene) map[string][]string {
 	out := map[string][]string{}
 	for _, of := range []metricsapi.Resource{metricsapi.NodeSets(), metricsapi.Clusters(), metricsapi.Controllers(), metricsapi.Namespaces()} {
@@ -109,12 +109,12 @@ func TestAFixedCluster(t *testing.T) {
 		fixed Fixed
 		want  map[string][]string
 	}{
-		{"stands for an object", Fixed{"team", "red"}, map[string][]string{
+		{"represents an object", Fixed{"team", "red"}, map[string][]string{
 			"nodesets team/a": {"Cluster team/red"}, "nodesets team/b": {"Cluster team/red"},
-			"nodesets lab/a": {"Controller lab/blue"}, "nodesets lab/lost": {"Cluster lab/nobody"}, // which are not there
+			"nodesets lab/a": {"Controller lab/blue"}, "nodesets lab/lost": {"Cluster lab/nobody"}, // clusters that do not exist
 			"clusters team/red": {"Cluster team/red"}, "controllers team/red": {"Cluster team/red"}, "namespaces /team": {"Cluster team/red"},
 		}},
-		{"stands for none and has every NodeSet", Fixed{}, map[string][]string{
+		{"represents no object and has every NodeSet", Fixed{}, map[string][]string{
 			"nodesets team/a": {"Cluster slurm"}, "nodesets team/b": {"Cluster slurm"}, "nodesets lab/a": {"Cluster slurm"},
 			"nodesets lab/lost": {"Cluster slurm"}, "nodesets lab/alone": {"Cluster slurm"},
 			"namespaces /team": {"Cluster slurm"}, "namespaces /lab": {"Cluster slurm"}, "namespaces /empty": {"Cluster slurm"},

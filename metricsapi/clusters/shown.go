@@ -10,11 +10,11 @@ import (
 	"github.com/slurmtide/slurmtide/operator/api/v1beta1"
 )
 
-// Origin is what the object of a cluster says of it. Nobody writes to it.
+// ObjectSettings are settings of a cluster's object. They must not be modified.
 type Origin struct {
 	Annotations map[string]string
-	// Configured is true where slurm.conf is made of the object, and ExtraConf is then
-	// what people add to it. Of other clusters slurm.conf is not known.
+	// Configured is true if slurm.conf is rendered from the object. ExtraConf is then the text
+	// that users add to it. For other clusters slurm.conf is not known.
 	Configured bool
 	ExtraConf  string
 }
@@ -23,17 +23,17 @@ func originOfController(c *v1beta1.Controller) Origin {
 	return Origin{Annotations: c.Annotations, Configured: !c.Spec.External, ExtraConf: c.Spec.ExtraConf}
 }
 
-// Shown is a cluster that is being read.
+// Listing describes a cluster that is being read.
 type Shown struct {
-	// Key names its object; that of a fixed cluster which stands for no object has no
-	// namespace.
+	// Key identifies its object. For a fixed cluster that represents no object, the namespace
+	// is empty.
 	Key     access.Key
 	Origin  Origin
 	Cluster metricsapi.Cluster
 }
 
-// Shown lists the clusters that there are, sorted by namespace, name and kind. It is an
-// error before the objects were listed. It does not block.
+// List returns all clusters, sorted by namespace, name and kind. It returns an error until the
+// objects have been listed. It does not block.
 func (r *Registry) Shown() ([]Shown, error) {
 	s := r.state.Load()
 	if s.targets == nil {
@@ -49,11 +49,11 @@ func (r *Registry) Shown() ([]Shown, error) {
 
 var errNotListed = errors.New("the objects in Kubernetes have not been listed yet")
 
-// Changed returns a channel that is closed when there is a newer reading of any
-// cluster, or clusters have come or gone.
+// Changed returns a channel that is closed when there is a newer reading of any cluster, or
+// when clusters were added or removed.
 func (r *Registry) Changed() <-chan struct{} { return r.bell.next() }
 
-// bell wakes everybody who waits for its next ring.
+// notifier wakes all goroutines that wait for its next notification.
 type bell struct {
 	mu   sync.Mutex
 	rung chan struct{}

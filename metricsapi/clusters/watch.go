@@ -19,27 +19,27 @@ import (
 	"github.com/slurmtide/slurmtide/operator/api/v1beta1"
 )
 
-// settle is how long changes are gathered before they are told.
+// settleDelay is how long changes are collected before Changed receives.
 const settle = 50 * time.Millisecond
 
-// Watch keeps the objects of Kubernetes, by list and watch. It uses client-go's
-// dynamic informers since those go on trying while a kind is not installed yet;
-// what they hold is converted to types when it arrives.
+// Watch caches the Kubernetes objects by list and watch. It uses client-go's dynamic informers,
+// because they keep retrying while a kind is not installed. Objects are converted to Go types
+// when they arrive.
 type Watch struct {
 	kinds   []*kind
 	changed chan struct{}
 	kick    chan struct{}
 }
 
-// kind is one resource that is watched.
+// watchedKind is a resource that is watched.
 type kind struct {
 	resource schema.GroupVersionResource
 	informer cache.SharedIndexInformer
-	// failed is set once listing has failed.
+	// failed is true once listing has failed.
 	failed atomic.Bool
 }
 
-// The order of the kinds in a Watch.
+// Indices of the kinds in a Watch.
 const (
 	nodeSets = iota
 	controllers
@@ -49,8 +49,8 @@ const (
 	namespaces
 )
 
-// NewWatch returns a Watch over all namespaces. Run starts it. onError is told what
-// fails, each time, and may be nil.
+// NewWatch returns a Watch over all namespaces. Run starts it. onError is called with every
+// error and may be nil.
 func NewWatch(client dynamic.Interface, onError func(resource string, err error)) *Watch {
 	w := &Watch{changed: make(chan struct{}, 1), kick: make(chan struct{}, 1)}
 	ours := v1beta1.SchemeGroupVersion
@@ -62,7 +62,8 @@ func NewWatch(client dynamic.Interface, onError func(resource string, err error)
 		{ours.WithResource("controllers"), convert[v1beta1.Controller]},
 		{ours.WithResource("clusters"), convert[v1beta1.Cluster]},
 		{ours.WithResource("restapis"), convert[v1beta1.RestApi]},
-		{autoscalingv2.SchemeGroupVersion.WithResource("horizontalpodautoscalers"), convert[autoscalingv2.HorizontalPodAutoscaler]},
+		{autoscalingv2.SchemeGroupVersion.WithResource("horizontalpodautoscalers"),
+			convert[autoscalingv2.HorizontalPodAutoscaler]},
 		{schema.GroupVersionResource{Version: "v1", Resource: "namespaces"}, convert[metav1.PartialObjectMetadata]},
 	} {
 		w.kinds = append(w.kinds, w.watch(client, k.resource, k.convert, onError))
@@ -70,10 +71,14 @@ func NewWatch(client dynamic.Interface, onError func(resource string, err error)
 	return w
 }
 
-func (w *Watch) watch(client dynamic.Interface, r schema.GroupVersionResource, convert cache.TransformFunc, onError func(string, error)) *kind {
+func (w *Watch) watch(
+	client dynamic.Interface, r schema.GroupVersionResource, convert cache.TransformFunc,
+	onError func(string, error),
+) *kind {
 	k := &kind{resource: r}
-	k.informer = dynamicinformer.NewFilteredDynamicInformer(client, r, metav1.NamespaceAll, 0, cache.Indexers{}, nil).Informer()
-	// These fail only for an informer that runs already.
+	k.informer = dynamicinformer.NewFilteredDynamicInformer(client, r, metav1.NamespaceAll, 0, cache.Indexers{},
+		nil).Informer()
+	// These calls fail only if the informer is already running.
 	_ = k.informer.SetTransform(convert)
 	_ = k.informer.SetWatchErrorHandlerWithContext(func(_ context.Context, _ *cache.Reflector, err error) {
 		k.failed.Store(true)
@@ -83,7 +88,8 @@ func (w *Watch) watch(client dynamic.Interface, r schema.GroupVersionResource, c
 		}
 	})
 	_, _ = k.informer.AddEventHandler(cache.ResourceEventHandlerFuncs{
-		AddFunc: func(any) { w.touch() }, UpdateFunc: func(any, any) { w.touch() }, DeleteFunc: func(any) { w.touch() },
+		AddFunc: func(any) { w.touch() }, UpdateFunc: func(any, any) { w.touch() },
+		DeleteFunc: func(any) { w.touch() },
 	})
 	return k
 }
@@ -95,8 +101,8 @@ func (w *Watch) touch() {
 	}
 }
 
-// Changed has something when the objects are others than before, and not before
-// every kind was listed or has failed to be.
+// Changed returns a channel that receives when objects have changed. It does not receive until
+// listing every kind has succeeded or failed at least once.
 func (w *Watch) Changed() <-chan struct{} { return w.changed }
 
 // Run watches until ctx ends.
@@ -130,8 +136,8 @@ func (w *Watch) Run(ctx context.Context) {
 	}
 }
 
-// Settled returns nil once every kind was listed or has failed to be, else which
-// one was not.
+// Settled returns nil once listing every kind has succeeded or failed, and before that an error
+// that names a missing kind.
 func (w *Watch) Settled() error {
 	for _, k := range w.kinds {
 		if !k.informer.HasSynced() && !k.failed.Load() {
@@ -141,7 +147,7 @@ func (w *Watch) Settled() error {
 	return nil
 }
 
-// Objects returns what is there now.
+// Objects returns the current objects.
 func (w *Watch) Objects() Objects {
 	return Objects{
 		NodeSets:    listOf[*v1beta1.NodeSet](w.kinds[nodeSets]),
@@ -163,7 +169,7 @@ func listOf[T any](k *kind) []T {
 	return out
 }
 
-// bulky are the parts of a spec that nobody here reads.
+// unreadFields are large fields that the adapter does not read.
 func bulky() [][]string {
 	return [][]string{
 		{"spec", "logfile"}, {"spec", "volumeClaimTemplates"}, {"spec", "slurmctld"},
@@ -171,11 +177,12 @@ func bulky() [][]string {
 	}
 }
 
-// trimTemplate keeps of the pods' template only what workers are named by.
+// trimTemplate removes the pod template except for the fields that determine worker names.
 func trimTemplate(content map[string]any) {
 	kept := map[string]any{}
 	for _, field := range []string{"hostname", "hostNetwork"} {
-		if v, ok, err := unstructured.NestedFieldNoCopy(content, "spec", "template", "spec", field); ok && err == nil {
+		if v, ok, err := unstructured.NestedFieldNoCopy(content, "spec", "template", "spec",
+			field); ok && err == nil {
 			kept[field] = v
 		}
 	}
@@ -185,11 +192,12 @@ func trimTemplate(content map[string]any) {
 	}
 }
 
-// convert makes an object of type T.
+// convertObject converts an unstructured object to type T, without the fields that the adapter
+// does not read.
 func convert[T any](obj any) (any, error) {
 	u, ok := obj.(*unstructured.Unstructured)
 	if !ok {
-		return obj, nil // converted before
+		return obj, nil // already converted
 	}
 	content := runtime.DeepCopyJSON(u.Object)
 	trimTemplate(content)

@@ -11,7 +11,7 @@ import (
 
 func noon() time.Time { return time.Date(2026, 3, 1, 12, 0, 0, 0, time.UTC) }
 
-// directory is a Directory that tests write to.
+// fakeDirectory is a Directory that tests modify.
 type directory struct {
 	mu      sync.Mutex
 	sources []Source
@@ -45,7 +45,7 @@ func (d *directory) set(sources ...Source) {
 
 func home(namespace, name string) Home { return Home{"Cluster", namespace, name} }
 
-// sourceOf is a cluster that was read at noon.
+// sourceOf returns a cluster whose records were read at noon.
 func sourceOf(h Home, sequence uint64, things ...any) Source {
 	s := &slurmclient.Snapshot{}
 	poll := slurmclient.Poll{Enabled: true, Known: true, Sequence: sequence, ReadAt: noon()}
@@ -69,14 +69,14 @@ func (s Source) kept(p Private) Source {
 	return s
 }
 
-// telling is a cluster whose slurmctld tells its PrivateData.
+// withConf returns the cluster with PrivateData reported by slurmctld.
 func (s Source) telling(words ...string) Source {
 	return s.configured(slurmclient.Reading[*slurm.Conf]{
 		Value: &slurm.Conf{PrivateData: words}, Poll: slurmclient.Poll{Enabled: true, Known: true},
 	})
 }
 
-// pending is a cluster whose PrivateData is still to be read.
+// withUnreadConf returns the cluster with PrivateData that has not been read yet.
 func (s Source) pending() Source {
 	return s.configured(slurmclient.Reading[*slurm.Conf]{Poll: slurmclient.Poll{Enabled: true}})
 }
@@ -89,7 +89,7 @@ func (s Source) configured(conf slurmclient.Reading[*slurm.Conf]) Source {
 	return s
 }
 
-// unread is a cluster that could not be read.
+// unreadSource returns a cluster that could not be read.
 func unread(h Home) Source {
 	return Source{Home: h, Snapshot: func() (*slurmclient.Snapshot, error) { return nil, errors.New("it does not answer") }}
 }

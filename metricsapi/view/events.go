@@ -1,6 +1,7 @@
 package view
 
-// changesOf compares two lists of parts, in the order of homes and of records.
+// changesOf returns the changes between two lists of clusters, in the order of clusters and
+// records.
 func changesOf[T any](n *noun[T], old, now []*part[T]) []change[T] {
 	var out []change[T]
 	i, j := 0, 0
@@ -23,8 +24,8 @@ func changesOf[T any](n *noun[T], old, now []*part[T]) []change[T] {
 	return out
 }
 
-// between appends what differs between two sorted lists. A record that is the same
-// pointer has not changed; one that is another pointer may be alike all the same.
+// appendChanges appends the differences between two sorted lists. Equal pointers are unchanged
+// records; records behind different pointers may still be equal.
 func between[T any](n *noun[T], out []change[T], in *part[T], old, now []*T) []change[T] {
 	i, j := 0, 0
 	for i < len(old) || j < len(now) {

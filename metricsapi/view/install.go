@@ -15,34 +15,37 @@ import (
 	"github.com/slurmtide/slurmtide/metricsapi/view/v1alpha1"
 )
 
-// NewScheme returns a scheme with the kinds of the view and what an API server needs
-// beside them.
+// NewScheme returns a scheme with the kinds of the view and the common types that an API server
+// needs.
 func NewScheme() (*runtime.Scheme, error) {
 	scheme := runtime.NewScheme()
 	if err := v1alpha1.AddToScheme(scheme); err != nil {
-		return nil, fmt.Errorf("making the scheme of the view: %w", err)
+		return nil, fmt.Errorf("registering the types of the view: %w", err)
 	}
 	unversioned := schema.GroupVersion{Version: "v1"}
 	metav1.AddToGroupVersion(scheme, unversioned)
-	scheme.AddUnversionedTypes(unversioned, &metav1.Status{}, &metav1.APIVersions{}, &metav1.APIGroupList{}, &metav1.APIGroup{}, &metav1.APIResourceList{})
+	scheme.AddUnversionedTypes(unversioned, &metav1.Status{}, &metav1.APIVersions{}, &metav1.APIGroupList{},
+		&metav1.APIGroup{}, &metav1.APIResourceList{})
 	for kind, known := range selectable() {
-		err := scheme.AddFieldLabelConversionFunc(v1alpha1.SchemeGroupVersion.WithKind(kind), func(field, value string) (string, string, error) {
-			if !slices.Contains(known, field) {
-				return "", "", fmt.Errorf("%q is no field that a %s is selected by: there are %q", field, kind, known)
-			}
-			return field, value, nil
-		})
+		err := scheme.AddFieldLabelConversionFunc(v1alpha1.SchemeGroupVersion.WithKind(kind),
+			func(field, value string) (string, string, error) {
+				if !slices.Contains(known, field) {
+					return "", "", fmt.Errorf("%q is not a field selector of %s; known are %q", field, kind, known)
+				}
+				return field, value, nil
+			})
 		if err != nil {
-			return nil, fmt.Errorf("making the scheme of the view: %w", err)
+			return nil, fmt.Errorf("registering the types of the view: %w", err)
 		}
 	}
 	return scheme, nil
 }
 
-// selectable are the fields that selectors may name, sorted, by kind.
+// selectableFields returns the fields that selectors may contain, sorted, by kind.
 func selectable() map[string][]string {
 	return map[string][]string{
-		v1alpha1.KindJob: fieldsOf(jobNoun()), v1alpha1.KindNode: fieldsOf(nodeNoun()), v1alpha1.KindPartition: fieldsOf(partitionNoun()),
+		v1alpha1.KindJob: fieldsOf(jobNoun()), v1alpha1.KindNode: fieldsOf(nodeNoun()),
+		v1alpha1.KindPartition: fieldsOf(partitionNoun()),
 	}
 }
 
@@ -55,11 +58,14 @@ func fieldsOf[T any](n *noun[T]) []string {
 	return known
 }
 
-// Install has the server answer requests for the API group. The scheme is NewScheme's;
-// the authorizer is asked who may see what is private.
-func (v *View) Install(server *genericapiserver.GenericAPIServer, scheme *runtime.Scheme, a authorizer.Authorizer) error {
+// Install adds the API group to the server. The scheme must come from NewScheme. The authorizer
+// decides who may see private records.
+func (v *View) Install(
+	server *genericapiserver.GenericAPIServer, scheme *runtime.Scheme, a authorizer.Authorizer,
+) error {
 	codecs := serializer.NewCodecFactory(scheme)
-	info := genericapiserver.NewDefaultAPIGroupInfo(v1alpha1.GroupName, scheme, runtime.NewParameterCodec(scheme), codecs)
+	info := genericapiserver.NewDefaultAPIGroupInfo(v1alpha1.GroupName, scheme, runtime.NewParameterCodec(scheme),
+		codecs)
 	info.NegotiatedSerializer = textOnly{info.NegotiatedSerializer}
 	storage := map[string]rest.Storage{}
 	for resource, s := range v.stores(a) {
@@ -72,13 +78,14 @@ func (v *View) Install(server *genericapiserver.GenericAPIServer, scheme *runtim
 	return nil
 }
 
-// textOnly leaves out the serializer for protobuf, which the kinds have no form in:
-// clients that would like protobuf and take JSON too get JSON.
+// withoutProtobuf removes the protobuf serializer, because the kinds have no protobuf encoding.
+// Clients that prefer protobuf and accept JSON get JSON.
 type textOnly struct{ runtime.NegotiatedSerializer }
 
 // SupportedMediaTypes implements runtime.NegotiatedSerializer.
 func (t textOnly) SupportedMediaTypes() []runtime.SerializerInfo {
-	return slices.DeleteFunc(slices.Clone(t.NegotiatedSerializer.SupportedMediaTypes()), func(s runtime.SerializerInfo) bool {
-		return s.MediaType == runtime.ContentTypeProtobuf
-	})
+	return slices.DeleteFunc(slices.Clone(t.NegotiatedSerializer.SupportedMediaTypes()),
+		func(s runtime.SerializerInfo) bool {
+			return s.MediaType == runtime.ContentTypeProtobuf
+		})
 }

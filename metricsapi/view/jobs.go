@@ -25,14 +25,16 @@ func jobNoun() *noun[slurm.Job] {
 		private: func(p Private) bool { return p.Jobs },
 		owner:   func(j *slurm.Job) string { return j.UserName },
 		attributes: map[attribute]values[slurm.Job]{
-			byCluster:    clusterOf[slurm.Job],
-			byPartition:  func(_ Home, j *slurm.Job, yield func(string) bool) { eachIn(j.Partition, yield) },
-			byState:      jobStates,
-			byUser:       text(func(j *slurm.Job) string { return j.UserName }),
-			byAccount:    text(func(j *slurm.Job) string { return j.Account }),
-			byNode:       jobNodes,
-			byName:       text(func(j *slurm.Job) string { return j.Name }),
-			byJobID:      func(_ Home, j *slurm.Job, yield func(string) bool) { yield(strconv.FormatUint(uint64(j.ID), 10)) },
+			byCluster:   clusterOf[slurm.Job],
+			byPartition: func(_ Home, j *slurm.Job, yield func(string) bool) { eachIn(j.Partition, yield) },
+			byState:     jobStates,
+			byUser:      text(func(j *slurm.Job) string { return j.UserName }),
+			byAccount:   text(func(j *slurm.Job) string { return j.Account }),
+			byNode:      jobNodes,
+			byName:      text(func(j *slurm.Job) string { return j.Name }),
+			byJobID: func(_ Home, j *slurm.Job, yield func(string) bool) {
+				yield(strconv.FormatUint(uint64(j.ID), 10))
+			},
 			byArrayJobID: jobArray,
 		},
 		fields: map[string]attribute{
@@ -41,10 +43,10 @@ func jobNoun() *noun[slurm.Job] {
 			v1alpha1.FieldName: byName, v1alpha1.FieldJobID: byJobID, v1alpha1.FieldArrayJobID: byArrayJobID,
 		},
 		object: func(s setting, j *slurm.Job) runtime.Object { return jobObject(s, j) },
-		list: func(hits []hit[slurm.Job], meta metav1.ListMeta, version uint64) runtime.Object {
-			out := &v1alpha1.SlurmJobList{ListMeta: meta, Items: make([]v1alpha1.SlurmJob, len(hits))}
-			for i, h := range hits {
-				out.Items[i] = *jobObject(h.in.setting(version), h.item)
+		list: func(matches []hit[slurm.Job], meta metav1.ListMeta, version uint64) runtime.Object {
+			out := &v1alpha1.SlurmJobList{ListMeta: meta, Items: make([]v1alpha1.SlurmJob, len(matches))}
+			for i, m := range matches {
+				out.Items[i] = *jobObject(m.in.setting(version), m.item)
 			}
 			return out
 		},
@@ -53,7 +55,7 @@ func jobNoun() *noun[slurm.Job] {
 	}
 }
 
-// blankJob is the job of the id, or one that there is not.
+// jobWithKey returns a job with the id in key, or id 0, which no job has, if key is not an id.
 func blankJob(key string) *slurm.Job {
 	id, err := strconv.ParseUint(key, 10, 32)
 	if err != nil {
@@ -62,7 +64,7 @@ func blankJob(key string) *slurm.Job {
 	return &slurm.Job{ID: uint32(id)}
 }
 
-// jobStates are the base state and the flags.
+// jobStateValues yields the base state and the flags.
 func jobStates(_ Home, j *slurm.Job, yield func(string) bool) {
 	if j.State.Flags == 0 {
 		yield(j.State.Base.String())
@@ -71,7 +73,7 @@ func jobStates(_ Home, j *slurm.Job, yield func(string) bool) {
 	each(j.State.Names(), yield)
 }
 
-// jobNodes are the nodes that a job has. A hostlist that can not be read has none.
+// jobNodeValues yields the nodes of a job, or none if the hostlist is invalid.
 func jobNodes(_ Home, j *slurm.Job, yield func(string) bool) {
 	if j.Nodes == "" {
 		return

@@ -16,20 +16,21 @@ import (
 	"github.com/slurmtide/slurmtide/slurmclient/slurm"
 )
 
-// setting is where an object is shown.
+// placement determines the namespace, name and resourceVersion of an object.
 type setting struct {
 	home    Home
 	prefix  string
 	version uint64
 }
 
-// meta is the metadata of the object with the key. born tells apart two records that
-// had one key after the other; it may be 0.
+// meta returns the metadata of the object with the key. born distinguishes two records that had
+// the same key one after the other; it may be 0.
 func (s setting) meta(kind, key string, born slurm.Time, labels map[string]string) metav1.ObjectMeta {
 	m := metav1.ObjectMeta{
 		Namespace: s.home.Namespace, Name: s.prefix + key, Labels: labels,
 		ResourceVersion: strconv.FormatUint(s.version, 10),
-		UID:             uid(s.home.Kind, s.home.Namespace, s.home.Name, kind, key, strconv.FormatInt(int64(born), 10)),
+		UID: uid(s.home.Kind, s.home.Namespace, s.home.Name, kind, key,
+			strconv.FormatInt(int64(born), 10)),
 	}
 	if t := moment(born); t != nil {
 		m.CreationTimestamp = *t
@@ -41,14 +42,14 @@ func (s setting) cluster() v1alpha1.ClusterReference {
 	return v1alpha1.ClusterReference{Kind: s.home.Kind, Name: s.home.Name}
 }
 
-// uid is the same for the same words, on every replica.
+// uidOf returns the same UID for the same words on every replica.
 func uid(words ...string) types.UID {
 	h := sha256.Sum256([]byte(strings.Join(words, "\x00")))
 	h[6], h[8] = h[6]&0x0f|0x80, h[8]&0x3f|0x80 // RFC 9562, version 8
 	return types.UID(fmt.Sprintf("%x-%x-%x-%x-%x", h[0:4], h[4:6], h[6:8], h[8:10], h[10:16]))
 }
 
-// labelsOf leaves out what has no value, or one that a label can not have.
+// labelsOf returns the labels with a valid, non-empty value, and those of the partitions.
 func labelsOf(pairs map[string]string, partitions []string) map[string]string {
 	out := make(map[string]string, len(pairs)+len(partitions))
 	for k, v := range pairs {
@@ -69,7 +70,7 @@ func labelsOf(pairs map[string]string, partitions []string) map[string]string {
 
 func isLabelValue(text string) bool { return len(validation.IsValidLabelValue(text)) == 0 }
 
-// moment is the time, nil where there is none or it never comes.
+// timeOf converts a time; an unset time and never become nil.
 func moment(t slurm.Time) *metav1.Time {
 	at := t.Time()
 	if at.IsZero() {
@@ -79,7 +80,7 @@ func moment(t slurm.Time) *metav1.Time {
 	return &out
 }
 
-// number is the number, nil where there is none.
+// numberOf converts a number; an absent, unset or infinite number becomes nil.
 func number(n slurm.Number) *int64 {
 	v, ok := n.Value()
 	if !ok {
@@ -89,11 +90,11 @@ func number(n slurm.Number) *int64 {
 	return &out
 }
 
-// unlimited is what Slurm's infinite reads as.
+// unlimited represents Slurm's infinite.
 const unlimited = "unlimited"
 
-// limit is the number or "unlimited", nil where there is none. A number that the type
-// can not hold is in text.
+// limitOf converts a number; infinite becomes "unlimited", and absent or unset becomes nil. A
+// number that does not fit the type becomes a string.
 func limit(n slurm.Number) *intstr.IntOrString {
 	v, ok := n.Value()
 	switch {
@@ -110,7 +111,7 @@ func limit(n slurm.Number) *intstr.IntOrString {
 	return &out
 }
 
-// told is the text, empty where it is one of Slurm's words for nothing.
+// knownText returns the text, or "" for Slurm's placeholders of an unset text.
 func told(text string) string {
 	if text == "(null)" || text == "N/A" {
 		return ""

@@ -9,23 +9,23 @@ import (
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 )
 
-// hit is a record that is shown.
+// match is a record that a request selects.
 type hit[T any] struct {
 	in   *part[T]
 	item *T
 }
 
-// place is where a list was left: behind a record.
+// continueToken is the position of a page: the record after which the next page begins.
 type place struct {
-	// Version is that of the frame; 0 for the newest, whatever it is.
+	// Version is the version of the frame; 0 means the newest.
 	Version uint64 `json:"v"`
 	Home    Home   `json:"h"`
 	Key     string `json:"k"`
 }
 
-// token is the text of the place that clients send back.
+// encode returns the token as text.
 func (p place) token() string {
-	text, _ := json.Marshal(p) // of strings and numbers alone
+	text, _ := json.Marshal(p) // strings and numbers only
 	return base64.RawURLEncoding.EncodeToString(text)
 }
 
@@ -36,14 +36,16 @@ func parsePlace(token string) (place, error) {
 		err = json.Unmarshal(text, &p)
 	}
 	if err != nil || p.Key == "" {
-		return place{}, apierrors.NewBadRequest("the continue token is none of this server's")
+		return place{}, apierrors.NewBadRequest("the continue token is not from this server")
 	}
 	return p, nil
 }
 
-// pageOf returns the first records behind after, at most limit of them, and whether
-// there are more. after may be nil for the beginning.
-func pageOf[T any](n *noun[T], f *frame[T], c criteria[T], v viewer, after *place, limit int) (hits []hit[T], more bool) {
+// selectPage returns at most limit selected records after a position, and whether there are more.
+// after is nil for the beginning.
+func pageOf[T any](
+	n *noun[T], f *frame[T], c criteria[T], v viewer, after *place, limit int,
+) (matches []hit[T], more bool) {
 	for _, p := range f.parts {
 		if !c.covers(p.home) || after != nil && p.home.Compare(after.Home) < 0 {
 			continue
@@ -56,19 +58,20 @@ func pageOf[T any](n *noun[T], f *frame[T], c criteria[T], v viewer, after *plac
 			items = named(n, p, items, c.name)
 		}
 		for _, t := range items {
-			if !v.sees(p.home, p.private, func(user string) bool { return n.mayBeSeen(t, user) }) || !c.matches(p.home, t) {
+			if !v.sees(p.home, p.private, func(user string) bool { return n.mayBeSeen(t, user) }) || !c.matches(p.home,
+				t) {
 				continue
 			}
-			if len(hits) == limit {
-				return hits, true
+			if len(matches) == limit {
+				return matches, true
 			}
-			hits = append(hits, hit[T]{p, t})
+			matches = append(matches, hit[T]{p, t})
 		}
 	}
-	return hits, false
+	return matches, false
 }
 
-// behind returns the records that come after the key, whether it is still there or not.
+// recordsAfter returns the records after the key, whether a record with the key exists or not.
 func behind[T any](n *noun[T], items []*T, key string) []*T {
 	at := n.blank(key)
 	i, found := slices.BinarySearchFunc(items, at, n.compare)
@@ -78,7 +81,7 @@ func behind[T any](n *noun[T], items []*T, key string) []*T {
 	return items[i:]
 }
 
-// named returns the one record, of those, that has the object's name.
+// findByName returns the record with the object's name, or none.
 func named[T any](n *noun[T], p *part[T], items []*T, name string) []*T {
 	key, ok := strings.CutPrefix(name, p.prefix)
 	if !ok {
@@ -91,7 +94,7 @@ func named[T any](n *noun[T], p *part[T], items []*T, name string) []*T {
 	return items[i : i+1]
 }
 
-// remaining counts what follows the last hit, where nothing is left out.
+// countRemaining counts the records after the last match, if none of them is filtered out.
 func remaining[T any](f *frame[T], c criteria[T], last hit[T], n *noun[T]) int64 {
 	count := 0
 	for _, p := range f.parts {

@@ -19,7 +19,7 @@ import (
 	"github.com/slurmtide/slurmtide/slurmclient/slurm"
 )
 
-// jobStore answers for the jobs of a directory.
+// newJobStore returns a store of the jobs in a directory.
 func jobStore(d *directory) *store[slurm.Job] {
 	v := New(d, Config{Now: noon})
 	return storeOf(v, v.jobs, authorizer.AuthorizerFunc(rights))
@@ -29,7 +29,7 @@ func as(who string) context.Context {
 	return request.WithUser(context.Background(), &user.DefaultInfo{Name: who})
 }
 
-// queue is a cluster with jobs 1 to n of alice and bob by turns.
+// queueOf returns a cluster with jobs 1 to n, alternately of alice and bob.
 func queue(h Home, sequence uint64, n int) Source {
 	var jobs []any
 	for i := range n {
@@ -38,7 +38,7 @@ func queue(h Home, sequence uint64, n int) Source {
 	return sourceOf(h, sequence, jobs...)
 }
 
-// pages are the names of each page, separated by bars.
+// listPages returns the object names of each page, separated by bars.
 func pages(t *testing.T, s *store[slurm.Job], who string, opts internalversion.ListOptions, between func()) (string, error) {
 	t.Helper()
 	var out []string
@@ -72,11 +72,11 @@ func TestPages(t *testing.T) {
 		private   bool
 		want      string
 	}{
-		{"over the border of two clusters", "root", internalversion.ListOptions{Limit: 2}, false, "red.1 red.2 +4 | red.3 blue.1 +2 | blue.2 blue.3"},
-		{"that hold all", "root", internalversion.ListOptions{Limit: 6}, false, "red.1 red.2 red.3 blue.1 blue.2 blue.3"},
-		{"of what is selected, whose number is not told", "root", internalversion.ListOptions{Limit: 1, LabelSelector: even}, false, "red.2 | blue.2"},
-		{"of one's own, whose number is not told either", "alice", internalversion.ListOptions{Limit: 3}, true, "red.1 red.3 blue.1 | blue.3"},
-		{"without pages", "root", internalversion.ListOptions{}, true, "red.1 red.2 red.3 blue.1 blue.2 blue.3"},
+		{"across two clusters", "root", internalversion.ListOptions{Limit: 2}, false, "red.1 red.2 +4 | red.3 blue.1 +2 | blue.2 blue.3"},
+		{"with the limit at the number of jobs", "root", internalversion.ListOptions{Limit: 6}, false, "red.1 red.2 red.3 blue.1 blue.2 blue.3"},
+		{"with a selector, without a remaining count", "root", internalversion.ListOptions{Limit: 1, LabelSelector: even}, false, "red.2 | blue.2"},
+		{"with private jobs, without a remaining count", "alice", internalversion.ListOptions{Limit: 3}, true, "red.1 red.3 blue.1 | blue.3"},
+		{"without a limit", "root", internalversion.ListOptions{}, true, "red.1 red.2 red.3 blue.1 blue.2 blue.3"},
 	} {
 		t.Run(tc.name, func(t *testing.T) {
 			p := Private{Jobs: tc.private}
@@ -119,13 +119,13 @@ func TestAPageOfAMomentThatIsForgotten(t *testing.T) {
 	}
 	opts := internalversion.ListOptions{Limit: 2, Continue: status.Status().ListMeta.Continue}
 	if got, err := pages(t, s, "root", opts, func() {}); err != nil || got != "red.3 red.4 +2 | red.5 red.6" {
-		t.Errorf("with the token of the error it goes on with %q, %v", got, err)
+		t.Errorf("with the token of the error the list continues with %q, %v", got, err)
 	}
 }
 
 func TestAListIsBounded(t *testing.T) {
 	s := jobStore(directoryOf(queue(home("a", "red"), 1, mostItems+1)))
-	if _, err := s.List(as("root"), nil); !apierrors.IsBadRequest(err) || !strings.Contains(err.Error(), "ask for pages") {
+	if _, err := s.List(as("root"), nil); !apierrors.IsBadRequest(err) || !strings.Contains(err.Error(), "request pages") {
 		t.Errorf("without a limit the error is %v", err)
 	}
 	got, err := s.List(as("root"), &internalversion.ListOptions{Limit: 1_000_000})
@@ -133,7 +133,7 @@ func TestAListIsBounded(t *testing.T) {
 		t.Fatal(err)
 	}
 	if list := got.(*v1alpha1.SlurmJobList); len(list.Items) != mostItems || list.Continue == "" {
-		t.Errorf("with a high limit there are %d, and more: %q", len(list.Items), list.Continue)
+		t.Errorf("with a high limit there are %d items, and the continue token is %q", len(list.Items), list.Continue)
 	}
 }
 

@@ -34,10 +34,10 @@ func partitionNoun() *noun[slurm.Partition] {
 			v1alpha1.FieldName: byName,
 		},
 		object: func(s setting, p *slurm.Partition) runtime.Object { return partitionObject(s, p) },
-		list: func(hits []hit[slurm.Partition], meta metav1.ListMeta, version uint64) runtime.Object {
-			out := &v1alpha1.SlurmPartitionList{ListMeta: meta, Items: make([]v1alpha1.SlurmPartition, len(hits))}
-			for i, h := range hits {
-				out.Items[i] = *partitionObject(h.in.setting(version), h.item)
+		list: func(matches []hit[slurm.Partition], meta metav1.ListMeta, version uint64) runtime.Object {
+			out := &v1alpha1.SlurmPartitionList{ListMeta: meta, Items: make([]v1alpha1.SlurmPartition, len(matches))}
+			for i, m := range matches {
+				out.Items[i] = *partitionObject(m.in.setting(version), m.item)
 			}
 			return out
 		},

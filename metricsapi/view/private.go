@@ -9,12 +9,12 @@ import (
 	"github.com/slurmtide/slurmtide/slurmclient/slurm"
 )
 
-// Private is what slurm.conf's PrivateData keeps from users whom it is not about, as
-// far as it touches what is shown here.
+// PrivateData is the part of PrivateData in slurm.conf(5) that concerns the view: the records
+// that only their own users may see.
 type Private struct{ Jobs, Nodes, Partitions bool }
 
-// ParsePrivate reads the value of PrivateData, such as "jobs,nodes"; "none" and "all"
-// are understood too. A word that slurm.conf(5) does not have is an error.
+// ParsePrivateData parses a value of PrivateData, such as "jobs,nodes", "none" or "all". A word
+// that slurm.conf(5) does not have is an error.
 func ParsePrivate(text string) (Private, error) {
 	var p Private
 	for word := range strings.SplitSeq(strings.ToLower(text), ",") {
@@ -29,31 +29,30 @@ func ParsePrivate(text string) (Private, error) {
 			p = everything()
 		case "", "none", "accounts", "cloud", "events", "reservations", "usage", "users":
 		default:
-			return Private{}, fmt.Errorf("PrivateData has no %q", word)
+			return Private{}, fmt.Errorf("%q is not a value of PrivateData", word)
 		}
 	}
 	return p, nil
 }
 
-// Settings are where a cluster's PrivateData may be known from, beside its slurmctld.
+// Settings are the sources of a cluster's PrivateData other than its slurmctld.
 type Settings struct {
 	// Annotations are those of the cluster's object.
 	Annotations map[string]string
-	// Configured is true where slurm.conf is made of the object, with ExtraConf in it.
+	// Configured is true if slurm.conf is rendered from the object and includes ExtraConf.
 	Configured bool
 	ExtraConf  string
-	// Unknown is what counts as private where nothing tells.
+	// Default applies if PrivateData is unknown.
 	Unknown Private
 }
 
-// everything is kept where what tells of it can not be read.
+// allPrivate applies if PrivateData is invalid or has not been read yet.
 func everything() Private { return Private{Jobs: true, Nodes: true, Partitions: true} }
 
-// PrivateOf decides what is private: what the annotation says, else what slurmctld
-// told, else what slurm.conf says where it is made here, else Unknown. What can not be
-// read makes everything private. The configuration is a poll's; one that is not polled
-// tells nothing. While the first poll is still to come PrivateOf returns false, and
-// everything.
+// PrivateDataOf returns the value of the annotation, else the value that slurmctld reported, else
+// the value in slurm.conf if it is rendered from the object, else the default. An invalid value
+// makes everything private. conf is ignored if slurmctld's configuration is not polled. Before
+// the first poll, PrivateDataOf returns that everything is private, and false.
 func PrivateOf(s Settings, conf slurmclient.Reading[*slurm.Conf]) (Private, bool) {
 	text, ok := s.Annotations[v1alpha1.AnnotationPrivateData]
 	switch {
@@ -76,15 +75,15 @@ func PrivateOf(s Settings, conf slurmclient.Reading[*slurm.Conf]) (Private, bool
 	return p, true
 }
 
-// privateDataIn returns the value of PrivateData in lines of slurm.conf, empty when it
-// is not set. It is false when the lines include other files, which may set it.
+// privateDataInConf returns the value of PrivateData in lines of slurm.conf, or "" if it is not
+// set. It returns false if the lines include other files, which may set it.
 func privateDataIn(conf string) (string, bool) {
 	value, begun := "", ""
 	for line := range strings.Lines(conf + "\n\n") {
 		line, _, _ = strings.Cut(line, "#")
 		line = strings.TrimRight(begun+line, " \t\r\n")
 		head := strings.TrimRight(line, `\`)
-		if begun = ""; (len(line)-len(head))%2 == 1 { // the next line goes on with it
+		if begun = ""; (len(line)-len(head))%2 == 1 { // the line continues on the next one
 			begun = line[:len(line)-1]
 			continue
 		}

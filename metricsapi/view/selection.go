@@ -14,7 +14,7 @@ import (
 	"github.com/slurmtide/slurmtide/metricsapi/view/v1alpha1"
 )
 
-// The attributes that nouns have. The name of an object is none: it is looked up.
+// The attributes of resources. An object's name is not an attribute, because it is looked up.
 const (
 	byCluster    attribute = "cluster"
 	byPartition  attribute = "partition"
@@ -27,7 +27,7 @@ const (
 	byArrayJobID attribute = "array job id"
 )
 
-// labelled are the labels that stand for an attribute.
+// attributeOfLabel returns the attribute of a label, or false if the label has none.
 func labelled(key string) (attribute, bool) {
 	a, ok := map[string]attribute{
 		v1alpha1.LabelCluster: byCluster, v1alpha1.LabelPartition: byPartition, v1alpha1.LabelState: byState,
@@ -39,10 +39,10 @@ func labelled(key string) (attribute, bool) {
 // criteria are what a request selects.
 type criteria[T any] struct {
 	namespace string // empty for all
-	name      string // of the one object, empty for any
+	name      string // of one object, empty for any
 	nothing   bool
 	terms     []term[T]
-	ofHomes   []term[T] // those that a home alone decides
+	ofHomes   []term[T] // requirements that depend only on the cluster
 }
 
 // term is one requirement of a selector.
@@ -50,10 +50,10 @@ type term[T any] struct {
 	get  values[T]
 	op   selection.Operator
 	want []string
-	fold bool // regardless of case
+	fold bool
 }
 
-// criteriaOf reads the selectors. Fields that there are not were refused before.
+// criteriaOf converts the selectors of a request. The scheme has already rejected unknown fields.
 func criteriaOf[T any](n *noun[T], namespace string, opts *internalversion.ListOptions) (criteria[T], error) {
 	c := criteria[T]{namespace: namespace}
 	if opts == nil {
@@ -87,7 +87,7 @@ func (c *criteria[T]) addLabel(n *noun[T], r labels.Requirement) {
 	c.add(t, a)
 }
 
-// inPartition has the value "true" for records of the partition.
+// inPartition yields "true" for records of the partition.
 func inPartition[T any](n *noun[T], name string) values[T] {
 	get := n.attributes[byPartition]
 	return func(h Home, t *T, yield func(string) bool) {
@@ -100,7 +100,7 @@ func (c *criteria[T]) addField(n *noun[T], r fields.Requirement) error {
 	switch r.Field {
 	case "metadata.name":
 		if r.Operator == selection.NotEquals {
-			return apierrors.NewBadRequest("metadata.name can be selected by = alone")
+			return apierrors.NewBadRequest("metadata.name supports only the operator =")
 		}
 		if c.nothing = c.nothing || c.name != "" && c.name != r.Value; r.Value == "" {
 			c.nothing = true
@@ -114,7 +114,7 @@ func (c *criteria[T]) addField(n *noun[T], r fields.Requirement) error {
 	}
 	a, ok := n.fields[r.Field]
 	if !ok {
-		return apierrors.NewBadRequest(fmt.Sprintf("%q is no field that %s are selected by", r.Field, n.resource))
+		return apierrors.NewBadRequest(fmt.Sprintf("%q is not a field selector of %s", r.Field, n.resource))
 	}
 	t.get, t.fold = n.attributes[a], a == byState
 	c.add(t, a)
@@ -129,7 +129,7 @@ func (c *criteria[T]) add(t term[T], a attribute) {
 	c.terms = append(c.terms, t)
 }
 
-// covers reports whether objects of the home may be among those selected.
+// covers reports whether objects of the cluster may be selected.
 func (c *criteria[T]) covers(h Home) bool {
 	if c.nothing || c.namespace != "" && c.namespace != h.Namespace {
 		return false
@@ -137,8 +137,7 @@ func (c *criteria[T]) covers(h Home) bool {
 	return all(c.ofHomes, h, nil)
 }
 
-// matches reports whether the record of a home that is covered is selected; its name
-// is not looked at.
+// matches reports whether a record of a covered cluster is selected, apart from its name.
 func (c *criteria[T]) matches(h Home, t *T) bool { return all(c.terms, h, t) }
 
 func all[T any](terms []term[T], h Home, t *T) bool {
@@ -164,7 +163,7 @@ func (m *term[T]) matches(h Home, t *T) bool {
 	return m.some(h, t, m.wanted)
 }
 
-// some reports whether one of the values is good.
+// hasValue reports whether one of the values is accepted.
 func (m *term[T]) some(h Home, t *T, good func(string) bool) bool {
 	found := false
 	m.get(h, t, func(v string) bool {

@@ -25,7 +25,7 @@ import (
 	"github.com/slurmtide/slurmtide/slurmclient/slurm"
 )
 
-// rights lets everybody read, and root see all.
+// authorizeRequest allows everybody to read, and only root to see private records.
 func rights(_ context.Context, a authorizer.Attributes) (authorizer.Decision, string, error) {
 	if a.GetVerb() == "viewall" && a.GetUser().GetName() != "root" {
 		return authorizer.DecisionNoOpinion, "", nil
@@ -33,12 +33,12 @@ func rights(_ context.Context, a authorizer.Attributes) (authorizer.Decision, st
 	return authorizer.DecisionAllow, "", nil
 }
 
-// whoever takes the header User for who asks.
+// userFromHeader authenticates requests by the header User.
 func whoever(r *http.Request) (*authenticator.Response, bool, error) {
 	return &authenticator.Response{User: &user.DefaultInfo{Name: r.Header.Get("User")}}, true, nil
 }
 
-// serverOf is the library's API server with a view and nothing else.
+// serverOf starts the library's API server with only a view.
 func serverOf(t *testing.T, v *View) *httptest.Server {
 	t.Helper()
 	scheme, err := NewScheme()
@@ -67,19 +67,19 @@ func serverOf(t *testing.T, v *View) *httptest.Server {
 	return server
 }
 
-// ask sends a request as somebody.
+// askAs sends a request as a user and returns the status and the body.
 func ask(t *testing.T, server *httptest.Server, who, path string) (int, string) {
 	t.Helper()
 	resp := send(t, server, who, path)
 	defer resp.Body.Close()
 	body, err := io.ReadAll(resp.Body)
 	if err != nil || !json.Valid(body) {
-		t.Fatalf("%s answers %s, %v: %s", path, resp.Status, err, body)
+		t.Fatalf("the response to %s is %s, %v: %s", path, resp.Status, err, body)
 	}
 	return resp.StatusCode, string(body)
 }
 
-// send sends a request as somebody. The caller closes the body.
+// sendAs sends a request as a user. The caller closes the body.
 func send(t *testing.T, server *httptest.Server, who, path string) *http.Response {
 	t.Helper()
 	req, err := http.NewRequestWithContext(t.Context(), http.MethodGet, server.URL+path, nil)
@@ -95,7 +95,7 @@ func send(t *testing.T, server *httptest.Server, who, path string) *http.Respons
 	return resp
 }
 
-// names are those of the objects in a list.
+// objectNames returns the names of the objects in a list.
 func names(t *testing.T, body string) string {
 	t.Helper()
 	var list struct {
@@ -115,7 +115,7 @@ func names(t *testing.T, body string) string {
 
 const group = "/apis/view.slinky.slurm.net/v1alpha1"
 
-// aSite has a cluster whose jobs are private and one whose jobs are not.
+// testDirectory contains a cluster whose jobs are private and one whose jobs are not.
 func aSite() *directory {
 	return directoryOf(
 		sourceOf(home("a", "red"), 1,
@@ -136,50 +136,50 @@ func TestTheAPIOverHTTP(t *testing.T) {
 		want            string
 	}{
 		{"all jobs, in the order of their ids", "root", "/slurmjobs", 200, "a/red.7 a/red.8 a/red.9 a/red.10 b/blue.7 b/blue.8"},
-		{"those of a namespace", "root", "/namespaces/a/slurmjobs", 200, "a/red.7 a/red.8 a/red.9 a/red.10"},
-		{"of a namespace without a cluster", "root", "/namespaces/none/slurmjobs", 200, ""},
-		{"those that may run in a partition, whichever comes first", "root", "/slurmjobs?labelSelector=partition%3Dgpu", 200, "a/red.7 a/red.8 a/red.9 b/blue.7 b/blue.8"},
-		{"those that may not", "root", "/slurmjobs?labelSelector=partition%21%3Dgpu", 200, "a/red.10"},
-		{"by the label of a partition", "root", "/slurmjobs?labelSelector=partition.view.slinky.slurm.net%2Fcpu%3Dtrue", 200, "a/red.8 a/red.10"},
-		{"that is not there", "root", "/slurmjobs?labelSelector=%21partition.view.slinky.slurm.net%2Fcpu", 200, "a/red.7 a/red.9 b/blue.7 b/blue.8"},
-		{"in a state, in small letters", "root", "/slurmjobs?labelSelector=state%20in%20%28pending%2Ccompleting%29", 200, "a/red.8 a/red.9 a/red.10"},
-		{"on a node of several", "root", "/slurmjobs?labelSelector=node%3Dn1", 200, "a/red.7"},
-		{"of an account", "root", "/slurmjobs?labelSelector=account%3Dbio", 200, "a/red.9"},
-		{"of a cluster", "root", "/slurmjobs?labelSelector=cluster%3Dblue", 200, "b/blue.7 b/blue.8"},
-		{"of a user whose name is no label", "root", "/slurmjobs?fieldSelector=spec.user%3Dbob%40site", 200, "a/red.10"},
-		{"by an unknown label", "root", "/slurmjobs?labelSelector=tier%3Dgold", 200, ""},
-		{"without an unknown label", "root", "/namespaces/b/slurmjobs?labelSelector=tier%21%3Dgold", 200, "b/blue.7 b/blue.8"},
-		{"by name", "root", "/slurmjobs?fieldSelector=metadata.name%3Dred.10", 200, "a/red.10"},
-		{"by namespace", "root", "/slurmjobs?fieldSelector=metadata.namespace%3Db", 200, "b/blue.7 b/blue.8"},
-		{"by job id and state", "root", "/slurmjobs?fieldSelector=spec.jobID%3D8%2Cstatus.state%3DRUNNING", 200, "b/blue.8"},
-		{"by a field that there is not", "root", "/slurmjobs?fieldSelector=spec.color%3Dred", 400, "is no field"},
-		{"only one's own where jobs are private", "bob", "/slurmjobs", 200, "a/red.7 a/red.8 a/red.9 a/red.10 b/blue.8"},
-		{"none for who is nobody in Slurm", "system:serviceaccount:x:y", "/namespaces/b/slurmjobs", 200, ""},
-		{"somebody else's private job", "bob", "/namespaces/b/slurmjobs/blue.7", 404, `slurmjobs.view.slinky.slurm.net \"blue.7\" not found`},
-		{"one's own", "bob", "/namespaces/b/slurmjobs/blue.8", 200, `"user":"bob"`},
-		{"of a job that there is not", "root", "/namespaces/a/slurmjobs/red.007", 404, "not found"},
-		{"of a cluster that there is not", "root", "/namespaces/a/slurmjobs/green.7", 404, "not found"},
-		{"nodes in a state of several names", "root", "/slurmnodes?labelSelector=state%3Ddrained", 200, "a/red.n0"},
-		{"by its flag", "root", "/slurmnodes?fieldSelector=status.state%3DDRAIN", 200, "a/red.n0"},
-		{"nodes that are private", "bob", "/slurmnodes", 403, "PrivateData of the Slurm cluster b/blue"},
-		{"nodes that are not", "bob", "/namespaces/a/slurmnodes?labelSelector=partition%3Dall", 200, "a/red.n0 a/red.n1"},
+		{"jobs of a namespace", "root", "/namespaces/a/slurmjobs", 200, "a/red.7 a/red.8 a/red.9 a/red.10"},
+		{"jobs of a namespace without a cluster", "root", "/namespaces/none/slurmjobs", 200, ""},
+		{"jobs of a partition, also if it is not their first", "root", "/slurmjobs?labelSelector=partition%3Dgpu", 200, "a/red.7 a/red.8 a/red.9 b/blue.7 b/blue.8"},
+		{"jobs outside of a partition", "root", "/slurmjobs?labelSelector=partition%21%3Dgpu", 200, "a/red.10"},
+		{"jobs with the label of a partition", "root", "/slurmjobs?labelSelector=partition.view.slinky.slurm.net%2Fcpu%3Dtrue", 200, "a/red.8 a/red.10"},
+		{"jobs without the label of a partition", "root", "/slurmjobs?labelSelector=%21partition.view.slinky.slurm.net%2Fcpu", 200, "a/red.7 a/red.9 b/blue.7 b/blue.8"},
+		{"jobs in a state, in lower case", "root", "/slurmjobs?labelSelector=state%20in%20%28pending%2Ccompleting%29", 200, "a/red.8 a/red.9 a/red.10"},
+		{"jobs on a node, also if they have several", "root", "/slurmjobs?labelSelector=node%3Dn1", 200, "a/red.7"},
+		{"jobs of an account", "root", "/slurmjobs?labelSelector=account%3Dbio", 200, "a/red.9"},
+		{"jobs of a cluster", "root", "/slurmjobs?labelSelector=cluster%3Dblue", 200, "b/blue.7 b/blue.8"},
+		{"jobs of a user whose name is not a valid label", "root", "/slurmjobs?fieldSelector=spec.user%3Dbob%40site", 200, "a/red.10"},
+		{"jobs with an unknown label", "root", "/slurmjobs?labelSelector=tier%3Dgold", 200, ""},
+		{"jobs without an unknown label", "root", "/namespaces/b/slurmjobs?labelSelector=tier%21%3Dgold", 200, "b/blue.7 b/blue.8"},
+		{"jobs by name", "root", "/slurmjobs?fieldSelector=metadata.name%3Dred.10", 200, "a/red.10"},
+		{"jobs by the field of the namespace", "root", "/slurmjobs?fieldSelector=metadata.namespace%3Db", 200, "b/blue.7 b/blue.8"},
+		{"jobs by job id and state", "root", "/slurmjobs?fieldSelector=spec.jobID%3D8%2Cstatus.state%3DRUNNING", 200, "b/blue.8"},
+		{"jobs by an unknown field", "root", "/slurmjobs?fieldSelector=spec.color%3Dred", 400, "is not a field selector"},
+		{"only the user's own jobs if jobs are private", "bob", "/slurmjobs", 200, "a/red.7 a/red.8 a/red.9 a/red.10 b/blue.8"},
+		{"no private jobs without a Slurm user", "system:serviceaccount:x:y", "/namespaces/b/slurmjobs", 200, ""},
+		{"a private job of another user", "bob", "/namespaces/b/slurmjobs/blue.7", 404, `slurmjobs.view.slinky.slurm.net \"blue.7\" not found`},
+		{"the user's own private job", "bob", "/namespaces/b/slurmjobs/blue.8", 200, `"user":"bob"`},
+		{"a job that does not exist", "root", "/namespaces/a/slurmjobs/red.007", 404, "not found"},
+		{"a job of a cluster that does not exist", "root", "/namespaces/a/slurmjobs/green.7", 404, "not found"},
+		{"nodes by the state that sinfo shows", "root", "/slurmnodes?labelSelector=state%3Ddrained", 200, "a/red.n0"},
+		{"nodes by a flag", "root", "/slurmnodes?fieldSelector=status.state%3DDRAIN", 200, "a/red.n0"},
+		{"private nodes", "bob", "/slurmnodes", 403, "PrivateData of the Slurm cluster b/blue"},
+		{"nodes that are not private", "bob", "/namespaces/a/slurmnodes?labelSelector=partition%3Dall", 200, "a/red.n0 a/red.n1"},
 		{"a private node", "bob", "/namespaces/b/slurmnodes/blue.m3", 403, "PrivateData"},
 		{"partitions in the order of their names", "bob", "/slurmpartitions", 200, "a/red.cpu a/red.gpu"},
 		{"a partition", "bob", "/namespaces/a/slurmpartitions/red.gpu", 200, `"maxTimeMinutes":"unlimited"`},
 		{"discovery", "bob", "", 200, `"name":"slurmjobs","singularName":"slurmjob","namespaced":true,"kind":"SlurmJob","verbs":["get","list","watch"],"shortNames":["sjob"],"categories":["slurm"]`},
-		{"nothing is written", "root", "/namespaces/a/slurmjobs?limit=1&continue=nonsense", 400, "none of this server's"},
-		{"a version that is no number", "root", "/slurmjobs?resourceVersion=x", 400, "x"},
-		{"a version of the past", "root", "/slurmjobs?resourceVersion=5&resourceVersionMatch=Exact", 410, "Expired"},
-		{"a version of the future", "root", "/slurmjobs?resourceVersion=99999999999999999", 504, "Too large resource version"},
+		{"an invalid continue token", "root", "/namespaces/a/slurmjobs?limit=1&continue=nonsense", 400, "not from this server"},
+		{"a resourceVersion that is not a number", "root", "/slurmjobs?resourceVersion=x", 400, "x"},
+		{"an unknown resourceVersion of the past", "root", "/slurmjobs?resourceVersion=5&resourceVersionMatch=Exact", 410, "Expired"},
+		{"a resourceVersion of the future", "root", "/slurmjobs?resourceVersion=99999999999999999", 504, "Too large resource version"},
 	} {
 		t.Run(tc.name, func(t *testing.T) {
 			status, body := ask(t, server, tc.who, group+tc.path)
 			if status != tc.status {
-				t.Fatalf("it answers %d: %s", status, body)
+				t.Fatalf("the response is %d: %s", status, body)
 			}
 			if tc.status == http.StatusOK && strings.Contains(body, `"items":`) {
 				if got := names(t, body); got != tc.want {
-					t.Errorf("it lists %q, want %q", got, tc.want)
+					t.Errorf("the list is %q, want %q", got, tc.want)
 				}
 				return
 			}
@@ -196,23 +196,23 @@ func TestWhoDoesNotSeeAllIsWarned(t *testing.T) {
 	more := place{Home: home("b", "blue"), Key: "1"}.token()
 	for _, tc := range []struct{ name, who, path, want string }{
 		{"a list", "bob", "/slurmjobs", own},
-		{"whatever is asked for, since that nothing is hidden would tell of others' jobs too", "bob", "/slurmjobs?labelSelector=user%3Dnobody", own},
-		{"one's own job", "bob", "/namespaces/b/slurmjobs/blue.8", ""},
-		{"somebody else's job", "bob", "/namespaces/b/slurmjobs/blue.7", own},
-		{"a job that there is not", "bob", "/namespaces/b/slurmjobs/blue.9", own},
+		{"a list with any selector, because a missing warning would reveal something about other users' jobs", "bob", "/slurmjobs?labelSelector=user%3Dnobody", own},
+		{"the user's own job", "bob", "/namespaces/b/slurmjobs/blue.8", ""},
+		{"a job of another user", "bob", "/namespaces/b/slurmjobs/blue.7", own},
+		{"a job that does not exist", "bob", "/namespaces/b/slurmjobs/blue.9", own},
 		{"a watch from the beginning", "bob", "/slurmjobs?watch=1&timeoutSeconds=1", own},
 		{"the next page", "bob", "/slurmjobs?continue=" + more, ""},
-		{"who may see all", "root", "/slurmjobs", ""},
-		{"where nothing is private", "bob", "/namespaces/a/slurmjobs", ""},
-		{"who is nobody in Slurm", "system:serviceaccount:x:y", "/slurmjobs", "system:serviceaccount:x:y is no user of Slurm"},
-		{"what is refused anyway", "bob", "/slurmnodes", ""},
+		{"a user who may see all jobs", "root", "/slurmjobs", ""},
+		{"a cluster without private jobs", "bob", "/namespaces/a/slurmjobs", ""},
+		{"a user who is not a Slurm user", "system:serviceaccount:x:y", "/slurmjobs", "system:serviceaccount:x:y is not a Slurm user"},
+		{"a forbidden list", "bob", "/slurmnodes", ""},
 	} {
 		t.Run(tc.name, func(t *testing.T) {
 			resp := send(t, server, tc.who, group+tc.path)
 			resp.Body.Close()
 			got := strings.Join(resp.Header.Values("Warning"), "; ")
 			if (got == "") != (tc.want == "") || !strings.Contains(got, tc.want) {
-				t.Errorf("it warns %q, want %q", got, tc.want)
+				t.Errorf("the warning is %q, want %q", got, tc.want)
 			}
 		})
 	}
@@ -229,19 +229,19 @@ func TestWhatIsNotKnownIsNoEmptyList(t *testing.T) {
 		status     int
 		want       string
 	}{
-		{"one of several that can not be read", "/slurmjobs", 0, 503, "Slurm cluster b/blue: it does not answer"},
-		{"one of which what is private was not read", "/namespaces/c/slurmjobs", 0, 503, "c/green: its PrivateData has not been read yet"},
-		{"it alone", "/namespaces/b/slurmjobs/blue.7", 0, 503, "it does not answer"},
-		{"the others alone", "/namespaces/a/slurmjobs", 0, 200, "red.7"},
-		{"the others by a selector", "/slurmjobs?labelSelector=cluster%3Dred", 0, 200, "red.7"},
-		{"the others once they are old", "/namespaces/a/slurmjobs", time.Hour, 503, "its jobs were last read 1h0m0s ago"},
-		{"one object that is old", "/namespaces/a/slurmjobs/red.7", time.Hour, 503, "its jobs were last read 1h0m0s ago"},
-		{"a watch of what is old", "/namespaces/a/slurmjobs?watch=1", time.Hour, 503, "its jobs were last read 1h0m0s ago"},
+		{"one of several clusters cannot be read", "/slurmjobs", 0, 503, "Slurm cluster b/blue: it does not answer"},
+		{"the PrivateData of a cluster was not read", "/namespaces/c/slurmjobs", 0, 503, "c/green: its PrivateData has not been read yet"},
+		{"a job of the cluster that cannot be read", "/namespaces/b/slurmjobs/blue.7", 0, 503, "it does not answer"},
+		{"the namespace of another cluster", "/namespaces/a/slurmjobs", 0, 200, "red.7"},
+		{"another cluster by a selector", "/slurmjobs?labelSelector=cluster%3Dred", 0, 200, "red.7"},
+		{"a list that is too old", "/namespaces/a/slurmjobs", time.Hour, 503, "its jobs were last read 1h0m0s ago"},
+		{"an object that is too old", "/namespaces/a/slurmjobs/red.7", time.Hour, 503, "its jobs were last read 1h0m0s ago"},
+		{"a watch of jobs that are too old", "/namespaces/a/slurmjobs?watch=1", time.Hour, 503, "its jobs were last read 1h0m0s ago"},
 	} {
 		t.Run(tc.name, func(t *testing.T) {
 			now = noon().Add(tc.after)
 			if status, body := ask(t, server, "root", group+tc.path); status != tc.status || !strings.Contains(body, tc.want) {
-				t.Errorf("it answers %d: %s", status, body)
+				t.Errorf("the response is %d: %s", status, body)
 			}
 		})
 	}
@@ -267,6 +267,6 @@ func TestOpenAPIDescribesTheKinds(t *testing.T) {
 		}
 	}
 	if want := sets.New("SlurmJob", "SlurmJobList", "SlurmNode", "SlurmNodeList", "SlurmPartition", "SlurmPartitionList"); !kinds.IsSuperset(want) {
-		t.Errorf("it tells of %v", sets.List(kinds))
+		t.Errorf("the document has the kinds %v", sets.List(kinds))
 	}
 }

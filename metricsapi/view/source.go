@@ -7,26 +7,26 @@ import (
 	"github.com/slurmtide/slurmtide/slurmclient/slurm"
 )
 
-// Directory tells which Slurm clusters there are. Its methods do not block.
+// Directory lists the Slurm clusters. Its methods do not block.
 type Directory interface {
-	// Sources lists the clusters, sorted by Home. It is an error when they are not known.
+	// Sources returns the clusters, sorted by Ref, or an error if they are not known yet.
 	Sources() ([]Source, error)
-	// Changed returns a channel that is closed when Sources, or what they read, is
-	// something else than before.
+	// Changed returns a channel that is closed when the sources or their snapshots change.
 	Changed() <-chan struct{}
 }
 
 // Source is a Slurm cluster.
 type Source struct {
 	Home Home
-	// Settings tell, beside slurmctld, what Slurm keeps from users that it is not about.
+	// Settings are the sources of PrivateData other than slurmctld.
 	Settings Settings
-	// Snapshot returns what was last read, or why nothing was. It does not block.
+	// Snapshot returns the newest snapshot, or an error that says why there is none. It does
+	// not block.
 	Snapshot func() (*slurmclient.Snapshot, error)
 }
 
-// private is what is private as of the snapshot, nil for none; false while that is not
-// known yet.
+// privateData returns the PrivateData of the cluster, or false if it is not known yet. snapshot
+// is nil if there is none.
 func (s Source) private(snapshot *slurmclient.Snapshot) (Private, bool) {
 	var conf slurmclient.Reading[*slurm.Conf]
 	if conf.Enabled = true; snapshot != nil {
@@ -35,21 +35,22 @@ func (s Source) private(snapshot *slurmclient.Snapshot) (Private, bool) {
 	return PrivateOf(s.Settings, conf)
 }
 
-// Home is the object that stands for a Slurm cluster, in whose namespace the cluster's
-// objects are. Kind is Controller, Cluster, or empty where there is no such object.
+// ClusterRef identifies the object that represents a Slurm cluster. The view's objects are in
+// its namespace. Kind is Controller, Cluster, or empty if there is no such object.
 type Home struct{ Kind, Namespace, Name string }
 
-// Compare orders homes by namespace, name and kind.
+// Compare orders references by namespace, name and kind.
 func (h Home) Compare(other Home) int {
-	return cmp.Or(cmp.Compare(h.Namespace, other.Namespace), cmp.Compare(h.Name, other.Name), cmp.Compare(h.Kind, other.Kind))
+	return cmp.Or(cmp.Compare(h.Namespace, other.Namespace), cmp.Compare(h.Name, other.Name),
+		cmp.Compare(h.Kind, other.Kind))
 }
 
-// String is the namespace and name.
+// String returns the namespace and name.
 func (h Home) String() string { return h.Namespace + "/" + h.Name }
 
-// prefix is what the names of the home's objects begin with. A Cluster and a Controller
-// of one namespace may have one name; jobs of both would then have one name too, so
-// that the Cluster's have its kind in front. A name with a colon is no object's name.
+// prefix returns the beginning of the cluster's object names. If a Cluster and a Controller of
+// one namespace have the same name, the names of the Cluster's objects begin with its kind. No
+// Cluster or Controller has a name with a colon.
 func (h Home) prefix(shared sharing) string {
 	if shared == withController && h.Kind == "Cluster" {
 		return "cluster:" + h.Name + "."
@@ -57,7 +58,7 @@ func (h Home) prefix(shared sharing) string {
 	return h.Name + "."
 }
 
-// sharing tells whether a home shares its namespace and name with another one.
+// nameSharing is whether two clusters have the same namespace and name.
 type sharing int
 
 const (
@@ -65,7 +66,7 @@ const (
 	withController
 )
 
-// sharingOf returns for each of the sorted sources whether it shares its name.
+// nameSharingOf returns for each of the sorted sources whether it shares its name.
 func sharingOf(sources []Source) []sharing {
 	out := make([]sharing, len(sources))
 	for i := 1; i < len(sources); i++ {

@@ -18,11 +18,11 @@ import (
 	"github.com/slurmtide/slurmtide/metricsapi/view/v1alpha1"
 )
 
-// mostItems is how many objects one answer has at the most, whatever is asked for: a
-// list that is not paged would hold each of a hundred thousand jobs at once.
+// maxItems is the maximum number of objects in a response. An unpaged list could otherwise
+// contain a hundred thousand jobs.
 const mostItems = 10_000
 
-// store answers the requests for one noun.
+// store serves requests for one resource.
 type store[T any] struct {
 	noun   *noun[T]
 	line   *timeline[T]
@@ -32,7 +32,7 @@ type store[T any] struct {
 	maxAge time.Duration
 }
 
-// stored is what Kubernetes' library asks a store for.
+// restStorage are the interfaces that k8s.io/apiserver requires of a store.
 type stored interface {
 	rest.Storage
 	rest.Scoper
@@ -51,7 +51,7 @@ func (s *store[T]) New() runtime.Object { return s.noun.empty() }
 // NewList implements rest.Lister.
 func (s *store[T]) NewList() runtime.Object { return s.noun.list(nil, metav1.ListMeta{}, 0) }
 
-// Destroy implements rest.Storage; there is nothing to clear up.
+// Destroy implements rest.Storage; there is nothing to release.
 func (s *store[T]) Destroy() {}
 
 // NamespaceScoped implements rest.Scoper.
@@ -71,14 +71,14 @@ func (s *store[T]) ConvertToTable(ctx context.Context, o, options runtime.Object
 	return s.noun.table.convert(ctx, s.clock(), o, options)
 }
 
-// asked is a request, with what it is answered from.
+// query is a request and the frame to answer it from.
 type asked[T any] struct {
 	criteria criteria[T]
 	viewer   viewer
 	newest   *frame[T]
 }
 
-// ask finds out who asks for what, and that all of what may be selected is known.
+// newQuery returns the query of a request, or an error if a cluster that it covers is unavailable.
 func (s *store[T]) ask(ctx context.Context, opts *internalversion.ListOptions) (asked[T], error) {
 	var a asked[T]
 	var err error
@@ -95,7 +95,8 @@ func (s *store[T]) ask(ctx context.Context, opts *internalversion.ListOptions) (
 	return a, err
 }
 
-// fresh returns why one of the clusters that count is of no use, or nil.
+// checkFresh returns an error if one of the clusters that counts accepts is unavailable or too
+// old.
 func (s *store[T]) fresh(counts func(Home) bool) error {
 	sources, err := s.dir.Sources()
 	if err != nil {
@@ -120,7 +121,7 @@ func (s *store[T]) fresh(counts func(Home) bool) error {
 	return nil
 }
 
-// viewer returns who asks, for those homes of the frame that count.
+// viewer returns the viewer of the request, for the clusters of the frame that counts accepts.
 func (s *store[T]) viewer(ctx context.Context, f *frame[T], counts func(Home) bool) (viewer, error) {
 	var private []Home
 	for _, p := range f.parts {
@@ -131,8 +132,8 @@ func (s *store[T]) viewer(ctx context.Context, f *frame[T], counts func(Home) bo
 	return s.guard.viewer(ctx, private)
 }
 
-// Get implements rest.Getter. The resourceVersion of the object is the newest, so that
-// a watch can begin at it.
+// Get implements rest.Getter. The object has the newest resourceVersion, so that a watch can
+// begin there.
 func (s *store[T]) Get(ctx context.Context, name string, _ *metav1.GetOptions) (runtime.Object, error) {
 	namespace := request.NamespaceValue(ctx)
 	f, err := s.line.refresh()
@@ -161,7 +162,7 @@ func (s *store[T]) Get(ctx context.Context, name string, _ *metav1.GetOptions) (
 	return nil, apierrors.NewNotFound(v1alpha1.Resource(s.noun.resource), name)
 }
 
-// warn has the client told that not all is shown. kubectl prints that by itself.
+// warn adds a warning to the response if jobs are hidden. kubectl prints it.
 func (s *store[T]) warn(ctx context.Context, v viewer) {
 	if text := v.warning(); text != "" {
 		warning.AddWarning(ctx, "", text)
@@ -192,24 +193,26 @@ func (s *store[T]) List(ctx context.Context, opts *internalversion.ListOptions) 
 	if opts.Limit > 0 && opts.Limit < mostItems {
 		most = int(opts.Limit)
 	}
-	hits, more := pageOf(s.noun, f, a.criteria, a.viewer, after, most)
+	matches, more := pageOf(s.noun, f, a.criteria, a.viewer, after, most)
 	if more && opts.Limit == 0 {
-		return nil, apierrors.NewBadRequest(fmt.Sprintf("more than %d %s are selected, which is more than one answer has: "+
-			"ask for pages (limit and continue, as kubectl does unless told otherwise) or select fewer", mostItems, s.noun.resource))
+		return nil, apierrors.NewBadRequest(fmt.Sprintf("more than %d %s are selected, which is the maximum for "+
+			"one response: "+
+			"request pages (limit and continue, as kubectl does by default) or use a selector", mostItems,
+			s.noun.resource))
 	}
 	meta := metav1.ListMeta{ResourceVersion: version(f.version)}
 	if more {
-		last := hits[len(hits)-1]
+		last := matches[len(matches)-1]
 		meta.Continue = place{f.version, last.in.home, s.noun.key(last.item)}.token()
 		if a.everything(f) {
 			n := remaining(f, a.criteria, last, s.noun)
 			meta.RemainingItemCount = &n
 		}
 	}
-	return s.noun.list(hits, meta, f.version), nil
+	return s.noun.list(matches, meta, f.version), nil
 }
 
-// everything reports that nothing of the homes is left out.
+// coversEverything reports whether the query filters out no records of the covered clusters.
 func (a *asked[T]) everything(f *frame[T]) bool {
 	for _, p := range f.parts {
 		if p.private && !a.viewer.all[p.home] {

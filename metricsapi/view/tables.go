@@ -18,7 +18,7 @@ import (
 	"github.com/slurmtide/slurmtide/metricsapi/view/v1alpha1"
 )
 
-// table is what kubectl get prints of a noun. Columns of priority 1 are for -o wide.
+// table defines what kubectl get prints. Columns of priority 1 are shown with -o wide.
 type table struct {
 	columns []metav1.TableColumnDefinition
 	row     func(now time.Time, o runtime.Object) []any
@@ -29,16 +29,20 @@ func column(name, format string, wide int32, description string) metav1.TableCol
 	if format == "integer" {
 		kind, format = "integer", ""
 	}
-	return metav1.TableColumnDefinition{Name: name, Type: kind, Format: format, Priority: wide, Description: description}
+	return metav1.TableColumnDefinition{Name: name, Type: kind, Format: format, Priority: wide,
+		Description: description}
 }
 
 const wide = 1
 
-// convert makes a table of an object or a list.
-func (t table) convert(_ context.Context, now time.Time, o runtime.Object, options runtime.Object) (*metav1.Table, error) {
+// convert converts an object or a list to a table.
+func (t table) convert(
+	_ context.Context, now time.Time, o runtime.Object, options runtime.Object,
+) (*metav1.Table, error) {
 	out := &metav1.Table{}
 	add := func(o runtime.Object) error {
-		out.Rows = append(out.Rows, metav1.TableRow{Cells: filled(t.row(now, o)), Object: runtime.RawExtension{Object: o}})
+		out.Rows = append(out.Rows,
+			metav1.TableRow{Cells: filled(t.row(now, o)), Object: runtime.RawExtension{Object: o}})
 		return nil
 	}
 	if meta.IsListType(o) {
@@ -49,7 +53,8 @@ func (t table) convert(_ context.Context, now time.Time, o runtime.Object, optio
 		return nil, err
 	}
 	if list, err := meta.ListAccessor(o); err == nil {
-		out.ResourceVersion, out.Continue, out.RemainingItemCount = list.GetResourceVersion(), list.GetContinue(), list.GetRemainingItemCount()
+		out.ResourceVersion, out.Continue, out.RemainingItemCount = list.GetResourceVersion(), list.GetContinue(),
+			list.GetRemainingItemCount()
 	} else if one, err := meta.CommonAccessor(o); err == nil {
 		out.ResourceVersion = one.GetResourceVersion()
 	}
@@ -59,7 +64,7 @@ func (t table) convert(_ context.Context, now time.Time, o runtime.Object, optio
 	return out, nil
 }
 
-// filled has a word, as kubectl's own tables, where there is nothing: columns are counted.
+// fillCells replaces empty cells by <none>, as kubectl does, so that scripts can count columns.
 func filled(cells []any) []any {
 	for i, c := range cells {
 		if c == "" {
@@ -73,20 +78,20 @@ func jobTable() table {
 	return table{
 		columns: []metav1.TableColumnDefinition{
 			column("Name", "name", 0, "cluster and job id"),
-			column("Partition", "", 0, "where the job may run, or runs"),
+			column("Partition", "", 0, "partitions where the job may run, or the partition where it runs"),
 			column("Job", "", 0, "the job's name"),
-			column("User", "", 0, "whose job it is"),
+			column("User", "", 0, "user of the job"),
 			column("State", "", 0, "base state"),
-			column("Time", "", 0, "how long it has run"),
-			column("Nodes", "", 0, "number of nodes that it has, or asked for"),
-			column("Nodelist(Reason)", "", 0, "nodes that it has, or why it waits"),
-			column("Account", "", wide, "the account that is charged"),
+			column("Time", "", 0, "run time"),
+			column("Nodes", "", 0, "number of allocated or requested nodes"),
+			column("Nodelist(Reason)", "", 0, "allocated nodes, or the reason why the job is pending"),
+			column("Account", "", wide, "account that is charged"),
 			column("QOS", "", wide, "quality of service"),
-			column("CPUs", "", wide, "number of CPUs that it has, or asked for"),
+			column("CPUs", "", wide, "number of allocated or requested CPUs"),
 			column("Limit", "", wide, "time limit"),
 			column("Priority", "", wide, "priority"),
-			column("Tasks", "", wide, "array index, or those not yet split off"),
-			column("Age", "", wide, "since it was submitted"),
+			column("Tasks", "", wide, "array index, or the indices not yet split off"),
+			column("Age", "", wide, "time since submission"),
 		},
 		row: func(now time.Time, o runtime.Object) []any {
 			j, ok := o.(*v1alpha1.SlurmJob)
@@ -96,7 +101,8 @@ func jobTable() table {
 			return []any{
 				j.Name, strings.Join(j.Spec.Partitions, ","), j.Spec.Name, j.Spec.User, j.Status.State,
 				elapsed(now, j), count(j.Status.NodeCount), cmp.Or(j.Status.Nodes, "("+cmp.Or(j.Status.Reason, "None")+")"),
-				j.Spec.Account, j.Spec.QOS, count(j.Status.CPUs), minutes(j.Spec.TimeLimitMinutes), count(j.Status.Priority),
+				j.Spec.Account, j.Spec.QOS, count(j.Status.CPUs), minutes(j.Spec.TimeLimitMinutes),
+				count(j.Status.Priority),
 				cmp.Or(count(j.Spec.ArrayTaskID), j.Spec.ArrayTasks), age(now, &j.CreationTimestamp),
 			}
 		},
@@ -107,18 +113,18 @@ func nodeTable() table {
 	return table{
 		columns: []metav1.TableColumnDefinition{
 			column("Name", "name", 0, "cluster and node"),
-			column("State", "", 0, "the word that sinfo shows"),
-			column("Partitions", "", 0, "partitions that the node is in"),
-			column("CPUs", "", 0, "CPUs that jobs have, of those they may use"),
-			column("Memory", "", 0, "memory that jobs have, of all, in MiB"),
+			column("State", "", 0, "state as sinfo shows it"),
+			column("Partitions", "", 0, "partitions of the node"),
+			column("CPUs", "", 0, "allocated CPUs and CPUs that jobs may use"),
+			column("Memory", "", 0, "allocated and total memory in MiB"),
 			column("GRES", "", 0, "generic resources"),
 			column("Reason", "", 0, "why the node is drained or down"),
-			column("GRES used", "", wide, "generic resources that jobs have"),
+			column("GRES used", "", wide, "allocated generic resources"),
 			column("States", "", wide, "base state and flags"),
-			column("Load", "", wide, "load average of a minute"),
-			column("Features", "", wide, "features that the node has now"),
-			column("Address", "", wide, "its address"),
-			column("Version", "", wide, "its slurmd's version"),
+			column("Load", "", wide, "one-minute load average"),
+			column("Features", "", wide, "active features"),
+			column("Address", "", wide, "address of the node"),
+			column("Version", "", wide, "version of slurmd"),
 		},
 		row: func(_ time.Time, o runtime.Object) []any {
 			n, ok := o.(*v1alpha1.SlurmNode)
@@ -129,7 +135,8 @@ func nodeTable() table {
 				n.Name, n.Status.State, strings.Join(n.Spec.Partitions, ","),
 				fmt.Sprintf("%d/%d", n.Status.AllocatedCPUs, n.Status.EffectiveCPUs),
 				fmt.Sprintf("%d/%d", n.Status.AllocatedMemoryMiB, n.Spec.MemoryMiB), n.Spec.GRES, n.Status.Reason,
-				n.Status.GRESUsed, strings.Join(n.Status.States, "+"), n.Status.Load, strings.Join(n.Status.ActiveFeatures, ","),
+				n.Status.GRESUsed, strings.Join(n.Status.States, "+"), n.Status.Load,
+				strings.Join(n.Status.ActiveFeatures, ","),
 				n.Spec.Address, n.Status.Version,
 			}
 		},
@@ -140,16 +147,16 @@ func partitionTable() table {
 	return table{
 		columns: []metav1.TableColumnDefinition{
 			column("Name", "name", 0, "cluster and partition"),
-			column("State", "", 0, "whether it takes and starts jobs"),
-			column("Default", "boolean", 0, "whether jobs that name none come here"),
+			column("State", "", 0, "whether the partition accepts and starts jobs"),
+			column("Default", "boolean", 0, "whether jobs use the partition by default"),
 			column("Nodes", "integer", 0, "number of nodes"),
 			column("CPUs", "integer", 0, "number of CPUs"),
 			column("Limit", "", 0, "longest time limit"),
-			column("Nodelist", "", 0, "its nodes"),
-			column("Max nodes", "", wide, "most nodes of a job"),
+			column("Nodelist", "", 0, "nodes of the partition"),
+			column("Max nodes", "", wide, "maximum number of nodes of a job"),
 			column("Tier", "integer", wide, "priority tier"),
 			column("QOS", "", wide, "quality of service"),
-			column("Accounts", "", wide, "accounts that may use it"),
+			column("Accounts", "", wide, "accounts that may use the partition"),
 			column("TRES", "", wide, "trackable resources of all nodes"),
 		},
 		row: func(_ time.Time, o runtime.Object) []any {
@@ -166,7 +173,7 @@ func partitionTable() table {
 	}
 }
 
-// flagged is empty where a flag is not set: before API v0.0.45 nobody tells of it.
+// formatFlag returns "" for a flag that is not set, because older API versions do not report it.
 func flagged(set bool) string {
 	if set {
 		return "true"
@@ -174,7 +181,7 @@ func flagged(set bool) string {
 	return ""
 }
 
-// elapsed is how long the job has run, empty while it waits.
+// formatElapsed returns the run time of a job, or "" while it is pending.
 func elapsed(now time.Time, j *v1alpha1.SlurmJob) string {
 	start, end := j.Status.StartTime, now
 	if start == nil || j.Status.State == "PENDING" {
@@ -207,7 +214,7 @@ func amount(n *intstr.IntOrString) string {
 	return n.String()
 }
 
-// minutes is a time limit as Slurm prints it, without seconds: "1-02:30", "0:45".
+// formatMinutes returns a time limit as Slurm prints it, without seconds: "1-02:30", "0:45".
 func minutes(n *intstr.IntOrString) string {
 	if n == nil || n.Type == intstr.String {
 		return amount(n)

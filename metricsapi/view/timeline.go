@@ -11,38 +11,38 @@ import (
 	"github.com/slurmtide/slurmtide/slurmclient"
 )
 
-// part is what one cluster has of a noun. It is immutable, but for the records' being
-// shared with snapshots.
+// clusterRecords are the records of one cluster in a frame. They are immutable and share the
+// records with snapshots.
 type part[T any] struct {
 	home    Home
 	prefix  string
 	private bool
-	// known is false for a cluster of which nothing was read yet, or not what is private.
+	// known is false if the records or the PrivateData of the cluster have not been read yet.
 	known bool
-	// items are sorted.
+	// records are sorted.
 	items []*T
-	// sequence and raw tell what the items were made of.
+	// sequence and source identify the reading that the records come from.
 	sequence uint64
 	raw      []*T
 }
 
-// frame is what all clusters have of a noun at one moment. It is immutable.
+// frame contains the records of all clusters at one moment. It is immutable.
 type frame[T any] struct {
 	version uint64
-	parts   []*part[T] // sorted by home
-	// before is the version of the frame that changes lead from.
+	parts   []*part[T] // sorted by ref
+	// before is the version of the frame that changes are relative to.
 	before  uint64
 	changes []change[T]
 }
 
-// change is one record that differs between two frames: old is nil for one that is
-// new, now is nil for one that is gone.
+// change is a record that differs between two frames: old is nil for an added record, and now is
+// nil for a deleted one.
 type change[T any] struct {
-	in       *part[T] // the newer one, if there is one
+	in       *part[T] // of the newer frame if it contains the cluster
 	old, now *T
 }
 
-// timeline has the frames of a noun. Its methods may be called from any goroutine.
+// timeline keeps the frames of a resource. It is safe for concurrent use.
 type timeline[T any] struct {
 	noun    *noun[T]
 	sources func() ([]Source, error)
@@ -54,9 +54,9 @@ type timeline[T any] struct {
 	moved  chan struct{}
 }
 
-// keep is how many frames are kept at the most, and keepChanges how many records that
-// differ between them, beside a share of all records: they are memory that the newest
-// frame does not need.
+// maxFrames is the maximum number of kept frames. The number of changes that they contain is
+// limited to the larger of maxChanges and a share (1/changesShare) of all records, because
+// changed records need additional memory.
 const (
 	keep        = 64
 	keepChanges = 20_000
@@ -64,11 +64,12 @@ const (
 )
 
 func newTimeline[T any](n *noun[T], sources func() ([]Source, error), clock func() time.Time) *timeline[T] {
-	return &timeline[T]{noun: n, sources: sources, clock: clock, failed: func(string, error) {}, moved: make(chan struct{})}
+	return &timeline[T]{noun: n, sources: sources, clock: clock, failed: func(string, error) {},
+		moved: make(chan struct{})}
 }
 
-// refresh returns the newest frame, after a look at the sources. It is an error, that
-// of a server which can not answer now, when they are not known.
+// refresh reads the sources and returns the newest frame. It returns a ServiceUnavailable error
+// if the sources are not known.
 func (t *timeline[T]) refresh() (*frame[T], error) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
@@ -86,7 +87,8 @@ func (t *timeline[T]) newest() *frame[T] {
 	return t.frames[len(t.frames)-1]
 }
 
-// advance makes a frame of the parts, unless the newest is the same to clients.
+// advance creates a frame from the clusters' records, unless the newest frame is the same for
+// clients.
 func (t *timeline[T]) advance(parts []*part[T]) *frame[T] {
 	last := t.newest()
 	if last != nil && slices.Equal(parts, last.parts) {
@@ -97,8 +99,8 @@ func (t *timeline[T]) advance(parts []*part[T]) *frame[T] {
 		next.version = max(next.version, last.version+1)
 		next.before, next.changes = last.version, changesOf(t.noun, last.parts, parts)
 		if samePolicy(last.parts, parts) && len(next.changes) == 0 && sameKnown(last.parts, parts) {
-			// New slices of the same records, after a reconnect or of a poll that read the
-			// same: to clients nothing has changed.
+			// The slices are new but the records are the same, as after a reconnect or a poll that
+			// found no change. For clients nothing has changed.
 			next.version, next.before, next.changes = last.version, last.before, last.changes
 			t.frames[len(t.frames)-1] = next
 			return next
@@ -110,15 +112,15 @@ func (t *timeline[T]) advance(parts []*part[T]) *frame[T] {
 	return next
 }
 
-// latest returns the newest frame, nil before the first, and a channel that is closed
-// when there is a newer one.
+// latest returns the newest frame, nil before the first one, and a channel that is closed when
+// there is a newer one.
 func (t *timeline[T]) latest() (*frame[T], <-chan struct{}) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	return t.newest(), t.moved
 }
 
-// at returns the frame of the version, or nil when there is none any more.
+// frameAt returns the frame of a version, or nil if it is not kept.
 func (t *timeline[T]) at(version uint64) *frame[T] {
 	t.mu.Lock()
 	defer t.mu.Unlock()
@@ -130,7 +132,7 @@ func (t *timeline[T]) at(version uint64) *frame[T] {
 	return nil
 }
 
-// trim drops the oldest frames that are too many or hold too much.
+// trimFrames drops the oldest frames that exceed the limits.
 func trim[T any](frames []*frame[T]) []*frame[T] {
 	newest := frames[len(frames)-1]
 	most, held := max(keepChanges, newest.size()/keepShare), 0
@@ -143,7 +145,7 @@ func trim[T any](frames []*frame[T]) []*frame[T] {
 	return slices.Clone(frames[first:])
 }
 
-// size is how many records there are.
+// size returns the number of records.
 func (f *frame[T]) size() int {
 	n := 0
 	for _, p := range f.parts {
@@ -152,15 +154,16 @@ func (f *frame[T]) size() int {
 	return n
 }
 
-// partsOf makes a part of each source, or takes that of the last frame where nothing
-// is known, nothing has changed, or making it panics.
+// clustersOf returns the records of each source. It reuses those of the last frame if nothing is
+// known, nothing has changed, or reading the source panics.
 func (t *timeline[T]) partsOf(sources []Source, last *frame[T]) []*part[T] {
 	sharing := sharingOf(sources)
 	parts := make([]*part[T], 0, len(sources))
 	for i, s := range sources {
 		prefix, old := s.Home.prefix(sharing[i]), last.part(s.Home)
 		next := cmp.Or(old, &part[T]{home: s.Home, prefix: prefix, private: true})
-		err := slurmclient.Guard("making "+t.noun.resource+" of "+s.Home.String(), func() { next = partOf(t.noun, s, prefix, old) })
+		err := slurmclient.Guard("reading "+t.noun.resource+" of "+s.Home.String(),
+			func() { next = partOf(t.noun, s, prefix, old) })
 		if err != nil {
 			t.failed(s.Home.String(), err)
 		}
@@ -186,7 +189,7 @@ func partOf[T any](n *noun[T], s Source, prefix string, old *part[T]) *part[T] {
 	next.known, next.sequence = poll.Known, poll.Sequence
 	switch {
 	case !next.known && old != nil:
-		// A connection that is made anew knows nothing yet: what is there is not gone.
+		// A new connection has read nothing yet. The known records still exist.
 		next.known, next.raw, next.sequence, next.items = old.known, old.raw, old.sequence, old.items
 	case old != nil && old.known && old.sequence == next.sequence && sameSlice(old.raw, next.raw):
 		next.items = old.items
@@ -200,7 +203,7 @@ func partOf[T any](n *noun[T], s Source, prefix string, old *part[T]) *part[T] {
 	return next
 }
 
-// part returns that of the home, or nil. The frame may be nil.
+// cluster returns the records of a cluster, or nil. The frame may be nil.
 func (f *frame[T]) part(h Home) *part[T] {
 	if f == nil {
 		return nil
@@ -212,7 +215,7 @@ func (f *frame[T]) part(h Home) *part[T] {
 	return f.parts[i]
 }
 
-// sameSlice reports that both are the same memory.
+// sameSlice reports whether both slices share the same memory.
 func sameSlice[T any](a, b []T) bool {
 	return len(a) == len(b) && (len(a) == 0 || &a[0] == &b[0])
 }

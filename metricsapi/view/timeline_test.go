@@ -12,7 +12,7 @@ import (
 	"github.com/slurmtide/slurmtide/slurmclient/slurm"
 )
 
-// jobLine is a timeline of the jobs of what the directory has.
+// newJobTimeline returns a timeline of the jobs in a directory.
 func jobLine(d *directory) *timeline[slurm.Job] { return newTimeline(jobNoun(), d.Sources, noon) }
 
 func refreshed(t *testing.T, line *timeline[slurm.Job]) *frame[slurm.Job] {
@@ -24,7 +24,7 @@ func refreshed(t *testing.T, line *timeline[slurm.Job]) *frame[slurm.Job] {
 	return f
 }
 
-// inWords are the changes in words: +new -gone ~changed.
+// formatChanges returns changes as text: +added -deleted ~modified.
 func inWords(changes []change[slurm.Job]) string {
 	var out []string
 	for _, c := range changes {
@@ -49,13 +49,13 @@ func TestFramesDifferByWhatClientsSee(t *testing.T) {
 		want     string // "" for no new frame
 	}{
 		{"the same snapshot", []Source{sourceOf(red, 1, one, two)}, []Source{sourceOf(red, 1, one, two)}, ""},
-		{"one that began, one that came and one that went", []Source{sourceOf(red, 1, one, two)}, []Source{sourceOf(red, 2, job(2, slurm.JobRunning), three)}, "-red.1 ~red.2 +red.10"},
+		{"a job was added, one modified and one deleted", []Source{sourceOf(red, 1, one, two)}, []Source{sourceOf(red, 2, job(2, slurm.JobRunning), three)}, "-red.1 ~red.2 +red.10"},
 		{"a new connection reads the same", []Source{sourceOf(red, 5, one, two)}, []Source{sourceOf(red, 1, job(1, slurm.JobRunning), job(2, slurm.JobPending))}, ""},
-		{"a connection that has read nothing yet", []Source{sourceOf(red, 5, one)}, []Source{unread(red)}, ""},
-		{"a cluster that comes", []Source{sourceOf(red, 1, one)}, []Source{sourceOf(red, 1, one), sourceOf(blue, 1, two)}, "+blue.2"},
-		{"a cluster that goes", []Source{sourceOf(red, 1, one), sourceOf(blue, 1, two)}, []Source{sourceOf(blue, 1, two)}, "-red.1"},
-		{"a cluster that is read for the first time", []Source{unread(red)}, []Source{sourceOf(red, 1, one)}, "+red.1"},
-		{"the last job goes", []Source{sourceOf(red, 1, one)}, []Source{sourceOf(red, 2)}, "-red.1"},
+		{"a new connection has read nothing yet", []Source{sourceOf(red, 5, one)}, []Source{unread(red)}, ""},
+		{"a cluster is added", []Source{sourceOf(red, 1, one)}, []Source{sourceOf(red, 1, one), sourceOf(blue, 1, two)}, "+blue.2"},
+		{"a cluster is removed", []Source{sourceOf(red, 1, one), sourceOf(blue, 1, two)}, []Source{sourceOf(blue, 1, two)}, "-red.1"},
+		{"a cluster is read for the first time", []Source{unread(red)}, []Source{sourceOf(red, 1, one)}, "+red.1"},
+		{"the last job is deleted", []Source{sourceOf(red, 1, one)}, []Source{sourceOf(red, 2)}, "-red.1"},
 	} {
 		t.Run(tc.name, func(t *testing.T) {
 			d := directoryOf(tc.old...)
@@ -73,15 +73,15 @@ func TestFramesDifferByWhatClientsSee(t *testing.T) {
 			select {
 			case <-moved:
 				if tc.want == "" {
-					t.Error("watches are woken for nothing")
+					t.Error("watches are notified although nothing changed")
 				}
 			default:
 				if tc.want != "" {
-					t.Error("watches are not woken")
+					t.Error("watches are not notified")
 				}
 			}
 			if tc.want != "" && (after.before != before.version || line.at(before.version) != before) {
-				t.Error("the frame before is not kept")
+				t.Error("the previous frame is not kept")
 			}
 		})
 	}
@@ -103,24 +103,24 @@ func TestPrivateDataThatIsNotReadYet(t *testing.T) {
 	d := directoryOf(s.pending())
 	line := jobLine(d)
 	if p := refreshed(t, line).parts[0]; p.known || !p.private || len(p.items) != 0 {
-		t.Errorf("before it was read, the cluster has %d jobs, is known: %t, and private: %t", len(p.items), p.known, p.private)
+		t.Errorf("before PrivateData was read there are %d jobs, known is %t, and private is %t", len(p.items), p.known, p.private)
 	}
 	d.set(s.telling("accounts"))
 	open := refreshed(t, line)
 	if p := open.parts[0]; !p.known || p.private || len(p.items) != 1 {
-		t.Errorf("once it was read, the cluster has %d jobs, is known: %t, and private: %t", len(p.items), p.known, p.private)
+		t.Errorf("after PrivateData was read there are %d jobs, known is %t, and private is %t", len(p.items), p.known, p.private)
 	}
 	d.set(s.pending())
 	if f := refreshed(t, line); f != open {
-		t.Error("a new connection that has not read it makes a new frame")
+		t.Error("a new connection that has not read PrivateData creates a new frame")
 	}
 	d.set(unread(home("a", "red")))
 	if f := refreshed(t, line); f != open {
-		t.Error("a connection that is gone makes a new frame")
+		t.Error("a lost connection creates a new frame")
 	}
 	d.set(s.telling("accounts", "jobs"))
 	if f := refreshed(t, line); f == open || !f.parts[0].private {
-		t.Error("what is private from now on makes no new frame")
+		t.Error("a change of PrivateData creates no new frame")
 	}
 }
 
@@ -149,7 +149,7 @@ func TestOldFramesAreDropped(t *testing.T) {
 	}
 	newest, _ := line.latest()
 	if line.at(newest.version) != newest {
-		t.Error("the newest is not kept")
+		t.Error("the newest frame is not kept")
 	}
 	held := 0
 	for _, f := range line.frames[1:] {
@@ -185,7 +185,7 @@ func TestWithoutADirectoryNothingIsKnown(t *testing.T) {
 	}
 }
 
-// BenchmarkRefresh makes a frame of 100,000 jobs, a hundred of which have changed.
+// BenchmarkRefresh creates a frame of 100,000 jobs, a hundred of which have changed.
 func BenchmarkRefresh(b *testing.B) {
 	const count = 100_000
 	jobs := make([]any, count)
@@ -209,7 +209,7 @@ func BenchmarkRefresh(b *testing.B) {
 	}
 }
 
-// A record that is nil stands for data that the code does not expect.
+// A nil record stands for data that the code does not expect.
 func TestAPanicLeavesTheObjectsOfItsClusterAsTheyWere(t *testing.T) {
 	red, blue := home("a", "red"), home("b", "blue")
 	d := directoryOf(sourceOf(red, 1, job(1, slurm.JobRunning)), sourceOf(blue, 1))
@@ -222,12 +222,12 @@ func TestAPanicLeavesTheObjectsOfItsClusterAsTheyWere(t *testing.T) {
 	d.set(sourceOf(red, 2, (*slurm.Job)(nil), (*slurm.Job)(nil)), sourceOf(blue, 2, job(2, slurm.JobRunning)))
 	f := refreshed(t, line)
 	if got := inWords(f.changes); got != "+blue.2" {
-		t.Errorf("what changes is %q", got)
+		t.Errorf("the changes are %q", got)
 	}
 	if p := f.part(red); len(p.items) != 1 || !p.known {
-		t.Errorf("the jobs of the other cluster are %+v", p)
+		t.Errorf("the jobs of the cluster that panicked are %+v", p)
 	}
 	if len(failed) != 1 || failed[0] != "a/red true" {
-		t.Errorf("told of %q", failed)
+		t.Errorf("the reported panics are %q", failed)
 	}
 }

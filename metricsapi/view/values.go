@@ -9,10 +9,10 @@ import (
 	"github.com/slurmtide/slurmtide/slurmclient/slurm"
 )
 
-// clusterOf is the name of the cluster's object.
+// clusterValues yields the name of the cluster's object.
 func clusterOf[T any](h Home, _ *T, yield func(string) bool) { yield(h.Name) }
 
-// text makes an attribute of a field; an empty one is no value.
+// textValues returns an attribute that yields a field unless it is empty.
 func text[T any](field func(*T) string) values[T] {
 	return func(_ Home, t *T, yield func(string) bool) {
 		if v := field(t); v != "" {
@@ -29,7 +29,7 @@ func each(list []string, yield func(string) bool) {
 	}
 }
 
-// eachIn gives what commas separate.
+// yieldList yields the non-empty items of a comma-separated list.
 func eachIn(list string, yield func(string) bool) {
 	for v := range strings.SplitSeq(list, ",") {
 		if v != "" && !yield(v) {
@@ -38,7 +38,7 @@ func eachIn(list string, yield func(string) bool) {
 	}
 }
 
-// positive is the number, nil where there is none or 0 stands for none.
+// positiveNumber converts a number for which 0 means unset; 0 and an unset number become nil.
 func positive(n slurm.Number) *int64 {
 	out := number(n)
 	if out != nil && *out == 0 {
@@ -51,5 +51,5 @@ func typeOf(kind string) metav1.TypeMeta {
 	return metav1.TypeMeta{APIVersion: v1alpha1.SchemeGroupVersion.String(), Kind: kind}
 }
 
-// setting is where the part's objects are shown.
+// placement returns the placement of the cluster's objects.
 func (p *part[T]) setting(version uint64) setting { return setting{p.home, p.prefix, version} }

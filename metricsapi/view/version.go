@@ -10,8 +10,8 @@ import (
 	"k8s.io/apiserver/pkg/storage"
 )
 
-// begin returns the frame that a list is of, and the place to go on from, nil for the
-// beginning.
+// frameToList returns the frame of a list and the position after which the page begins, nil for
+// the beginning.
 func (s *store[T]) begin(newest *frame[T], opts *internalversion.ListOptions) (*frame[T], *place, error) {
 	if opts.Continue != "" {
 		p, err := parsePlace(opts.Continue)
@@ -21,8 +21,9 @@ func (s *store[T]) begin(newest *frame[T], opts *internalversion.ListOptions) (*
 		if f := s.line.at(p.Version); f != nil {
 			return f, &p, nil
 		}
-		gone := apierrors.NewResourceExpired("what the list began with is not kept any more: begin anew, or go on " +
-			"with the continue token of this answer, which gives what is there now")
+		gone := apierrors.NewResourceExpired("the version at which the list began is no longer available: list " +
+			"again, or continue " +
+			"with the continue token of this response, which uses the newest version")
 		gone.ErrStatus.ListMeta.Continue = place{0, p.Home, p.Key}.token()
 		return nil, nil, gone
 	}
@@ -37,7 +38,7 @@ func (s *store[T]) begin(newest *frame[T], opts *internalversion.ListOptions) (*
 		return nil, nil, expired(opts.ResourceVersion)
 	}
 	if asked > newest.version {
-		// Another replica's, whose view may be the newer one.
+		// The version is from another replica, whose frame may be newer.
 		return nil, nil, storage.NewTooLargeResourceVersionError(asked, newest.version, 1)
 	}
 	return newest, nil, nil
@@ -52,11 +53,12 @@ func parseVersion(text string) (uint64, error) {
 	}
 	v, err := strconv.ParseUint(text, 10, 64)
 	if err != nil {
-		return 0, apierrors.NewBadRequest(fmt.Sprintf("%q is no resourceVersion", text))
+		return 0, apierrors.NewBadRequest(fmt.Sprintf("%q is not a valid resourceVersion", text))
 	}
 	return v, nil
 }
 
 func expired(version string) error {
-	return apierrors.NewResourceExpired(fmt.Sprintf("resourceVersion %s is too old, or another replica's: list anew", version))
+	return apierrors.NewResourceExpired(fmt.Sprintf("resourceVersion %s is too old or from another replica: "+
+		"list again", version))
 }

@@ -11,21 +11,21 @@ import (
 	"github.com/slurmtide/slurmtide/slurmclient/slurm"
 )
 
-// Config says how a View answers.
+// Config configures a View.
 type Config struct {
-	// MaxAge is how old what was read from Slurm may be; 0 means metricsapi.DefaultMaxAge.
+	// MaxAge is the maximum age of data from Slurm; 0 means metricsapi.DefaultMaxAge.
 	MaxAge time.Duration
-	// Users says who is who in Slurm.
+	// Users maps Kubernetes users to Slurm users.
 	Users Users
-	// Failed is told when objects of a cluster could not be made since something panicked;
-	// slurmclient.PanicOf finds the stack. The cluster is as Home.String has it, empty where
-	// it is not known. nil for nobody. It must not block.
+	// OnPanic is called when creating objects of a cluster panicked; slurmclient.PanicOf returns
+	// the stack. The cluster is formatted by ClusterRef.String, or empty if unknown. It may be nil
+	// and must not block.
 	Failed func(cluster string, err error)
 	// Now is the clock; nil means time.Now.
 	Now func() time.Time
 }
 
-// View shows the jobs, nodes and partitions of Slurm clusters.
+// View serves the jobs, nodes and partitions of Slurm clusters.
 type View struct {
 	cfg        Config
 	dir        Directory
@@ -34,7 +34,7 @@ type View struct {
 	partitions *timeline[slurm.Partition]
 }
 
-// New returns a View of the clusters. Run makes watches see what changes.
+// New returns a View of the clusters. Watches receive changes only while Run is running.
 func New(dir Directory, cfg Config) *View {
 	if cfg.MaxAge <= 0 {
 		cfg.MaxAge = metricsapi.DefaultMaxAge
@@ -47,7 +47,8 @@ func New(dir Directory, cfg Config) *View {
 	}
 	v := &View{
 		cfg: cfg, dir: dir, jobs: newTimeline(jobNoun(), dir.Sources, cfg.Now),
-		nodes: newTimeline(nodeNoun(), dir.Sources, cfg.Now), partitions: newTimeline(partitionNoun(), dir.Sources, cfg.Now),
+		nodes:      newTimeline(nodeNoun(), dir.Sources, cfg.Now),
+		partitions: newTimeline(partitionNoun(), dir.Sources, cfg.Now),
 	}
 	v.jobs.failed, v.nodes.failed, v.partitions.failed = cfg.Failed, cfg.Failed, cfg.Failed
 	return v
@@ -57,7 +58,7 @@ func New(dir Directory, cfg Config) *View {
 func (v *View) Run(ctx context.Context) {
 	for {
 		changed := v.dir.Changed()
-		// What fails here fails for those who ask, too, and they are told.
+		// Requests get the same errors.
 		_, _ = v.jobs.refresh()
 		_, _ = v.nodes.refresh()
 		_, _ = v.partitions.refresh()
@@ -69,8 +70,7 @@ func (v *View) Run(ctx context.Context) {
 	}
 }
 
-// stores are what answers requests, by resource. The authorizer is asked who may see
-// what is private.
+// stores returns the storage of each resource. The authorizer decides who may see private records.
 func (v *View) stores(a authorizer.Authorizer) map[string]stored {
 	return map[string]stored{
 		v1alpha1.Jobs:       storeOf(v, v.jobs, a),

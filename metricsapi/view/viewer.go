@@ -15,20 +15,20 @@ import (
 	"github.com/slurmtide/slurmtide/metricsapi/view/v1alpha1"
 )
 
-// viewer is who asks, as far as private records are concerned.
+// viewer is the user of a request and which private records that user may see.
 type viewer struct {
-	// name is the viewer's in Kubernetes, user the one in Slurm, empty for none.
+	// name is the user's name in Kubernetes; user is the name in Slurm, empty for none.
 	name, user string
-	// all tells of each private home whether all of its records may be seen.
+	// viewAll has, for each private cluster, whether the user may see all of its records.
 	all map[Home]bool
 }
 
-// toldHomes is how many clusters a warning names.
+// maxNamedClusters is how many clusters a warning names.
 const toldHomes = 3
 
-// warning tells of which clusters not all jobs are shown, jobs being what has an owner;
-// it is empty where all are. It goes by rights alone: whether there is something to hide
-// is private too.
+// warning names the clusters whose jobs the viewer may not all see; it is empty if there are none.
+// Only jobs have an owner. The warning depends only on permissions, because whether there are
+// hidden jobs is private too.
 func (v viewer) warning() string {
 	var kept []string
 	for _, h := range slices.SortedFunc(maps.Keys(v.all), Home.Compare) {
@@ -48,26 +48,26 @@ func (v viewer) warning() string {
 	}
 	const cure = "the role slurm-view-all shows all"
 	if v.user == "" {
-		return fmt.Sprintf("PrivateData hides the jobs of %s: %s is no user of Slurm; %s", clusters, v.name, cure)
+		return fmt.Sprintf("PrivateData hides the jobs of %s: %s is not a Slurm user; %s", clusters, v.name, cure)
 	}
 	return fmt.Sprintf("PrivateData hides jobs of %s: only those of %s are shown; %s", clusters, v.user, cure)
 }
 
-// sees reports whether a record of the home is shown; owned reports whether it is
-// that of a user of Slurm.
+// sees reports whether a record of the cluster is shown; owned reports whether the record belongs
+// to a Slurm user.
 func (v viewer) sees(h Home, private bool, owned func(user string) bool) bool {
 	return !private || v.all[h] || v.user != "" && owned(v.user)
 }
 
-// Users says which user of Slurm a user of Kubernetes is.
+// Users maps Kubernetes users to Slurm users of the same name.
 type Users struct {
-	// Prefix is what the names of people have in Kubernetes and have not in Slurm, such
-	// as "oidc:". Who has another name is nobody in Slurm.
+	// Prefix is the prefix of user names in Kubernetes that names in Slurm do not have, such as
+	// "oidc:". Kubernetes users without the prefix are not Slurm users.
 	Prefix string
 }
 
-// slurmUser returns the name in Slurm, or "" for nobody. Names with a colon are those
-// of Kubernetes' own, such as system:serviceaccount:a:b.
+// slurmUser returns the name in Slurm, or "" for none. Names with a colon belong to Kubernetes
+// itself, such as system:serviceaccount:a:b.
 func (u Users) slurmUser(name string) string {
 	rest, ok := strings.CutPrefix(name, u.Prefix)
 	if !ok || strings.Contains(rest, ":") {
@@ -76,7 +76,7 @@ func (u Users) slurmUser(name string) string {
 	return rest
 }
 
-// guard finds out what a viewer may see.
+// accessGuard determines what a viewer may see.
 type guard struct {
 	users      Users
 	authorizer authorizer.Authorizer
@@ -84,12 +84,12 @@ type guard struct {
 	owned      bool // whether records have an owner
 }
 
-// viewer returns who asks, for the homes whose records are private. Where records have
-// no owner it is an error not to have the right to see all.
+// viewer returns the viewer of a request, for the clusters whose records are private. If records
+// have no owner, it returns a Forbidden error unless the user may see all of them.
 func (g guard) viewer(ctx context.Context, private []Home) (viewer, error) {
 	info, ok := request.UserFrom(ctx)
 	if !ok {
-		return viewer{}, apierrors.NewUnauthorized("nobody knows who asks")
+		return viewer{}, apierrors.NewUnauthorized("the request has no user")
 	}
 	v := viewer{name: info.GetName(), user: g.users.slurmUser(info.GetName()), all: map[Home]bool{}}
 	for _, h := range private {
@@ -99,7 +99,8 @@ func (g guard) viewer(ctx context.Context, private []Home) (viewer, error) {
 		}
 		if !may && !g.owned {
 			return viewer{}, apierrors.NewForbidden(v1alpha1.Resource(g.resource), "",
-				fmt.Errorf("PrivateData of the Slurm cluster %s keeps them from who has not the right %q for it", h, v1alpha1.VerbViewAll))
+				fmt.Errorf("PrivateData of the Slurm cluster %s hides them from users without the verb %q", h,
+					v1alpha1.VerbViewAll))
 		}
 		v.all[h] = may
 	}
@@ -115,7 +116,8 @@ func (g guard) mayViewAll(ctx context.Context, who user.Info, h Home) (bool, err
 		return true, nil
 	}
 	if err != nil {
-		return false, apierrors.NewInternalError(fmt.Errorf("asking whether all of %s may be seen: %w", h, err))
+		return false, apierrors.NewInternalError(fmt.Errorf("authorizing access to private records of %s: %w", h,
+			err))
 	}
 	return false, nil
 }

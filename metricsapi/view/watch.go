@@ -15,14 +15,14 @@ import (
 )
 
 const (
-	// recheck is how often a watch looks whether what it shows is still fresh.
+	// recheckEvery is how often a watch checks that its records are not too old.
 	recheck = 5 * time.Second
-	// bookmarkEvery is the least time between two bookmarks: a client whose watch breaks
-	// goes on from the last, if that is still kept.
+	// bookmarkEvery is the minimum time between two bookmarks. A client whose watch breaks
+	// continues from the last bookmark if its frame is still kept.
 	bookmarkEvery = 30 * time.Second
 )
 
-// watcher sends what happens to one client.
+// watcher sends events to one client.
 type watcher[T any] struct {
 	store  *store[T]
 	asked  asked[T]
@@ -30,14 +30,14 @@ type watcher[T any] struct {
 	cancel context.CancelFunc
 
 	have       *frame[T]
-	initial    bool // have is sent whole before anything else
-	endOfState bool // and its end is marked
+	initial    bool // whether all records of the first frame are sent at the beginning
+	endOfState bool // whether a bookmark follows them
 	bookmarks  bool
 	markedAt   time.Time
 }
 
-// Watch implements rest.Watcher. When what is watched grows stale, or is private from
-// now on, the watch ends with that error; clients list anew.
+// Watch implements rest.Watcher. If the records become too old, or PrivateData changes, the watch
+// ends with an error, and clients list again.
 func (s *store[T]) Watch(ctx context.Context, opts *internalversion.ListOptions) (watch.Interface, error) {
 	if opts == nil {
 		opts = &internalversion.ListOptions{}
@@ -46,11 +46,12 @@ func (s *store[T]) Watch(ctx context.Context, opts *internalversion.ListOptions)
 	if err != nil {
 		return nil, err
 	}
-	w := &watcher[T]{store: s, asked: a, out: make(chan watch.Event), bookmarks: opts.AllowWatchBookmarks, markedAt: s.clock()}
+	w := &watcher[T]{store: s, asked: a, out: make(chan watch.Event), bookmarks: opts.AllowWatchBookmarks,
+		markedAt: s.clock()}
 	if err := w.start(opts); err != nil {
 		return nil, err
 	}
-	if w.initial { // else a list was warned of
+	if w.initial { // otherwise the preceding list had the warning
 		s.warn(ctx, a.viewer)
 	}
 	ctx, w.cancel = context.WithCancel(ctx)
@@ -62,7 +63,7 @@ func (s *store[T]) Watch(ctx context.Context, opts *internalversion.ListOptions)
 	return w, nil
 }
 
-// start decides where the watch begins.
+// start determines the frame at which the watch begins.
 func (w *watcher[T]) start(opts *internalversion.ListOptions) error {
 	asked, err := parseVersion(opts.ResourceVersion)
 	if err != nil {
@@ -93,7 +94,7 @@ func (w *watcher[T]) Stop() { w.cancel() }
 // ResultChan implements watch.Interface. It is closed when the watch has ended.
 func (w *watcher[T]) ResultChan() <-chan watch.Event { return w.out }
 
-// run sends until ctx ends or the watch can not go on.
+// run sends events until ctx ends or the watch cannot continue.
 func (w *watcher[T]) run(ctx context.Context) {
 	defer close(w.out)
 	defer w.cancel()
@@ -120,8 +121,8 @@ func (w *watcher[T]) run(ctx context.Context) {
 	}
 }
 
-// usable returns why the watch can not go on from the newest frame. A cluster that is
-// not known yet has nothing to show, and ends no watch.
+// checkUsable returns an error if the watch cannot continue with the newest frame. A cluster that
+// has not been read yet does not end the watch.
 func (w *watcher[T]) usable(newest *frame[T]) error {
 	policy := func(f *frame[T]) map[Home]part[T] {
 		out := map[Home]part[T]{}
@@ -135,7 +136,7 @@ func (w *watcher[T]) usable(newest *frame[T]) error {
 	before := policy(w.have)
 	for h, p := range policy(newest) {
 		if q, ok := before[h]; ok && (p.private != q.private || p.prefix != q.prefix) || !ok && p.private {
-			return apierrors.NewResourceExpired("who may see what is another than when the watch began: list anew")
+			return apierrors.NewResourceExpired("PrivateData has changed since the watch began: list again")
 		}
 	}
 	return w.store.fresh(func(h Home) bool {
@@ -144,7 +145,7 @@ func (w *watcher[T]) usable(newest *frame[T]) error {
 	})
 }
 
-// sendState sends all that there is, and, if asked, the mark behind it.
+// sendState sends all records of the first frame, and then a bookmark if the client requested it.
 func (w *watcher[T]) sendState(ctx context.Context) bool {
 	for _, p := range w.have.parts {
 		if !w.asked.criteria.covers(p.home) {
@@ -162,7 +163,7 @@ func (w *watcher[T]) sendState(ctx context.Context) bool {
 	return w.bookmark(ctx, map[string]string{metav1.InitialEventsAnnotationKey: "true"})
 }
 
-// sendChanges sends what differs between what the client has and the newest frame.
+// sendChanges sends the changes from the last sent frame to the newest one.
 func (w *watcher[T]) sendChanges(ctx context.Context, newest *frame[T]) bool {
 	if newest.version == w.have.version {
 		return true
@@ -184,8 +185,8 @@ func (w *watcher[T]) sendChanges(ctx context.Context, newest *frame[T]) bool {
 	return true
 }
 
-// judge returns what a change is to the client: of records that come to be selected or
-// cease to be it sees an addition or a deletion. The record is nil for nothing.
+// classify returns the event for a change. A record that becomes selected is added, and one that
+// is no longer selected is deleted. The record is nil if there is no event.
 func (w *watcher[T]) judge(c change[T]) (watch.EventType, *T) {
 	if !w.asked.criteria.covers(c.in.home) {
 		return "", nil
@@ -204,7 +205,8 @@ func (w *watcher[T]) judge(c change[T]) (watch.EventType, *T) {
 
 func (w *watcher[T]) shown(p *part[T], t *T) bool {
 	c := &w.asked.criteria
-	return (c.name == "" || c.name == p.prefix+w.store.noun.key(t)) && w.store.sees(w.asked.viewer, p, t) && c.matches(p.home, t)
+	return (c.name == "" || c.name == p.prefix+w.store.noun.key(t)) && w.store.sees(w.asked.viewer, p,
+		t) && c.matches(p.home, t)
 }
 
 func (w *watcher[T]) event(kind watch.EventType, p *part[T], t *T, version uint64) watch.Event {
@@ -230,7 +232,7 @@ func (w *watcher[T]) send(ctx context.Context, e watch.Event) bool {
 	}
 }
 
-// statusOf is the error as an event has it.
+// statusOf converts an error to the object of an event.
 func statusOf(err error) runtime.Object {
 	if status, ok := err.(apierrors.APIStatus); ok {
 		s := status.Status()

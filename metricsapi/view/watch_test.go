@@ -17,7 +17,7 @@ import (
 	"github.com/slurmtide/slurmtide/slurmclient/slurm"
 )
 
-// event is an event in words, such as "ADDED red.7" and "ERROR Expired".
+// formatEvent returns an event as text, such as "ADDED red.7" or "ERROR Expired".
 func event(e watch.Event) string {
 	switch o := e.Object.(type) {
 	case *metav1.Status:
@@ -28,7 +28,7 @@ func event(e watch.Event) string {
 	return "?"
 }
 
-// watched is a watch in a bubble of synctest, whose clock begins at another noon.
+// watchTest is a watch in a synctest bubble. Its clock begins at noon.
 type watched struct {
 	t    *testing.T
 	dir  *directory
@@ -36,7 +36,7 @@ type watched struct {
 	w    watch.Interface
 }
 
-// heard are the events that have come, until the watch waits or ends.
+// receivedEvents returns the events until the watch blocks or ends.
 func (w *watched) heard() string {
 	var out []string
 	for {
@@ -60,7 +60,7 @@ func (w *watched) is(want string) {
 	}
 }
 
-// watching runs a test with a watch as alice, to whom private records are not shown.
+// runWatchTest runs a test with a watch of the user alice, who may not see all private records.
 func watching(t *testing.T, opts internalversion.ListOptions, sources []Source, test func(w *watched)) {
 	t.Helper()
 	synctest.Test(t, func(t *testing.T) {
@@ -156,8 +156,8 @@ func TestAWatchFromAVersion(t *testing.T) {
 	if got := event(<-w.ResultChan()); got != "ADDED red.2" {
 		t.Errorf("the first event is %s", got)
 	}
-	if _, err := s.Watch(as("alice"), &internalversion.ListOptions{ResourceVersion: "17"}); err == nil || !strings.Contains(err.Error(), "list anew") {
-		t.Errorf("from a version that nobody knows: %v", err)
+	if _, err := s.Watch(as("alice"), &internalversion.ListOptions{ResourceVersion: "17"}); err == nil || !strings.Contains(err.Error(), "list again") {
+		t.Errorf("from an unknown version: %v", err)
 	}
 }
 

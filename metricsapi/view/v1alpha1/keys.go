@@ -1,13 +1,12 @@
 package v1alpha1
 
-// Labels of the objects. A value that is no valid label value (a user name with an
-// "@") is left out; field selectors find it all the same.
+// Labels of the objects. A label whose value is not valid (such as a user name with an "@") is
+// omitted; field selectors match such values.
 //
-// The server knows more of LabelPartition, LabelState and LabelNode than the one value
-// that is printed: a job that waits for "cpu,gpu" is found by -l partition=cpu and by
-// -l partition=gpu, a node that is IDLE+DRAIN by state=drained, state=idle and
-// state=drain, a job on many nodes by each of them. State is compared without regard
-// to case.
+// For LabelPartition, LabelState and LabelNode the server matches more values than the printed
+// one. A job that waits for "cpu,gpu" matches -l partition=cpu and -l partition=gpu. A node in
+// the state IDLE+DRAIN matches state=drained, state=idle and state=drain. A job on several nodes
+// matches each of them. The state is compared without regard to case.
 const (
 	// LabelCluster is the name of the Controller or Cluster.
 	LabelCluster = "cluster"
@@ -16,18 +15,18 @@ const (
 	// LabelState is the base state of a job or partition ("PENDING", "UP") and the word
 	// that sinfo shows for a node ("idle").
 	LabelState = "state"
-	// LabelUser and LabelAccount are those of a job.
+	// LabelUser and LabelAccount are the user and account of a job.
 	LabelUser    = "user"
 	LabelAccount = "account"
-	// LabelNode is the node itself, or the node of a job that has one alone.
+	// LabelNode is the name of a node, or the node of a job that has only one.
 	LabelNode = "node"
-	// PartitionPrefix and the name of a partition make the key of a label with the value
-	// "true": there is one for every partition that the job may run in or the node is in.
+	// PartitionPrefix followed by the name of a partition is the key of a label with the value
+	// "true". A job or node has one such label for each of its partitions.
 	PartitionPrefix = "partition.view.slinky.slurm.net/"
 )
 
-// Field selectors beside metadata.name and metadata.namespace. They take any value,
-// also one that is no valid label value, and match as the labels of the same meaning do.
+// Field selectors in addition to metadata.name and metadata.namespace. They accept any value,
+// also one that is not a valid label value, and match like the label with the same meaning.
 const (
 	FieldCluster    = "spec.cluster.name"
 	FieldPartition  = "spec.partition" // jobs and nodes: any of spec.partitions
@@ -40,11 +39,11 @@ const (
 	FieldArrayJobID = "spec.arrayJobID" // jobs
 )
 
-// AnnotationPrivateData on a Controller or Cluster is the value of PrivateData in
-// that cluster's slurm.conf, such as "jobs,nodes", or "none". Administrators set it
-// where the adapter cannot know it; it wins over what slurmctld tells.
+// AnnotationPrivateData on a Controller or Cluster is the value of PrivateData in that cluster's
+// slurm.conf, such as "jobs,nodes", or "none". Administrators set it if the adapter cannot
+// determine the value. It overrides the value that slurmctld reports.
 const AnnotationPrivateData = "view.slinky.slurm.net/private-data"
 
-// VerbViewAll on a resource of this group is the right to see what PrivateData keeps
-// for its owner. The name of the cluster's object is the resourceName.
+// VerbViewAll on a resource of this group is the permission to see records that PrivateData
+// hides. The resourceName is the name of the cluster's object.
 const VerbViewAll = "viewall"

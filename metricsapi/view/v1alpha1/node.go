@@ -2,8 +2,8 @@ package v1alpha1
 
 import metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
-// SlurmNode is one record of slurmctld's node table (scontrol show node), FUTURE ones
-// too. It is no Node of Kubernetes.
+// SlurmNode is a record of slurmctld's node table (scontrol show node), including FUTURE records.
+// It is not a Kubernetes Node.
 //
 // +kubebuilder:object:root=true
 type SlurmNode struct {
@@ -13,10 +13,10 @@ type SlurmNode struct {
 	// +optional
 	metav1.ObjectMeta `json:"metadata,omitempty"`
 
-	// spec is what is configured.
+	// spec is the node's configuration.
 	Spec SlurmNodeSpec `json:"spec"`
 
-	// status is what slurmctld knows of the node.
+	// status is the node's state as slurmctld reports it.
 	Status SlurmNodeStatus `json:"status"`
 }
 
@@ -29,7 +29,7 @@ type SlurmNodeList struct {
 	Items           []SlurmNode `json:"items"`
 }
 
-// SlurmNodeSpec is what is configured of a node, or what its slurmd registered.
+// SlurmNodeSpec is a node's configuration, or what its slurmd registered.
 type SlurmNodeSpec struct {
 	// cluster is the Slurm cluster that has the node.
 	Cluster ClusterReference `json:"cluster"`
@@ -41,7 +41,7 @@ type SlurmNodeSpec struct {
 	// hostname is NodeHostName.
 	// +optional
 	Hostname string `json:"hostname,omitempty"`
-	// partitions are those that the node is in.
+	// partitions are the partitions of the node.
 	// +optional
 	// +listType=atomic
 	Partitions []string `json:"partitions,omitempty"`
@@ -56,21 +56,21 @@ type SlurmNodeSpec struct {
 	// tmpDiskMiB is the temporary disk space in MiB.
 	// +optional
 	TmpDiskMiB int64 `json:"tmpDiskMiB,omitempty"`
-	// weight is the node's weight: lighter nodes are taken first.
+	// weight is the node's weight; nodes with lower weight are allocated first.
 	Weight int64 `json:"weight"`
-	// gres are the generic resources, in Slurm's words ("gpu:h100:4").
+	// gres are the generic resources in Slurm's format ("gpu:h100:4").
 	// +optional
 	GRES string `json:"gres,omitempty"`
-	// tres are the trackable resources, in Slurm's words.
+	// tres are the trackable resources in Slurm's format.
 	// +optional
 	TRES string `json:"tres,omitempty"`
-	// topology is the node's place in the topology.
+	// topology is the node's position in the topology.
 	// +optional
 	Topology string `json:"topology,omitempty"`
-	// comment is the administrator's.
+	// comment is the administrator's comment.
 	// +optional
 	Comment string `json:"comment,omitempty"`
-	// extra is the text that administrators or other programs keep there.
+	// extra is arbitrary text that administrators or programs set.
 	// +optional
 	Extra string `json:"extra,omitempty"`
 	// instanceID is the id of the cloud instance.
@@ -81,9 +81,9 @@ type SlurmNodeSpec struct {
 	InstanceType string `json:"instanceType,omitempty"`
 }
 
-// SlurmNodeStatus is what slurmctld knows of a node. Times are slurmctld's, by its clock.
+// SlurmNodeStatus is the state of a node. Times are by slurmctld's clock.
 type SlurmNodeStatus struct {
-	// state is the one word that sinfo shows, such as "idle", "mixed", "draining" and "drained".
+	// state is the state that sinfo shows, such as "idle", "mixed", "draining" and "drained".
 	State string `json:"state"`
 	// states are the base state and the flags, such as [IDLE, DRAIN].
 	// +optional
@@ -95,58 +95,58 @@ type SlurmNodeStatus struct {
 	// reasonBy is the user who set the reason.
 	// +optional
 	ReasonBy string `json:"reasonBy,omitempty"`
-	// reasonTime is when it was set.
+	// reasonTime is when the reason was set.
 	// +optional
 	ReasonTime *metav1.Time `json:"reasonTime,omitempty"`
-	// activeFeatures are the features that the node has now.
+	// activeFeatures are the active features of the node.
 	// +optional
 	// +listType=atomic
 	ActiveFeatures []string `json:"activeFeatures,omitempty"`
 	// effectiveCPUs is the number of CPUs that jobs may use.
 	EffectiveCPUs int64 `json:"effectiveCPUs"`
-	// allocatedCPUs is the number of CPUs that jobs have now.
+	// allocatedCPUs is the number of allocated CPUs.
 	AllocatedCPUs int64 `json:"allocatedCPUs"`
-	// idleCPUs is the number of CPUs that are left.
+	// idleCPUs is the number of CPUs that are not allocated.
 	IdleCPUs int64 `json:"idleCPUs"`
-	// allocatedMemoryMiB is the memory that jobs have now, in MiB.
+	// allocatedMemoryMiB is the allocated memory in MiB.
 	AllocatedMemoryMiB int64 `json:"allocatedMemoryMiB"`
-	// freeMemoryMiB is the memory that the node's operating system calls free, in MiB.
+	// freeMemoryMiB is the free memory as the node's operating system reports it, in MiB.
 	// +optional
 	FreeMemoryMiB *int64 `json:"freeMemoryMiB,omitempty"`
-	// load is the load average of the last minute as a decimal number, such as "0.25".
+	// load is the one-minute load average as a decimal number, such as "0.25".
 	// +optional
 	Load string `json:"load,omitempty"`
-	// gresUsed are the generic resources that jobs have now, in Slurm's words.
+	// gresUsed are the allocated generic resources in Slurm's format.
 	// +optional
 	GRESUsed string `json:"gresUsed,omitempty"`
-	// tresUsed are the trackable resources that jobs have now, in Slurm's words.
+	// tresUsed are the allocated trackable resources in Slurm's format.
 	// +optional
 	TRESUsed string `json:"tresUsed,omitempty"`
-	// reservation is the reservation that holds the node now.
+	// reservation is the active reservation of the node.
 	// +optional
 	Reservation string `json:"reservation,omitempty"`
-	// owner is the user who has the node alone.
+	// owner is the user who has exclusive use of the node.
 	// +optional
 	Owner string `json:"owner,omitempty"`
-	// bootTime is when the node started.
+	// bootTime is when the node booted.
 	// +optional
 	BootTime *metav1.Time `json:"bootTime,omitempty"`
-	// slurmdStartTime is when its slurmd started.
+	// slurmdStartTime is when the node's slurmd started.
 	// +optional
 	SlurmdStartTime *metav1.Time `json:"slurmdStartTime,omitempty"`
-	// lastBusy is when it last had a job.
+	// lastBusy is when the node last had a job.
 	// +optional
 	LastBusy *metav1.Time `json:"lastBusy,omitempty"`
-	// resumeAfter is when a node that is down or drained resumes by itself.
+	// resumeAfter is when slurmctld automatically resumes a node that is down or drained.
 	// +optional
 	ResumeAfter *metav1.Time `json:"resumeAfter,omitempty"`
-	// version is its slurmd's version.
+	// version is the version of the node's slurmd.
 	// +optional
 	Version string `json:"version,omitempty"`
-	// architecture is that of its processors.
+	// architecture is the architecture of the node's processors.
 	// +optional
 	Architecture string `json:"architecture,omitempty"`
-	// os is its operating system.
+	// os is the node's operating system.
 	// +optional
 	OS string `json:"os,omitempty"`
 }

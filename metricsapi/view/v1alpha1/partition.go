@@ -5,7 +5,7 @@ import (
 	"k8s.io/apimachinery/pkg/util/intstr"
 )
 
-// SlurmPartition is one record of slurmctld's partition table (scontrol show partition).
+// SlurmPartition is a record of slurmctld's partition table (scontrol show partition).
 //
 // +kubebuilder:object:root=true
 type SlurmPartition struct {
@@ -15,10 +15,10 @@ type SlurmPartition struct {
 	// +optional
 	metav1.ObjectMeta `json:"metadata,omitempty"`
 
-	// spec is what is configured.
+	// spec is the partition's configuration.
 	Spec SlurmPartitionSpec `json:"spec"`
 
-	// status is what slurmctld makes of it.
+	// status is the partition's state as slurmctld reports it.
 	Status SlurmPartitionStatus `json:"status"`
 }
 
@@ -31,51 +31,51 @@ type SlurmPartitionList struct {
 	Items           []SlurmPartition `json:"items"`
 }
 
-// SlurmPartitionSpec is what is configured of a partition.
+// SlurmPartitionSpec is a partition's configuration.
 type SlurmPartitionSpec struct {
 	// cluster is the Slurm cluster that has the partition.
 	Cluster ClusterReference `json:"cluster"`
 	// name is Slurm's name of the partition.
 	Name string `json:"name"`
-	// default is true for the partition of jobs that name none. slurmrestd tells it from API v0.0.43 on; before that it is left out for every partition.
+	// default is true for the partition of jobs that specify none. slurmrestd reports it since API v0.0.43; with older versions it is omitted for every partition.
 	// +optional
 	Default bool `json:"default,omitempty"`
 	// nodes is the hostlist of the partition's nodes.
 	// +optional
 	Nodes string `json:"nodes,omitempty"`
-	// nodeSets is what slurm.conf says that the partition's nodes are.
+	// nodeSets are the partition's nodes as written in slurm.conf.
 	// +optional
 	NodeSets string `json:"nodeSets,omitempty"`
-	// minNodes is the least number of nodes of a job.
+	// minNodes is the minimum number of nodes of a job.
 	// +optional
 	MinNodes int64 `json:"minNodes,omitempty"`
-	// maxNodes is the largest number of nodes of a job, or "unlimited".
+	// maxNodes is the maximum number of nodes of a job, or "unlimited".
 	// +optional
 	MaxNodes *intstr.IntOrString `json:"maxNodes,omitempty"`
-	// maxTimeMinutes is the longest time limit of a job in minutes, or "unlimited".
+	// maxTimeMinutes is the maximum time limit of a job in minutes, or "unlimited".
 	// +optional
 	MaxTimeMinutes *intstr.IntOrString `json:"maxTimeMinutes,omitempty"`
-	// defaultTimeMinutes is the time limit in minutes of a job that has none, or "unlimited".
+	// defaultTimeMinutes is the time limit in minutes of a job that specifies none, or "unlimited".
 	// +optional
 	DefaultTimeMinutes *intstr.IntOrString `json:"defaultTimeMinutes,omitempty"`
-	// priorityTier is the partition's tier: jobs of a higher one are looked at first.
+	// priorityTier is the partition's priority tier; jobs of higher tiers are scheduled first.
 	PriorityTier int64 `json:"priorityTier"`
 	// qos is the partition's quality of service.
 	// +optional
 	QOS string `json:"qos,omitempty"`
-	// allowAccounts and the fields below it are who may use the partition, separated by commas; left out for everyone.
+	// allowAccounts are the accounts that may use the partition, separated by commas; omitted if all may.
 	// +optional
 	AllowAccounts string `json:"allowAccounts,omitempty"`
-	// denyAccounts are accounts that may not.
+	// denyAccounts are the accounts that may not use the partition, separated by commas.
 	// +optional
 	DenyAccounts string `json:"denyAccounts,omitempty"`
-	// allowGroups are the groups that may.
+	// allowGroups are the groups that may use the partition, separated by commas; omitted if all may.
 	// +optional
 	AllowGroups string `json:"allowGroups,omitempty"`
-	// allowQOS are the qualities of service that may.
+	// allowQOS are the qualities of service that may use the partition, separated by commas; omitted if all may.
 	// +optional
 	AllowQOS string `json:"allowQOS,omitempty"`
-	// denyQOS are those that may not.
+	// denyQOS are the qualities of service that may not use the partition, separated by commas.
 	// +optional
 	DenyQOS string `json:"denyQOS,omitempty"`
 	// preemptMode is how jobs of the partition are preempted.
@@ -84,15 +84,15 @@ type SlurmPartitionSpec struct {
 	PreemptMode []string `json:"preemptMode,omitempty"`
 }
 
-// SlurmPartitionStatus is what slurmctld makes of a partition.
+// SlurmPartitionStatus is the state of a partition.
 type SlurmPartitionStatus struct {
 	// state is UP, DOWN, DRAIN, INACTIVE or UNKNOWN.
 	State string `json:"state"`
-	// totalNodes is the number of nodes, FUTURE ones too.
+	// totalNodes is the number of nodes, including FUTURE records.
 	TotalNodes int64 `json:"totalNodes"`
-	// totalCPUs is the number of their CPUs.
+	// totalCPUs is the number of CPUs of these nodes.
 	TotalCPUs int64 `json:"totalCPUs"`
-	// tres are the trackable resources of all nodes, in Slurm's words.
+	// tres are the trackable resources of all nodes in Slurm's format.
 	// +optional
 	TRES string `json:"tres,omitempty"`
 }

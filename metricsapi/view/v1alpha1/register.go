@@ -6,7 +6,7 @@ import (
 	"k8s.io/apimachinery/pkg/runtime/schema"
 )
 
-// GroupName is the API group of every kind here.
+// GroupName is the API group of the kinds in this package.
 const GroupName = "view.slinky.slurm.net"
 
 // The kinds.
@@ -16,23 +16,23 @@ const (
 	KindPartition = "SlurmPartition"
 )
 
-// The resources, as paths of the API and rules of roles have them.
+// The resources, as in API paths and the rules of roles.
 const (
 	Jobs       = "slurmjobs"
 	Nodes      = "slurmnodes"
 	Partitions = "slurmpartitions"
 )
 
-// SchemeGroupVersion is the group and version of this package. It is never written to.
+// SchemeGroupVersion is the group and version of this package. It must not be modified.
 var SchemeGroupVersion = schema.GroupVersion{Group: GroupName, Version: "v1alpha1"}
 
-// Resource returns the group resource of a plural name, as errors want it.
+// Resource returns the group resource of a plural name, for errors.
 func Resource(plural string) schema.GroupResource {
 	return SchemeGroupVersion.WithResource(plural).GroupResource()
 }
 
-// AddToScheme makes the kinds of this package known to a scheme. It may be called
-// more than once with the same scheme.
+// AddToScheme registers the kinds of this package in a scheme. It may be called more than once
+// with the same scheme.
 func AddToScheme(scheme *runtime.Scheme) error {
 	scheme.AddKnownTypes(SchemeGroupVersion,
 		&SlurmJob{}, &SlurmJobList{},

@@ -1,10 +1,9 @@
 package v1alpha1
 
-// ClusterReference names the object, in the same namespace, that stands for a Slurm
-// cluster.
+// ClusterReference identifies the object, in the same namespace, that represents a Slurm cluster.
 type ClusterReference struct {
-	// kind is Controller or Cluster; empty for a slurmrestd that was given to the
-	// adapter by URL and that no object stands for.
+	// kind is Controller or Cluster; empty if the adapter was given the URL of a slurmrestd that
+	// no object represents.
 	// +optional
 	Kind string `json:"kind,omitempty"`
 	// name is the object's name.
