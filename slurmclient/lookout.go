@@ -42,7 +42,7 @@ func (l *lookout) run(ctx context.Context) {
 		}
 		interval = l.cache.cfg.LookInterval
 		if err := l.lookForJobs(ctx); err != nil {
-			// The polls tell of it; looking goes on at their pace.
+			// The polls report the failure; the checks continue at their pace.
 			interval = l.cache.cfg.Period
 		}
 	}

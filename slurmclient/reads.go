@@ -206,7 +206,8 @@ func (c *Client) Associations(ctx context.Context) (List[slurm.Association], err
 
 // Accounts lists slurmdbd's accounts.
 func (c *Client) Accounts(ctx context.Context) (List[slurm.Account], error) {
-	return readList(ctx, c, call[[]slurm.Account]{op: "listing accounts", name: "accounts", key: "accounts", slurmdbd: true,
+	return readList(ctx, c, call[[]slurm.Account]{
+		op: "listing accounts", name: "accounts", key: "accounts", slurmdbd: true,
 		send:   func(ctx context.Context, b wire.Binding) (*http.Response, error) { return b.Accounts(ctx) },
 		decode: wire.Binding.DecodeAccounts})
 }

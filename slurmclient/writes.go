@@ -9,10 +9,10 @@ import (
 	"github.com/slurmtide/slurmtide/slurmclient/slurm"
 )
 
-// NodeUpdate is a change of a node. Fields that are nil stay as they are.
+// NodeUpdate is a change of a node. Fields that are nil are not changed.
 type NodeUpdate = wire.NodeUpdate
 
-// JobUpdate is a change of a job. Fields that are nil stay as they are.
+// JobUpdate is a change of a job. Fields that are nil are not changed.
 type JobUpdate = wire.JobUpdate
 
 // A write is sent only once. If it returns CodeUnavailable, slurmctld may have carried it out

@@ -7,9 +7,9 @@ import (
 	"github.com/slurmtide/slurmtide/slurmclient/slurm"
 )
 
-// This file is the pattern of the bindings of all versions: hack/bindings writes
-// those of the others from it. Lines between "//since vNNNN" and "//end" are for
-// that version and later ones, those behind "//before vNNNN:" for earlier ones.
+// This file is the template of all bindings: hack/bindings generates the bindings of the other
+// versions from it. Lines between "//since vNNNN" and "//end" apply to that version and later ones.
+// A line after "//before vNNNN:" applies to earlier versions.
 
 type bindingV0045 struct{ client *api.Client }
 
@@ -24,7 +24,7 @@ func (b *bindingV0045) since(t slurm.Time) *string {
 	//since v0042
 	return since(t, "")
 	//end
-	//before v0042: return since(t, "uts")
+	//before v0042: return updateTime(t, "uts")
 }
 
 func (b *bindingV0045) Ping(ctx context.Context) (Response, error) { return b.client.Ping(ctx) }
@@ -212,7 +212,7 @@ func partitionV0045(p *api.PartitionInfo) *slurm.Partition {
 		Default: contains(p.Flags, "DEFAULT"), PreemptMode: p.PreemptMode,
 		OversubscribeJobs: oversubscribeJobs(or(or(p.Partition).Oversubscribe)),
 		//end
-		//before v0045: OversubscribeJobs: small(or(most.Oversubscribe).Jobs),
+		//before v0045: OversubscribeJobs: uint32Of(or(most.Oversubscribe).Jobs),
 		Nodes: or(nodes.Configured), NodeSets: or(p.NodeSets), AllowAllocNodes: or(nodes.AllowedAllocation),
 		TotalNodes: small(nodes.Total), TotalCPUs: small(or(p.Cpus).Total), TRES: or(or(p.TRES).Configured),
 		MinNodes: small(or(p.Minimums).Nodes), MaxNodes: numberOf(most.Nodes), MaxCPUsPerNode: numberOf(most.CpusPerNode),
@@ -286,7 +286,9 @@ func (b *bindingV0045) DecodeStats(body []byte) (*slurm.Stats, error) {
 	}
 	//since v0041
 	for _, r := range m.PendingRpcs {
-		s.PendingRPCs = append(s.PendingRPCs, slurm.RPC{Name: or(r.MessageType), ID: small(r.TypeID), Count: count(r.Count)})
+		s.PendingRPCs = append(s.PendingRPCs, slurm.RPC{
+			Name: or(r.MessageType), ID: small(r.TypeID), Count: count(r.Count),
+		})
 	}
 	//end
 	return s, nil
@@ -315,8 +317,8 @@ func mainSchedulerV0045(m *api.StatsMsg) slurm.MainScheduler {
 		CycleMeanMicros: count(m.ScheduleCycleMean), Cycles: count(m.ScheduleCycleTotal),
 		MeanDepth: count(m.ScheduleCycleMeanDepth), CyclesPerMinute: count(m.ScheduleCyclePerMinute),
 		QueueLength: count(m.ScheduleQueueLength),
-		Exit: exits("end_job_queue", x.EndJobQueue, "default_queue_depth", x.DefaultQueueDepth, "max_job_start", x.MaxJobStart,
-			"max_rpc_cnt", x.MaxRPCCnt, "max_sched_time", x.MaxSchedTime, "licenses", x.Licenses),
+		Exit: exits("end_job_queue", x.EndJobQueue, "default_queue_depth", x.DefaultQueueDepth,
+			"max_job_start", x.MaxJobStart, "max_rpc_cnt", x.MaxRPCCnt, "max_sched_time", x.MaxSchedTime, "licenses", x.Licenses),
 	}
 }
 
@@ -356,7 +358,8 @@ func (b *bindingV0045) DecodeShares(body []byte) ([]slurm.Share, error) {
 			//since v0042
 			EffectiveUsage: floatOf(s.EffectiveUsage), Factor: floatOf(fair.Factor), Level: floatOf(fair.Level),
 			//end
-			//before v0042: EffectiveUsage: plainFloat(s.EffectiveUsage), Factor: plainFloat(fair.Factor), Level: plainFloat(fair.Level),
+			//before v0042: EffectiveUsage: plainFloat(s.EffectiveUsage),
+			//before v0042: Factor: plainFloat(fair.Factor), Level: plainFloat(fair.Level),
 		})
 	}
 	return out, nil
@@ -375,11 +378,12 @@ func (b *bindingV0045) DecodeAssociations(body []byte) ([]slurm.Association, err
 			//since v0041
 			ID: small(a.ID),
 			//end
-			//before v0041: ID: small(or(a.ID).ID),
+			//before v0041: ID: uint32Of(or(a.ID).ID),
 			Account: or(a.Account), User: or(a.User), Partition: or(a.Partition), Cluster: or(a.Cluster),
 			ParentAccount: or(a.ParentAccount), SharesRaw: or(a.SharesRaw), Default: or(a.IsDefault), QOS: a.QOS,
 			GrpJobs: numberOf(per.Count), GrpSubmitJobs: numberOf(per.Submitted), GrpTRES: tresMap(tres.Total),
-			MaxJobs: numberOf(jobs.Active), MaxSubmitJobs: numberOf(jobs.Total), MaxTRESPerJob: tresMap(or(tres.Per).Job), MaxTRESPerNode: tresMap(or(tres.Per).Node),
+			MaxJobs: numberOf(jobs.Active), MaxSubmitJobs: numberOf(jobs.Total),
+			MaxTRESPerJob: tresMap(or(tres.Per).Job), MaxTRESPerNode: tresMap(or(tres.Per).Node),
 			MaxWallMinutesPerJob: numberOf(per.WallClock),
 			MinuteLimits:         isSet(or(or(or(a.Max).Per).Account).WallClock) || len(group.Minutes)+len(group.Active) > 0,
 		})
@@ -394,7 +398,9 @@ func (b *bindingV0045) DecodeAccounts(body []byte) ([]slurm.Account, error) {
 	}
 	out := make([]slurm.Account, 0, len(v.Accounts))
 	for _, a := range v.Accounts {
-		out = append(out, slurm.Account{Name: or(a.Name), Description: or(a.Description), Organization: or(a.Organization)})
+		out = append(out, slurm.Account{
+			Name: or(a.Name), Description: or(a.Description), Organization: or(a.Organization),
+		})
 	}
 	return out, nil
 }
@@ -406,7 +412,9 @@ func (b *bindingV0045) DecodeUsers(body []byte) ([]slurm.User, error) {
 	}
 	out := make([]slurm.User, 0, len(v.Users))
 	for _, u := range v.Users {
-		out = append(out, slurm.User{Name: or(u.Name), AdminLevel: u.AdministratorLevel, DefaultAccount: or(or(u.Default).Account)})
+		out = append(out, slurm.User{
+			Name: or(u.Name), AdminLevel: u.AdministratorLevel, DefaultAccount: or(or(u.Default).Account),
+		})
 	}
 	return out, nil
 }
@@ -423,13 +431,15 @@ func (b *bindingV0045) DecodeQOS(body []byte) ([]slurm.QOS, error) {
 		running, submitted, per := or(or(jobs.ActiveJobs).Per), or(jobs.Per), or(tres.Per)
 		minutes, wall := or(or(tres.Minutes).Per), or(or(most.WallClock).Per)
 		out = append(out, slurm.QOS{
-			ID: int32(or(q.ID)), Name: or(q.Name), Description: or(q.Description), Priority: numberOf(q.Priority), Flags: q.Flags,
-			MaxJobs: numberOf(or(most.ActiveJobs).Count), MaxJobsPerUser: numberOf(running.User), MaxJobsPerAccount: numberOf(running.Account),
+			ID: int32(or(q.ID)), Name: or(q.Name), Description: or(q.Description),
+			Priority: numberOf(q.Priority), Flags: q.Flags, MaxJobs: numberOf(or(most.ActiveJobs).Count),
+			MaxJobsPerUser: numberOf(running.User), MaxJobsPerAccount: numberOf(running.Account),
 			//since v0042
 			MaxSubmitJobs: numberOf(jobs.Count),
 			//end
 			MaxSubmitPerUser: numberOf(submitted.User), GrpTRES: tresMap(tres.Total), MaxTRESPerUser: tresMap(per.User),
-			MaxTRESPerAccount: tresMap(per.Account), MaxTRESPerJob: tresMap(per.Job), MaxTRESPerNode: tresMap(per.Node), UsageFactor: floatOf(q.UsageFactor),
+			MaxTRESPerAccount: tresMap(per.Account), MaxTRESPerJob: tresMap(per.Job),
+			MaxTRESPerNode: tresMap(per.Node), UsageFactor: floatOf(q.UsageFactor),
 			MinTRESPerJob:        tresMap(or(or(or(or(q.Limits).Min).TRES).Per).Job),
 			MaxWallMinutesPerJob: numberOf(wall.Job),
 			MinuteLimits:         isSet(wall.QOS) || len(minutes.QOS)+len(minutes.User)+len(minutes.Account) > 0,
