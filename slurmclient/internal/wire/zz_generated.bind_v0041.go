@@ -103,13 +103,16 @@ func (b *bindingV0041) DeleteNode(ctx context.Context, name string) (Response, e
 func (b *bindingV0041) SubmitJob(ctx context.Context, j slurm.JobRequest) (Response, error) {
 	return b.client.SubmitJob(ctx, api.JobSubmitReq{Script: &j.Script, Job: &api.JobDescMsg{
 		Name: optional(j.Name), Partition: optional(j.Partition), Account: optional(j.Account), QOS: optional(j.QOS),
-		Environment: environment(j.Environment), CurrentWorkingDirectory: workingDirectory(j.WorkingDirectory),
-		Array: optional(j.Array), MinimumNodes: wide(j.Nodes), Tasks: wide(j.Tasks), CpusPerTask: wide(j.CPUsPerTask),
+		Environment:             environment(j.Environment),
+		CurrentWorkingDirectory: workingDirectory(j.WorkingDirectory), Array: optional(j.Array),
+		MinimumNodes: wide(j.Nodes), Tasks: wide(j.Tasks), CpusPerTask: wide(j.CPUsPerTask),
 		MemoryPerNode: set[api.Uint64NoVal](j.MemoryPerNode), MemoryPerCPU: set[api.Uint64NoVal](j.MemoryPerCPU),
 		TimeLimit: set[api.Uint32NoVal](j.TimeLimit), Constraints: optional(j.Constraints),
-		TRESPerNode: optional(j.TRESPerNode), TRESPerJob: optional(j.TRESPerJob), RequiredNodes: split(j.RequiredNodes),
-		Dependency: optional(j.Dependency), Licenses: optional(j.Licenses), BeginTime: setTime[api.Uint64NoVal](j.BeginTime),
-		Hold: optional(j.Hold), Shared: exclusive(j.Exclusive), Comment: optional(j.Comment), Reservation: optional(j.Reservation),
+		TRESPerNode: optional(j.TRESPerNode), TRESPerJob: optional(j.TRESPerJob),
+		RequiredNodes: split(j.RequiredNodes),
+		Dependency:    optional(j.Dependency), Licenses: optional(j.Licenses),
+		BeginTime: setTime[api.Uint64NoVal](j.BeginTime), Hold: optional(j.Hold),
+		Shared: exclusive(j.Exclusive), Comment: optional(j.Comment), Reservation: optional(j.Reservation),
 	}})
 }
 
@@ -180,11 +183,14 @@ func partitionV0041(p *api.PartitionInfo) *slurm.Partition {
 		OversubscribeJobs: small(or(most.Oversubscribe).Jobs),
 		Nodes:             or(nodes.Configured), NodeSets: or(p.NodeSets), AllowAllocNodes: or(nodes.AllowedAllocation),
 		TotalNodes: small(nodes.Total), TotalCPUs: small(or(p.Cpus).Total), TRES: or(or(p.TRES).Configured),
-		MinNodes: small(or(p.Minimums).Nodes), MaxNodes: numberOf(most.Nodes), MaxCPUsPerNode: numberOf(most.CpusPerNode),
-		MaxMemoryPerNode: numberOf(most.PartitionMemoryPerNode), MaxMemoryPerCPU: numberOf(most.PartitionMemoryPerCPU),
-		DefaultMemoryPerNode: numberOf(defaults.PartitionMemoryPerNode), DefaultMemoryPerCPU: numberOf(defaults.PartitionMemoryPerCPU),
-		MaxTime: numberOf(most.Time), DefaultTime: numberOf(defaults.Time), OverTimeLimit: numberOf(most.OverTimeLimit),
-		GraceTime: small(p.GraceTime), PriorityTier: small(prio.Tier), JobFactor: small(prio.JobFactor),
+		MinNodes: small(or(p.Minimums).Nodes), MaxNodes: numberOf(most.Nodes),
+		MaxCPUsPerNode:       numberOf(most.CpusPerNode),
+		MaxMemoryPerNode:     numberOf(most.PartitionMemoryPerNode),
+		MaxMemoryPerCPU:      numberOf(most.PartitionMemoryPerCPU),
+		DefaultMemoryPerNode: numberOf(defaults.PartitionMemoryPerNode),
+		DefaultMemoryPerCPU:  numberOf(defaults.PartitionMemoryPerCPU),
+		MaxTime:              numberOf(most.Time), DefaultTime: numberOf(defaults.Time),
+		OverTimeLimit: numberOf(most.OverTimeLimit), GraceTime: small(p.GraceTime), PriorityTier: small(prio.Tier), JobFactor: small(prio.JobFactor),
 		AllowAccounts: or(accounts.Allowed), DenyAccounts: or(accounts.Deny), AllowGroups: or(or(p.Groups).Allowed),
 		AllowQOS: or(qos.Allowed), DenyQOS: or(qos.Deny), QOS: or(qos.Assigned),
 		Alternate: or(p.Alternate), JobDefaults: or(defaults.Job),
@@ -268,7 +274,8 @@ func mainSchedulerV0041(m *api.StatsMsg) slurm.MainScheduler {
 		MeanDepth: count(m.ScheduleCycleMeanDepth), CyclesPerMinute: count(m.ScheduleCyclePerMinute),
 		QueueLength: count(m.ScheduleQueueLength),
 		Exit: exits("end_job_queue", x.EndJobQueue, "default_queue_depth", x.DefaultQueueDepth,
-			"max_job_start", x.MaxJobStart, "max_rpc_cnt", x.MaxRPCCnt, "max_sched_time", x.MaxSchedTime, "licenses", x.Licenses),
+			"max_job_start", x.MaxJobStart, "max_rpc_cnt", x.MaxRPCCnt, "max_sched_time", x.MaxSchedTime,
+			"licenses", x.Licenses),
 	}
 }
 
