@@ -57,7 +57,7 @@ func confOf(conf slurm.Conf) (*slurm.Conf, error) {
 	return &conf, nil
 }
 
-// countOf returns a plain number that cannot be negative.
+// count returns a plain number that cannot be negative.
 func count(p *int64) uint64 { return uint64(max(0, or(p))) }
 
 func small(p *int64) uint32 { return uint32(min(count(p), 1<<32-1)) }

@@ -193,7 +193,8 @@ func partitionV0043(p *api.PartitionInfo) *slurm.Partition {
 		DefaultMemoryPerNode: numberOf(defaults.PartitionMemoryPerNode),
 		DefaultMemoryPerCPU:  numberOf(defaults.PartitionMemoryPerCPU),
 		MaxTime:              numberOf(most.Time), DefaultTime: numberOf(defaults.Time),
-		OverTimeLimit: numberOf(most.OverTimeLimit), GraceTime: small(p.GraceTime), PriorityTier: small(prio.Tier), JobFactor: small(prio.JobFactor),
+		OverTimeLimit: numberOf(most.OverTimeLimit), GraceTime: small(p.GraceTime),
+		PriorityTier: small(prio.Tier), JobFactor: small(prio.JobFactor),
 		AllowAccounts: or(accounts.Allowed), DenyAccounts: or(accounts.Deny), AllowGroups: or(or(p.Groups).Allowed),
 		AllowQOS: or(qos.Allowed), DenyQOS: or(qos.Deny), QOS: or(qos.Assigned),
 		Alternate: or(p.Alternate), JobDefaults: or(defaults.Job),
@@ -294,8 +295,8 @@ func backfillV0043(m *api.StatsMsg) slurm.Backfill {
 		QueueLength: count(m.BfQueueLen), QueueLengthMean: count(m.BfQueueLenMean), QueueLengthSum: count(m.BfQueueLenSum),
 		TableSize: count(m.BfTableSize), TableSizeMean: count(m.BfTableSizeMean),
 		LastCycleAt: timeOf(m.BfWhenLastCycle), Active: or(m.BfActive),
-		Exit: exits("end_job_queue", x.EndJobQueue, "bf_max_job_start", x.BfMaxJobStart, "bf_max_job_test", x.BfMaxJobTest,
-			"bf_max_time", x.BfMaxTime, "bf_node_space_size", x.BfNodeSpaceSize, "state_changed", x.StateChanged),
+		Exit: exits("end_job_queue", x.EndJobQueue, "bf_max_job_start", x.BfMaxJobStart,
+			"bf_max_job_test", x.BfMaxJobTest, "bf_max_time", x.BfMaxTime, "bf_node_space_size", x.BfNodeSpaceSize, "state_changed", x.StateChanged),
 	}
 }
 
