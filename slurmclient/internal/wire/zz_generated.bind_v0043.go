@@ -296,7 +296,8 @@ func backfillV0043(m *api.StatsMsg) slurm.Backfill {
 		TableSize: count(m.BfTableSize), TableSizeMean: count(m.BfTableSizeMean),
 		LastCycleAt: timeOf(m.BfWhenLastCycle), Active: or(m.BfActive),
 		Exit: exits("end_job_queue", x.EndJobQueue, "bf_max_job_start", x.BfMaxJobStart,
-			"bf_max_job_test", x.BfMaxJobTest, "bf_max_time", x.BfMaxTime, "bf_node_space_size", x.BfNodeSpaceSize, "state_changed", x.StateChanged),
+			"bf_max_job_test", x.BfMaxJobTest, "bf_max_time", x.BfMaxTime,
+			"bf_node_space_size", x.BfNodeSpaceSize, "state_changed", x.StateChanged),
 	}
 }
 
