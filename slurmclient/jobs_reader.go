@@ -162,7 +162,7 @@ func (k *chooser) next(jobs int) JobsReader {
 	case k.now == "":
 		return ReadList
 	case k.now == ReadList && k.list.n > 0:
-		if k.list.at(jobs, 2) > cheapList && (k.delta.n == 0 || k.delta.at(jobs, 1) < k.list.at(jobs, 2)/2) {
+		if list := k.list.at(jobs, 2); list > cheapList && (k.delta.n == 0 || k.delta.at(jobs, 1) < list/2) {
 			k.now = ReadDelta
 		}
 	case k.now == ReadDelta && k.delta.n > 0:
@@ -219,5 +219,6 @@ func (l *listReader) read(ctx context.Context, old []*slurm.Job) (jobsRead, erro
 	}
 	l.gate.passed(now, since, out.LastUpdate)
 	items, changed := m.done()
-	return jobsRead{jobs: items, changed: changed, serverTime: out.LastUpdate, server: out.Server, by: ReadList}, nil
+	return jobsRead{jobs: items, changed: changed,
+		serverTime: out.LastUpdate, server: out.Server, by: ReadList}, nil
 }

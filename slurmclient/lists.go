@@ -55,7 +55,9 @@ func (l listCall[T]) run(ctx context.Context, c *Client, yield func(*T) error) (
 	return out, err
 }
 
-func (l listCall[T]) try(ctx context.Context, c *Client, b wire.Binding, yield func(*T) error) (wire.Outline, error) {
+func (l listCall[T]) try(
+	ctx context.Context, c *Client, b wire.Binding, yield func(*T) error,
+) (wire.Outline, error) {
 	ctx, idle := newIdle(ctx, c.cfg.Timeout)
 	defer idle.stop()
 	resp, err := l.send(ctx, b)

@@ -47,13 +47,15 @@ func (c *Cache) readerOf(r Resource) func(context.Context) (reading, error) {
 	case Partitions:
 		return gated(c, c.client.Partitions, func(s *Snapshot) *Reading[[]*slurm.Partition] { return &s.Partitions })
 	case Reservations:
-		return gated(c, c.client.Reservations, func(s *Snapshot) *Reading[[]*slurm.Reservation] { return &s.Reservations })
+		return gated(c, c.client.Reservations,
+			func(s *Snapshot) *Reading[[]*slurm.Reservation] { return &s.Reservations })
 	case Licenses:
 		return whole(c, c.client.Licenses, func(s *Snapshot) *Reading[[]slurm.License] { return &s.Licenses })
 	case Shares:
 		return whole(c, c.client.Shares, func(s *Snapshot) *Reading[[]slurm.Share] { return &s.Shares })
 	case Associations:
-		return whole(c, c.client.Associations, func(s *Snapshot) *Reading[[]slurm.Association] { return &s.Associations })
+		return whole(c, c.client.Associations,
+			func(s *Snapshot) *Reading[[]slurm.Association] { return &s.Associations })
 	case Accounts:
 		return whole(c, c.client.Accounts, func(s *Snapshot) *Reading[[]slurm.Account] { return &s.Accounts })
 	case Users:
@@ -133,7 +135,9 @@ func (c *Client) confIfTold(ctx context.Context) (*slurm.Conf, error) {
 }
 
 // changedReading returns a reading of v that has an update only if v differs from the cached value.
-func change[T any](c *Cache, v T, at func(*Snapshot) *Reading[T], serverTime slurm.Time, server slurm.Server) reading {
+func change[T any](
+	c *Cache, v T, at func(*Snapshot) *Reading[T], serverTime slurm.Time, server slurm.Server,
+) reading {
 	got := reading{serverTime: serverTime, server: server}
 	if old := at(c.Snapshot()); old.Known && reflect.DeepEqual(old.Value, v) {
 		return got

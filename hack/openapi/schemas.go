@@ -93,7 +93,8 @@ func (s *schemas) define(name string, schema object, guides []guide) error {
 	defer delete(s.open, name)
 	properties := object{}
 	for _, key := range slices.Sorted(maps.Keys(child(schema, "properties"))) {
-		property, err := s.normalise(child(child(schema, "properties"), key), name+"_"+key, step(guides, "properties", key))
+		raw := child(child(schema, "properties"), key)
+		property, err := s.normalise(raw, name+"_"+key, step(guides, "properties", key))
 		if err != nil {
 			return err
 		}

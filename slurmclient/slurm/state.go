@@ -269,3 +269,6 @@ func enumerate[T ~uint8](n int) []T {
 
 // NodeFlagNames returns Slurm's names of the flags of a node in the order of their bits.
 func NodeFlagNames() []string { return slices.Clone(nodeFlags[:]) }
+
+// JobFlagNames returns Slurm's names of the flags of a job in the order of their bits.
+func JobFlagNames() []string { return slices.Clone(jobFlags[:]) }

@@ -20,7 +20,8 @@ type retry struct{ next http.RoundTripper }
 func (r *retry) RoundTrip(req *http.Request) (*http.Response, error) {
 	for try := 1; ; try++ {
 		resp, err := r.next.RoundTrip(req)
-		if req.Method != http.MethodGet || try == tries || err == nil && !misread(resp) || err != nil && !broken(err) {
+		if req.Method != http.MethodGet || try == tries ||
+			err == nil && !misread(resp) || err != nil && !broken(err) {
 			return resp, err
 		}
 		if err == nil {

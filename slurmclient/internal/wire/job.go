@@ -70,7 +70,7 @@ func jobFields() map[string]field[slurm.Job] {
 		"memory_per_node":            num(func(j *job) *slurm.Number { return &j.MemoryPerNode }),
 		"threads_per_core":           num(func(j *job) *slurm.Number { return &j.ThreadsPerCore }),
 		"contiguous":                 boolean(func(j *job) *bool { return &j.Contiguous }),
-		"shared":                     read(func(in *Interner, v []byte, j *job) { j.Shared = in.text([]byte(joined(v))) }),
+		"shared":                     wordsField(func(j *job) *string { return &j.Shared }),
 		"tres_req_str":               word(func(j *job) *string { return &j.TRESRequested }),
 		"tres_alloc_str":             word(func(j *job) *string { return &j.TRESAllocated }),
 		"tres_per_job":               word(func(j *job) *string { return &j.TRESPerJob }),
@@ -83,7 +83,7 @@ func jobFields() map[string]field[slurm.Job] {
 		"dependency":                 once(func(j *job) *string { return &j.Dependency }),
 		"resv_name":                  word(func(j *job) *string { return &j.Reservation }),
 		"network":                    word(func(j *job) *string { return &j.Network }),
-		"flags":                      read(func(in *Interner, v []byte, j *job) { j.Flags = in.text([]byte(joined(v))) }),
+		"flags":                      wordsField(func(j *job) *string { return &j.Flags }),
 	}
 	return fields
 }
@@ -100,6 +100,11 @@ func read[T any](f func(in *Interner, value []byte, dst *T)) field[T] { return f
 
 func word[T any](at func(*T) *string) field[T] {
 	return read(func(in *Interner, v []byte, t *T) { *at(t) = in.text(text(v)) })
+}
+
+// wordsField returns a field that joins the words of a list with commas.
+func wordsField[T any](at func(*T) *string) field[T] {
+	return read(func(in *Interner, v []byte, t *T) { *at(t) = in.text([]byte(joined(v))) })
 }
 
 // rareTextField is textField for texts that rarely occur twice; they are not interned.

@@ -13,7 +13,9 @@ type spare[T any] struct {
 }
 
 // decodeList decodes an answer with the cached decoder, or with a fresh one while that is in use.
-func (s *spare[T]) list(r io.Reader, key string, yield func(*T) error, fresh func() *records[T]) (Envelope, error) {
+func (s *spare[T]) list(
+	r io.Reader, key string, yield func(*T) error, fresh func() *records[T],
+) (Envelope, error) {
 	rec := s.kept.Swap(nil)
 	if rec == nil {
 		rec = fresh()
