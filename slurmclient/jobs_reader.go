@@ -162,7 +162,8 @@ func (k *chooser) next(jobs int) JobsReader {
 	case k.now == "":
 		return ReadList
 	case k.now == ReadList && k.list.n > 0:
-		if list := k.list.at(jobs, 2); list > cheapList && (k.delta.n == 0 || k.delta.at(jobs, 1) < list/2) {
+		list := k.list.at(jobs, 2)
+		if list > cheapList && (k.delta.n == 0 || k.delta.at(jobs, 1) < list/2) {
 			k.now = ReadDelta
 		}
 	case k.now == ReadDelta && k.delta.n > 0:
