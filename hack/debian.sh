@@ -1,9 +1,9 @@
 # shellcheck shell=bash
-# Folders with Debian in them, to chroot into. Sourced after process.sh, never
-# run. The builder is installed when it is missing.
+# Builds folders with a Debian system, to chroot into. Sourced after process.sh,
+# never run. Installs the builder if it is missing.
 
 # debian_mirror prints $SLURMTIDE_MIRROR, or the first Debian mirror in the apt
-# sources, of either format.
+# sources of either format.
 debian_mirror() {
 	local found
 	[[ -z ${SLURMTIDE_MIRROR:-} ]] || { echo "$SLURMTIDE_MIRROR" && return; }
@@ -31,19 +31,18 @@ debian_install_builder() {
 	exec 6>"$cache_dir/install.lock"
 	flock 6
 	if ! debian_builder_installed; then
-		command -v apt-get >/dev/null || die "needs mmdebstrap, and there is no apt-get to install it"
+		command -v apt-get >/dev/null || die "needs mmdebstrap, and apt-get is not available to install it"
 		say "installing ${wanted[*]}"
 		if ! debian_apt_install "${wanted[@]}" 2>/dev/null; then
 			apt-get update -qq >/dev/null || true
-			debian_apt_install "${wanted[@]}" || die "cannot install mmdebstrap, see the lines of apt-get above"
+			debian_apt_install "${wanted[@]}" || die "cannot install mmdebstrap, see the output of apt-get above"
 		fi
 	fi
 	exec 6>&-
 }
 
-# debian_root fills folder $2 with suite $1 and the packages after it. The
-# InRelease of a testing suite may be older than its own limit, hence no check
-# of Valid-Until.
+# debian_root installs suite $1 and the packages $3... into folder $2. It does not
+# check Valid-Until, since the InRelease file of a testing suite may have expired.
 debian_root() {
 	local suite=$1 folder=$2
 	shift 2

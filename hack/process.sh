@@ -1,8 +1,8 @@
 # shellcheck shell=bash
-# What the scripts that start daemons share. Sourced, never run.
+# Functions of the scripts that start daemons. Sourced, never run.
 
 cache_dir=${XDG_CACHE_HOME:-${HOME:-/root}/.cache}/slurmtide
-# Where blocks of ports are locked: one place for all caches, as ports are the machine's.
+# Folder of the locks on blocks of ports. All caches share it, since ports belong to the machine.
 ports_dir=/tmp/slurmtide-ports-$(id -u)
 began=${EPOCHREALTIME//[.,]/}
 
@@ -18,8 +18,8 @@ die() {
 }
 
 # start_time prints when process $1 started, in clock ticks since boot, or
-# nothing if it is gone or a zombie. With the pid it names a process for good:
-# a recycled pid has another start time.
+# nothing if the process does not exist or is a zombie. The pid and the start
+# time identify a process: a reused pid has another start time.
 start_time() {
 	local stat fields
 	{ stat=$(<"/proc/$1/stat"); } 2>/dev/null || return 0
@@ -28,15 +28,15 @@ start_time() {
 }
 
 # record_self writes "pid start-time" of the calling shell to file $1. The pid
-# is the one in the pid namespace that /proc belongs to, so a shell in a pid
-# namespace that still sees the outer /proc records its outer pid.
+# is that of the pid namespace of /proc, so a shell in a new pid namespace that
+# still has the outer /proc records its outer pid.
 record_self() {
 	local pid
 	read -r pid _ </proc/self/stat
 	echo "$pid $(start_time "$pid")" >"$1"
 }
 
-# recorded_pid prints the pid recorded in file $1 if that process still lives.
+# recorded_pid prints the pid recorded in file $1 if that process still runs.
 recorded_pid() {
 	local pid start
 	[[ -s $1 ]] || return 1
@@ -45,7 +45,8 @@ recorded_pid() {
 	echo "$pid"
 }
 
-# wait_gone waits up to $2 tenths of a second for the process recorded in $1.
+# wait_gone waits up to $2 tenths of a second until the process recorded in
+# file $1 has ended.
 wait_gone() {
 	local i
 	for ((i = 0; i < $2; i++)); do
@@ -55,7 +56,7 @@ wait_gone() {
 	return 1
 }
 
-# await runs a command until it succeeds, at most $2 seconds.
+# await runs a command until it succeeds, for at most $2 seconds. $1 describes it.
 await() {
 	local what=$1 until=$((SECONDS + $2))
 	shift 2
@@ -67,14 +68,14 @@ await() {
 
 port_open() { (exec 3<>"/dev/tcp/$1/$2") 2>/dev/null; }
 
-# listening prints the ports of this machine that TCP listens on.
+# listening prints the TCP ports that are in use for listening on this machine.
 listening() {
 	sed -n 's/^ *[0-9]*: [0-9A-F]*:\([0-9A-F]*\) [0-9A-F:]* 0A .*/\1/p' /proc/net/tcp /proc/net/tcp6 2>/dev/null |
 		while read -r hex; do echo $((16#$hex)); done
 }
 
-# make_ports_dir makes ports_dir, which nobody else may have made.
+# make_ports_dir creates ports_dir, and fails if another user owns it.
 make_ports_dir() {
 	mkdir -p -m 700 "$ports_dir"
-	[[ -O $ports_dir && ! -L $ports_dir ]] || die "$ports_dir is not yours: remove it, or have it removed"
+	[[ -O $ports_dir && ! -L $ports_dir ]] || die "another user owns $ports_dir: remove it"
 }

@@ -14,10 +14,10 @@ import (
 	"github.com/slurmtide/slurmtide/slurmclient/internal/wire"
 )
 
-// maxAnswer bounds answers other than lists of nodes and jobs.
+// maxAnswerBytes limits answers other than lists of nodes and jobs.
 const maxAnswer = 256 << 20
 
-// Slurm's error numbers that mean something to us (slurm/slurm_errno.h).
+// Slurm's error numbers that have a Code of their own (slurm/slurm_errno.h).
 const (
 	errProtocolAuth   = 1007
 	errCtldConnection = 1800
@@ -35,18 +35,18 @@ const (
 	errDBConnection   = 7000
 )
 
-// Between these lie slurmctld's refusals of what it was asked: the ones that
-// codes does not name are mistakes of the request.
+// slurmctld's refusals of a request lie in this range. Those that codeOfNumber does not list are
+// mistakes in the request.
 const (
 	firstRefusal = 2000
 	lastRefusal  = 2999
-	// Those of slurmrestd's parser of requests.
+	// The errors of slurmrestd's request parser lie in this range.
 	firstParseError = 9200
 	lastParseError  = 9299
 )
 
-// codes says what Slurm's error numbers mean. The HTTP status differs between
-// releases for the same mistake, so it is only asked where there is no number.
+// codeOfNumber maps Slurm's error numbers to codes. The HTTP status of the same error differs
+// between releases, so it decides only where there is no number.
 var codes = map[int]Code{
 	errProtocolAuth: CodeUnauthorized, errAccessDenied: CodeUnauthorized, errInvalidUser: CodeUnauthorized,
 	errCtldConnection: CodeUnavailable, errTimeout: CodeUnavailable, errDBConnection: CodeUnavailable,
@@ -55,7 +55,7 @@ var codes = map[int]Code{
 	errReservation: CodeNotFound,
 }
 
-// answer is one whole answer.
+// answer is one complete answer.
 type answer struct {
 	status  int
 	json    bool
@@ -63,9 +63,11 @@ type answer struct {
 	outline wire.Outline
 }
 
-// exchange makes one request and reads its whole answer. An error means that
-// there is no answer.
-func (c *Client) exchange(ctx context.Context, op string, timeout time.Duration, send func(context.Context) (*http.Response, error)) (*answer, error) {
+// exchange sends one request and reads its whole answer. An error means that no usable answer
+// arrived.
+func (c *Client) exchange(
+	ctx context.Context, op string, timeout time.Duration, send func(context.Context) (*http.Response, error),
+) (*answer, error) {
 	ctx, cancel := context.WithTimeoutCause(ctx, timeout, errDeadline)
 	defer cancel()
 	resp, err := send(ctx)
@@ -94,8 +96,8 @@ func (c *Client) exchange(ctx context.Context, op string, timeout time.Duration,
 
 var errDeadline = errors.New("no answer within the request timeout")
 
-// requestError explains why there is no answer. The URL, which net/http puts
-// into its errors, is kept; it holds no secret.
+// requestError explains why there is no answer. It keeps the URL that net/http puts into its
+// errors, since the URL contains no secret.
 func requestError(ctx context.Context, op string, err error) error {
 	var token *transport.TokenError
 	switch {
@@ -114,7 +116,7 @@ func isJSON(resp *http.Response) bool {
 	return err == nil && kind == "application/json"
 }
 
-// problem returns what the answer says went wrong, or nil.
+// problem returns the error that the answer reports, or nil.
 func (a *answer) problem(op string) error {
 	if a.status == http.StatusNotModified {
 		return &Error{Code: CodeUnchanged, Op: op, Status: a.status}
@@ -131,8 +133,8 @@ func (a *answer) problem(op string) error {
 		return &Error{Code: CodeUnavailable, Op: op, Status: a.status,
 			Message: "the answer is not JSON: is this a slurmrestd?"}
 	}
-	// Nothing is quoted: the server may be any, and who reads an error may not be one who
-	// may read its answers.
+	// The error quotes nothing: the server may be anything, and people who see the error may
+	// not be allowed to see its answers.
 	return &Error{Code: codeOfStatus(a.status), Op: op, Status: a.status}
 }
 
@@ -155,7 +157,7 @@ func outlineProblem(op string, status int, out wire.Outline) error {
 	default:
 		code = codeOfStatus(status)
 	}
-	text := "the answer does not say which release of Slurm it is from"
+	text := "the answer does not name the Slurm release that sent it"
 	if out.Server.Release != "" {
 		text = message(p)
 	}
@@ -172,7 +174,7 @@ func message(p wire.Problem) string {
 	return strings.Join(parts, ": ")
 }
 
-// codeOfStatus is for answers whose error has no number that we know.
+// codeOfStatus returns the code of an answer whose error has no known number.
 func codeOfStatus(status int) Code {
 	switch status {
 	case http.StatusUnauthorized, http.StatusForbidden, http.StatusNetworkAuthenticationRequired:

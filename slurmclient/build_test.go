@@ -6,7 +6,7 @@ import (
 	"github.com/slurmtide/slurmtide/slurmclient/slurm"
 )
 
-// token is one that does not change.
+// staticToken is a token that never changes.
 type token string
 
 func (t token) Token() (string, error) { return string(t), nil }

@@ -10,29 +10,31 @@ import (
 	"github.com/slurmtide/slurmtide/slurmclient/slurm"
 )
 
-// DefaultPeriod is the pause between polls of what changes fast.
+// DefaultPeriod is the default pause between polls of resources that change often.
 const DefaultPeriod = 10 * time.Second
 
 // CacheConfig says what a Cache polls and how often. The zero value is good.
 type CacheConfig struct {
-	// Period is the pause between polls of what changes fast: nodes, jobs, ping and
-	// diag, at four times that partitions, reservations, licences and the
-	// configuration. 0 means DefaultPeriod.
+	// Period is the pause between polls of nodes, jobs, ping and diag. Partitions,
+	// reservations, licences and the configuration are polled at four times this period, or
+	// at Slow if that is shorter. 0 means DefaultPeriod.
 	Period time.Duration
-	// Slow is the pause between polls of shares and slurmdbd's tables. 0 means 5 min.
+	// Slow is the pause between polls of shares and slurmdbd's tables. 0 means 5 min, or
+	// Period if that is longer.
 	Slow time.Duration
-	// LookInterval is the pause between looks for new jobs, one cheap request each, of
-	// which a hit has jobs polled at once. 0 means that nobody looks between polls.
+	// NewJobsInterval is the pause between checks for new or changed jobs. A check is one
+	// cheap request to diag; if it finds any, jobs are polled at once. 0 disables the checks.
 	LookInterval time.Duration
-	// Share is the part of the time that polling one resource may take at the most:
-	// where a poll lasts long, the pauses grow. 0 means 0.25.
+	// Share is the largest fraction of time that polling one resource may take. The pauses
+	// grow when polls take long. 0 means 0.25.
 	Share float64
-	// JobsReader is how jobs are read; empty means ReadAuto.
+	// JobsReader selects how jobs are read; empty means ReadAuto.
 	JobsReader JobsReader
-	// Resources are what is polled; nil means those of the function Resources.
+	// Resources lists the resources to poll; nil means those of the function Resources.
 	Resources []Resource
-	// Progress, if set, is told of polls that take a request for each of many records,
-	// of which so many are read: the delta reader's first. It must not block.
+	// Progress, if set, is called during polls that request many records one by one, such as
+	// the first poll of a delta reader: done of total records have been read. It must not
+	// block.
 	Progress func(r Resource, done, total int)
 	// Now is the clock; nil means time.Now.
 	Now func() time.Time
@@ -63,9 +65,9 @@ func (cfg CacheConfig) withDefaults() CacheConfig {
 	return cfg
 }
 
-// Cache polls one cluster and keeps its newest Snapshot. Each resource has one
-// goroutine and at most one request under way; readers cause no requests, never
-// block, and keep being served the last good values while polls fail.
+// Cache polls one cluster and keeps its newest Snapshot. Each resource has one goroutine and at
+// most one request in flight. Readers cause no requests and never block. While polls fail, they
+// get the last good values.
 type Cache struct {
 	cfg     CacheConfig
 	client  *Client
@@ -78,7 +80,7 @@ type Cache struct {
 	stopped chan struct{} // closed when Run has ended
 }
 
-// NewCache returns a Cache that has read nothing yet. Run makes it poll.
+// NewCache returns a Cache that has read nothing yet. Run starts polling.
 func NewCache(client *Client, cfg CacheConfig) *Cache {
 	c := &Cache{cfg: cfg.withDefaults(), client: client, changed: make(chan struct{}), stopped: make(chan struct{})}
 	first := &Snapshot{PublishedAt: c.cfg.Now()}
@@ -93,8 +95,7 @@ func NewCache(client *Client, cfg CacheConfig) *Cache {
 	return c
 }
 
-// Run polls until ctx ends, and returns when every poll has ended. It must be
-// called once.
+// Run polls until ctx ends and returns when every poll has ended. Call it only once.
 func (c *Cache) Run(ctx context.Context) {
 	var wg sync.WaitGroup
 	for _, p := range c.pollers {
@@ -107,13 +108,13 @@ func (c *Cache) Run(ctx context.Context) {
 	close(c.stopped)
 }
 
-// Snapshot returns what the cache holds now. It never blocks and is never nil;
-// before the first poll no resource in it is Known.
+// Snapshot returns the current content of the cache. It never blocks and never returns nil. Before
+// the first poll, no resource in it is Known.
 func (c *Cache) Snapshot() *Snapshot { return c.snapshot.Load() }
 
-// Next waits for a snapshot whose Sequence is greater than after and returns the
-// newest one. A caller that remembers the last snapshot it saw, and compares it
-// with the next (JobChanges, NodeChanges), misses no difference however slow it is.
+// Next waits for a snapshot whose Sequence is greater than after and returns the newest one. A
+// caller that compares the last snapshot it received with the next one (JobChanges, NodeChanges)
+// misses no difference, however slow it is.
 func (c *Cache) Next(ctx context.Context, after uint64) (*Snapshot, error) {
 	for {
 		c.mu.Lock()
@@ -130,10 +131,10 @@ func (c *Cache) Next(ctx context.Context, after uint64) (*Snapshot, error) {
 	}
 }
 
-// Refresh waits, for each of the resources, for a poll that began after the call,
-// and returns the errors of those that failed. With none it refreshes nodes, jobs
-// and partitions. Calls at the same time share one poll. Before Run has begun it waits
-// for that; when Run has ended it fails with CodeUnavailable.
+// Refresh waits, for each of the resources, for a poll that begins after the call, and returns the
+// errors of the polls that failed. Without resources it refreshes nodes, jobs and partitions.
+// Concurrent calls share one poll. Refresh waits if Run has not been called yet, and fails with
+// CodeUnavailable after Run has ended.
 func (c *Cache) Refresh(ctx context.Context, resources ...Resource) error {
 	if len(resources) == 0 {
 		resources = []Resource{Nodes, Jobs, Partitions}
@@ -164,8 +165,7 @@ func (c *Cache) pollerOf(r Resource) *poller {
 	return nil
 }
 
-// publish makes a copy of the snapshot, lets change write to the copy, and shows
-// it to the readers.
+// publish copies the snapshot, lets change modify the copy, and makes the copy visible to readers.
 func (c *Cache) publish(change func(*Snapshot)) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -181,20 +181,21 @@ func (c *Cache) publish(change func(*Snapshot)) {
 	c.changed = make(chan struct{})
 }
 
-// reading is what a successful poll brings. A nil set means that nothing changed.
+// reading is the result of a successful poll. A nil update means that nothing changed.
 type reading struct {
 	set        func(*Snapshot)
 	serverTime slurm.Time
 	server     slurm.Server
-	// rare: how long this poll took says nothing of the next.
+	// exceptional means that the duration of this poll does not predict that of the next one.
 	rare bool
-	// oldest is when the oldest fact in the value was last known to be right, where that
-	// was before the poll began.
+	// oldest is when the oldest fact in the value was last known to be right. Zero means when
+	// the poll began.
 	oldest time.Time
-	// round is after how many polls every record has been read again, 0 for each poll.
+	// round is the number of polls after which every record has been read again. 0 means that
+	// each poll reads everything.
 	round int
-	// absent is whether the cluster has nothing of the kind, and says so.
+	// absent means that the cluster reports that it has no such resource.
 	absent bool
-	// reader is how jobs were read, empty for other resources.
+	// reader is the reader that read the jobs, empty for other resources.
 	reader JobsReader
 }

@@ -16,39 +16,40 @@ import (
 	"github.com/slurmtide/slurmtide/slurmclient/slurm"
 )
 
-// defaultTimeout is the deadline of one request. It lies above slurmctld's
-// default MessageTimeout of 10 s, so that slurmrestd can say what is wrong.
+// defaultTimeout is the deadline of one request. It is longer than slurmctld's default
+// MessageTimeout of 10 s, so that slurmrestd can report what is wrong.
 const defaultTimeout = 30 * time.Second
 
 // Config says which slurmrestd to talk to and how.
 type Config struct {
 	// URL is http://host:port, https://host:port or unix:///path/to.sock.
 	URL string
-	// Version pins the API version, such as "v0.0.42". Empty takes the newest that
-	// both sides know, and finds it anew when the server changes.
+	// Version pins the API version, such as "v0.0.42". Empty means the newest version that
+	// both sides support; it is negotiated again when the server changes.
 	Version string
 	// UserName is sent as X-SLURM-USER-NAME when not empty.
 	UserName string
-	// Token gives the token; nil sends none.
+	// Token returns the token to send; nil sends none.
 	Token TokenSource
-	// TLS is used for https; nil means the system's roots.
+	// TLS is the configuration for https; nil means the system's roots.
 	TLS *tls.Config
-	// Timeout is the deadline of one request, answer included; 0 means 30 s. Lists
-	// get it anew for every chunk that arrives, so a long list is no timeout.
+	// Timeout is the deadline of one request including its answer; 0 means 30 s. For lists of
+	// nodes and jobs it restarts with every chunk that arrives, so that a long list does not
+	// time out.
 	Timeout time.Duration
-	// Observer is told of every request; nil tells nobody.
+	// Observer is called for every request and poll; nil means none.
 	Observer Observer
 }
 
-// Client makes requests to one slurmrestd. Its methods block until the answer
-// is read or the deadline has passed, return *Error, and may be called from any
-// number of goroutines.
+// Client makes requests to one slurmrestd. Its methods block until the answer has been read or the
+// deadline has passed. Their errors are of type *Error. Any number of goroutines may call them
+// concurrently.
 type Client struct {
 	cfg    Config
 	base   string
 	http   *http.Client
 	intern *wire.Interner
-	// room is how many bytes of query a request may have.
+	// maxQueryBytes is the longest query that a request may have.
 	room int
 
 	mu      sync.Mutex
@@ -56,12 +57,12 @@ type Client struct {
 	binding wire.Binding
 	jobs    wire.Binding // see bindJobs; nil until it is needed
 	release string
-	// noAccounting is whether the last answer said that the cluster has no accounting storage.
+	// noAccounting is whether the last answer reported that the cluster has no accounting storage.
 	noAccounting bool
 }
 
-// New returns a Client. It makes no request; the configuration alone decides
-// whether it fails, with CodeInvalid.
+// New returns a Client. It makes no request, and fails with CodeInvalid only if the configuration is
+// invalid.
 func New(cfg Config) (*Client, error) {
 	base, socket, err := transport.ParseURL(cfg.URL)
 	if err != nil {
@@ -93,20 +94,20 @@ func New(cfg Config) (*Client, error) {
 // noRedirect keeps the token from following a redirect to another host.
 func noRedirect(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }
 
-// Versions lists the API versions that this package speaks, newest first.
+// Versions lists the API versions that this package supports, newest first.
 func Versions() []string { return wire.Versions() }
 
-// Version returns the API version in use, "" before the first request.
+// Version returns the API version in use, or "" before the first request.
 func (c *Client) Version() string {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	return c.version
 }
 
-// Close drops idle connections. Requests under way go on.
+// Close closes idle connections. Requests in flight continue.
 func (c *Client) Close() { c.http.CloseIdleConnections() }
 
-// bind returns the binding of the version in use, finding it first if need be.
+// bind returns the binding of the version in use and negotiates the version first if necessary.
 func (c *Client) bind(ctx context.Context) (wire.Binding, error) {
 	c.mu.Lock()
 	b := c.binding
@@ -131,8 +132,8 @@ func (c *Client) bind(ctx context.Context) (wire.Binding, error) {
 	return b, nil
 }
 
-// bindJobs returns the binding to read job records with: that of another version than
-// the one in use where its records tell more and the server has it.
+// bindJobs returns the binding to read job records with. It is that of another version than the one
+// in use if the records of that version contain more and the server offers it.
 func (c *Client) bindJobs(ctx context.Context) (wire.Binding, error) {
 	b, err := c.bind(ctx)
 	if err != nil || c.cfg.Version != "" {
@@ -163,8 +164,8 @@ func (c *Client) bindJobs(ctx context.Context) (wire.Binding, error) {
 	return jobs, nil
 }
 
-// negotiate asks for a ping in every version, newest first, until one is known.
-// A version that the server lacks costs it one 404.
+// negotiate sends a ping in every version, newest first, until the server accepts one. The server
+// answers 404 for a version that it lacks.
 func (c *Client) negotiate(ctx context.Context) (string, error) {
 	for _, version := range wire.Versions() {
 		if _, found, err := c.tryVersion(ctx, version); found || err != nil {
@@ -178,14 +179,16 @@ func (c *Client) negotiate(ctx context.Context) (string, error) {
 
 const versionOp = "finding a common API version"
 
-// tryVersion asks for a ping in a version; found is whether the server has it.
+// tryVersion sends a ping in a version; found is whether the server offers the version.
 func (c *Client) tryVersion(ctx context.Context, version string) (b wire.Binding, found bool, err error) {
 	ctx = transport.WithOp(ctx, "ping")
 	b, err = wire.New(version, c.base, c.http)
 	if err != nil {
 		return nil, false, &Error{Code: CodeInvalid, Op: versionOp, Err: err}
 	}
-	ans, err := c.exchange(ctx, versionOp, c.cfg.Timeout, func(ctx context.Context) (*http.Response, error) { return b.Ping(ctx) })
+	ans, err := c.exchange(ctx, versionOp, c.cfg.Timeout, func(ctx context.Context) (*http.Response, error) {
+		return b.Ping(ctx)
+	})
 	if err != nil {
 		return nil, false, err
 	}
@@ -198,8 +201,8 @@ func (c *Client) tryVersion(ctx context.Context, version string) (b wire.Binding
 	return b, true, nil
 }
 
-// heard notes which release answered. Another one than before means that the
-// server was changed under us, so the version is negotiated anew.
+// recordServer records which release answered. If the release differs from the last one, the server
+// was replaced, and the next request negotiates the version again.
 func (c *Client) heard(s slurm.Server) {
 	if s.Release == "" {
 		return
@@ -212,9 +215,9 @@ func (c *Client) heard(s slurm.Server) {
 	c.release, c.noAccounting = s.Release, s.NoAccounting
 }
 
-// lacksAccounting reports whether a request for what slurmdbd keeps failed since the cluster
-// has no slurmdbd. slurmrestd has no such path then, as for an API version that is gone; but
-// it answers a ping of the version, in which it names no accounting storage.
+// lacksAccounting reports whether a request for accounting data failed because the cluster has no
+// slurmdbd. slurmrestd then lacks the path, as it does for an API version that it no longer offers;
+// but it answers a ping of the version, and that answer names no accounting storage.
 func (c *Client) lacksAccounting(ctx context.Context, b wire.Binding, failure error) bool {
 	var e *Error
 	if !errors.As(failure, &e) || e.Status != http.StatusNotFound {
@@ -228,8 +231,8 @@ func (c *Client) lacksAccounting(ctx context.Context, b wire.Binding, failure er
 	return c.noAccounting
 }
 
-// forget drops the negotiated version after the server said that it has no such
-// path. It reports whether trying again makes sense.
+// dropVersion discards the negotiated version after the server answered that it has no such path.
+// It reports whether it makes sense to try again.
 func (c *Client) forget(b wire.Binding) bool {
 	c.mu.Lock()
 	defer c.mu.Unlock()

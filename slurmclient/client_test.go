@@ -20,7 +20,7 @@ import (
 	"github.com/slurmtide/slurmtide/slurmclient"
 )
 
-// serving plays a server that offers some versions.
+// serveVersions answers like a server that offers some API versions.
 func serving(t *testing.T, offered *atomic.Pointer[[]string], asked *[]string) player {
 	return func(r *http.Request) (reply, error) {
 		version := strings.Split(r.URL.Path, "/")[2]
@@ -43,24 +43,24 @@ func TestTheNewestCommonVersionIsUsed(t *testing.T) {
 	var asked []string
 	client := playing(t, "", serving(t, &offered, &asked))
 	if client.Version() != "" {
-		t.Errorf("before the first request it is %q", client.Version())
+		t.Errorf("before the first request the version is %q", client.Version())
 	}
 	_, err := client.Nodes(t.Context(), 0)
 	wantCode(t, "listing nodes", err, "")
 	if client.Version() != "v0.0.43" {
-		t.Errorf("it is %q", client.Version())
+		t.Errorf("the version is %q, want v0.0.43", client.Version())
 	}
 	before := len(asked)
 	_, err = client.Nodes(t.Context(), 0)
 	wantCode(t, "listing nodes again", err, "")
 	if len(asked) != before+1 {
-		t.Errorf("the versions were asked for again: %v", asked[before:])
+		t.Errorf("the client negotiated the version again: %v", asked[before:])
 	}
 	offered.Store(&[]string{"v0.0.44", "v0.0.45"}) // the server is upgraded
 	_, err = client.Nodes(t.Context(), 0)
 	wantCode(t, "listing nodes of the new server", err, "")
 	if client.Version() != "v0.0.45" {
-		t.Errorf("after the upgrade it is %q", client.Version())
+		t.Errorf("after the upgrade the version is %q, want v0.0.45", client.Version())
 	}
 }
 
@@ -74,9 +74,9 @@ func TestNoCommonVersionSaysWhatToDo(t *testing.T) {
 		t.Errorf("the error is %v", err)
 	}
 	_, err = playing(t, "v0.0.42", serving(t, &offered, &asked)).Nodes(t.Context(), 0)
-	wantCode(t, "a server without the version that was asked for", err, slurmclient.CodeUnsupported)
+	wantCode(t, "a server without the pinned version", err, slurmclient.CodeUnsupported)
 	_, err = slurmclient.New(slurmclient.Config{URL: "http://localhost:1", Version: "v0.0.39"})
-	wantCode(t, "a version that nobody speaks", err, slurmclient.CodeInvalid)
+	wantCode(t, "a version without bindings", err, slurmclient.CodeInvalid)
 	_, err = slurmclient.New(slurmclient.Config{URL: "localhost:6820"})
 	wantCode(t, "a URL without a scheme", err, slurmclient.CodeInvalid)
 }
@@ -95,11 +95,11 @@ func TestAServerThatDoesNotAnswerIsUnavailable(t *testing.T) {
 	_, err = client.Nodes(t.Context(), 0)
 	wantCode(t, "a refused connection", err, slurmclient.CodeUnavailable)
 	if err != nil && strings.Contains(err.Error(), "very-secret") {
-		t.Errorf("the error tells the token: %v", err)
+		t.Errorf("the error contains the token: %v", err)
 	}
 }
 
-// TestAnAnswerThatStopsIsGivenUp sends the head of a list and then nothing.
+// TestAnAnswerThatStallsTimesOut sends the start of a list and then nothing.
 func TestAnAnswerThatStopsIsGivenUp(t *testing.T) {
 	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		w.Header().Set("Content-Type", "application/json")
@@ -115,7 +115,7 @@ func TestAnAnswerThatStopsIsGivenUp(t *testing.T) {
 	defer client.Close()
 	begin := time.Now()
 	_, err = client.Nodes(t.Context(), 0)
-	wantCode(t, "an answer that stops", err, slurmclient.CodeUnavailable)
+	wantCode(t, "an answer that stalls", err, slurmclient.CodeUnavailable)
 	if took := time.Since(begin); took > 10*time.Second {
 		t.Errorf("it took %v", took)
 	}
@@ -208,13 +208,13 @@ func TestARotatedTokenFileFailsNoRequest(t *testing.T) {
 	}
 	good.Store("another.token.x")
 	_, err = client.Nodes(t.Context(), 0)
-	wantCode(t, "with a token that is too old", err, slurmclient.CodeUnauthorized)
+	wantCode(t, "with an outdated token", err, slurmclient.CodeUnauthorized)
 	if err != nil && strings.Contains(err.Error(), "third.token.x") {
-		t.Errorf("the error tells the token: %v", err)
+		t.Errorf("the error contains the token: %v", err)
 	}
 }
 
-// polling runs a cache of one resource on what p answers, in a bubble.
+// startPolling runs a cache whose requests p answers, in a synctest bubble.
 func polling(t *testing.T, p player, cfg slurmclient.CacheConfig) (*slurmclient.Cache, func()) {
 	t.Helper()
 	cache := slurmclient.NewCache(playing(t, "v0.0.45", p), cfg)
@@ -251,7 +251,7 @@ func TestTheLastGoodSnapshotIsServedWhilePollsFail(t *testing.T) {
 			t.Errorf("the age is %v", age)
 		}
 		if during.Nodes.Sequence != before.Nodes.Sequence {
-			t.Error("a failure counts as another value")
+			t.Error("a failure increased the sequence of the value")
 		}
 		fail.Store(false)
 		time.Sleep(time.Minute)
@@ -299,7 +299,7 @@ func TestRefreshWaitsForAPollThatBeganAfterTheCall(t *testing.T) {
 			return good, nil
 		}, slurmclient.CacheConfig{Period: time.Hour, Resources: []slurmclient.Resource{slurmclient.Nodes}})
 		defer stop()
-		time.Sleep(500 * time.Millisecond) // the first poll is under way
+		time.Sleep(500 * time.Millisecond) // the first poll is in flight
 		errs := make(chan error, 20)
 		for range 20 {
 			go func() { errs <- cache.Refresh(t.Context(), slurmclient.Nodes) }()
@@ -311,12 +311,12 @@ func TestRefreshWaitsForAPollThatBeganAfterTheCall(t *testing.T) {
 			}
 		}
 		if took := time.Since(begin); took < 1400*time.Millisecond {
-			t.Errorf("it took %v: the poll under way was taken", took)
+			t.Errorf("it took %v: Refresh waited only for the poll in flight", took)
 		}
 		if begun.Load() != 2 || most.Load() != 1 {
 			t.Errorf("%d polls for twenty calls, %d at a time", begun.Load(), most.Load())
 		}
-		wantCode(t, "refreshing what is not polled", cache.Refresh(t.Context(), slurmclient.Shares), slurmclient.CodeInvalid)
+		wantCode(t, "refreshing a resource that is not polled", cache.Refresh(t.Context(), slurmclient.Shares), slurmclient.CodeInvalid)
 	})
 }
 
@@ -358,7 +358,7 @@ func TestJobsAreReadInTheVersionThatTellsMost(t *testing.T) {
 		}
 		newest := tc.offered[len(tc.offered)-1]
 		if jobs[tc.want] != 2 || len(jobs) != 1 || client.Version() != newest {
-			t.Errorf("of %v it reads jobs in %v and says %s", tc.offered, jobs, client.Version())
+			t.Errorf("with versions %v offered it reads jobs in %v and reports version %s", tc.offered, jobs, client.Version())
 		}
 	}
 }
@@ -373,9 +373,9 @@ func TestAPathThatIsMissingCausesNoSecondTry(t *testing.T) {
 		return recordedAnywhere(t, "26.05/v0.0.45", "ping.json"), nil
 	})
 	_, err := client.Nodes(t.Context(), 0)
-	wantCode(t, "a path that is missing", err, slurmclient.CodeUnsupported)
+	wantCode(t, "a missing path", err, slurmclient.CodeUnsupported)
 	if n := lists.Load(); n != 1 {
-		t.Errorf("the list was asked for %d times", n)
+		t.Errorf("the list was requested %d times", n)
 	}
 }
 
@@ -396,7 +396,7 @@ func TestWhatDidNotChangeIsTheSameObject(t *testing.T) {
 		first := cache.Snapshot()
 		second, err := cache.Next(t.Context(), first.Sequence)
 		if err != nil || len(slurmclient.JobChanges(first, second)) != 0 || second.Jobs.Sequence != first.Jobs.Sequence {
-			t.Errorf("the same list gave %d changes, %v", len(slurmclient.JobChanges(first, second)), err)
+			t.Errorf("an unchanged list has %d changes, %v", len(slurmclient.JobChanges(first, second)), err)
 		}
 		third, err := cache.Next(t.Context(), second.Sequence)
 		if err != nil {

@@ -30,9 +30,9 @@ func TestPrivateDataOfTheConfiguration(t *testing.T) {
 	}{
 		{"jobs and nodes", whole, []string{"jobs", "nodes"}, ""},
 		{"nothing is private", with(words, "[]"), []string{}, ""},
-		{"none is told", with(words, "null"), nil, slurmclient.CodeUnavailable},
-		{"there is no such key", with(`"PrivateData"`, `"PublicData"`), nil, slurmclient.CodeUnavailable},
-		{"it is no list", with(words, `"jobs"`), nil, slurmclient.CodeUnavailable},
+		{"PrivateData is null", with(words, "null"), nil, slurmclient.CodeUnavailable},
+		{"PrivateData is missing", with(`"PrivateData"`, `"PublicData"`), nil, slurmclient.CodeUnavailable},
+		{"PrivateData is not a list", with(words, `"jobs"`), nil, slurmclient.CodeUnavailable},
 		{"an answer without a configuration", with(`"slurm_conf"`, `"slurm"`), nil, slurmclient.CodeUnavailable},
 	} {
 		t.Run(tc.name, func(t *testing.T) {
@@ -45,8 +45,8 @@ func TestPrivateDataOfTheConfiguration(t *testing.T) {
 	}
 }
 
-// TestAConfigurationThatTheVersionDoesNotTell holds that it is known not to be told, and
-// that nobody is asked for it, though the version was negotiated.
+// TestAnUnsupportedConfigurationIsNotRequested uses a server whose API version has no configuration: the
+// reading is known and nil, and no request is made for it besides those that negotiate the version.
 func TestAConfigurationThatTheVersionDoesNotTell(t *testing.T) {
 	var asked atomic.Int32
 	client := playing(t, "", func(r *http.Request) (reply, error) {
@@ -69,6 +69,6 @@ func TestAConfigurationThatTheVersionDoesNotTell(t *testing.T) {
 		t.Errorf("the configuration is %+v", conf)
 	}
 	if n := asked.Load(); n > 2 {
-		t.Errorf("%d requests were made: those that find the version are 2", n)
+		t.Errorf("%d requests were made; negotiating the version takes 2", n)
 	}
 }

@@ -8,89 +8,87 @@ import (
 	"github.com/slurmtide/slurmtide/slurmclient/slurm"
 )
 
-// deltaReader reads jobs without asking for the list of them at each poll:
+// deltaReader reads jobs without requesting the list of all jobs in every poll. A poll reads:
 //
-//  1. the states of all known jobs, by id and in chunks, which costs the server
-//     about 10 µs a job (where the list costs over a millisecond);
-//  2. diag, for the server's time, for signs that slurmctld restarted, and for the number
-//     of tasks submitted;
-//  3. the states of a window of ids behind the newest known one, for new jobs, or their
-//     records, one by one, where large arrays were submitted;
-//  4. the full records of jobs that are new or whose state differs, of arrays
-//     whose tasks moved, and of pending jobs in doubt: their record may have changed
-//     without a change of state, since a person updated some job (diag counts these
-//     requests), a job that they depend on changed, or a limit that holds them back
-//     may have room. A sixth of the jobs, and at least 1,000 records, are read for
-//     that in one poll, so doubt ends after seven polls at the most; until then the
-//     reading is as old as its oldest doubt (jobsRead.oldest). Where another job's end is
-//     the reason, slurmctld may tell of it later only: see waking;
-//  5. a few more records in turn, each at least every 128 polls or so: what nobody
-//     waits for, such as an expected start, and, when slurmctld restarts, fields of
-//     finished jobs. An array with many split tasks has its turn when all states are
-//     read.
+//  1. The states of all known jobs, by id and in chunks. This costs the server about 10 µs per job;
+//     the list costs over a millisecond per job.
+//  2. diag, for the server's time, for signs that slurmctld restarted, and for the number of tasks
+//     submitted.
+//  3. The states of a window of ids above the newest known id, to find new jobs. Where large arrays
+//     were submitted, it reads the records of these ids one by one instead.
+//  4. The full records of jobs that are new or whose state changed, of arrays whose tasks changed,
+//     and of pending jobs in doubt. A job is in doubt when its record may have changed without a
+//     change of state: somebody updated some job (diag counts these requests), a job that it
+//     depends on changed, or a limit that holds it back may have room. One poll reads a sixth of
+//     the jobs, and at least 1,000 records, for that reason, so a doubt lasts seven polls at most.
+//     Until then the reading is as old as its oldest doubt (jobsReading.oldest). slurmctld may
+//     report only later that the end of a job released another one: see releasedJobs.
+//  5. A few more records in turn, each at least every 128 polls or so. These contain changes that
+//     are not urgent, such as an expected start time and, after a restart of slurmctld, fields of
+//     finished jobs. An array with many split tasks is read only when all states are read.
 //
-// At the start and when something does not add up (see suspicious) it reads all jobs
-// whatever their id, by their states or by the list (see readFull), and so finds what the
-// window cannot: ids that started again from the first after slurmctld lost its state, or
-// that wrapped.
+// At the start and when the answers are inconsistent (see isSuspicious), the reader reads all jobs
+// regardless of their ids, by their states or as a list (see readFull). This finds what the window
+// misses: ids that started over after slurmctld lost its state, or that wrapped around.
 //
-// It keeps little itself: the jobs it compares with are those of the last
-// snapshot. What it publishes is complete, or an error.
+// The reader compares with the jobs of the last snapshot and keeps little state of its own. It
+// returns either all jobs or an error.
 type deltaReader struct {
 	client *Client
 	now    func() time.Time
-	// progress is told how many of the records that a poll reads have been read.
+	// progress is called with the number of records that a poll has read and will read.
 	progress func(done, total int)
 
-	// cursor is the newest job id; ids beyond it belong to new jobs.
+	// cursor is the newest job id; greater ids belong to new jobs.
 	cursor uint32
 	window uint32
-	// due is the id behind which the turn of jobs that are read again goes on.
+	// lastDue is the last id that was read in turn; the next poll continues after it.
 	due   uint32
 	stats *slurm.Stats
-	// polls counts polls since all states were read, wasFull is whether the last one did.
+	// pollsSinceFull counts the polls since everything was read. wasFull is whether the last
+	// poll read everything.
 	polls   int
 	wasFull bool
-	// otherWay is whether the last full reading brought nothing, see readFull.
+	// useAlternative is whether the last full reading failed; see readFull.
 	otherWay bool
-	// old is how many records slurmctld may have changed at its start that have not
-	// been read since.
+	// outdated is the number of records that slurmctld may have changed when it started and
+	// that have not been read since.
 	old int
-	// doubts are the jobs to be read although their state did not change; last is when
-	// the last good poll began.
+	// doubts are the jobs to read although their state did not change. lastPoll is when the
+	// last good poll began.
 	doubts doubts
 	last   time.Time
-	// waking are the jobs that another one may have let go, of which slurmctld has not told yet.
+	// released are the jobs that another job may have released and that slurmctld has not
+	// updated yet.
 	waking waking
 }
 
 const (
 	firstWindow = 256
 	maxWindow   = 2048
-	// mostTaken bounds the ids that a poll looks at behind the newest known one where it
-	// finds none: they cost slurmrestd some 10 µs each.
+	// maxTakenIDs limits how many ids above the newest known one a poll checks where it finds
+	// no job. Each costs slurmrestd about 10 µs.
 	mostTaken = 1 << 16
 	// maxJobID is Slurm's largest job id (MAX_JOB_ID in slurm.h).
 	maxJobID = 0x03ff_ffff
-	// fullEvery is after how many polls all states are read without a suspicion.
+	// fullEvery is the number of polls after which everything is read without a suspicion.
 	fullEvery = 256
-	// duePart is the part of the jobs that is read again in each poll, hurryPart
-	// that after slurmctld restarted, dueLeast how many at least.
+	// Each poll reads 1/dueDivisor of the jobs again, 1/restartDueDivisor after slurmctld
+	// restarted, and at least minDue jobs.
 	duePart   = 128
 	hurryPart = 16
 	dueLeast  = 64
-	// mostSplit is how many records an array's tasks may have for the array to be
-	// read again in its turn; others are when all states are read.
+	// maxSplitTasks is how many split tasks an array may have to be read again in turn. Larger
+	// arrays are read again when all states are read.
 	mostSplit = 100
 )
 
-// forget makes the next poll start from nothing but the snapshot, as after
-// another reader was at work.
+// reset makes the next poll start from the snapshot only, because another reader read in between.
 func (d *deltaReader) forget() {
 	*d = deltaReader{client: d.client, now: d.now, progress: d.progress, otherWay: d.otherWay}
 }
 
-// read polls. old are the jobs of the last snapshot, which are right as of a time.
+// read polls once. old are the jobs of the last snapshot, which were right at asOf.
 func (d *deltaReader) read(ctx context.Context, old []*slurm.Job, asOf time.Time) (jobsRead, error) {
 	begin := d.now()
 	p := newDeltaPoll(old)
@@ -100,7 +98,7 @@ func (d *deltaReader) read(ctx context.Context, old []*slurm.Job, asOf time.Time
 			return jobsRead{}, err
 		}
 	}
-	// Just before the window, so that a large array is counted when its id is in there.
+	// diag is read just before the window, so that it counts a large array whose id is in there.
 	stats, err := d.client.Stats(ctx)
 	if err != nil {
 		return jobsRead{}, err
@@ -126,7 +124,8 @@ func (d *deltaReader) read(ctx context.Context, old []*slurm.Job, asOf time.Time
 		part = hurryPart
 	}
 	due := p.due(d.due, part)
-	if err := d.readDetails(ctx, p, slices.Concat(d.doubt(p, stats, asOf), p.unevaluated(stats.At)), due); err != nil {
+	doubtful := slices.Concat(d.doubt(p, stats, asOf), p.unevaluated(stats.At))
+	if err := d.readDetails(ctx, p, doubtful, due); err != nil {
 		return jobsRead{}, err
 	}
 	if !full {
@@ -138,7 +137,7 @@ func (d *deltaReader) read(ctx context.Context, old []*slurm.Job, asOf time.Time
 	if didRestart {
 		d.old = len(old)
 	}
-	// A full reading that follows another one is no exception any more.
+	// A full reading right after another one is not exceptional.
 	rare := full && !d.wasFull
 	d.commit(p, stats, due, full)
 	d.doubts.raiseAlike(p, begin)
@@ -149,14 +148,14 @@ func (d *deltaReader) read(ctx context.Context, old []*slurm.Job, asOf time.Time
 		oldest: d.doubts.oldest(begin), round: p.round(), by: by}, nil
 }
 
-// doubt puts jobs in doubt by what the poll has seen so far, and lists those that it
-// reads again. Doubts that a failed poll raised stay.
+// updateDoubts puts jobs in doubt according to what the poll has read so far, and lists the jobs that
+// the poll reads again. Doubts raised by a poll that failed remain.
 func (d *deltaReader) doubt(p *deltaPoll, stats *slurm.Stats, asOf time.Time) []uint32 {
 	if d.doubts == nil {
 		d.doubts = doubts{}
 	}
 	if d.stats == nil {
-		// Nobody counted the updates since another reader was at work.
+		// Another reader was in use, and nobody compared the counters of updates meanwhile.
 		d.doubts.raiseAll(p, asOf)
 		return d.doubts.turn(p)
 	}
@@ -174,8 +173,8 @@ func (d *deltaReader) doubt(p *deltaPoll, stats *slurm.Stats, asOf time.Time) []
 	return d.doubts.turn(p)
 }
 
-// commit moves on to the next poll; nothing of the reader changes before a poll
-// has succeeded as a whole.
+// commit stores the state for the next poll. Until a poll has succeeded as a whole, this state does
+// not change.
 func (d *deltaReader) commit(p *deltaPoll, stats *slurm.Stats, due []uint32, full bool) {
 	d.stats = stats
 	d.polls++
@@ -191,7 +190,7 @@ func (d *deltaReader) commit(p *deltaPoll, stats *slurm.Stats, due []uint32, ful
 	}
 }
 
-// readKnown reads the states of the jobs we know and marks what became of them.
+// readKnown reads the states of the known jobs and marks those that changed or are gone.
 func (d *deltaReader) readKnown(ctx context.Context, p *deltaPoll) error {
 	if ids := p.stateIDs(); len(ids) > 0 {
 		rows, err := d.client.jobStates(ctx, ids)
@@ -204,7 +203,7 @@ func (d *deltaReader) readKnown(ctx context.Context, p *deltaPoll) error {
 	return nil
 }
 
-// readDetails reads the records that the poll asks for, those in doubt and those due.
+// readDetails reads the records that the poll wants, those in doubt and those that are due.
 func (d *deltaReader) readDetails(ctx context.Context, p *deltaPoll, doubtful, due []uint32) error {
 	wanted := p.wanted()
 	done, total := 0, len(wanted)+len(doubtful)+len(due)
@@ -215,8 +214,8 @@ func (d *deltaReader) readDetails(ctx context.Context, p *deltaPoll, doubtful, d
 			if err := d.readRecord(ctx, p, id); err != nil {
 				return err
 			}
-			// An array's id brings the records of all its split tasks, so it is read as
-			// soon as the first new one of them shows.
+			// A request for an array's id returns the records of all its split tasks, so it is
+			// sent as soon as the first new split task appears.
 			if array, ok := p.shrunk(id); ok {
 				if err := d.readRecord(ctx, p, array); err != nil {
 					return err
@@ -243,9 +242,9 @@ func (d *deltaReader) readRecord(ctx context.Context, p *deltaPoll, id uint32) e
 	return nil
 }
 
-// restarted reports whether slurmctld reset its counters, or its clock went
-// back. It also does so at midnight and on request, where a full reading is not
-// needed but does no harm. A slurmctld that has just started tells no beginning.
+// hasRestarted reports whether slurmctld reset its counters or its clock went back. slurmctld also
+// resets the counters at midnight and on request (sdiag --reset); a full reading is unnecessary then
+// but does no harm. A slurmctld that has just started does not report when its counters began.
 func restarted(old, now *slurm.Stats) bool {
 	return old.Since.IsSet() && now.Since != old.Since || now.At < old.At || now.JobsSubmitted < old.JobsSubmitted
 }

@@ -11,30 +11,30 @@ import (
 	"github.com/slurmtide/slurmtide/slurmclient/slurm"
 )
 
-// doubts are the pending jobs whose record may have changed although their state did
-// not, and when it was last known to be right. A job that is not in doubt needs no
-// reading: nothing happened that could change what is known of it.
+// doubts maps the pending jobs whose record may have changed although their state did not to the time
+// at which the record was last known to be right. A job that is not in doubt need not be read, since
+// nothing happened that could have changed its record.
 type doubts map[uint32]time.Time
 
 const (
-	// doubtPart is the part of the jobs that one poll reads again because they are in
-	// doubt, doubtLeast how many records at least.
+	// One poll reads 1/doubtDivisor of the jobs, and at least minDoubtBatch records, because they
+	// are in doubt.
 	doubtPart  = 6
 	doubtLeast = 1000
-	// mostUnevaluated is how many new jobs that the scheduler has not looked at one poll
-	// reads again, and newFor how long they count as new, in seconds.
+	// maxUnevaluated is how many new jobs that the scheduler has not evaluated one poll reads
+	// again. newJobSeconds is how long a job counts as new, in seconds.
 	mostUnevaluated = 256
 	newFor          = 600
 )
 
-// raise puts a job in doubt from a time on, unless it already is.
+// raise puts a job in doubt since a time, unless it already is in doubt.
 func (d doubts) raise(id uint32, since time.Time) {
 	if _, there := d[id]; !there {
 		d[id] = since
 	}
 }
 
-// oldest is when the oldest fact in doubt was last known to be right, or now for none.
+// oldestFact returns when the oldest fact in doubt was last known to be right, or now if there is none.
 func (d doubts) oldest(now time.Time) time.Time {
 	for _, t := range d {
 		if t.Before(now) {
@@ -44,7 +44,7 @@ func (d doubts) oldest(now time.Time) time.Time {
 	return now
 }
 
-// settle drops the jobs that the poll has read and those that no longer wait.
+// settle drops the jobs that the poll has read and those that are no longer pending.
 func (d doubts) settle(p *deltaPoll) {
 	maps.DeleteFunc(d, func(id uint32, _ time.Time) bool {
 		j := findJob(p.old, id)
@@ -52,8 +52,8 @@ func (d doubts) settle(p *deltaPoll) {
 	})
 }
 
-// turn lists the jobs in doubt that one poll reads, those in doubt for longest first.
-// Reading an array brings the records of its split tasks too, and counts as many.
+// nextBatch lists the jobs in doubt that one poll reads, those longest in doubt first. Reading an
+// array returns the records of its split tasks too, which count against the batch.
 func (d doubts) turn(p *deltaPoll) []uint32 {
 	ids := slices.SortedFunc(maps.Keys(d), func(a, b uint32) int {
 		return cmp.Or(d[a].Compare(d[b]), cmp.Compare(a, b))
@@ -68,8 +68,8 @@ func (d doubts) turn(p *deltaPoll) []uint32 {
 	return ids
 }
 
-// raiseAll puts every pending job in doubt: a user updated some job, and slurmctld does
-// not say which.
+// raiseAll puts every pending job in doubt, because somebody updated a job and slurmctld does not
+// report which one.
 func (d doubts) raiseAll(p *deltaPoll, since time.Time) {
 	for _, j := range p.old {
 		if j.State.Base == slurm.JobPending {
@@ -78,23 +78,23 @@ func (d doubts) raiseAll(p *deltaPoll, since time.Time) {
 	}
 }
 
-// evaluatedWithin is how long slurmctld may take to look again at a job that waited for
-// another one: it looks at dependencies and limits when it schedules, which it does at least
-// each minute (slurm.conf(5), SchedulerParameters=sched_interval).
+// evaluationTimeout is how long slurmctld may take to evaluate a job again that waited for another
+// one. It evaluates dependencies and limits when it schedules, which it does at least once a minute
+// by default (slurm.conf(5), SchedulerParameters=sched_interval).
 const evaluatedWithin = 90 * time.Second
 
-// waking are the pending jobs that the end of another one may have let go, by their ids. They
-// are in doubt until slurmctld tells something new of them, or has had the time to: a poll
-// that reads them at once finds them as they were.
+// releasedJobs are the pending jobs, by id, that the end of another job may have released. They are
+// in doubt until slurmctld changes their record or evaluationTimeout has passed. A poll that reads
+// them at once finds the old record.
 type waking map[uint32]wakingJob
 
-// wakingJob is what slurmctld told of a job when another one ended.
+// releasedJob contains what the record of a job said when another job ended.
 type wakingJob struct {
 	dependency, reason string
 	until              time.Time
 }
 
-// note takes in the jobs of the ids as they are known.
+// add adds the jobs with these ids as they were last read.
 func (w waking) note(p *deltaPoll, ids []uint32, now time.Time) {
 	for _, id := range ids {
 		if j := findJob(p.old, id); j != nil {
@@ -103,18 +103,19 @@ func (w waking) note(p *deltaPoll, ids []uint32, now time.Time) {
 	}
 }
 
-// settle drops the jobs of which slurmctld has told something new or has had the time to.
+// settle drops the jobs whose record changed or whose time has passed.
 func (w waking) settle(p *deltaPoll, now time.Time) {
 	maps.DeleteFunc(w, func(id uint32, was wakingJob) bool {
 		j := findJob(p.old, id)
-		return j == nil || j.State.Base != slurm.JobPending || j.Dependency != was.dependency || j.Reason != was.reason || now.After(was.until)
+		return j == nil || j.State.Base != slurm.JobPending ||
+			j.Dependency != was.dependency || j.Reason != was.reason || now.After(was.until)
 	})
 }
 
-// dependents lists the pending jobs that a changed job may have let go: those that name it as a
-// dependency, and one of each kind of job that a limit holds back, whichever is read at the
-// least cost. An array of which only tasks changed is none of them: how many of its tasks wait
-// is told by their states.
+// dependentJobs lists the pending jobs that a changed job may have released: those that name it as a
+// dependency, and one job for each limit that holds jobs back, whichever costs least to read. An
+// array of which only tasks changed is not among them, since the states of its tasks show how many
+// of them wait.
 func dependents(p *deltaPoll) (ids []uint32) {
 	moved := p.moved()
 	if len(moved.ids) == 0 {
@@ -141,13 +142,14 @@ func dependents(p *deltaPoll) (ids []uint32) {
 	return slices.AppendSeq(ids, maps.Values(held))
 }
 
-// raiseAlike puts the other jobs of a kind in doubt when the one that was read for them
-// is not held by its limit any more.
+// raiseSameLimit puts all jobs held by the same limit in doubt when the job that was read for them is
+// no longer held by it.
 func (d doubts) raiseAlike(p *deltaPoll, since time.Time) {
 	freed := map[limitKind]bool{}
 	for id := range d {
 		old, now := findJob(p.old, id), p.read[id]
-		if old != nil && now != nil && heldByLimit(old) && now.State.Base == slurm.JobPending && now.Reason != old.Reason {
+		if old != nil && now != nil && heldByLimit(old) && now.State.Base == slurm.JobPending &&
+			now.Reason != old.Reason {
 			freed[limitKindOf(old)] = true
 		}
 	}
@@ -161,7 +163,7 @@ func (d doubts) raiseAlike(p *deltaPoll, since time.Time) {
 	}
 }
 
-// moved are the jobs of which a poll saw that they changed their state, ended or are gone.
+// movedJobs are the jobs whose state changed, or that ended or vanished, since the last poll.
 type moved struct {
 	ids       map[uint32]bool // of jobs, and of the arrays that they belong to
 	userNames map[string]bool // user and job name, for singletons
@@ -175,7 +177,7 @@ func (p *deltaPoll) moved() moved {
 			continue
 		}
 		if row == nil && j.IsArrayBase() && !p.has(j.ID) {
-			continue // its state was not asked for
+			continue // its state was not requested
 		}
 		m.ids[j.ID] = true
 		if j.ArrayJobID != 0 {
@@ -186,7 +188,7 @@ func (p *deltaPoll) moved() moved {
 	return m
 }
 
-// letsGo reports whether a dependency of the job may be met now.
+// mayRelease reports whether a dependency of the job may be fulfilled now.
 func (m moved) letsGo(j *slurm.Job) bool {
 	if j.Dependency == "" {
 		return false
@@ -203,47 +205,50 @@ func (m moved) letsGo(j *slurm.Job) bool {
 	return false
 }
 
-// limitKind is what jobs that wait for the same limit have in common.
+// limitKind is what jobs that are held by the same limit have in common.
 type limitKind struct {
 	reason, user, account, qos, partition, licenses string
 	array                                           uint32
 }
 
 func limitKindOf(j *slurm.Job) limitKind {
-	k := limitKind{reason: j.Reason, user: j.UserName, account: j.Account, qos: j.QOS, partition: j.Partition, licenses: j.Licenses}
+	k := limitKind{reason: j.Reason, user: j.UserName, account: j.Account, qos: j.QOS,
+		partition: j.Partition, licenses: j.Licenses}
 	if j.Reason == "JobArrayTaskLimit" {
 		k.array = j.ArrayJobID
 	}
 	return k
 }
 
-// heldByLimit reports whether the job waits for anything but nodes, a person, a time or
-// another job, by its reason.
+// heldByLimit reports whether the job, by its reason, waits for anything but nodes, a person, a time
+// or another job.
 func heldByLimit(j *slurm.Job) bool {
 	switch j.Reason {
-	case "", "None", "Priority", "Resources", "JobHeldUser", "JobHeldAdmin", "BeginTime", "Dependency", "DependencyNeverSatisfied":
+	case "", "None", "Priority", "Resources", "JobHeldUser", "JobHeldAdmin", "BeginTime",
+		"Dependency", "DependencyNeverSatisfied":
 		return false
 	}
 	return true
 }
 
-// unevaluated lists the newest pending jobs that the scheduler has not looked at: what
-// they wait for is not known until it has.
+// unevaluated lists the newest pending jobs that the scheduler has not evaluated. Their reason is
+// unknown until it has.
 func (p *deltaPoll) unevaluated(now slurm.Time) []uint32 {
 	var ids []uint32
 	for _, j := range slices.Backward(p.old) {
 		if len(ids) == mostUnevaluated {
 			break
 		}
-		if j.State.Base == slurm.JobPending && !j.LastSchedEval.IsSet() && (j.Reason == "" || j.Reason == "None") && now < j.SubmitTime+newFor {
+		if j.State.Base == slurm.JobPending && !j.LastSchedEval.IsSet() &&
+			(j.Reason == "" || j.Reason == "None") && now < j.SubmitTime+newFor {
 			ids = append(ids, j.ID)
 		}
 	}
 	return ids
 }
 
-// jobUpdates counts the requests by which people changed jobs: scontrol hold, release,
-// update, requeue and top, and those by which limits were changed.
+// jobUpdates counts the requests that changed jobs (scontrol hold, release, update, requeue and top)
+// and those that changed limits.
 func jobUpdates(s *slurm.Stats) (n uint64) {
 	for _, r := range s.RPCsByType {
 		switch r.Name {

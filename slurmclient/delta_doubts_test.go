@@ -43,7 +43,7 @@ func TestAChangeOfStatePutsDependentsInDoubt(t *testing.T) {
 			rows: []slurm.JobStatus{row(1, "COMPLETED"), row(2, "PENDING"), row(3, "PENDING")}, want: []uint32{2},
 		},
 		{
-			name: "the job that another waits for is gone",
+			name: "the job that another waits for is purged",
 			old:  []*slurm.Job{jobIn(1, "RUNNING"), jobIn(2, "PENDING", after("afterany:5_*(unfulfilled),afterany:1(unfulfilled)"))},
 			rows: []slurm.JobStatus{row(2, "PENDING")}, want: []uint32{2},
 		},
@@ -58,24 +58,24 @@ func TestAChangeOfStatePutsDependentsInDoubt(t *testing.T) {
 			rows: []slurm.JobStatus{row(1, "COMPLETED"), row(2, "PENDING"), row(3, "PENDING")}, want: []uint32{2},
 		},
 		{
-			name: "one job of each kind is read where a limit holds many back",
+			name: "one job per limit is read if a limit holds many jobs",
 			old: []*slurm.Job{jobIn(1, "RUNNING", ownedBy("ada")), jobIn(2, "PENDING", waitsFor("QOSMaxJobsPerUserLimit", ownedBy("ada"))),
 				jobIn(3, "PENDING", waitsFor("QOSMaxJobsPerUserLimit", ownedBy("ada"))), jobIn(4, "PENDING", waitsFor("QOSMaxJobsPerUserLimit", ownedBy("bob")))},
 			rows: []slurm.JobStatus{row(1, "COMPLETED"), row(2, "PENDING"), row(3, "PENDING"), row(4, "PENDING")}, want: []uint32{2, 4},
 		},
 		{
-			name: "an array of which a task has ended stays as it is",
+			name: "an array is not read when one of its tasks ended",
 			old:  []*slurm.Job{jobIn(7, "PENDING", base("2-9"), waitsFor("Resources")), jobIn(8, "RUNNING", taskOf(7, 0)), jobIn(9, "PENDING", taskOf(7, 1))},
 			rows: []slurm.JobStatus{taskRow(7, 2, "PENDING"), taskRow(8, 0, "COMPLETED"), taskRow(9, 1, "PENDING")},
 		},
 		{
-			name: "a task of its own record is read for the array that its limit holds back",
+			name: "a split task is read for the array that its limit holds",
 			old: []*slurm.Job{jobIn(7, "PENDING", base("2-9%1"), waitsFor("JobArrayTaskLimit")), jobIn(8, "RUNNING", taskOf(7, 0)),
 				jobIn(9, "PENDING", taskOf(7, 1), waitsFor("JobArrayTaskLimit"))},
 			rows: []slurm.JobStatus{taskRow(7, 2, "PENDING"), taskRow(8, 0, "COMPLETED"), taskRow(9, 1, "PENDING")}, want: []uint32{9},
 		},
 		{
-			name: "jobs that wait for nodes, a person or a time stay as they are",
+			name: "jobs that wait for nodes, a person or a time are not read",
 			old:  []*slurm.Job{jobIn(1, "RUNNING"), jobIn(2, "PENDING", waitsFor("Resources")), jobIn(3, "PENDING", waitsFor("JobHeldUser")), jobIn(4, "PENDING", waitsFor("BeginTime"))},
 			rows: []slurm.JobStatus{row(1, "COMPLETED"), row(2, "PENDING"), row(3, "PENDING"), row(4, "PENDING")},
 		},
@@ -92,14 +92,14 @@ func TestAChangeOfStatePutsDependentsInDoubt(t *testing.T) {
 	}
 }
 
-// slurmctld tells of a met dependency, or of room under a limit, when it schedules next: seconds
-// after the other job's end.
+// slurmctld reports a fulfilled dependency, or room under a limit, when it schedules next, seconds after
+// the end of the other job.
 func TestAJobThatAnotherLetGoIsReadUntilSlurmctldTellsOfIt(t *testing.T) {
 	waits, limited := after("afterok:1(unfulfilled)"), waitsFor("QOSMaxJobsPerUserLimit")
 	old := []*slurm.Job{jobIn(1, "RUNNING"), jobIn(2, "PENDING", waits), jobIn(3, "PENDING", limited), jobIn(4, "PENDING")}
 	now := time.Unix(1000, 0)
 	d := deltaReader{now: func() time.Time { return now }, stats: &slurm.Stats{}}
-	// poll reads what is in doubt as changed has it, or else as it was.
+	// poll reads the jobs in doubt: as in changed, or else unchanged.
 	poll := func(changed ...*slurm.Job) []uint32 {
 		t.Helper()
 		p := newDeltaPoll(old)
@@ -132,11 +132,11 @@ func TestAJobThatAnotherLetGoIsReadUntilSlurmctldTellsOfIt(t *testing.T) {
 		t.Fatal(diff)
 	}
 	if diff := cmp.Diff([]uint32{3}, poll()); diff != "" {
-		t.Errorf("slurmctld has told of job 2: %s", diff)
+		t.Errorf("after slurmctld updated job 2: %s", diff)
 	}
 	now = time.Unix(1000, 0).Add(evaluatedWithin + time.Second)
 	if ids := poll(); ids != nil {
-		t.Errorf("after %v %v are read", evaluatedWithin, ids)
+		t.Errorf("after %v the jobs %v are still read", evaluatedWithin, ids)
 	}
 }
 
@@ -162,7 +162,7 @@ func TestDoubtsEndWithinABoundAndTellTheirAge(t *testing.T) {
 	for ; len(d) > 0 && polls < 100; polls++ {
 		now = now.Add(10 * time.Second)
 		if got := d.oldest(now); !got.Equal(time.Unix(1000, 0)) {
-			t.Fatalf("after %d polls the oldest fact is of %v", polls, got)
+			t.Fatalf("after %d polls the oldest fact is from %v", polls, got)
 		}
 		p := newDeltaPoll(old)
 		for _, id := range d.turn(p) {
@@ -174,7 +174,7 @@ func TestDoubtsEndWithinABoundAndTellTheirAge(t *testing.T) {
 		t.Errorf("it took %d polls", polls)
 	}
 	if got := d.oldest(now); !got.Equal(now) {
-		t.Errorf("without doubts the oldest fact is of %v", got)
+		t.Errorf("without doubts the oldest fact is from %v", got)
 	}
 }
 
@@ -188,7 +188,7 @@ func TestANewJobIsReadAgainUntilItWasEvaluated(t *testing.T) {
 		t.Error(diff)
 	}
 	if got := p.unevaluated(1001 + newFor); got != nil {
-		t.Errorf("after a long time %v are still new", got)
+		t.Errorf("after a long time the jobs %v still count as new", got)
 	}
 }
 
@@ -198,10 +198,10 @@ func TestIDsTakenBoundsTheGapBetweenTwoPolls(t *testing.T) {
 		now  slurm.Stats
 		want uint32
 	}{
-		"nothing":                {*old, 0},
-		"jobs came and began":    {slurm.Stats{JobsSubmitted: 410, JobsStarted: 105, JobsCanceled: 2}, 501},
-		"the counters went back": {slurm.Stats{}, 0},
-		"no end of them":         {slurm.Stats{JobsSubmitted: 1 << 40}, mostTaken},
+		"nothing":                  {*old, 0},
+		"jobs arrived and started": {slurm.Stats{JobsSubmitted: 410, JobsStarted: 105, JobsCanceled: 2}, 501},
+		"the counters went back":   {slurm.Stats{}, 0},
+		"too many ids":             {slurm.Stats{JobsSubmitted: 1 << 40}, mostTaken},
 	} {
 		if got := idsTaken(old, &c.now, tasksSubmitted(old, &c.now)); got != c.want {
 			t.Errorf("%s: %d, want %d", name, got, c.want)

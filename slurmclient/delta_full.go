@@ -7,47 +7,47 @@ import (
 	"github.com/slurmtide/slurmtide/slurmclient/slurm"
 )
 
-// A full reading of a delta reader finds every job, whatever its id. It asks for the
-// states of all jobs or for the list of them:
+// A full reading of a delta reader finds every job regardless of its id. It requests either the
+// states of all jobs or the list of all jobs:
 //
-//   - jobs/state has a row for every task of every array, and its cost grows with the
-//     cube of the rows;
-//   - the list has one record for all tasks of an array that are not split off, and its
-//     cost grows with the square of the records.
+//   - jobs/state has a row for every task of every array, and its cost grows with the cube of the
+//     number of rows.
+//   - The list has one record for all tasks of an array that are not split off, and its cost grows
+//     with the square of the number of records.
 //
-// So an array of 100,000 tasks is a list of one record, which takes milliseconds, or
+// For example, an array of 100,000 tasks is a list of one record, which takes milliseconds, or
 // 100,000 states, which take minutes.
 
 const (
-	// mostListed bounds the records of a list that is asked for: slurmrestd holds 130 kB
-	// of memory for each while it answers.
+	// maxListedRecords limits the length of a list that is requested: slurmrestd needs 130 kB of
+	// memory for each record while it answers.
 	mostListed = 20_000
-	// cheapStates is what the states of all jobs may cost without the list being an option.
+	// cheapStates is the cost of the states of all jobs up to which the list is not considered.
 	cheapStates = 2 * time.Second
-	// fullTimeout is the deadline of the request for the states of all jobs.
+	// allStatesTimeout is the deadline of the request for the states of all jobs.
 	fullTimeout = 5 * time.Minute
 )
 
-// statesCost estimates what slurmrestd spends on so many rows of jobs/state. Measured: 1 s
-// for 20,000 rows, 15 s for 50,000, 115 to 197 s for 100,000.
+// statesCost estimates how long slurmrestd takes to answer with this many rows of jobs/state.
+// Measured: 1 s for 20,000 rows, 15 s for 50,000, 115 to 197 s for 100,000.
 func statesCost(rows uint64) time.Duration {
 	n := float64(rows)
 	return time.Duration(30e3*n + 1.25e-4*n*n*n)
 }
 
-// listCost estimates what slurmrestd spends on a list of so many records. Measured: 2 s for
-// 4,000 records, 25 to 37 s for 20,000.
+// listCost estimates how long slurmrestd takes to answer with a list of this many records. Measured:
+// 2 s for 4,000 records, 25 to 37 s for 20,000.
 func listCost(records uint64) time.Duration {
 	n := float64(records)
 	return time.Duration(400e3*n + 60*n*n)
 }
 
-// queueSize is how long the queue is: records count an array's tasks that are not split
-// off as one, tasks count each.
+// queueSize is the length of the queue. records counts the tasks of an array that are not split off
+// as one, tasks counts each of them.
 type queueSize struct{ records, tasks uint64 }
 
-// sizeOf estimates the queue by the jobs that are known and by what slurmctld counts:
-// the tasks that are pending or running, and the records that wait for nodes or run.
+// queueSizeOf estimates the queue from the known jobs and from slurmctld's counters: the tasks that
+// are pending or running, and the records that wait for nodes or run.
 func sizeOf(known []*slurm.Job, s *slurm.Stats) queueSize {
 	var k queueSize
 	for _, j := range known {
@@ -55,7 +55,7 @@ func sizeOf(known []*slurm.Job, s *slurm.Stats) queueSize {
 		k.tasks += taskCount(j)
 	}
 	counted := s.JobsPending + s.JobsRunning
-	// The gauges are up to half a minute old, the counter is not.
+	// The gauges are up to half a minute old, the counters are current.
 	if ended := s.JobsCompleted + s.JobsCanceled + s.JobsFailed; s.JobsSubmitted > ended {
 		counted = max(counted, s.JobsSubmitted-ended)
 	}
@@ -65,7 +65,7 @@ func sizeOf(known []*slurm.Job, s *slurm.Stats) queueSize {
 	}
 }
 
-// taskCount is how many tasks a record stands for, at the least.
+// taskCount returns the minimum number of tasks that a record stands for.
 func taskCount(j *slurm.Job) uint64 {
 	if !j.IsArrayBase() {
 		return 1
@@ -74,9 +74,8 @@ func taskCount(j *slurm.Job) uint64 {
 	return max(1, count)
 }
 
-// fullBy decides how everything is read: by ReadList or, with ReadDelta, by states. States
-// that cost little are preferred, since records that wait for anything but nodes are not
-// counted in the estimate.
+// cheaperReader decides how everything is read: as a list (ReadList) or by states (ReadDelta). Cheap
+// states are preferred, since the estimate does not count records that wait for anything but nodes.
 func (q queueSize) fullBy() JobsReader {
 	states := statesCost(q.tasks)
 	if states > cheapStates && q.records <= mostListed && listCost(q.records) < states {
@@ -85,7 +84,7 @@ func (q queueSize) fullBy() JobsReader {
 	return ReadDelta
 }
 
-// other is the reader to try when this one brought nothing.
+// alternative returns the reader to try when this one failed.
 func (r JobsReader) other() JobsReader {
 	if r == ReadList {
 		return ReadDelta
@@ -93,8 +92,8 @@ func (r JobsReader) other() JobsReader {
 	return ReadList
 }
 
-// readFull reads everything, by the cheaper way. A way that brought nothing is followed by
-// the other one in the next poll, and so on until one of them does.
+// readFull reads all jobs with the cheaper reader. After a failure the next poll uses the other
+// reader, and so on until one of them succeeds.
 func (d *deltaReader) readFull(ctx context.Context, p *deltaPoll, stats *slurm.Stats) (by JobsReader, err error) {
 	by = sizeOf(p.old, stats).fullBy()
 	if d.otherWay {
@@ -111,14 +110,15 @@ func (d *deltaReader) readFull(ctx context.Context, p *deltaPoll, stats *slurm.S
 
 // readList reads the records of all jobs.
 func (d *deltaReader) readList(ctx context.Context, p *deltaPoll) error {
-	if _, err := jobsCall(0).run(ctx, d.client, func(j *slurm.Job) error { p.list(clone(j)); return nil }); err != nil {
+	_, err := jobsCall(0).run(ctx, d.client, func(j *slurm.Job) error { p.list(clone(j)); return nil })
+	if err != nil {
 		return err
 	}
 	p.dropUnlisted()
 	return nil
 }
 
-// readAll reads the states of all jobs. Tasks of arrays come as rows of their own.
+// readAllStates reads the states of all jobs. Each task of an array has its own row.
 func (d *deltaReader) readAll(ctx context.Context, p *deltaPoll) error {
 	rows, err := d.client.allJobStates(ctx)
 	if err != nil {
@@ -129,14 +129,14 @@ func (d *deltaReader) readAll(ctx context.Context, p *deltaPoll) error {
 	return nil
 }
 
-// list notes a record of the list of all jobs.
+// addListed adds a record of the list of all jobs.
 func (p *deltaPoll) list(j *slurm.Job) {
 	p.read[j.ID] = j
 	p.index(j)
 	p.rows[j.ID] = &stateRow{state: j.State}
 }
 
-// dropUnlisted forgets the jobs that the list of all jobs does not have.
+// dropUnlisted marks the jobs as gone that are not in the list of all jobs.
 func (p *deltaPoll) dropUnlisted() {
 	for _, j := range p.old {
 		if !p.has(j.ID) {

@@ -25,19 +25,19 @@ func TestHowADeltaReaderReadsEverything(t *testing.T) {
 		stats *slurm.Stats
 		want  JobsReader
 	}{
-		"an empty queue by either":                                     {nil, held(0), ReadDelta},
-		"a few hundred jobs by states":                                 {nil, waiting(300, 300), ReadDelta},
-		"an array of some thousand tasks by states":                    {nil, held(10_000), ReadDelta},
-		"a large array that nothing is known of by the list":           {nil, held(100_000), ReadList},
-		"also while slurmctld has not counted it":                      {nil, &slurm.Stats{JobsSubmitted: 100_000}, ReadList},
-		"also when its tasks wait beside some hundred jobs":            {nil, waiting(100_000, 500), ReadList},
-		"many separate jobs by states":                                 {nil, waiting(100_000, 100_000), ReadDelta},
-		"many running jobs by states":                                  {nil, &slurm.Stats{JobsRunning: 60_000}, ReadDelta},
-		"a large array that is known by the list":                      {[]*slurm.Job{jobIn(5, "PENDING", base("1-100000"))}, held(0), ReadList},
-		"many separate jobs that are known by states":                  {known(mostListed + 1), held(100_000), ReadDelta},
-		"a large array beside more records than a list is asked for":   {append(known(mostListed), jobIn(90_000, "PENDING", base("1-100000"))), held(0), ReadDelta},
-		"jobs that were submitted and have ended count for nothing":    {nil, &slurm.Stats{JobsSubmitted: 100_000, JobsCompleted: 99_990, JobsPending: 10}, ReadDelta},
-		"counters that were reset after jobs ended hide nothing known": {[]*slurm.Job{jobIn(5, "PENDING", base("1-100000"))}, &slurm.Stats{JobsCompleted: 7}, ReadList},
+		"an empty queue by either":                                {nil, held(0), ReadDelta},
+		"a few hundred jobs by states":                            {nil, waiting(300, 300), ReadDelta},
+		"an array of some thousand tasks by states":               {nil, held(10_000), ReadDelta},
+		"an unknown large array by the list":                      {nil, held(100_000), ReadList},
+		"an unknown large array that the gauges do not count yet": {nil, &slurm.Stats{JobsSubmitted: 100_000}, ReadList},
+		"a large array besides hundreds of jobs by the list":      {nil, waiting(100_000, 500), ReadList},
+		"many separate jobs by states":                            {nil, waiting(100_000, 100_000), ReadDelta},
+		"many running jobs by states":                             {nil, &slurm.Stats{JobsRunning: 60_000}, ReadDelta},
+		"a known large array by the list":                         {[]*slurm.Job{jobIn(5, "PENDING", base("1-100000"))}, held(0), ReadList},
+		"many known separate jobs by states":                      {known(mostListed + 1), held(100_000), ReadDelta},
+		"a large array besides more records than a list may have": {append(known(mostListed), jobIn(90_000, "PENDING", base("1-100000"))), held(0), ReadDelta},
+		"jobs that have ended do not count":                       {nil, &slurm.Stats{JobsSubmitted: 100_000, JobsCompleted: 99_990, JobsPending: 10}, ReadDelta},
+		"known jobs count after the counters were reset":          {[]*slurm.Job{jobIn(5, "PENDING", base("1-100000"))}, &slurm.Stats{JobsCompleted: 7}, ReadList},
 	} {
 		if got := sizeOf(c.known, c.stats).fullBy(); got != c.want {
 			t.Errorf("%s: %s, want %s", name, got, c.want)
@@ -55,7 +55,7 @@ func TestTheCostsOfFullReadingsAreAsMeasured(t *testing.T) {
 		"a single record": {listCost(1), 0, time.Millisecond},
 	} {
 		if c.got < c.least || c.got > c.most {
-			t.Errorf("%s: %v, measured were %v to %v", name, c.got, c.least, c.most)
+			t.Errorf("%s: %v, measured %v to %v", name, c.got, c.least, c.most)
 		}
 	}
 }
@@ -67,14 +67,14 @@ func TestWhatCountsAsSubmittedSinceTheLastPoll(t *testing.T) {
 	p.put(12, []*slurm.Job{jobIn(12, "PENDING")})
 	for id, want := range map[uint32]uint64{10: 0, 11: 100_000, 12: 1} {
 		if !p.arrived(id) || !p.fresh[id] {
-			t.Errorf("job %d has not arrived", id)
+			t.Errorf("job %d is not marked as new", id)
 		}
 		if got := p.submittedAs(id); got != want {
-			t.Errorf("job %d counts as %d, not %d", id, got, want)
+			t.Errorf("job %d counts as %d submitted tasks, want %d", id, got, want)
 		}
 	}
 	p.gone(13)
 	if p.arrived(13) || p.has(13) {
-		t.Error("an id without a job would not be looked at again")
+		t.Error("an id without a job would not be read again")
 	}
 }

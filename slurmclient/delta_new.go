@@ -8,14 +8,14 @@ import (
 )
 
 const (
-	// mostExpanded is up to how many tasks of new arrays may be expanded into states.
+	// maxExpandedTasks limits how many tasks of new arrays may be expanded into states.
 	mostExpanded = 2000
-	// mostMissing bounds the ids without a job that are looked at one by one.
+	// maxMissingIDs limits how many ids without a job are read one by one.
 	mostMissing = 256
 )
 
-// readNew looks for new jobs. found is false when it cannot: many of the tasks that were
-// submitted are nowhere near the newest known id.
+// readNew looks for new jobs. found is false if it cannot find them because many of the submitted
+// tasks are not near the newest known id.
 func (d *deltaReader) readNew(ctx context.Context, p *deltaPoll, stats *slurm.Stats) (found bool, err error) {
 	next, missing, err := d.readArrays(ctx, p, tasksSubmitted(d.stats, stats))
 	if err != nil || missing > mostExpanded {
@@ -24,11 +24,13 @@ func (d *deltaReader) readNew(ctx context.Context, p *deltaPoll, stats *slurm.St
 	return true, d.readWindow(ctx, p, next, idsTaken(d.stats, stats, missing))
 }
 
-// readArrays reads the records behind the newest known id one by one where large arrays
-// were submitted, since the state of a new array would be that of each of its tasks. It
-// goes on until all but mostExpanded of the tasks submitted have been found. It returns
-// the id that it came to and how many tasks are missing.
-func (d *deltaReader) readArrays(ctx context.Context, p *deltaPoll, submitted uint64) (next uint32, missing uint64, err error) {
+// readArrays reads the records above the newest known id one by one if large arrays were submitted,
+// since jobs/state would answer with one row for each of their tasks. It continues until all but
+// maxExpandedTasks of the submitted tasks have been found. It returns the next id to read and how
+// many tasks are missing.
+func (d *deltaReader) readArrays(
+	ctx context.Context, p *deltaPoll, submitted uint64,
+) (next uint32, missing uint64, err error) {
 	next, missing = d.cursor+1, submitted
 	for absent := 0; missing > mostExpanded && absent < mostMissing && next <= maxJobID; next++ {
 		if err := d.readRecord(ctx, p, next); err != nil {
@@ -43,9 +45,9 @@ func (d *deltaReader) readArrays(ctx context.Context, p *deltaPoll, submitted ui
 	return next, missing, nil
 }
 
-// readWindow looks for ids from one on until a whole window has none, and as many ids as
-// may have been taken since the last poll have been looked at: jobs that came and went in
-// between leave gaps.
+// readWindow reads the states of ids starting with first. It ends when a whole window has no job and
+// it has checked as many ids as may have been taken since the last poll, since jobs that were
+// submitted and purged in between leave gaps.
 func (d *deltaReader) readWindow(ctx context.Context, p *deltaPoll, first, taken uint32) error {
 	size := max(firstWindow, d.window)
 	for from := first; from <= maxJobID; from += size {
@@ -62,22 +64,22 @@ func (d *deltaReader) readWindow(ctx context.Context, p *deltaPoll, first, taken
 	return nil
 }
 
-// tasksSubmitted is how many jobs and array tasks were submitted between two looks at
+// tasksSubmitted returns how many jobs and array tasks were submitted between two readings of
 // slurmctld's counters.
 func tasksSubmitted(old, now *slurm.Stats) uint64 {
 	return now.JobsSubmitted - min(now.JobsSubmitted, old.JobsSubmitted)
 }
 
-// idsTaken bounds how many ids slurmctld gave out between two looks at its counters: one
-// for each job or array submitted, and one for each task that started or was cancelled.
-// submitted counts the jobs and tasks that are looked for.
+// idsTaken returns an upper bound of how many ids slurmctld assigned between two readings of its
+// counters: one for each job or array submitted, and one for each task that started or was
+// cancelled. submitted counts the jobs and tasks that have not been found yet.
 func idsTaken(old, now *slurm.Stats, submitted uint64) uint32 {
 	count := func(s *slurm.Stats) uint64 { return s.JobsStarted + s.JobsCanceled }
 	moved := count(now) - min(count(now), count(old))
 	return uint32(min(submitted+moved, mostTaken))
 }
 
-// idsBetween lists ids, both ends included.
+// idsBetween lists the ids from first to last, both included.
 func idsBetween(first, last uint32) []string {
 	ids := make([]string, 0, last-first+1)
 	for id := first; id <= last; id++ {
@@ -86,9 +88,9 @@ func idsBetween(first, last uint32) []string {
 	return ids
 }
 
-// readMissed looks once more at the ids up to the newest one that was read: a job
-// may have come after the window was looked at and before a record with a higher
-// id was read. From then on every record up to that id is known.
+// readMissed checks the ids up to the newest record again, since a job may have been submitted after
+// the window was read and before a record with a greater id was read. Afterwards every record up to
+// that id is known.
 func (d *deltaReader) readMissed(ctx context.Context, p *deltaPoll, stats *slurm.Stats) error {
 	top := p.newestRead()
 	if top <= d.cursor {
@@ -107,9 +109,11 @@ func (d *deltaReader) readMissed(ctx context.Context, p *deltaPoll, stats *slurm
 	return nil
 }
 
-// findMissed lists the records to read for ids that have none: those that have a state, or
-// all where a large array may be among them.
-func (d *deltaReader) findMissed(ctx context.Context, p *deltaPoll, stats *slurm.Stats, unread []uint32) ([]uint32, error) {
+// findMissed lists which of the unread ids must be read: those that have a state, or all of them if a
+// large array may be among them.
+func (d *deltaReader) findMissed(
+	ctx context.Context, p *deltaPoll, stats *slurm.Stats, unread []uint32,
+) ([]uint32, error) {
 	if len(unread) == 0 {
 		return nil, nil
 	}
@@ -127,8 +131,8 @@ func (d *deltaReader) findMissed(ctx context.Context, p *deltaPoll, stats *slurm
 	return p.missed(d.cursor+1, rows), nil
 }
 
-// arrived reports whether an id that was read is a job, and notes it as new. One that is
-// not may become one before the poll ends.
+// markArrived reports whether an id that was read is a job, and marks it as new. Otherwise it unmarks
+// the id as read, since a job may get the id before the poll ends.
 func (p *deltaPoll) arrived(id uint32) bool {
 	if p.read[id] == nil {
 		delete(p.read, id)
@@ -141,8 +145,8 @@ func (p *deltaPoll) arrived(id uint32) bool {
 	return true
 }
 
-// submittedAs is how many of the tasks that were submitted since the last poll a new record
-// stands for: none if it was known, or was split off an array that was.
+// submittedAs returns how many of the tasks submitted since the last poll a record stands for: none
+// if the record was known or was split off a known array.
 func (p *deltaPoll) submittedAs(id uint32) uint64 {
 	j := p.read[id]
 	if findJob(p.old, id) != nil || j.ArrayJobID != 0 && j.ArrayJobID != id && findJob(p.old, j.ArrayJobID) != nil {
@@ -151,7 +155,7 @@ func (p *deltaPoll) submittedAs(id uint32) uint64 {
 	return taskCount(j)
 }
 
-// unread lists the ids, both ends included, that have not been read in this poll.
+// unreadIDs lists the ids from first to last, both included, that this poll has not read.
 func (p *deltaPoll) unread(first, last uint32) (ids []uint32) {
 	for id := first; id <= last; id++ {
 		if !p.has(id) {

@@ -10,30 +10,30 @@ import (
 	"github.com/slurmtide/slurmtide/slurmclient/slurm"
 )
 
-// deltaPoll is one poll of the delta reader: what is known from before, what the
-// states say, and what was read anew. It does no I/O.
+// deltaPoll is one poll of the delta reader: the jobs known from before, the states, and the records
+// that were read. It does no I/O.
 type deltaPoll struct {
 	old []*slurm.Job // sorted by id
-	// split finds the record of an array task that has one of its own: API v0.0.40
-	// names such tasks by their array, later versions by their record.
+	// split maps array tasks to their records, for tasks that have a record of their own. API
+	// v0.0.40 names such tasks by their array, later versions by their record.
 	split map[arrayTask]uint32
-	// rows are the states seen, by record id. An array's base record has one row
-	// for each task that is not split off.
+	// rows are the states that were read, by record id. The base record of an array combines the
+	// rows of all tasks that are not split off.
 	rows map[uint32]*stateRow
-	// inWindow are ids seen in the window, fresh those of them that are new, and
-	// wantedIDs those whose record must be read.
+	// inWindow are the ids found in the window, fresh are those of them that are new, and
+	// wantedIDs are the ids whose record must be read.
 	inWindow  map[uint32]bool
 	fresh     map[uint32]bool
 	wantedIDs map[uint32]bool
-	// read holds the records read in this poll; nil stands for one that is gone.
+	// read contains the records read in this poll; nil means that the record is gone.
 	read map[uint32]*slurm.Job
-	// lost counts unfinished jobs that vanished.
+	// unfinished counts the known jobs that had not finished, vanished those of them that are gone.
 	lost, unfinished int
-	// top is the newest id up to which every record is known.
+	// newestComplete is the newest id up to which every record is known.
 	top uint32
 }
 
-// arrayTask is a task by its array's job id and its index.
+// arrayTask identifies a task by the job id of its array and its index.
 type arrayTask struct {
 	array uint32
 	task  uint64
@@ -41,15 +41,15 @@ type arrayTask struct {
 
 type stateRow struct {
 	state slurm.JobState
-	// tasks are the array indexes that came with the id.
+	// tasks are the array indexes of the rows with this id.
 	tasks []uint64
 	mixed bool // the rows differ in state
 }
 
 func newDeltaPoll(old []*slurm.Job) *deltaPoll {
 	p := &deltaPoll{
-		old: old, split: map[arrayTask]uint32{}, rows: map[uint32]*stateRow{}, inWindow: map[uint32]bool{}, fresh: map[uint32]bool{},
-		wantedIDs: map[uint32]bool{}, read: map[uint32]*slurm.Job{},
+		old: old, split: map[arrayTask]uint32{}, rows: map[uint32]*stateRow{}, inWindow: map[uint32]bool{},
+		fresh: map[uint32]bool{}, wantedIDs: map[uint32]bool{}, read: map[uint32]*slurm.Job{},
 	}
 	for _, j := range old {
 		p.index(j)
@@ -63,7 +63,7 @@ func (p *deltaPoll) index(j *slurm.Job) {
 	}
 }
 
-// recordOf returns the id of the record that a row is about, as far as known.
+// recordOf returns the id of the record that a row belongs to, as far as known.
 func (p *deltaPoll) recordOf(r slurm.JobStatus) (id uint32, ownRecord bool) {
 	if task, ok := r.TaskID.Value(); ok {
 		if id, ok := p.split[arrayTask{r.ID, task}]; ok {
@@ -73,8 +73,8 @@ func (p *deltaPoll) recordOf(r slurm.JobStatus) (id uint32, ownRecord bool) {
 	return r.ID, false
 }
 
-// stateIDs lists what to ask the state of. An array's base is left out where its
-// tasks are many and its record is cheaper to read; compare wants those.
+// stateIDs lists the ids to request the states of. It leaves out the base record of an array if
+// reading that record is cheaper, and marks the record as wanted instead.
 func (p *deltaPoll) stateIDs() []string {
 	split := p.splitTasks()
 	ids := make([]string, 0, len(p.old))
@@ -83,10 +83,10 @@ func (p *deltaPoll) stateIDs() []string {
 		case j.ArrayJobID != j.ID:
 			ids = append(ids, strconv.FormatUint(uint64(j.ID), 10))
 		case isTask:
-			// The array's last task has the array's id: alone, that would mean all tasks.
+			// The array's last task has the id of the array, which alone would mean all tasks.
 			ids = append(ids, taskID(j.ID, task))
 		case !j.IsArrayBase():
-			// An array without tasks ("7_*"): the states of its split tasks come with its own.
+			// For an array without tasks ("7_*"), the answer also has the states of its split tasks.
 			ids = append(ids, strconv.FormatUint(uint64(j.ID), 10))
 		case recordIsCheaper(j, split[j.ID]):
 			p.wantedIDs[j.ID] = true
@@ -113,9 +113,9 @@ func (p *deltaPoll) splitTasks() map[uint32]int {
 	return split
 }
 
-// recordIsCheaper decides how an array's base record is checked. Asking for its
-// state costs a row for every task that is not split off; asking for its record costs
-// that record and one for every split task, some 800 µs each.
+// recordIsCheaper decides how the base record of an array is checked. A request for its state returns
+// a row for every task that is not split off. A request for its record returns that record and one
+// for every split task, about 800 µs each.
 func recordIsCheaper(base *slurm.Job, split int) bool {
 	_, count, exact := taskBounds(base.ArrayTasks)
 	if !exact {
@@ -141,8 +141,8 @@ func (p *deltaPoll) see(rows []slurm.JobStatus) {
 	}
 }
 
-// found notes what is in the window. An array task that is named by its array has
-// a new record, which reading the array brings.
+// addWindow adds the rows of the window. An array task that is named by its array has a new record,
+// which a request for the array returns.
 func (p *deltaPoll) found(rows []slurm.JobStatus) {
 	for _, r := range rows {
 		id, _ := p.recordOf(r)
@@ -156,7 +156,7 @@ func (p *deltaPoll) found(rows []slurm.JobStatus) {
 	}
 }
 
-// compare finds known jobs that vanished or changed.
+// compareKnown marks the known jobs that are gone or changed.
 func (p *deltaPoll) compare() {
 	for _, j := range p.old {
 		finished := j.State.Base.Finished()
@@ -181,7 +181,7 @@ func (p *deltaPoll) compare() {
 	}
 }
 
-// compareAll is compare when the rows are all that there is.
+// compareAll is compareKnown for rows that cover all jobs; it also marks the new jobs.
 func (p *deltaPoll) compareAll() {
 	p.compare()
 	for id := range p.rows {
@@ -202,9 +202,9 @@ func (p *deltaPoll) differs(j *slurm.Job, row *stateRow) bool {
 	return !exact || uint64(len(row.tasks)) != count
 }
 
-// suspicious reports that the poll does not add up: unfinished jobs vanish only
-// when they end and are purged between two polls, so many at once mean another
-// job table; and jobs were submitted, but the window shows none.
+// isSuspicious reports whether the poll is inconsistent. Unfinished jobs vanish only if they end and
+// are purged between two polls, so many of them at once mean another job table. It is suspicious as
+// well that jobs were submitted but the window contains none.
 func (p *deltaPoll) suspicious(old, now *slurm.Stats) bool {
 	if p.lost > 8 && p.lost > p.unfinished/10 {
 		return true
@@ -212,11 +212,11 @@ func (p *deltaPoll) suspicious(old, now *slurm.Stats) bool {
 	return now.JobsSubmitted > old.JobsSubmitted && len(p.fresh) == 0
 }
 
-// wanted lists the ids whose record must be read.
+// wantedRecords lists the ids whose record must be read.
 func (p *deltaPoll) wanted() []uint32 { return slices.Sorted(maps.Keys(p.wantedIDs)) }
 
-// shrunk returns the array whose base record lost a task when the new record id
-// was split off it, if that record has not been read in this poll.
+// shrunkArray returns the array that the new record id was split off, if the array's base record has
+// not been read in this poll.
 func (p *deltaPoll) shrunk(id uint32) (array uint32, ok bool) {
 	j := p.read[id]
 	if j == nil || j.ArrayJobID == 0 || j.ArrayJobID == id || p.has(j.ArrayJobID) {
@@ -225,15 +225,16 @@ func (p *deltaPoll) shrunk(id uint32) (array uint32, ok bool) {
 	return j.ArrayJobID, findJob(p.old, id) == nil
 }
 
-// due lists jobs whose turn it is to be read again, a part of all: those behind
-// the id after, in order of id, starting over at the end. Finished ones have
-// their turn as well, since a slurmctld that starts anew changes some of them.
-// Arrays that many tasks have been split off have none, since reading one brings
-// all those tasks; bases lists them.
+// dueIDs lists the jobs to read again in turn, a fraction of all jobs: those after the id after, in
+// order of id, wrapping around at the end. It includes finished jobs, since slurmctld changes some
+// of them when it restarts. It leaves out arrays with many split tasks, since reading one returns
+// all those tasks; see wantLargeArrays.
 func (p *deltaPoll) due(after uint32, part int) []uint32 {
 	split := p.splitTasks()
 	n := min(len(p.old), max(dueLeast, len(p.old)/part))
-	start, _ := slices.BinarySearchFunc(p.old, after+1, func(j *slurm.Job, id uint32) int { return cmp.Compare(j.ID, id) })
+	start, _ := slices.BinarySearchFunc(p.old, after+1, func(j *slurm.Job, id uint32) int {
+		return cmp.Compare(j.ID, id)
+	})
 	out := make([]uint32, 0, n)
 	for i := range n {
 		if id := p.old[(start+i)%len(p.old)].ID; split[id] <= mostSplit {
@@ -243,8 +244,8 @@ func (p *deltaPoll) due(after uint32, part int) []uint32 {
 	return out
 }
 
-// round is after how many polls every record has been read again, as long as the queue
-// stays as it is.
+// pollsPerRound returns the number of polls after which every record has been read again, provided
+// that the queue does not change.
 func (p *deltaPoll) round() int {
 	for _, n := range p.splitTasks() {
 		if n > mostSplit {
@@ -255,7 +256,7 @@ func (p *deltaPoll) round() int {
 	return (len(p.old) + n - 1) / n
 }
 
-// bases wants the arrays that due leaves out.
+// wantLargeArrays marks the arrays that dueIDs leaves out as wanted.
 func (p *deltaPoll) bases() {
 	for id, n := range p.splitTasks() {
 		if n > mostSplit && findJob(p.old, id) != nil {
@@ -271,8 +272,8 @@ func (p *deltaPoll) has(id uint32) bool {
 
 func (p *deltaPoll) gone(id uint32) { p.read[id] = nil }
 
-// put notes the records that reading an id brought. An array's id may bring only
-// the records of its tasks, when none of them shares the array's own any more.
+// addRecords adds the records that a request for an id returned. A request for an array may return
+// only the records of its tasks, if its base record no longer exists.
 func (p *deltaPoll) put(id uint32, jobs []*slurm.Job) {
 	for _, j := range jobs {
 		p.read[j.ID] = j
@@ -283,8 +284,8 @@ func (p *deltaPoll) put(id uint32, jobs []*slurm.Job) {
 	}
 }
 
-// newestRead returns the newest id of the records read that are new or in the
-// window. Others are not newer whatever their id: ids may have begun anew.
+// newestRead returns the newest id of those records read that are new or in the window. The ids of
+// other records do not count, since ids may have started over.
 func (p *deltaPoll) newestRead() uint32 {
 	var top uint32
 	for id, j := range p.read {
@@ -295,9 +296,9 @@ func (p *deltaPoll) newestRead() uint32 {
 	return top
 }
 
-// missed lists what must be read for rows of ids that were new in this poll: those
-// whose record has not been read. An array may have split off a task since it was
-// read, which API v0.0.40 names by the array; before is the first new id.
+// missedIDs lists the ids to read for rows whose record has not been read; before is the first new
+// id. An array may have split off a task since it was read, and API v0.0.40 names that task by the
+// array.
 func (p *deltaPoll) missed(before uint32, rows []slurm.JobStatus) []uint32 {
 	ids := map[uint32]bool{}
 	for _, r := range rows {
@@ -314,9 +315,9 @@ func (p *deltaPoll) missed(before uint32, rows []slurm.JobStatus) []uint32 {
 	return slices.Sorted(maps.Keys(ids))
 }
 
-// newest returns the id that the next window begins behind. After a full reading
-// it is that of the job submitted last, of those whose state was seen in it, since
-// ids may have started over.
+// nextCursor returns the id after which the next window begins. After a full reading it is the id of
+// the job that was submitted last, among the jobs whose state was read, since ids may have started
+// over.
 func (p *deltaPoll) newest(cursor uint32, full bool) uint32 {
 	if !full {
 		return max(cursor, p.top)
@@ -337,8 +338,8 @@ func (p *deltaPoll) newest(cursor uint32, full bool) uint32 {
 	return last.ID
 }
 
-// result merges what was read into what was known. changed is false when the
-// jobs are the old ones, which are then the same objects.
+// mergeJobs merges the records that were read into the known jobs. If changed is false, the jobs are
+// the old ones and the same objects.
 func (p *deltaPoll) result() (jobs []*slurm.Job, changed bool) {
 	m := merger[slurm.Job, uint32]{old: p.old, same: (*slurm.Job).Same,
 		key: func(j *slurm.Job) uint32 { return j.ID }, items: make([]*slurm.Job, 0, len(p.old)+len(p.fresh))}
@@ -355,8 +356,8 @@ func (p *deltaPoll) result() (jobs []*slurm.Job, changed bool) {
 	return m.done()
 }
 
-// taskBounds reads an array's task text, such as "2-9,12-20:4%2": the first
-// index and how many there are. exact is false for text that is cut or unknown.
+// taskBounds returns the first index and the number of tasks of an array's task text, such as
+// "2-9,12-20:4%2". exact is false if the text is truncated or cannot be read.
 func taskBounds(text string) (first, count uint64, exact bool) {
 	tasks, ok := slurm.ParseArrayTasks(text)
 	return tasks.First, tasks.Count, ok

@@ -18,12 +18,12 @@ func jobIn(id uint32, state string, change ...func(*slurm.Job)) *slurm.Job {
 	return j
 }
 
-// base makes a job the record of an array's tasks that are not split off.
+// arrayBase makes a job the record of the tasks of an array that are not split off.
 func base(tasks string) func(*slurm.Job) {
 	return func(j *slurm.Job) { j.ArrayJobID, j.ArrayTaskID, j.ArrayTasks = j.ID, slurm.Unset(), tasks }
 }
 
-// taskOf makes a job a task of an array with a record of its own.
+// taskOf makes a job the record of a split task of an array.
 func taskOf(array uint32, task uint64) func(*slurm.Job) {
 	return func(j *slurm.Job) { j.ArrayJobID, j.ArrayTaskID = array, slurm.Num(task) }
 }
@@ -41,8 +41,8 @@ func TestWhatADeltaPollReadsAgain(t *testing.T) {
 		name   string
 		old    []*slurm.Job
 		rows   []slurm.JobStatus // of the known jobs
-		window []slurm.JobStatus // of the ids behind them
-		want   []uint32          // to be read
+		window []slurm.JobStatus // of the ids above them
+		want   []uint32          // records to read
 		gone   []uint32
 	}{
 		{
@@ -50,7 +50,7 @@ func TestWhatADeltaPollReadsAgain(t *testing.T) {
 			old:  []*slurm.Job{jobIn(1, "PENDING")}, rows: []slurm.JobStatus{row(1, "PENDING")},
 		},
 		{
-			name: "a job whose state differs is",
+			name: "a job whose state differs is read",
 			old:  []*slurm.Job{jobIn(1, "PENDING"), jobIn(2, "RUNNING")},
 			rows: []slurm.JobStatus{row(1, "RUNNING"), row(2, "RUNNING")}, want: []uint32{1},
 		},
@@ -69,7 +69,7 @@ func TestWhatADeltaPollReadsAgain(t *testing.T) {
 			rows: []slurm.JobStatus{{ID: 5, Tasks: "*", State: slurm.ParseJobState("CANCELLED")}, taskRow(9, 1, "RUNNING"), taskRow(9, 1, "RUNNING")},
 		},
 		{
-			name: "and is gone when it has no state",
+			name: "an array that has no tasks left and no state is gone",
 			old:  []*slurm.Job{jobIn(5, "CANCELLED", base(""))}, gone: []uint32{5},
 		},
 		{
@@ -78,17 +78,17 @@ func TestWhatADeltaPollReadsAgain(t *testing.T) {
 			rows: []slurm.JobStatus{{ID: 5, Tasks: "*", State: slurm.ParseJobState("CANCELLED")}}, want: []uint32{5},
 		},
 		{
-			name: "an array whose tasks are all there is not read",
+			name: "an array with all its tasks is not read",
 			old:  []*slurm.Job{jobIn(5, "PENDING", base("1-3"))},
 			rows: []slurm.JobStatus{taskRow(5, 1, "PENDING"), taskRow(5, 2, "PENDING"), taskRow(5, 3, "PENDING")},
 		},
 		{
-			name: "an array that lost a task is",
+			name: "an array that lost a task is read",
 			old:  []*slurm.Job{jobIn(5, "PENDING", base("1-3"))},
 			rows: []slurm.JobStatus{taskRow(5, 2, "PENDING"), taskRow(5, 3, "PENDING")}, want: []uint32{5},
 		},
 		{
-			name: "an array whose tasks differ in state is",
+			name: "an array whose tasks differ in state is read",
 			old:  []*slurm.Job{jobIn(5, "PENDING", base("1-2"))},
 			rows: []slurm.JobStatus{taskRow(5, 1, "PENDING"), taskRow(5, 2, "RUNNING")}, want: []uint32{5},
 		},
@@ -101,15 +101,15 @@ func TestWhatADeltaPollReadsAgain(t *testing.T) {
 			old:  []*slurm.Job{jobIn(9, "RUNNING", taskOf(5, 1))}, rows: []slurm.JobStatus{taskRow(9, 1, "RUNNING")},
 		},
 		{
-			name: "or by its array's, as old servers name it",
+			name: "a split task is known by its array, as old servers name it",
 			old:  []*slurm.Job{jobIn(9, "RUNNING", taskOf(5, 1))}, rows: []slurm.JobStatus{taskRow(5, 1, "RUNNING")},
 		},
 		{
-			name: "and is read by its own when its state differs",
+			name: "a split task named by its array is read by its own id when its state differs",
 			old:  []*slurm.Job{jobIn(9, "RUNNING", taskOf(5, 1))}, rows: []slurm.JobStatus{taskRow(5, 1, "COMPLETED")}, want: []uint32{9},
 		},
 		{
-			name:   "a new split task that is named by its array makes the array be read",
+			name:   "the array is read for a new split task that is named by its array",
 			old:    []*slurm.Job{jobIn(5, "PENDING", base("2-3"))},
 			rows:   []slurm.JobStatus{taskRow(5, 2, "PENDING"), taskRow(5, 3, "PENDING")},
 			window: []slurm.JobStatus{taskRow(5, 1, "RUNNING")}, want: []uint32{5},
@@ -125,10 +125,10 @@ func TestWhatADeltaPollReadsAgain(t *testing.T) {
 			p.compare()
 			p.found(tc.window)
 			if got := p.wanted(); !slices.Equal(got, tc.want) {
-				t.Errorf("it reads %v, not %v", got, tc.want)
+				t.Errorf("it reads %v, want %v", got, tc.want)
 			}
 			if got := slices.Sorted(maps.Keys(p.read)); !slices.Equal(got, tc.gone) {
-				t.Errorf("%v are gone, not %v", got, tc.gone)
+				t.Errorf("%v are gone, want %v", got, tc.gone)
 			}
 		})
 	}
@@ -144,7 +144,7 @@ func TestADeltaPollAsksForStates(t *testing.T) {
 	if diff := cmp.Diff([]string{"1", "5_4", "7", "8_3", "40"}, p.stateIDs()); diff != "" {
 		t.Error(diff)
 	}
-	// A record is cheaper than fifty thousand states, and tells more than a list that is cut.
+	// A record is cheaper than fifty thousand states, and is complete where the list of tasks is truncated.
 	if diff := cmp.Diff([]uint32{20, 30}, p.wanted()); diff != "" {
 		t.Error(diff)
 	}
@@ -167,13 +167,13 @@ func TestADeltaPollMergesWhatItRead(t *testing.T) {
 	same := newDeltaPoll([]*slurm.Job{kept})
 	same.put(1, []*slurm.Job{jobIn(1, "RUNNING")})
 	if jobs, differs := same.result(); differs || jobs[0] != kept {
-		t.Error("a record that is the same counts as a change")
+		t.Error("an unchanged record counts as a change")
 	}
 }
 
 func TestAnArrayThatIsGoneLeavesNoRecord(t *testing.T) {
 	p := newDeltaPoll([]*slurm.Job{jobIn(5, "PENDING", base("2")), jobIn(7, "RUNNING", taskOf(5, 1))})
-	p.put(5, []*slurm.Job{jobIn(7, "COMPLETED", taskOf(5, 1))}) // reading the array brings its task alone
+	p.put(5, []*slurm.Job{jobIn(7, "COMPLETED", taskOf(5, 1))}) // a request for the array returns only its task
 	jobs, _ := p.result()
 	if len(jobs) != 1 || jobs[0].ID != 7 || jobs[0].State.Base != slurm.JobCompleted {
 		t.Errorf("the jobs are %v", jobs)
@@ -191,7 +191,7 @@ func TestWhatCameBetweenTwoReadsIsMissed(t *testing.T) {
 		t.Error(diff)
 	}
 	if p.has(5) {
-		t.Error("the array, which has split off another task, would not be read again")
+		t.Error("the array that split off another task would not be read again")
 	}
 }
 
@@ -212,10 +212,10 @@ func TestWhatIsSuspicious(t *testing.T) {
 		want   bool
 	}{
 		{"nothing happened", many(1), []slurm.JobStatus{row(1, "PENDING")}, nil, slurm.Stats{JobsSubmitted: 5}, false},
-		{"a job came and is seen", many(1), []slurm.JobStatus{row(1, "PENDING")}, []slurm.JobStatus{row(2, "PENDING")}, slurm.Stats{JobsSubmitted: 6}, false},
-		{"a job came and is not seen", many(1), []slurm.JobStatus{row(1, "PENDING")}, nil, slurm.Stats{JobsSubmitted: 6}, true},
+		{"a job arrived in the window", many(1), []slurm.JobStatus{row(1, "PENDING")}, []slurm.JobStatus{row(2, "PENDING")}, slurm.Stats{JobsSubmitted: 6}, false},
+		{"a job arrived outside the window", many(1), []slurm.JobStatus{row(1, "PENDING")}, nil, slurm.Stats{JobsSubmitted: 6}, true},
 		{"many unfinished jobs vanished", many(20), nil, nil, slurm.Stats{JobsSubmitted: 5}, true},
-		{"a few did", many(5), nil, nil, slurm.Stats{JobsSubmitted: 5}, false},
+		{"a few unfinished jobs vanished", many(5), nil, nil, slurm.Stats{JobsSubmitted: 5}, false},
 	} {
 		t.Run(tc.name, func(t *testing.T) {
 			p := newDeltaPoll(tc.old)
@@ -223,7 +223,7 @@ func TestWhatIsSuspicious(t *testing.T) {
 			p.compare()
 			p.found(tc.window)
 			if got := p.suspicious(before, &tc.now); got != tc.want {
-				t.Errorf("it is %v", got)
+				t.Errorf("suspicious is %v", got)
 			}
 		})
 	}
@@ -236,10 +236,10 @@ func TestRestarted(t *testing.T) {
 		want     bool
 	}{
 		{"time goes on", slurm.Stats{Since: 5, At: 10, JobsSubmitted: 3}, slurm.Stats{Since: 5, At: 20, JobsSubmitted: 4}, false},
-		{"the counters began anew", slurm.Stats{Since: 5, At: 10}, slurm.Stats{Since: 15, At: 20}, true},
+		{"the counters were reset", slurm.Stats{Since: 5, At: 10}, slurm.Stats{Since: 15, At: 20}, true},
 		{"the clock went back", slurm.Stats{Since: 5, At: 10}, slurm.Stats{Since: 5, At: 9}, true},
 		{"fewer jobs were submitted", slurm.Stats{Since: 5, At: 10, JobsSubmitted: 3}, slurm.Stats{Since: 5, At: 10, JobsSubmitted: 2}, true},
-		{"the first beginning that is told", slurm.Stats{At: 10}, slurm.Stats{Since: 5, At: 20}, false},
+		{"the first report of when the counters began", slurm.Stats{At: 10}, slurm.Stats{Since: 5, At: 20}, false},
 	} {
 		if got := restarted(&tc.old, &tc.now); got != tc.want {
 			t.Errorf("%s: %v", tc.name, got)
@@ -266,10 +266,10 @@ func TestEveryJobHasItsTurn(t *testing.T) {
 		after = due[len(due)-1]
 	}
 	if len(seen) != len(old) || polls > len(old)/dueLeast+1 {
-		t.Errorf("after %d polls %d jobs have had their turn", polls, len(seen))
+		t.Errorf("after %d polls %d jobs have been read", polls, len(seen))
 	}
 	if due := newDeltaPoll(nil).due(7, duePart); len(due) != 0 {
-		t.Errorf("of no jobs %v are due", due)
+		t.Errorf("without jobs %v are due", due)
 	}
 }
 
@@ -280,7 +280,7 @@ func TestArraysWithManySplitTasksAreReadSeldom(t *testing.T) {
 	}
 	p := newDeltaPoll(old)
 	if slices.Contains(p.due(0, 1), 1) {
-		t.Error("the array is read in its turn")
+		t.Error("the array is read in turn")
 	}
 	p.bases()
 	if !slices.Equal(p.wanted(), []uint32{1}) {
@@ -293,11 +293,11 @@ func TestTheWindowBeginsBehindTheNewestKnownRecord(t *testing.T) {
 	slices.SortFunc(p.old, func(a, b *slurm.Job) int { return int(a.ID) - int(b.ID) })
 	p.see([]slurm.JobStatus{row(3, "RUNNING"), row(900, "COMPLETED")})
 	if got := p.newest(0, true); got != 3 {
-		t.Errorf("after ids began anew it is %d", got)
+		t.Errorf("after ids started over the cursor is %d, want 3", got)
 	}
 	p.top = 950
 	if got := p.newest(920, false); got != 950 {
-		t.Errorf("it is %d", got)
+		t.Errorf("the cursor is %d, want 950", got)
 	}
 }
 
@@ -313,7 +313,7 @@ func TestQueriesFitTheirRoom(t *testing.T) {
 		t.Error(diff)
 	}
 	if n := fitting([]string{"123456"}, 3); n != 1 {
-		t.Errorf("an id that does not fit is sent %d times", n)
+		t.Errorf("%d ids are sent where one is too long, want 1", n)
 	}
 }
 
@@ -321,10 +321,10 @@ func TestAnOldJobDoesNotMoveTheWindow(t *testing.T) {
 	const old, cursor = 67_000_000, 3
 	p := newDeltaPoll([]*slurm.Job{jobIn(2, "RUNNING"), jobIn(old, "RUNNING")})
 	p.found([]slurm.JobStatus{row(4, "PENDING")})
-	p.put(old, []*slurm.Job{jobIn(old, "COMPLETED")}) // its turn, or its end, after ids began anew
+	p.put(old, []*slurm.Job{jobIn(old, "COMPLETED")}) // read in turn, or because it ended, after ids started over
 	p.put(4, []*slurm.Job{jobIn(4, "PENDING")})
 	if top := p.newestRead(); top != 4 {
-		t.Errorf("behind %d the newest is %d", cursor, top)
+		t.Errorf("after %d the newest is %d", cursor, top)
 	}
 	seen := newDeltaPoll([]*slurm.Job{jobIn(2, "RUNNING"), jobIn(5, "RUNNING")})
 	seen.found([]slurm.JobStatus{row(5, "RUNNING")})

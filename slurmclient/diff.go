@@ -7,18 +7,19 @@ import (
 	"github.com/slurmtide/slurmtide/slurmclient/slurm"
 )
 
-// Change is one object that differs between two snapshots: Old is nil for one
-// that is new, New is nil for one that is gone, and both are set, and differ,
-// for one that changed. They are never the same pointer.
+// Change is one object that differs between two snapshots. Old is nil for an object that was added,
+// New is nil for one that was removed. Both are set and differ for an object that changed; they are
+// never the same pointer.
 type Change[T any] struct{ Old, New *T }
 
-// JobChanges compares the jobs of two snapshots, in order of job id. A nil old
-// snapshot, or one whose jobs were never read, has no jobs.
+// JobChanges compares the jobs of two snapshots and returns the changes in order of job id. A nil
+// snapshot, and one whose jobs were never read, has no jobs.
 func JobChanges(old, now *Snapshot) []Change[slurm.Job] {
 	return changes(jobsOf(old), jobsOf(now), func(j *slurm.Job) uint32 { return j.ID })
 }
 
-// NodeChanges compares the nodes of two snapshots, in order of name.
+// NodeChanges compares the nodes of two snapshots and returns the changes in order of name. A nil
+// snapshot, and one whose nodes were never read, has no nodes.
 func NodeChanges(old, now *Snapshot) []Change[slurm.Node] {
 	return changes(nodesOf(old), nodesOf(now), func(n *slurm.Node) string { return n.Name })
 }
@@ -37,8 +38,8 @@ func nodesOf(s *Snapshot) []*slurm.Node {
 	return s.Nodes.Value
 }
 
-// changes merges two lists sorted by key. Unchanged objects are the same pointer
-// in both, since the cache keeps the old object when nothing in it changed.
+// diffSorted compares two lists that are sorted by key. Unchanged objects are the same pointer in
+// both, since the cache keeps the old object when nothing in it changed.
 func changes[T any, K cmp.Ordered](old, now []*T, key func(*T) K) []Change[T] {
 	var out []Change[T]
 	i, j := 0, 0
@@ -76,7 +77,9 @@ func findJob(jobs []*slurm.Job, id uint32) *slurm.Job {
 }
 
 func findNode(nodes []*slurm.Node, name string) *slurm.Node {
-	i, ok := slices.BinarySearchFunc(nodes, name, func(n *slurm.Node, name string) int { return cmp.Compare(n.Name, name) })
+	i, ok := slices.BinarySearchFunc(nodes, name, func(n *slurm.Node, name string) int {
+		return cmp.Compare(n.Name, name)
+	})
 	if !ok {
 		return nil
 	}

@@ -7,19 +7,19 @@ import (
 	"github.com/slurmtide/slurmtide/slurmclient/slurm"
 )
 
-// Earlier is a node as it was before it was given work that the list of jobs may not
-// know of yet.
+// BusyNode is a node that was given work which the list of jobs may not contain yet.
 type Earlier struct {
-	// Node is its record when it was last read without that work, nil for none.
+	// Before is the node's record when it was last read without that work, nil if the node is
+	// new.
 	Node *slurm.Node
-	// ReadAt is when that reading began, SeenAt when the one began that showed the work;
-	// by our clock.
+	// BeforeReadAt is when the poll of that record began. BusyAt is when the poll began that
+	// showed the work. Both are times of the local clock.
 	ReadAt, SeenAt time.Time
 }
 
-// nextEarlier is what Snapshot.Earlier becomes when nodes, jobs or both were read anew:
-// it keeps what was seen after jobsAt, when the reading of jobs began, and adds the nodes
-// that have more work now than in the reading before. old is not written to.
+// nextBusySinceJobs computes Snapshot.BusySinceJobs after nodes, jobs or both were read. It keeps the
+// nodes that became busy after jobsAt, when the last poll of jobs began, and adds the nodes that
+// have more work now than in the previous reading. It does not modify old.
 func nextEarlier(old map[string]Earlier, was, is Reading[[]*slurm.Node], jobsAt time.Time) map[string]Earlier {
 	out := maps.Clone(old)
 	maps.DeleteFunc(out, func(_ string, e Earlier) bool { return !e.SeenAt.After(jobsAt) })
@@ -49,13 +49,14 @@ func nextEarlier(old map[string]Earlier, was, is Reading[[]*slurm.Node], jobsAt 
 	return out
 }
 
-// works reports that a node has work, by its state.
+// hasWork reports whether the state of a node says that jobs run on it.
 func works(n *slurm.Node) bool {
 	return n.State.Base == slurm.NodeAllocated || n.State.Base == slurm.NodeMixed
 }
 
-// moreWork reports that a node was given work between two readings; was is nil for one
-// that was not there.
+// gotWork reports whether a node was given work between two readings. was is nil for a node that is
+// new.
 func moreWork(was, is *slurm.Node) bool {
-	return works(is) && (was == nil || !works(was) || is.AllocCPUs > was.AllocCPUs || is.AllocMemoryMiB > was.AllocMemoryMiB)
+	return works(is) &&
+		(was == nil || !works(was) || is.AllocCPUs > was.AllocCPUs || is.AllocMemoryMiB > was.AllocMemoryMiB)
 }

@@ -28,18 +28,18 @@ func TestWhatIsKeptOfNodesThatGotWork(t *testing.T) {
 		jobsAt  int
 		want    map[string]Earlier
 	}{
-		{"one that got its first work", nil, read(1, idle), read(10, all), 5, map[string]Earlier{"n1": {idle, at(1), at(10)}}},
-		{"one that got more", nil, read(1, some), read(10, more), 5, map[string]Earlier{"n1": {some, at(1), at(10)}}},
-		{"one that was not there", nil, read(1), read(10, all), 5, map[string]Earlier{"n1": {nil, at(1), at(10)}}},
-		{"jobs that were read later know it", nil, read(1, idle), read(10, all), 10, nil},
-		{"or once they are", kept, read(10, all), read(10, all), 11, nil},
-		{"not before", kept, read(10, all), read(10, all), 9, kept},
-		{"more work later is of the same wait", kept, read(10, some), read(20, more), 5, map[string]Earlier{"n1": {idle, at(1), at(20)}}},
-		{"one that has less work", nil, read(1, more), read(10, some), 5, nil},
-		{"one whose work is over", kept, read(10, all), read(20, idle), 5, nil},
-		{"one that is gone", kept, read(10, all), read(20), 5, nil},
-		{"one that did not change", nil, read(1, all), read(10, all), 5, nil},
-		{"the first reading tells nothing", nil, Reading[[]*slurm.Node]{}, read(10, all), 5, nil},
+		{"a node got its first job", nil, read(1, idle), read(10, all), 5, map[string]Earlier{"n1": {idle, at(1), at(10)}}},
+		{"a node got another job", nil, read(1, some), read(10, more), 5, map[string]Earlier{"n1": {some, at(1), at(10)}}},
+		{"a new node with jobs", nil, read(1), read(10, all), 5, map[string]Earlier{"n1": {nil, at(1), at(10)}}},
+		{"jobs were read later", nil, read(1, idle), read(10, all), 10, nil},
+		{"jobs are read now", kept, read(10, all), read(10, all), 11, nil},
+		{"jobs were read before", kept, read(10, all), read(10, all), 9, kept},
+		{"another job later keeps the first record", kept, read(10, some), read(20, more), 5, map[string]Earlier{"n1": {idle, at(1), at(20)}}},
+		{"a node lost a job", nil, read(1, more), read(10, some), 5, nil},
+		{"a node lost its last job", kept, read(10, all), read(20, idle), 5, nil},
+		{"a node was deleted", kept, read(10, all), read(20), 5, nil},
+		{"a node did not change", nil, read(1, all), read(10, all), 5, nil},
+		{"the first reading of nodes", nil, Reading[[]*slurm.Node]{}, read(10, all), 5, nil},
 	} {
 		t.Run(tc.name, func(t *testing.T) {
 			before := maps.Clone(tc.old)
@@ -47,7 +47,7 @@ func TestWhatIsKeptOfNodesThatGotWork(t *testing.T) {
 				t.Error(diff)
 			}
 			if diff := cmp.Diff(before, tc.old); diff != "" {
-				t.Errorf("what others read was changed:\n%s", diff)
+				t.Errorf("the old map was modified:\n%s", diff)
 			}
 		})
 	}
@@ -69,12 +69,12 @@ func TestTheCacheKeepsNodesThatGotWork(t *testing.T) {
 	report(Jobs, 0, nil)
 	report(Nodes, 1, nodes(slurm.NodeIdle))
 	if got := report(Nodes, 2, nodes(slurm.NodeAllocated)); len(got) != 1 {
-		t.Errorf("when nodes were read it keeps %q", got)
+		t.Errorf("after nodes were read it keeps %q", got)
 	}
 	if got := report(Partitions, 3, nil); len(got) != 1 {
-		t.Errorf("when partitions were read it keeps %q", got)
+		t.Errorf("after partitions were read it keeps %q", got)
 	}
 	if got := report(Jobs, 4, nil); len(got) != 0 {
-		t.Errorf("when jobs were read it keeps %q", got)
+		t.Errorf("after jobs were read it keeps %q", got)
 	}
 }

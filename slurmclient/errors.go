@@ -6,51 +6,53 @@ import (
 	"strings"
 )
 
-// Code says what kind of failure an Error is. Callers branch on it and never on text.
+// Code is the kind of failure that an Error reports. Callers compare codes and never text.
 type Code string
 
 // The codes of an Error.
 const (
-	// CodeNotFound: the object does not exist. Never returned for a failed query.
+	// CodeNotFound means that the object does not exist. It is never returned for a query that
+	// failed.
 	CodeNotFound Code = "not found"
-	// CodeUnauthorized: the token is missing, expired, badly signed, or its user
-	// may not do this.
+	// CodeUnauthorized means that the token is missing, expired or badly signed, or that its
+	// user is not allowed to do this.
 	CodeUnauthorized Code = "unauthorised"
-	// CodeUnavailable: the server, slurmctld or slurmdbd did not answer, or gave an
-	// answer that cannot be read. What was asked for may or may not have happened.
+	// CodeUnavailable means that slurmrestd, slurmctld or slurmdbd did not answer, or that the
+	// answer cannot be read. The requested change may or may not have happened.
 	CodeUnavailable Code = "unavailable"
-	// CodeInvalid: the server understood and refused: bad input or state.
+	// CodeInvalid means that the server understood the request and refused it because of bad
+	// input or state.
 	CodeInvalid Code = "invalid"
-	// CodeUnchanged: nothing changed since the given time. Not a failure.
+	// CodeUnchanged means that nothing changed since the given time. It is not a failure.
 	CodeUnchanged Code = "unchanged"
-	// CodeConflict: the object is busy, exists already, or is in a state that
-	// forbids the change now.
+	// CodeConflict means that the object is busy, exists already, or is in a state that forbids
+	// the change for now.
 	CodeConflict Code = "conflict"
-	// CodeUnsupported: the server's API version cannot do this.
+	// CodeUnsupported means that the server's API version does not support the operation.
 	CodeUnsupported Code = "unsupported"
-	// CodeNoAccounting: the cluster has no slurmdbd, so there are no accounts, users,
-	// associations and QOS. Never returned for a slurmdbd that is away.
+	// CodeNoAccounting means that the cluster has no slurmdbd, and therefore no accounts, users,
+	// associations and QOS. It is never returned for a slurmdbd that is down.
 	CodeNoAccounting Code = "no accounting"
-	// CodePanic: the code that reads the answer panicked. Err is the *Panic.
+	// CodePanic means that the code that reads the answer panicked. Err is the *Panic.
 	CodePanic Code = "panic"
 )
 
-// Error is the one error type of this package. Its text holds no token.
+// Error is the only error type of this package. Its text never contains a token.
 type Error struct {
 	Code Code
-	// Op is what was being done, a gerund such as "listing nodes".
+	// Op is the operation that failed, a gerund such as "listing nodes".
 	Op string
 	// Status is the HTTP status, 0 when there was no answer.
 	Status int
-	// Number is Slurm's error number, 0 when it gave none.
+	// Number is Slurm's error number, 0 when there was none.
 	Number int
-	// Message is Slurm's own text or a description of what went wrong.
+	// Message is Slurm's text or a description of what went wrong.
 	Message string
 	// Err is the cause, when there is one.
 	Err error
 }
 
-// Error returns one line that tells what was tried, what happened and the code.
+// Error returns one line with the operation, the code and what went wrong.
 func (e *Error) Error() string {
 	var b strings.Builder
 	b.WriteString(e.Op)
@@ -83,10 +85,10 @@ func CodeOf(err error) Code {
 	return ""
 }
 
-// Panic is a panic that ended one poll instead of the program: a defect of this
-// library that an answer of the server brought to light.
+// Panic is a panic that ended one operation instead of the program: a defect of the program that
+// some data of the server exposed.
 type Panic struct {
-	// Value is what the code panicked with, Stack the stack of its goroutine, for logs.
+	// Value is the value of the panic. Stack is the stack of its goroutine, for logs.
 	Value any
 	Stack []byte
 }
@@ -101,17 +103,17 @@ func PanicOf(err error) *Panic {
 	return p
 }
 
-// IsNotFound reports whether err says that the object does not exist.
+// IsNotFound reports whether err means that the object does not exist.
 func IsNotFound(err error) bool { return CodeOf(err) == CodeNotFound }
 
-// IsUnchanged reports whether err says that nothing changed.
+// IsUnchanged reports whether err means that nothing changed.
 func IsUnchanged(err error) bool { return CodeOf(err) == CodeUnchanged }
 
-// IsUnauthorized reports whether err says that the token or its user was refused.
+// IsUnauthorized reports whether err means that the token or its user was refused.
 func IsUnauthorized(err error) bool { return CodeOf(err) == CodeUnauthorized }
 
-// IsUnavailable reports whether err says that no usable answer came.
+// IsUnavailable reports whether err means that there was no usable answer.
 func IsUnavailable(err error) bool { return CodeOf(err) == CodeUnavailable }
 
-// IsConflict reports whether err says that the object's state forbids it now.
+// IsConflict reports whether err means that the state of the object forbids the change for now.
 func IsConflict(err error) bool { return CodeOf(err) == CodeConflict }

@@ -9,24 +9,25 @@ import (
 
 type clusterKey struct{}
 
-// WithCluster returns a context whose requests fail with CodeConflict when the answer comes
-// from a Slurm cluster of another name. A write may have been done then: whoever must not
-// write to another cluster reads first. An empty name is that of any cluster.
+// WithCluster returns a context whose requests fail with CodeConflict when a Slurm cluster of
+// another name answers. A write may have been carried out by then, so callers that must not write to
+// another cluster read first. An empty name accepts any cluster.
 func WithCluster(ctx context.Context, name string) context.Context {
 	return context.WithValue(ctx, clusterKey{}, name)
 }
 
-// ExpectsCluster reports whether the context expects answers of one cluster.
+// ExpectsCluster reports whether the context expects the answers of a particular cluster.
 func ExpectsCluster(ctx context.Context) bool {
 	name, _ := ctx.Value(clusterKey{}).(string)
 	return name != ""
 }
 
-// otherCluster is the error for an answer from another cluster than the context expects.
+// checkCluster returns an error if the answer comes from another cluster than the context expects.
 func otherCluster(ctx context.Context, op string, from slurm.Server) error {
 	want, _ := ctx.Value(clusterKey{}).(string)
 	if want == "" || from.Cluster == "" || want == from.Cluster {
 		return nil
 	}
-	return &Error{Code: CodeConflict, Op: op, Message: fmt.Sprintf("the Slurm cluster %s answers, and not %s", from.Cluster, want)}
+	return &Error{Code: CodeConflict, Op: op,
+		Message: fmt.Sprintf("the answer comes from Slurm cluster %s instead of %s", from.Cluster, want)}
 }

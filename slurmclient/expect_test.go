@@ -8,8 +8,8 @@ import (
 	"github.com/slurmtide/slurmtide/slurmclient"
 )
 
-// TestAnAnswerOfAnotherClusterIsAConflict: what was recorded is of a cluster c2605. Whoever
-// expects another one must not take a node, or that there is none, for its own.
+// TestAnAnswerFromAnotherClusterIsAConflict uses answers recorded from a cluster named c2605. A caller
+// that expects another cluster must not accept a node, or its absence, from this one.
 func TestAnAnswerOfAnotherClusterIsAConflict(t *testing.T) {
 	const release = "26.05/v0.0.45"
 	file := func(name string) reply { return recordedReply(t, release+"/"+name) }
@@ -27,20 +27,20 @@ func TestAnAnswerOfAnotherClusterIsAConflict(t *testing.T) {
 		ask    func(context.Context, *slurmclient.Client) error
 		want   slurmclient.Code
 	}{
-		{"a node of the cluster that is expected", "c2605", file("node_n1.json"), node("n1"), ""},
-		{"a node of another", "c1", file("node_n1.json"), node("n1"), slurmclient.CodeConflict},
-		{"a node of any", "", file("node_n1.json"), node("n1"), ""},
-		{"a node of one that does not tell its name", "c1", untold, node("n1"), ""},
-		{"the cluster that is expected has no such node", "c2605", file("node_unknown.json"), node("nosuch"), slurmclient.CodeNotFound},
-		{"another has no such node", "c1", file("node_unknown.json"), node("nosuch"), slurmclient.CodeConflict},
-		{"the nodes of another", "c1", file("nodes.json"), nodes, slurmclient.CodeConflict},
-		{"a write that another answers", "c1", file("job_delete_unknown.json"), cancel, slurmclient.CodeConflict},
+		{"a node of the expected cluster", "c2605", file("node_n1.json"), node("n1"), ""},
+		{"a node of another cluster", "c1", file("node_n1.json"), node("n1"), slurmclient.CodeConflict},
+		{"a node of any cluster", "", file("node_n1.json"), node("n1"), ""},
+		{"a node of a cluster that does not send its name", "c1", untold, node("n1"), ""},
+		{"the expected cluster has no such node", "c2605", file("node_unknown.json"), node("nosuch"), slurmclient.CodeNotFound},
+		{"another cluster has no such node", "c1", file("node_unknown.json"), node("nosuch"), slurmclient.CodeConflict},
+		{"the nodes of another cluster", "c1", file("nodes.json"), nodes, slurmclient.CodeConflict},
+		{"a write that another cluster answers", "c1", file("job_delete_unknown.json"), cancel, slurmclient.CodeConflict},
 	} {
 		t.Run(tc.name, func(t *testing.T) {
 			client := playing(t, versionOf(release), always(tc.answer))
-			wantCode(t, "asking", tc.ask(slurmclient.WithCluster(t.Context(), tc.expect), client), tc.want)
+			wantCode(t, "the request", tc.ask(slurmclient.WithCluster(t.Context(), tc.expect), client), tc.want)
 		})
 	}
 	client := playing(t, versionOf(release), always(file("node_n1.json")))
-	wantCode(t, "asking without a name", node("n1")(t.Context(), client), "")
+	wantCode(t, "a request without an expected cluster", node("n1")(t.Context(), client), "")
 }

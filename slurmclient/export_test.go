@@ -2,5 +2,5 @@ package slurmclient
 
 import "net/http"
 
-// SetTransport lets a test answer the client's requests.
+// SetTransport lets a test answer the requests of the client.
 func (c *Client) SetTransport(rt http.RoundTripper) { c.http.Transport = rt }

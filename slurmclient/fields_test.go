@@ -13,8 +13,8 @@ import (
 	"github.com/slurmtide/slurmtide/slurmclient/slurm"
 )
 
-// plain reads a value of a recorded answer in the words of the nouns: numbers and
-// their objects as slurm.Number prints them, lists joined by commas.
+// formatValue formats a value of a recorded answer like the fields of package slurm: numbers and their
+// objects as slurm.Number prints them, lists joined by commas.
 func plain(v any) string {
 	switch x := v.(type) {
 	case nil:
@@ -43,7 +43,7 @@ func plain(v any) string {
 	return fmt.Sprintf("%T", v)
 }
 
-// count reads a number whose unset is 0 in the nouns.
+// formatCount formats a number for which package slurm uses 0 if it is unset.
 func count(v any) string {
 	if s := plain(v); s != "unset" && s != "" {
 		return s
@@ -51,14 +51,14 @@ func count(v any) string {
 	return "0"
 }
 
-// states sorts the words of a state.
+// sortedStates sorts the words of a state.
 func states(words []string) string {
 	words = slices.DeleteFunc(slices.Clone(words), func(w string) bool { return w == "" })
 	slices.Sort(words)
 	return strings.Join(words, ",")
 }
 
-// records reads the list of a recorded answer with encoding/json alone.
+// decodeRecords decodes the list of a recorded answer with encoding/json.
 func records(t *testing.T, body []byte, key string) []map[string]any {
 	t.Helper()
 	d := json.NewDecoder(strings.NewReader(string(body)))
@@ -74,7 +74,7 @@ func records(t *testing.T, body []byte, key string) []map[string]any {
 	return out
 }
 
-// jobFields are the fields of a job by slurmrestd's names, as the noun has them.
+// jobFields returns the fields of a job by slurmrestd's names.
 func jobFields(j *slurm.Job) map[string]string {
 	n := func(x slurm.Number) string { return x.String() }
 	u := func(x uint32) string { return fmt.Sprint(x) }
@@ -95,7 +95,7 @@ func jobFields(j *slurm.Job) map[string]string {
 	}
 }
 
-// times and counts are the fields whose unset is 0.
+// zeroWhenUnset lists the fields that are 0 if they are unset.
 var zeroWhenUnset = []string{
 	"array_job_id", "array_max_tasks", "het_job_id", "het_job_offset", "submit_time", "eligible_time", "start_time", "end_time",
 	"last_sched_evaluation", "boot_time", "slurmd_start_time", "last_busy", "reason_changed_at", "resume_after", "restart_cnt", "user_id",
@@ -118,8 +118,7 @@ func nodeFields(n *slurm.Node) map[string]string {
 	}
 }
 
-// sameFields compares a noun's fields with those of the record, where the record
-// has them.
+// sameFields compares the fields of a decoded value with those that the recorded one has.
 func sameFields(t *testing.T, what string, got map[string]string, record map[string]any, state string) int {
 	t.Helper()
 	want, have := map[string]string{}, map[string]string{}
@@ -142,7 +141,7 @@ func sameFields(t *testing.T, what string, got map[string]string, record map[str
 	return len(have)
 }
 
-// TestListsHoldWhatWasRecorded holds the streamed nouns against encoding/json.
+// TestListsMatchTheRecording compares the decoded lists with encoding/json.
 func TestListsHoldWhatWasRecorded(t *testing.T) {
 	for _, release := range recordedVersions(t) {
 		t.Run(release, func(t *testing.T) {
@@ -178,7 +177,7 @@ func TestListsHoldWhatWasRecorded(t *testing.T) {
 	}
 }
 
-// TestSmallTablesHoldWhatWasRecorded reads the rest of the recorded answers.
+// TestSmallTablesMatchTheRecording reads the other recorded answers.
 func TestSmallTablesHoldWhatWasRecorded(t *testing.T) {
 	for _, release := range recordedVersions(t) {
 		t.Run(release, func(t *testing.T) {
@@ -229,8 +228,7 @@ func TestSmallTablesHoldWhatWasRecorded(t *testing.T) {
 	}
 }
 
-// TestLimitsHoldWhatWasRecorded reads what an administrator set, each limit with a number
-// of its own.
+// TestLimitsMatchTheRecording reads limits that an administrator set, each to a different number.
 func TestLimitsHoldWhatWasRecorded(t *testing.T) {
 	for _, release := range []string{"24.11/v0.0.40", "24.11/v0.0.41", "24.11/v0.0.42", "26.05/v0.0.45"} {
 		t.Run(release, func(t *testing.T) {
@@ -267,7 +265,7 @@ func TestLimitsHoldWhatWasRecorded(t *testing.T) {
 	}
 }
 
-// limitsOf is what limits of an association, in text where its fields are opaque.
+// limitsOf returns the limits of an association as text, since the fields of slurm.Number are private.
 func limitsOf(a slurm.Association) map[string]string {
 	return map[string]string{
 		"GrpJobs": a.GrpJobs.String(), "GrpSubmit": a.GrpSubmitJobs.String(), "GrpTRES": fmt.Sprint(a.GrpTRES),

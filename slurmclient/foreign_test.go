@@ -9,8 +9,8 @@ import (
 	"github.com/slurmtide/slurmtide/slurmclient"
 )
 
-// A server that is no slurmrestd may be asked all the same, by whoever may write its URL:
-// errors must not tell them what it answered.
+// Anybody who may set the URL can send requests to a server that is not a slurmrestd. Errors must not
+// show them its answers.
 func TestErrorsDoNotQuoteAServerThatIsNoSlurmrestd(t *testing.T) {
 	const secret = "role-credentials-7"
 	for _, tc := range []struct {

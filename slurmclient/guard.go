@@ -2,11 +2,11 @@ package slurmclient
 
 import "runtime/debug"
 
-// Guard calls f. When f panics, it returns an error with CodePanic in which PanicOf finds
-// the stack. op says what f does, such as "computing the demand".
+// Guard calls f. If f panics, Guard returns an error with CodePanic from which PanicOf returns the
+// stack. op names what f does, such as "computing the demand".
 //
-// Programs that serve several clusters guard what they compute of each cluster's data, so
-// that a defect which one cluster brings to light is an error of that cluster.
+// Programs that serve several clusters guard what they compute from the data of each cluster, so
+// that a defect exposed by one cluster affects only that cluster.
 func Guard(op string, f func()) (err error) {
 	defer func() {
 		if v := recover(); v != nil {

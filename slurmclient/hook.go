@@ -2,17 +2,15 @@ package slurmclient
 
 import "time"
 
-// Observer is told of every request to slurmrestd and of every poll, so that
-// metrics can be kept without this package knowing of any metrics library. Its
-// methods are called from many goroutines and must not block.
+// Observer is called for every request to slurmrestd and for every poll, so that a program can
+// record metrics while this package depends on no metrics library. Its methods are called from many
+// goroutines and must not block.
 type Observer interface {
-	// Request reports one HTTP request: the operation ("get nodes"), the HTTP
-	// status (0 when there was no answer), how long it took until the body was
-	// read, and the bytes of the body.
+	// Request reports one HTTP request: the operation (such as "nodes"), the HTTP status (0 if
+	// there was no answer), the time until the body had been read, and the size of the body.
 	Request(op string, status int, took time.Duration, bytes int64)
-	// Polled reports one poll of a resource: err is nil when it succeeded, also
-	// when nothing had changed. A poll that panicked fails with an error in which
-	// PanicOf finds the stack.
+	// Polled reports one poll of a resource. err is nil if the poll succeeded, also if nothing
+	// had changed. For a poll that panicked, PanicOf returns the panic with its stack.
 	Polled(r Resource, took time.Duration, err error)
 }
 

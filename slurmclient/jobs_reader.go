@@ -7,44 +7,47 @@ import (
 	"github.com/slurmtide/slurmtide/slurmclient/slurm"
 )
 
-// JobsReader is how a Cache reads jobs.
+// JobsReader is a way in which a Cache reads jobs.
 type JobsReader string
 
-// The readers of jobs. slurmrestd's cost of a list grows with the square of the
-// queue; the delta reader's with its length and with what changes.
+// The readers of jobs. The cost of a list to slurmrestd grows with the square of the length of the
+// queue. The cost of the delta reader grows with the length of the queue and the number of changes.
 const (
-	// ReadList asks for the list of all jobs, gated by update_time.
+	// ReadList requests the list of all jobs, with update_time so that an unchanged list is not
+	// sent again.
 	ReadList JobsReader = "list"
-	// ReadDelta asks for the states of known jobs, for new ids, and for the details
-	// of what is new, changed, or due.
+	// ReadDelta requests the states of known jobs, the states of new ids, and the records of
+	// jobs that are new, changed, or due to be read again.
 	ReadDelta JobsReader = "delta"
-	// ReadAuto begins with either by the size of the queue, measures, and takes the
+	// ReadAuto chooses the first reader by the length of the queue, measures both, and uses the
 	// cheaper one.
 	ReadAuto JobsReader = "auto"
 )
 
-// jobsRead is what one poll of the jobs brought: nil jobs mean that nothing changed.
+// jobsReading is the result of one poll of the jobs. changed is false if the jobs did not change.
 type jobsRead struct {
 	jobs       []*slurm.Job
 	changed    bool
 	serverTime slurm.Time
 	server     slurm.Server
-	// rare: this poll did what the next ones need not do.
+	// exceptional means that this poll did work that the next ones need not repeat.
 	rare bool
-	// oldest is when the oldest fact in the jobs was last known to be right; zero means
-	// when the poll began.
+	// oldest is when the oldest fact in the jobs was last known to be right. Zero means when the
+	// poll began.
 	oldest time.Time
-	// by is how the poll read, ReadList also where a delta reader asked for the list.
+	// reader is how the poll read jobs: ReadList also if a delta reader requested the list.
 	by JobsReader
-	// round is after how many polls every record has been read again, 0 for each poll.
+	// round is the number of polls after which every record has been read again. 0 means that
+	// each poll reads every record.
 	round int
 }
 
-// jobsReader decides between the two readers and turns what they bring into a
+// jobsReader returns a function that chooses between the two readers and turns their result into a
 // reading.
 func (c *Cache) jobsReader() func(context.Context) (reading, error) {
 	list := &listReader{cache: c}
-	delta := &deltaReader{client: c.client, now: c.cfg.Now, progress: func(done, total int) { c.cfg.Progress(Jobs, done, total) }}
+	delta := &deltaReader{client: c.client, now: c.cfg.Now,
+		progress: func(done, total int) { c.cfg.Progress(Jobs, done, total) }}
 	choice := chooser{mode: c.cfg.JobsReader}
 	return func(ctx context.Context) (reading, error) {
 		old := c.Snapshot().Jobs
@@ -75,7 +78,8 @@ func (c *Cache) jobsReader() func(context.Context) (reading, error) {
 		if !got.rare {
 			choice.measured(use, len(old.Value), c.cfg.Now().Sub(begin))
 		}
-		out := reading{serverTime: got.serverTime, server: got.server, rare: got.rare, oldest: got.oldest, round: got.round, reader: got.by}
+		out := reading{serverTime: got.serverTime, server: got.server,
+			rare: got.rare, oldest: got.oldest, round: got.round, reader: got.by}
 		if got.changed || !old.Known {
 			out.set = func(s *Snapshot) { s.Jobs.Value = got.jobs }
 		}
@@ -83,7 +87,8 @@ func (c *Cache) jobsReader() func(context.Context) (reading, error) {
 	}
 }
 
-// queueLength asks diag, which is cheap, how many jobs and array tasks there are.
+// queueLength returns how many jobs and array tasks are pending or running, from diag, which is
+// cheap to read.
 func queueLength(ctx context.Context, c *Client) (int, error) {
 	stats, err := c.Stats(ctx)
 	if err != nil {
@@ -93,22 +98,22 @@ func queueLength(ctx context.Context, c *Client) (int, error) {
 }
 
 const (
-	// longQueue is where the first reading is a delta one: a list of that many
-	// records costs slurmrestd some seconds and a gigabyte.
+	// longQueue is the length of the queue above which ReadAuto begins with the delta reader: a
+	// list of that many records costs slurmrestd several seconds and a gigabyte of memory.
 	longQueue = 5000
-	// cheapList is what a list may take without the other reader being tried.
+	// cheapList is the duration of a list up to which ReadAuto does not try the delta reader.
 	cheapList = 500 * time.Millisecond
 )
 
-// chooser picks the cheaper reader by what both have cost. Costs are weighted
-// means over the polls, so a list that is mostly unchanged counts as cheap.
+// readerChooser chooses the cheaper reader by the measured cost of both. Costs are weighted means over
+// the polls, so a list that is mostly unchanged counts as cheap.
 type chooser struct {
 	mode        JobsReader
 	now         JobsReader
 	list, delta cost
 }
 
-// cost is a weighted mean of how long polls took, at a number of jobs.
+// pollCost is a weighted mean of the duration of polls, and the number of jobs in the last one.
 type cost struct {
 	mean time.Duration
 	jobs int
@@ -125,7 +130,8 @@ func (k *cost) add(jobs int, took time.Duration) {
 	k.n++
 }
 
-// at estimates the cost at another number of jobs: a list's grows with the square.
+// estimate extrapolates the cost to another number of jobs. The cost grows with the given power of
+// the number: 2 for a list, 1 for the delta reader.
 func (k *cost) at(jobs, power int) time.Duration {
 	if k.jobs == 0 {
 		return k.mean
@@ -147,7 +153,7 @@ func (k *chooser) begin(queue int) {
 	}
 }
 
-// next returns the reader for a poll of about so many jobs.
+// choose returns the reader for a poll of about this many jobs.
 func (k *chooser) next(jobs int) JobsReader {
 	if k.mode != ReadAuto {
 		return k.mode
@@ -156,7 +162,8 @@ func (k *chooser) next(jobs int) JobsReader {
 	case k.now == "":
 		return ReadList
 	case k.now == ReadList && k.list.n > 0:
-		if k.list.at(jobs, 2) > cheapList && (k.delta.n == 0 || k.delta.at(jobs, 1) < k.list.at(jobs, 2)/2) {
+		list := k.list.at(jobs, 2)
+		if list > cheapList && (k.delta.n == 0 || k.delta.at(jobs, 1) < list/2) {
 			k.now = ReadDelta
 		}
 	case k.now == ReadDelta && k.delta.n > 0:
@@ -182,18 +189,18 @@ func (k *chooser) measured(r JobsReader, jobs int, took time.Duration) {
 	}
 }
 
-// failed notes that a list failed while there are so many jobs. A list that is too
-// long to be answered would fail for ever: the other reader takes over.
+// recordListFailure records that a list failed at this length of the queue. slurmrestd may never be
+// able to answer with a list that is too long, so the delta reader takes over for a long queue.
 func (k *chooser) failed(queue int) {
 	if queue > longQueue {
 		k.now = ReadDelta
 	}
 }
 
-// listing reports whether the list was read by choice.
+// choseList reports whether the list was read because the chooser chose it.
 func (k *chooser) listing(r JobsReader) bool { return k.mode == ReadAuto && r == ReadList }
 
-// listReader reads the whole list behind its gate.
+// listReader reads the list of all jobs, with update_time.
 type listReader struct {
 	cache *Cache
 	gate  gate
@@ -213,5 +220,6 @@ func (l *listReader) read(ctx context.Context, old []*slurm.Job) (jobsRead, erro
 	}
 	l.gate.passed(now, since, out.LastUpdate)
 	items, changed := m.done()
-	return jobsRead{jobs: items, changed: changed, serverTime: out.LastUpdate, server: out.Server, by: ReadList}, nil
+	return jobsRead{jobs: items, changed: changed,
+		serverTime: out.LastUpdate, server: out.Server, by: ReadList}, nil
 }

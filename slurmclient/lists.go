@@ -13,16 +13,16 @@ import (
 	"github.com/slurmtide/slurmtide/slurmclient/slurm"
 )
 
-// List is the answer to a request for all objects of a kind.
+// List is the answer to a request for all objects of one kind.
 type List[T any] struct {
 	Items []T
-	// ServerTime is the server's last_update; passed as since to the next request
-	// it asks for changes from then on. 0 where the server gives none.
+	// ServerTime is the server's last_update. A request with it as since returns the list only
+	// if something changed from then on. 0 if the server sends none.
 	ServerTime slurm.Time
 	Server     slurm.Server
 }
 
-// listCall is one request for a list that is decoded as a stream.
+// listCall is a request for a list that is decoded as a stream.
 type listCall[T any] struct {
 	op, name string
 	key      string
@@ -32,8 +32,8 @@ type listCall[T any] struct {
 	decode   func(io.Reader, *wire.Interner, func(*T) error) (wire.Envelope, error)
 }
 
-// run makes the request and calls yield for each record, which is only valid
-// during the call. After an error nothing that was yielded may be used.
+// run sends the request and calls yield for each record. A record is only valid during the call. If
+// run returns an error, the caller must discard all records.
 func (l listCall[T]) run(ctx context.Context, c *Client, yield func(*T) error) (wire.Outline, error) {
 	ctx = transport.WithOp(ctx, l.name)
 	b, err := l.bind(c, ctx)
@@ -46,7 +46,7 @@ func (l listCall[T]) run(ctx context.Context, c *Client, yield func(*T) error) (
 		if bindErr != nil {
 			return wire.Outline{}, bindErr
 		}
-		// The same version once more: the path is missing, not the version.
+		// The server still offers the same version, so it lacks only the path.
 		if again.Version() == b.Version() {
 			return wire.Outline{}, err
 		}
@@ -55,7 +55,9 @@ func (l listCall[T]) run(ctx context.Context, c *Client, yield func(*T) error) (
 	return out, err
 }
 
-func (l listCall[T]) try(ctx context.Context, c *Client, b wire.Binding, yield func(*T) error) (wire.Outline, error) {
+func (l listCall[T]) try(
+	ctx context.Context, c *Client, b wire.Binding, yield func(*T) error,
+) (wire.Outline, error) {
 	ctx, idle := newIdle(ctx, c.cfg.Timeout)
 	defer idle.stop()
 	resp, err := l.send(ctx, b)
@@ -84,8 +86,8 @@ func (l listCall[T]) try(ctx context.Context, c *Client, b wire.Binding, yield f
 	return out, l.check(out, env.Found, count)
 }
 
-// check finds what an answer with HTTP 200 hides: errors, a missing list, and
-// the empty list of jobs that means "unchanged".
+// checkOutline finds the failures that an answer with HTTP 200 may contain: errors, a missing list,
+// and the empty list of jobs that means "unchanged".
 func (l listCall[T]) check(out wire.Outline, found bool, count int) error {
 	if err := outlineProblem(l.op, http.StatusOK, out); err != nil {
 		return err
@@ -100,7 +102,7 @@ func (l listCall[T]) check(out wire.Outline, found bool, count int) error {
 	return nil
 }
 
-// refused reads an answer that is not a list.
+// readRefusal reads an answer that is not a list and returns its error.
 func (l listCall[T]) refused(ctx context.Context, c *Client, resp *http.Response) error {
 	body, err := io.ReadAll(io.LimitReader(resp.Body, 1<<20))
 	if err != nil {
@@ -117,7 +119,7 @@ func (l listCall[T]) refused(ctx context.Context, c *Client, resp *http.Response
 	return ans.problem(l.op)
 }
 
-// idle is a deadline that starts anew with every chunk that arrives.
+// idleDeadline is a deadline that restarts with every chunk that arrives.
 type idle struct {
 	timer  *time.Timer
 	after  time.Duration
@@ -148,18 +150,20 @@ func (r *idleReader) Read(p []byte) (int, error) {
 }
 
 func nodesCall(since slurm.Time) listCall[slurm.Node] {
-	return listCall[slurm.Node]{op: "listing nodes", name: "nodes", key: "nodes", since: since, bind: (*Client).bind, decode: wire.Nodes,
+	return listCall[slurm.Node]{op: "listing nodes", name: "nodes", key: "nodes", since: since,
+		bind: (*Client).bind, decode: wire.Nodes,
 		send: func(ctx context.Context, b wire.Binding) (*http.Response, error) { return b.Nodes(ctx, since) }}
 }
 
 func jobsCall(since slurm.Time) listCall[slurm.Job] {
-	return listCall[slurm.Job]{op: "listing jobs", name: "jobs", key: "jobs", since: since, bind: (*Client).bindJobs, decode: wire.Jobs,
+	return listCall[slurm.Job]{op: "listing jobs", name: "jobs", key: "jobs", since: since,
+		bind: (*Client).bindJobs, decode: wire.Jobs,
 		send: func(ctx context.Context, b wire.Binding) (*http.Response, error) { return b.Jobs(ctx, since) }}
 }
 
-// Nodes lists all nodes, FUTURE ones too. With since it returns an error of
-// CodeUnchanged when nothing changed from then on, and else the whole list: the
-// time is a gate and not a delta.
+// Nodes lists all nodes, including FUTURE nodes. If since is not 0 and nothing changed from then on,
+// it returns an error with CodeUnchanged. Otherwise it returns the whole list, not only the nodes
+// that changed.
 func (c *Client) Nodes(ctx context.Context, since slurm.Time) (List[*slurm.Node], error) {
 	var items []*slurm.Node
 	out, err := c.eachNode(ctx, since, func(n *slurm.Node) error { items = append(items, clone(n)); return nil })
@@ -169,9 +173,9 @@ func (c *Client) Nodes(ctx context.Context, since slurm.Time) (List[*slurm.Node]
 	return List[*slurm.Node]{Items: items, ServerTime: out.LastUpdate, Server: out.Server}, nil
 }
 
-// eachNode is Nodes without keeping anything. slurmctld 24.11 answers a gated
-// request with HTTP 500 and error -1 when nodes changed and partitions did not;
-// the list is then asked for without the gate.
+// eachNode calls yield for each node that Nodes would return. slurmctld 24.11 answers a request with
+// update_time with HTTP 500 and error -1 if nodes changed and partitions did not; eachNode then
+// requests the list without update_time.
 func (c *Client) eachNode(ctx context.Context, since slurm.Time, yield func(*slurm.Node) error) (wire.Outline, error) {
 	out, err := nodesCall(since).run(ctx, c, yield)
 	var e *Error
@@ -181,8 +185,8 @@ func (c *Client) eachNode(ctx context.Context, since slurm.Time, yield func(*slu
 	return out, err
 }
 
-// Jobs lists all job records that slurmctld holds, finished ones until they are
-// purged. since is as for Nodes.
+// Jobs lists all job records of slurmctld. Finished jobs are listed until they are purged
+// (slurm.conf(5), MinJobAge). since is as for Nodes.
 func (c *Client) Jobs(ctx context.Context, since slurm.Time) (List[*slurm.Job], error) {
 	var items []*slurm.Job
 	out, err := jobsCall(since).run(ctx, c, func(j *slurm.Job) error { items = append(items, clone(j)); return nil })
@@ -192,11 +196,12 @@ func (c *Client) Jobs(ctx context.Context, since slurm.Time) (List[*slurm.Job], 
 	return List[*slurm.Job]{Items: items, ServerTime: out.LastUpdate, Server: out.Server}, nil
 }
 
-// Node reads one node, FUTURE ones too. slurmctld counts what jobs hold of a node only
-// when it is asked for a list: until then a node on which a job has begun is ALLOCATED
-// with none of its CPUs allocated, and one whose job has ended may stay MIXED.
+// Node reads one node, which may be FUTURE. slurmctld updates the allocated resources of nodes only
+// when it answers a request for the list of nodes. Until then a node on which a job has started is
+// ALLOCATED with none of its CPUs allocated, and a node whose job has ended may remain MIXED.
 func (c *Client) Node(ctx context.Context, name string) (*slurm.Node, error) {
-	call := listCall[slurm.Node]{op: "reading node " + strconv.Quote(name), name: "node", key: "nodes", bind: (*Client).bind, decode: wire.Nodes,
+	call := listCall[slurm.Node]{op: "reading node " + strconv.Quote(name), name: "node", key: "nodes",
+		bind: (*Client).bind, decode: wire.Nodes,
 		send: func(ctx context.Context, b wire.Binding) (*http.Response, error) { return b.Node(ctx, name) }}
 	var found *slurm.Node
 	_, err := call.run(ctx, c, func(n *slurm.Node) error {
@@ -207,7 +212,8 @@ func (c *Client) Node(ctx context.Context, name string) (*slurm.Node, error) {
 	})
 	var e *Error
 	if errors.As(err, &e) && e.Status == http.StatusOK && e.Code == CodeInvalid && e.Number == 0 {
-		// HTTP 200, an errors array with number 0, and no list: the node is unknown.
+		// slurmrestd answers a request for an unknown node with HTTP 200, an error with number
+		// 0, and no list.
 		e.Code = CodeNotFound
 	}
 	if err == nil && found == nil {
@@ -219,12 +225,13 @@ func (c *Client) Node(ctx context.Context, name string) (*slurm.Node, error) {
 	return found, nil
 }
 
-// Job reads the records of a job id: one for a plain job or an array task, all
-// records of the array for an array's id, all components for a heterogeneous
-// job's leader. A finished job whose record was purged is CodeNotFound.
+// Job reads the records of a job id: one record for a plain job or an array task, all records of the
+// array for the id of an array, and all components for the leader of a heterogeneous job. It returns
+// CodeNotFound for a finished job whose record was purged.
 func (c *Client) Job(ctx context.Context, id uint32) ([]*slurm.Job, error) {
 	text := strconv.FormatUint(uint64(id), 10)
-	call := listCall[slurm.Job]{op: "reading job " + text, name: "job", key: "jobs", bind: (*Client).bindJobs, decode: wire.Jobs,
+	call := listCall[slurm.Job]{op: "reading job " + text, name: "job", key: "jobs",
+		bind: (*Client).bindJobs, decode: wire.Jobs,
 		send: func(ctx context.Context, b wire.Binding) (*http.Response, error) { return b.Job(ctx, text) }}
 	var items []*slurm.Job
 	_, err := call.run(ctx, c, func(j *slurm.Job) error { items = append(items, clone(j)); return nil })

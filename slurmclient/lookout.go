@@ -8,25 +8,25 @@ import (
 )
 
 const (
-	// eagerShare is the part of the time that polls of jobs outside their period may
-	// take: where a poll lasts long, new jobs wait for the next one.
+	// newJobsShare is the largest fraction of time that polls of jobs outside their period may
+	// take. If polls take long, new jobs wait for the next regular poll.
 	eagerShare = 0.05
-	// evaluatedAfter is how long after a new job the jobs are read once more: by then
-	// slurmctld has looked at it and tells what it waits for.
+	// evaluationDelay is the time after which the jobs are read again once a new job was found.
+	// By then slurmctld has evaluated the job and set the reason why it waits.
 	evaluatedAfter = 3 * time.Second
 )
 
-// lookout looks for new jobs between the polls. It asks diag, which costs slurmrestd a
-// millisecond whatever the queue's length, whether jobs were submitted or updated, and has
-// the jobs polled at once if so.
+// newJobsChecker checks for new jobs between the polls. It reads diag, which costs slurmrestd a
+// millisecond regardless of the length of the queue, and requests a poll of the jobs if jobs were
+// submitted or updated.
 type lookout struct {
 	cache *Cache
 	stats func(context.Context) (*slurm.Stats, error)
 	jobs  *poller
 	seen  *slurm.Stats
-	// again is when the jobs are to be read once more, zero for not at all.
+	// rereadAt is when the jobs are read again, zero for never.
 	again time.Time
-	// missed is whether there is news that no poll was made for yet.
+	// pollPending is whether a change was found for which no poll was requested yet.
 	missed bool
 }
 
@@ -42,18 +42,19 @@ func (l *lookout) run(ctx context.Context) {
 		}
 		interval = l.cache.cfg.LookInterval
 		if err := l.lookForJobs(ctx); err != nil {
-			// The polls tell of it; looking goes on at their pace.
+			// The polls report the failure; the checks continue at their pace.
 			interval = l.cache.cfg.Period
 		}
 	}
 }
 
-// lookForJobs asks diag once, and has the jobs polled if there is news. A panic is an error.
+// checkForJobs reads diag once and waits for a poll of the jobs if it is due. A panic becomes an
+// error.
 func (l *lookout) lookForJobs(ctx context.Context) (err error) {
 	panicked := Guard("looking for new jobs", func() {
 		var stats *slurm.Stats
 		if stats, err = l.stats(ctx); err == nil && l.due(l.cache.cfg.Now(), stats, l.cache.Snapshot().Jobs.Poll) {
-			_ = l.jobs.ask()(ctx) // its failure is the poll's, and is told there
+			_ = l.jobs.ask()(ctx) // the poll reports its own failure
 		}
 	})
 	if panicked != nil {
@@ -62,7 +63,7 @@ func (l *lookout) lookForJobs(ctx context.Context) (err error) {
 	return err
 }
 
-// due decides whether the jobs are read now, by what diag says and how the last poll went.
+// shouldPoll decides whether the jobs are read now, from diag and the state of the last poll.
 func (l *lookout) due(now time.Time, stats *slurm.Stats, jobs Poll) bool {
 	if l.seen != nil && submitted(l.seen, stats) {
 		l.missed, l.again = true, now.Add(evaluatedAfter)
@@ -81,7 +82,7 @@ func (l *lookout) due(now time.Time, stats *slurm.Stats, jobs Poll) bool {
 	return true
 }
 
-// submitted reports whether jobs were submitted or changed by people between two looks.
+// hasJobChanges reports whether jobs were submitted or updated between two readings of diag.
 func submitted(old, now *slurm.Stats) bool {
 	return now.JobsSubmitted != old.JobsSubmitted || jobUpdates(now) != jobUpdates(old)
 }

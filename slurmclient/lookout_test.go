@@ -28,17 +28,17 @@ func TestWhenTheLookoutHasJobsRead(t *testing.T) {
 	for name, looks := range map[string][]look{
 		"nothing new":                {first, {1, &slurm.Stats{JobsSubmitted: 5}, polled(0, 0.01), false}},
 		"a new job":                  {first, {1, &slurm.Stats{JobsSubmitted: 6}, polled(0, 0.01), true}},
-		"a released hold":            {first, {1, updated, polled(0, 0.01), true}},
-		"the same job is no news":    {first, {1, &slurm.Stats{JobsSubmitted: 6}, polled(0, 0.01), true}, {2, &slurm.Stats{JobsSubmitted: 6}, polled(1, 0.01), false}},
-		"once more when it was seen": {first, {1, &slurm.Stats{JobsSubmitted: 6}, polled(0, 0.01), true}, {4, &slurm.Stats{JobsSubmitted: 6}, polled(1, 0.01), true}, {5, &slurm.Stats{JobsSubmitted: 6}, polled(4, 0.01), false}},
-		"polls that take long wait":  {first, {1, &slurm.Stats{JobsSubmitted: 6}, polled(0, 0.2), false}, {2.9, &slurm.Stats{JobsSubmitted: 6}, polled(0, 0.2), false}, {4, &slurm.Stats{JobsSubmitted: 6}, polled(0, 0.2), true}},
+		"a released job":             {first, {1, updated, polled(0, 0.01), true}},
+		"the same job counts once":   {first, {1, &slurm.Stats{JobsSubmitted: 6}, polled(0, 0.01), true}, {2, &slurm.Stats{JobsSubmitted: 6}, polled(1, 0.01), false}},
+		"read again after the delay": {first, {1, &slurm.Stats{JobsSubmitted: 6}, polled(0, 0.01), true}, {4, &slurm.Stats{JobsSubmitted: 6}, polled(1, 0.01), true}, {5, &slurm.Stats{JobsSubmitted: 6}, polled(4, 0.01), false}},
+		"slow polls are delayed":     {first, {1, &slurm.Stats{JobsSubmitted: 6}, polled(0, 0.2), false}, {2.9, &slurm.Stats{JobsSubmitted: 6}, polled(0, 0.2), false}, {4, &slurm.Stats{JobsSubmitted: 6}, polled(0, 0.2), true}},
 		"while polls fail":           {first, {1, &slurm.Stats{JobsSubmitted: 6}, failed, false}, {2, &slurm.Stats{JobsSubmitted: 6}, polled(1, 0.01), true}},
 		"before the first reading":   {first, {1, &slurm.Stats{JobsSubmitted: 6}, Poll{}, false}},
 	} {
 		var l lookout
 		for i, k := range looks {
 			if got := l.due(at(k.at), k.stats, k.jobs); got != k.want {
-				t.Errorf("%s: at look %d it is %v", name, i, got)
+				t.Errorf("%s: at check %d it is %v", name, i, got)
 			}
 		}
 	}

@@ -7,8 +7,8 @@ import (
 	"github.com/slurmtide/slurmtide/slurmclient/slurm"
 )
 
-// TestVariantsHoldWhatWasRecorded reads what clusters of all kinds answered: the records
-// in which a field had a form that no other had.
+// TestRecordedVariants reads answers of many different clusters: records in which a field has a form
+// that occurs in no other recording.
 func TestVariantsHoldWhatWasRecorded(t *testing.T) {
 	for _, release := range []string{"24.11/v0.0.42", "26.05/v0.0.45"} {
 		t.Run(release, func(t *testing.T) {
@@ -36,7 +36,7 @@ func TestVariantsHoldWhatWasRecorded(t *testing.T) {
 	}
 }
 
-// readable reads texts of GRES and TRES, all of which must be understood.
+// checkResourceTexts checks that all texts of GRES and TRES can be parsed.
 func readable(t *testing.T, what string, gres, tres []string) {
 	t.Helper()
 	for _, text := range gres {

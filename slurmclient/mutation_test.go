@@ -10,7 +10,7 @@ import (
 	"github.com/slurmtide/slurmtide/slurmclient"
 )
 
-// mutate damages an answer somewhere.
+// damageBody damages an answer at a random place.
 func mutate(rnd *rand.Rand, body []byte) (damaged []byte, truncated bool) {
 	b := bytes.Clone(body)
 	at := rnd.IntN(len(b))
@@ -36,9 +36,8 @@ func mutate(rnd *rand.Rand, body []byte) (damaged []byte, truncated bool) {
 	return b, false
 }
 
-// TestTenThousandDamagedAnswers reads recorded answers that were damaged: there is
-// an error of this package or a list, never a panic, and never a list where the
-// answer ends too early or is no JSON at its brackets.
+// TestTenThousandDamagedAnswers reads damaged recordings. The result is an error of this package or a
+// list, but never a panic. It is never a list if the answer ends too early or is malformed.
 func TestTenThousandDamagedAnswers(t *testing.T) {
 	const seed, mutations = 42, 10_000
 	rnd := rand.New(rand.NewPCG(seed, 1))
@@ -76,10 +75,10 @@ func TestTenThousandDamagedAnswers(t *testing.T) {
 		case err == nil:
 			fine++
 			if truncated && len(bytes.TrimSpace(body)) < len(bytes.TrimSpace(whole.body)) {
-				t.Errorf("mutation %d: %s of %s, cut after %d bytes, is a list of %d", i, s.file, release, len(body), n)
+				t.Errorf("mutation %d: %s of %s, truncated after %d bytes, was read as a list of %d", i, s.file, release, len(body), n)
 			}
 			if n == 0 && json.Valid(whole.body) && !json.Valid(body) {
-				t.Errorf("mutation %d: %s of %s is no JSON and an empty list", i, s.file, release)
+				t.Errorf("mutation %d: %s of %s is not JSON and was read as an empty list", i, s.file, release)
 			}
 		case !errors.As(err, &typed) || typed.Code == "":
 			t.Errorf("mutation %d: %s: the error %v has no code", i, s.file, err)
@@ -93,8 +92,8 @@ func TestTenThousandDamagedAnswers(t *testing.T) {
 	}
 }
 
-// TestJobStatesThatCannotBeReadAreNoShorterList damages the states of jobs: the
-// delta reader takes a job that is missing for one that is gone.
+// TestDamagedJobStatesAreAnError damages job states. They must not pass for a shorter list, since the
+// delta reader treats a missing job as gone.
 func TestJobStatesThatCannotBeReadAreNoShorterList(t *testing.T) {
 	rnd := rand.New(rand.NewPCG(7, 1))
 	refused := 0
@@ -109,7 +108,7 @@ func TestJobStatesThatCannotBeReadAreNoShorterList(t *testing.T) {
 				continue
 			}
 			if !json.Valid(body) {
-				t.Fatalf("%s: what is no JSON was read as %d states", release, len(rows))
+				t.Fatalf("%s: malformed JSON was read as %d states", release, len(rows))
 			}
 		}
 	}

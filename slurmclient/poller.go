@@ -9,15 +9,14 @@ import (
 )
 
 const (
-	// mostBackoff bounds the pause after failures, so that a server that comes back
-	// is noticed soon.
+	// maxBackoff limits the pause after failures, so that a recovered server is noticed soon.
 	mostBackoff = 30 * time.Second
-	// pollDeadline bounds one poll, whatever it consists of.
+	// pollDeadline limits one poll with all its requests.
 	pollDeadline = 15 * time.Minute
 )
 
-// poller polls one resource. Only its own goroutine polls, so there is never
-// more than one request for the resource under way.
+// poller polls one resource. Only its own goroutine polls, so that never more than one request for
+// the resource is in flight.
 type poller struct {
 	cache    *Cache
 	resource Resource
@@ -26,9 +25,9 @@ type poller struct {
 	wake     chan struct{}
 
 	mu       sync.Mutex
-	begun    uint64        // polls begun
-	ended    uint64        // the newest poll that has ended
-	err      error         // how it ended
+	begun    uint64        // number of polls that have begun
+	ended    uint64        // number of the last poll that has ended
+	err      error         // result of that poll
 	finished chan struct{} // closed when a poll ends
 }
 
@@ -64,13 +63,13 @@ func (p *poller) run(ctx context.Context) {
 	}
 }
 
-// once polls, publishes what came of it and returns how long to pause.
+// pollOnce polls, publishes the result and returns how long to pause.
 func (p *poller) once(ctx context.Context) time.Duration {
 	p.mu.Lock()
 	p.begun++
 	number := p.begun
 	select {
-	case <-p.wake: // this is the poll that was asked for
+	case <-p.wake: // this poll serves the request
 	default:
 	}
 	p.mu.Unlock()
@@ -93,8 +92,8 @@ func (p *poller) once(ctx context.Context) time.Duration {
 	return pause
 }
 
-// readSafely reads the resource. A panic becomes an error, and the next poll begins
-// with a new reader, since this one may have stopped halfway through a change.
+// readRecovered reads the resource. A panic becomes an error, and the next poll begins with a new
+// reader, since the panic may have left this one in an inconsistent state.
 func (p *poller) readSafely(ctx context.Context) (got reading, err error) {
 	defer func() {
 		if v := recover(); v != nil {
@@ -106,8 +105,10 @@ func (p *poller) readSafely(ctx context.Context) (got reading, err error) {
 	return p.read(ctx)
 }
 
-// publishPoll publishes what came of a poll, and returns how long to pause and why the poll failed.
-func (p *poller) publishPoll(begin time.Time, took time.Duration, got reading, err error) (pause time.Duration, failure error) {
+// publishPoll publishes the result of a poll, and returns how long to pause and why the poll failed.
+func (p *poller) publishPoll(
+	begin time.Time, took time.Duration, got reading, err error,
+) (pause time.Duration, failure error) {
 	p.cache.publish(func(s *Snapshot) {
 		err = p.writePoll(s, begin, took, got, err)
 		poll := s.poll(p.resource)
@@ -123,12 +124,12 @@ func (p *poller) publishPoll(begin time.Time, took time.Duration, got reading, e
 	return jitter(pause), err
 }
 
-// writePoll writes what came of a poll into a snapshot that nobody reads yet, and returns why
-// the poll failed. Where writing what was read panics, the snapshot stays as it was.
+// writePoll writes the result of a poll into a snapshot that is not published yet, and returns why the
+// poll failed. If writing the reading panics, the values in the snapshot stay unchanged.
 func (p *poller) writePoll(s *Snapshot, begin time.Time, took time.Duration, got reading, err error) error {
 	before := *s
 	if err == nil {
-		err = Guard("taking in "+string(p.resource), func() { p.writeReading(s, begin, took, got) })
+		err = Guard("storing "+string(p.resource), func() { p.writeReading(s, begin, took, got) })
 	}
 	if err != nil {
 		*s = before
@@ -137,7 +138,7 @@ func (p *poller) writePoll(s *Snapshot, begin time.Time, took time.Duration, got
 	return err
 }
 
-// writeReading writes what a poll has read into a snapshot.
+// writeReading writes the reading of a poll into a snapshot.
 func (p *poller) writeReading(s *Snapshot, begin time.Time, took time.Duration, got reading) {
 	nodes := s.Nodes
 	if got.set != nil {
@@ -177,9 +178,9 @@ func (p *Poll) succeed(begin time.Time, took time.Duration, got reading) {
 	p.Err, p.FailingSince, p.Failures = nil, time.Time{}, 0
 }
 
-// pauseAfter decides how long to pause after a poll that took so long: at least
-// the period, longer where polling would take more than its share of the time,
-// and after failures doubled up to mostBackoff or eight periods.
+// pauseAfter returns how long to pause after a poll: at least the period, and longer if polling would
+// otherwise take more than its share of the time. Every failure after the first one doubles the
+// pause, up to eight periods or maxBackoff, whichever is shorter.
 func pauseAfter(period, took time.Duration, share float64, failures int) time.Duration {
 	pause := max(period, time.Duration(float64(took)*(1-share)/share))
 	if failures == 0 {
@@ -189,7 +190,7 @@ func pauseAfter(period, took time.Duration, share float64, failures int) time.Du
 	return min(most, pause<<min(failures-1, 10))
 }
 
-// jitter spreads the pauses of many clients by a tenth in both directions.
+// addJitter varies the pause by up to a tenth in both directions, to spread the polls of many clients.
 func jitter(pause time.Duration) time.Duration {
 	if pause < 10 {
 		return pause
@@ -197,8 +198,8 @@ func jitter(pause time.Duration) time.Duration {
 	return pause - pause/10 + rand.N(pause/5)
 }
 
-// ask requests a poll that begins after now and returns a function that waits
-// for it to end.
+// requestPoll requests a poll that begins after the call and returns a function that waits for it to
+// end.
 func (p *poller) ask() func(context.Context) error {
 	p.mu.Lock()
 	want := p.begun + 1
@@ -218,7 +219,8 @@ func (p *poller) ask() func(context.Context) error {
 			select {
 			case <-finished:
 			case <-p.cache.stopped:
-				return &Error{Code: CodeUnavailable, Op: "refreshing " + string(p.resource), Message: "the cache has stopped"}
+				return &Error{Code: CodeUnavailable, Op: "refreshing " + string(p.resource),
+					Message: "the cache has stopped"}
 			case <-ctx.Done():
 				return context.Cause(ctx)
 			}

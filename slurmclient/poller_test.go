@@ -18,12 +18,12 @@ func TestHowLongThePauseIs(t *testing.T) {
 		want         time.Duration
 	}{
 		"a quick poll keeps the period":                    {10 * s, s, 0.25, 0, 10 * s},
-		"a poll may take its share and no more":            {10 * s, 10 * s, 0.25, 0, 30 * s},
-		"half of the time may be spent":                    {s, 10 * s, 0.5, 0, 10 * s},
-		"the first failure waits no longer":                {5 * s, 0, 0.25, 1, 5 * s},
-		"every failure after it doubles the pause":         {5 * s, 0, 0.25, 3, 20 * s},
+		"a long poll extends the pause":                    {10 * s, 10 * s, 0.25, 0, 30 * s},
+		"half of the time is allowed":                      {s, 10 * s, 0.5, 0, 10 * s},
+		"the first failure keeps the period":               {5 * s, 0, 0.25, 1, 5 * s},
+		"every later failure doubles the pause":            {5 * s, 0, 0.25, 3, 20 * s},
 		"a pause after failures is never longer than 30 s": {5 * s, 0, 0.25, 9, 30 * s},
-		"nor than eight short periods":                     {s / 10, 0, 0.25, 9, 8 * s / 10},
+		"nor longer than eight periods":                    {s / 10, 0, 0.25, 9, 8 * s / 10},
 		"a long period is not shortened by failures":       {300 * s, 0, 0.25, 2, 300 * s},
 		"very many failures do not overflow":               {5 * s, 0, 0.25, 1 << 30, 30 * s},
 	} {
@@ -60,14 +60,14 @@ func TestWhichReaderOfJobsIsChosen(t *testing.T) {
 		jobs    int
 		want    JobsReader
 	}{
-		"the list when told so":                         {ReadList, []func(*chooser){poll(ReadList, 90000, 60*s)}, 90000, ReadList},
-		"delta when told so":                            {ReadDelta, nil, 3, ReadDelta},
+		"the list when configured":                      {ReadList, []func(*chooser){poll(ReadList, 90000, 60*s)}, 90000, ReadList},
+		"delta when configured":                         {ReadDelta, nil, 3, ReadDelta},
 		"a short queue begins with the list":            {ReadAuto, []func(*chooser){begin(100)}, 0, ReadList},
 		"a long queue begins with delta":                {ReadAuto, []func(*chooser){begin(50000)}, 0, ReadDelta},
 		"an unknown queue begins with the list":         {ReadAuto, nil, 0, ReadList},
 		"a cheap list stays":                            {ReadAuto, []func(*chooser){begin(100), poll(ReadList, 100, s/20)}, 100, ReadList},
-		"a list that became dear makes delta tried":     {ReadAuto, []func(*chooser){begin(100), poll(ReadList, 4000, 3*s)}, 4000, ReadDelta},
-		"a list that will be dear by its growth":        {ReadAuto, []func(*chooser){begin(100), poll(ReadList, 1000, s/5)}, 4000, ReadDelta},
+		"a list that became expensive tries delta":      {ReadAuto, []func(*chooser){begin(100), poll(ReadList, 4000, 3*s)}, 4000, ReadDelta},
+		"a list that would become expensive":            {ReadAuto, []func(*chooser){begin(100), poll(ReadList, 1000, s/5)}, 4000, ReadDelta},
 		"delta stays while it is cheaper":               {ReadAuto, []func(*chooser){begin(9), poll(ReadList, 4000, 3*s), step(4000), poll(ReadDelta, 4000, s/2)}, 4000, ReadDelta},
 		"back to the list when delta is no better":      {ReadAuto, []func(*chooser){begin(9), poll(ReadList, 4000, 3*s), step(4000), poll(ReadDelta, 4000, 8*s)}, 4000, ReadList},
 		"back to the list when the queue has shrunk":    {ReadAuto, []func(*chooser){begin(9), poll(ReadList, 4000, 3*s), step(4000), poll(ReadDelta, 4000, s/2)}, 400, ReadList},
@@ -98,7 +98,7 @@ func TestAListThatFailsOnALongQueueMakesRoomForTheDeltaReader(t *testing.T) {
 	}
 	fixed := chooser{mode: ReadList}
 	if fixed.listing(ReadList) {
-		t.Error("a reader that was asked for counts as chosen")
+		t.Error("a configured reader counts as chosen")
 	}
 }
 
@@ -116,7 +116,7 @@ func TestAShortListOfNodesHasNoGate(t *testing.T) {
 	} {
 		g := gate{since: 7, opened: begin}
 		if got := g.nextNodes(begin.Add(c.after), c.known); got != c.want {
-			t.Errorf("%s: asked since %d, want %d", name, got, c.want)
+			t.Errorf("%s: update_time is %d, want %d", name, got, c.want)
 		}
 	}
 }
@@ -144,7 +144,7 @@ func TestAPollThatPanicsFailsAndTheNextGoesOn(t *testing.T) {
 		t.Error("the last good reading is lost")
 	}
 	if found := PanicOf(poll.Err); found == nil || !strings.Contains(string(found.Stack), "TestAPollThatPanics") {
-		t.Errorf("the error tells no stack: %v", poll.Err)
+		t.Errorf("the error has no stack: %v", poll.Err)
 	}
 
 	p.read = func(context.Context) (reading, error) {
@@ -152,12 +152,12 @@ func TestAPollThatPanicsFailsAndTheNextGoesOn(t *testing.T) {
 	}
 	p.once(t.Context())
 	if poll := c.Snapshot().Nodes; len(poll.Value) != 1 || poll.Panics != 2 || CodeOf(poll.Err) != CodePanic || CodeOf(p.err) != CodePanic {
-		t.Errorf("after a panic while it was taken in: %d nodes, %d panics, %v, %v", len(poll.Value), poll.Panics, poll.Err, p.err)
+		t.Errorf("after a panic while storing: %d nodes, %d panics, %v, %v", len(poll.Value), poll.Panics, poll.Err, p.err)
 	}
 	p.read = func(context.Context) (reading, error) { panic("no such index") }
 	p.once(t.Context())
 
-	p.once(t.Context()) // a reader made anew, which finds nobody at that address
+	p.once(t.Context()) // a new reader, which gets no answer at that address
 	if poll := c.Snapshot().Nodes; CodeOf(poll.Err) != CodeUnavailable || poll.Panics != 3 || poll.Failures != 4 {
 		t.Errorf("the poll after a panic: %d panics, %v", poll.Panics, poll.Err)
 	}

@@ -10,14 +10,14 @@ import (
 	"github.com/slurmtide/slurmtide/slurmclient/slurm"
 )
 
-// gateLife is how long update_time is trusted before the whole list is read
-// again: a change that the server does not count as one is seen by then.
+// gateLifetime is how long update_time is trusted before the list is read without it. This limits how
+// long a change that the server does not count as an update stays unnoticed.
 const gateLife = 5 * time.Minute
 
-// gate decides on the update_time of the next request.
+// gate determines the update_time of the next request.
 type gate struct {
 	since  slurm.Time
-	opened time.Time // when the list was last read without a gate
+	opened time.Time // when the list was last read without update_time
 }
 
 func (g *gate) next(now time.Time) slurm.Time {
@@ -27,8 +27,8 @@ func (g *gate) next(now time.Time) slurm.Time {
 	return g.since
 }
 
-// passed notes a list that was read with since; a server whose clock went back
-// is not trusted with the old time.
+// recordAnswer records that a list was read with since. It always takes the server's time, so that
+// a server whose clock went back does not get the old time.
 func (g *gate) passed(now time.Time, since, serverTime slurm.Time) {
 	if since == 0 {
 		g.opened = now
@@ -36,8 +36,8 @@ func (g *gate) passed(now time.Time, since, serverTime slurm.Time) {
 	g.since = serverTime
 }
 
-// readerOf returns how a resource is read. What it returns keeps state between
-// polls and belongs to one goroutine.
+// readerOf returns a function that reads a resource. The function keeps state between polls and must
+// only be called from one goroutine.
 func (c *Cache) readerOf(r Resource) func(context.Context) (reading, error) {
 	switch r {
 	case Nodes:
@@ -47,13 +47,15 @@ func (c *Cache) readerOf(r Resource) func(context.Context) (reading, error) {
 	case Partitions:
 		return gated(c, c.client.Partitions, func(s *Snapshot) *Reading[[]*slurm.Partition] { return &s.Partitions })
 	case Reservations:
-		return gated(c, c.client.Reservations, func(s *Snapshot) *Reading[[]*slurm.Reservation] { return &s.Reservations })
+		return gated(c, c.client.Reservations,
+			func(s *Snapshot) *Reading[[]*slurm.Reservation] { return &s.Reservations })
 	case Licenses:
 		return whole(c, c.client.Licenses, func(s *Snapshot) *Reading[[]slurm.License] { return &s.Licenses })
 	case Shares:
 		return whole(c, c.client.Shares, func(s *Snapshot) *Reading[[]slurm.Share] { return &s.Shares })
 	case Associations:
-		return whole(c, c.client.Associations, func(s *Snapshot) *Reading[[]slurm.Association] { return &s.Associations })
+		return whole(c, c.client.Associations,
+			func(s *Snapshot) *Reading[[]slurm.Association] { return &s.Associations })
 	case Accounts:
 		return whole(c, c.client.Accounts, func(s *Snapshot) *Reading[[]slurm.Account] { return &s.Accounts })
 	case Users:
@@ -68,12 +70,14 @@ func (c *Cache) readerOf(r Resource) func(context.Context) (reading, error) {
 		return single(c, c.client.confIfTold, func(s *Snapshot) *Reading[*slurm.Conf] { return &s.Conf })
 	}
 	return func(context.Context) (reading, error) {
-		return reading{}, &Error{Code: CodeInvalid, Op: "polling " + string(r), Message: "there is no such resource"}
+		return reading{}, &Error{Code: CodeInvalid, Op: "polling " + string(r), Message: "unknown resource"}
 	}
 }
 
-// gated reads a list behind its update_time.
-func gated[T any](c *Cache, list func(context.Context, slurm.Time) (List[T], error), at func(*Snapshot) *Reading[[]T]) func(context.Context) (reading, error) {
+// gatedReader returns a function that reads a list with update_time.
+func gated[T any](
+	c *Cache, list func(context.Context, slurm.Time) (List[T], error), at func(*Snapshot) *Reading[[]T],
+) func(context.Context) (reading, error) {
 	var g gate
 	return func(ctx context.Context) (reading, error) {
 		now := c.cfg.Now()
@@ -90,8 +94,10 @@ func gated[T any](c *Cache, list func(context.Context, slurm.Time) (List[T], err
 	}
 }
 
-// whole reads a list that has no gate.
-func whole[T any](c *Cache, list func(context.Context) (List[T], error), at func(*Snapshot) *Reading[[]T]) func(context.Context) (reading, error) {
+// ungatedReader returns a function that reads a list whose request has no update_time.
+func whole[T any](
+	c *Cache, list func(context.Context) (List[T], error), at func(*Snapshot) *Reading[[]T],
+) func(context.Context) (reading, error) {
 	return func(ctx context.Context) (reading, error) {
 		l, err := list(ctx)
 		if CodeOf(err) == CodeNoAccounting {
@@ -106,8 +112,10 @@ func whole[T any](c *Cache, list func(context.Context) (List[T], error), at func
 	}
 }
 
-// single reads one value.
-func single[T any](c *Cache, get func(context.Context) (T, error), at func(*Snapshot) *Reading[T]) func(context.Context) (reading, error) {
+// valueReader returns a function that reads a single value.
+func single[T any](
+	c *Cache, get func(context.Context) (T, error), at func(*Snapshot) *Reading[T],
+) func(context.Context) (reading, error) {
 	return func(ctx context.Context) (reading, error) {
 		v, err := get(ctx)
 		if err != nil {
@@ -117,7 +125,7 @@ func single[T any](c *Cache, get func(context.Context) (T, error), at func(*Snap
 	}
 }
 
-// confIfTold is Conf, nil where the server does not tell.
+// confIfSupported is Conf, but returns nil if the API version does not support it.
 func (c *Client) confIfTold(ctx context.Context) (*slurm.Conf, error) {
 	conf, err := c.Conf(ctx)
 	if CodeOf(err) == CodeUnsupported {
@@ -126,8 +134,10 @@ func (c *Client) confIfTold(ctx context.Context) (*slurm.Conf, error) {
 	return conf, err
 }
 
-// change compares a small value with the one the cache holds.
-func change[T any](c *Cache, v T, at func(*Snapshot) *Reading[T], serverTime slurm.Time, server slurm.Server) reading {
+// changedReading returns a reading of v that has an update only if v differs from the cached value.
+func change[T any](
+	c *Cache, v T, at func(*Snapshot) *Reading[T], serverTime slurm.Time, server slurm.Server,
+) reading {
 	got := reading{serverTime: serverTime, server: server}
 	if old := at(c.Snapshot()); old.Known && reflect.DeepEqual(old.Value, v) {
 		return got
@@ -136,8 +146,8 @@ func change[T any](c *Cache, v T, at func(*Snapshot) *Reading[T], serverTime slu
 	return got
 }
 
-// merger collects the records of a list, keeping the old object where nothing
-// in it changed, so that unchanged objects are shared between snapshots.
+// merger collects the records of a list. It keeps the old object if nothing in it changed, so that
+// snapshots share unchanged objects.
 type merger[T any, K cmp.Ordered] struct {
 	key  func(*T) K
 	same func(a, b *T) bool
@@ -146,7 +156,7 @@ type merger[T any, K cmp.Ordered] struct {
 	items []*T
 }
 
-// add takes a record that is only good during the call.
+// addCopy adds a record that is only valid during the call.
 func (m *merger[T, K]) add(t *T) error {
 	if !m.keep(t) {
 		m.items = append(m.items, clone(t))
@@ -154,14 +164,14 @@ func (m *merger[T, K]) add(t *T) error {
 	return nil
 }
 
-// take takes a record for good.
+// addOwned adds a record that belongs to the merger from now on.
 func (m *merger[T, K]) take(t *T) {
 	if !m.keep(t) {
 		m.items = append(m.items, t)
 	}
 }
 
-// keep keeps the old object when the record is the same.
+// addUnchanged adds the old object if the record equals it, and reports whether it does.
 func (m *merger[T, K]) keep(t *T) bool {
 	i, ok := slices.BinarySearchFunc(m.old, m.key(t), func(o *T, k K) int { return cmp.Compare(m.key(o), k) })
 	if !ok || !m.same(m.old[i], t) {
@@ -171,8 +181,8 @@ func (m *merger[T, K]) keep(t *T) bool {
 	return true
 }
 
-// done returns the items sorted by key; changed is false when they are the old
-// ones. Of records with the same key the last counts.
+// merge returns the items sorted by key. changed is false if they are the old ones. Of several records
+// with the same key, the last one counts.
 func (m *merger[T, K]) done() (items []*T, changed bool) {
 	byKey := func(a, b *T) int { return cmp.Compare(m.key(a), m.key(b)) }
 	if !slices.IsSortedFunc(m.items, byKey) {
@@ -188,11 +198,12 @@ func (m *merger[T, K]) done() (items []*T, changed bool) {
 	return items, !slices.Equal(items, m.old)
 }
 
-// shortList is up to how many nodes are listed without a gate: that costs milliseconds,
-// and lists that were called unchanged were seen to go on having a deleted node.
+// maxUngatedNodes is the number of nodes up to which the list is requested without update_time. That
+// costs milliseconds, and servers have been observed to report an unchanged list that still contained
+// a deleted node.
 const shortList = 32
 
-// nextNodes is next for the list of nodes, of which so many are known.
+// nodesUpdateTime is updateTime for the list of nodes, of which this many are known.
 func (g *gate) nextNodes(now time.Time, known int) slurm.Time {
 	if known <= shortList {
 		return 0

@@ -13,16 +13,16 @@ import (
 	"github.com/slurmtide/slurmtide/slurmclient/slurm"
 )
 
-// call is one request whose whole answer is read before it is decoded.
+// call is a request whose whole answer is read before it is decoded.
 type call[T any] struct {
 	op, name string
-	// key is the member that the answer must have; empty when there is none.
+	// key is the member that the answer must have, empty if none is required.
 	key    string
 	send   func(context.Context, wire.Binding) (*http.Response, error)
 	decode func(wire.Binding, []byte) (T, error)
-	// slurmdbd is whether slurmrestd asks slurmdbd for it.
+	// slurmdbd is whether slurmrestd gets the answer from slurmdbd.
 	slurmdbd bool
-	// timeout is the request's deadline; 0 means Config.Timeout.
+	// timeout is the deadline of the request; 0 means Config.Timeout.
 	timeout time.Duration
 }
 
@@ -35,14 +35,15 @@ func (k call[T]) run(ctx context.Context, c *Client) (T, wire.Outline, error) {
 	}
 	v, out, err := k.try(ctx, c, b)
 	if k.slurmdbd && c.lacksAccounting(ctx, b, err) {
-		return zero, wire.Outline{}, &Error{Code: CodeNoAccounting, Op: k.op, Message: "the cluster has no slurmdbd", Err: err}
+		return zero, wire.Outline{}, &Error{Code: CodeNoAccounting, Op: k.op,
+			Message: "the cluster has no slurmdbd", Err: err}
 	}
 	if CodeOf(err) == CodeUnsupported && !errors.Is(err, wire.ErrUnsupported) && c.forget(b) {
 		again, bindErr := c.bind(ctx)
 		if bindErr != nil {
 			return zero, wire.Outline{}, bindErr
 		}
-		// The same version once more: the path is missing, not the version.
+		// The server still offers the same version, so it lacks only the path.
 		if again.Version() == b.Version() {
 			return zero, wire.Outline{}, err
 		}
@@ -53,7 +54,10 @@ func (k call[T]) run(ctx context.Context, c *Client) (T, wire.Outline, error) {
 
 func (k call[T]) try(ctx context.Context, c *Client, b wire.Binding) (T, wire.Outline, error) {
 	var zero T
-	ans, err := c.exchange(ctx, k.op, cmp.Or(k.timeout, c.cfg.Timeout), func(ctx context.Context) (*http.Response, error) { return k.send(ctx, b) })
+	timeout := cmp.Or(k.timeout, c.cfg.Timeout)
+	ans, err := c.exchange(ctx, k.op, timeout, func(ctx context.Context) (*http.Response, error) {
+		return k.send(ctx, b)
+	})
 	if err != nil {
 		return zero, wire.Outline{}, err
 	}
@@ -72,7 +76,7 @@ func (k call[T]) try(ctx context.Context, c *Client, b wire.Binding) (T, wire.Ou
 	return v, ans.outline, nil
 }
 
-// list runs a call whose answer is a list.
+// requestList runs a call whose answer is a list.
 func readList[T any](ctx context.Context, c *Client, k call[[]T]) (List[T], error) {
 	items, out, err := k.run(ctx, c)
 	if err != nil {
@@ -81,8 +85,8 @@ func readList[T any](ctx context.Context, c *Client, k call[[]T]) (List[T], erro
 	return List[T]{Items: items, ServerTime: out.LastUpdate, Server: out.Server}, nil
 }
 
-// Ping asks slurmrestd how it reaches each slurmctld. It succeeds while
-// slurmctld is down or refuses the token: look at Ping.Responding.
+// Ping reports how slurmrestd reaches each slurmctld. It succeeds even if slurmctld is down or refuses
+// the token; check Ping.Responding.
 func (c *Client) Ping(ctx context.Context) ([]slurm.Ping, error) {
 	v, _, err := call[[]slurm.Ping]{op: "pinging slurmctld", name: "ping", key: "pings",
 		send:   func(ctx context.Context, b wire.Binding) (*http.Response, error) { return b.Ping(ctx) },
@@ -90,8 +94,8 @@ func (c *Client) Ping(ctx context.Context) ([]slurm.Ping, error) {
 	return v, err
 }
 
-// JobStates reads the states of the jobs with the given ids, or of all jobs.
-// Arrays are expanded into their tasks; ids that do not exist are left out.
+// JobStates reads the states of the jobs with the given ids, or of all jobs if there are none. The
+// answer has one row for each task of an array and leaves out ids that do not exist.
 func (c *Client) JobStates(ctx context.Context, ids ...uint32) ([]slurm.JobStatus, error) {
 	texts := make([]string, len(ids))
 	for i, id := range ids {
@@ -100,9 +104,9 @@ func (c *Client) JobStates(ctx context.Context, ids ...uint32) ([]slurm.JobStatu
 	return c.jobStates(ctx, texts)
 }
 
-// jobStates takes ids as text, also those of single tasks ("7_3"), in as many
-// requests as it takes; none means all jobs. For a task that is not split off, the
-// server tells of all such tasks of its array.
+// jobStatesOf reads the states of the given ids, which may be single tasks ("7_3"), in as many
+// requests as necessary. No ids mean all jobs. For a task that is not split off, the server returns
+// all such tasks of its array.
 func (c *Client) jobStates(ctx context.Context, ids []string) ([]slurm.JobStatus, error) {
 	var out []slurm.JobStatus
 	for {
@@ -118,8 +122,7 @@ func (c *Client) jobStates(ctx context.Context, ids []string) ([]slurm.JobStatus
 	}
 }
 
-// fitting returns how many of the ids fit into a query of so many bytes, one at
-// the least.
+// countFitting returns how many of the ids fit into a query of room bytes, but at least one.
 func fitting(ids []string, room int) int {
 	for i, id := range ids {
 		if room -= len("job_id=&") + len(id); room < 0 {
@@ -154,19 +157,20 @@ func (c *Client) Partitions(ctx context.Context, since slurm.Time) (List[*slurm.
 
 // Reservations lists all reservations. since is as for Nodes.
 func (c *Client) Reservations(ctx context.Context, since slurm.Time) (List[*slurm.Reservation], error) {
-	return readList(ctx, c, call[[]*slurm.Reservation]{op: "listing reservations", name: "reservations", key: "reservations",
+	return readList(ctx, c, call[[]*slurm.Reservation]{
+		op: "listing reservations", name: "reservations", key: "reservations",
 		send:   func(ctx context.Context, b wire.Binding) (*http.Response, error) { return b.Reservations(ctx, since) },
 		decode: wire.Binding.DecodeReservations})
 }
 
-// Licenses lists the licences.
+// Licenses lists all licences.
 func (c *Client) Licenses(ctx context.Context) (List[slurm.License], error) {
 	return readList(ctx, c, call[[]slurm.License]{op: "listing licences", name: "licenses", key: "licenses",
 		send:   func(ctx context.Context, b wire.Binding) (*http.Response, error) { return b.Licenses(ctx) },
 		decode: wire.Binding.DecodeLicenses})
 }
 
-// Stats reads what sdiag(1) shows.
+// Stats reads the statistics that sdiag(1) shows.
 func (c *Client) Stats(ctx context.Context) (*slurm.Stats, error) {
 	v, _, err := call[*slurm.Stats]{op: "reading scheduler statistics", name: "diag", key: "statistics",
 		send:   func(ctx context.Context, b wire.Binding) (*http.Response, error) { return b.Stats(ctx) },
@@ -174,8 +178,8 @@ func (c *Client) Stats(ctx context.Context) (*slurm.Stats, error) {
 	return v, err
 }
 
-// Conf reads slurmctld's configuration as it runs. Before API v0.0.45 it is
-// CodeUnsupported, without a request.
+// Conf reads the running configuration of slurmctld. Before API v0.0.45 it returns CodeUnsupported
+// without a request.
 func (c *Client) Conf(ctx context.Context) (*slurm.Conf, error) {
 	v, _, err := call[*slurm.Conf]{op: "reading the configuration", name: "conf", key: "slurm_conf",
 		send:   func(ctx context.Context, b wire.Binding) (*http.Response, error) { return b.Conf(ctx) },
@@ -190,18 +194,20 @@ func (c *Client) Shares(ctx context.Context) (List[slurm.Share], error) {
 		decode: wire.Binding.DecodeShares})
 }
 
-// Associations lists slurmdbd's associations. For a cluster without slurmdbd this and the
-// next three are CodeNoAccounting; CodeUnsupported where slurmrestd does not serve the
-// slurmdbd that there is.
+// Associations lists slurmdbd's associations. Associations, Accounts, Users and QOS return
+// CodeNoAccounting for a cluster without slurmdbd, and CodeUnsupported if the cluster has a slurmdbd
+// that slurmrestd does not serve.
 func (c *Client) Associations(ctx context.Context) (List[slurm.Association], error) {
-	return readList(ctx, c, call[[]slurm.Association]{op: "listing associations", name: "associations", key: "associations", slurmdbd: true,
+	return readList(ctx, c, call[[]slurm.Association]{
+		op: "listing associations", name: "associations", key: "associations", slurmdbd: true,
 		send:   func(ctx context.Context, b wire.Binding) (*http.Response, error) { return b.Associations(ctx) },
 		decode: wire.Binding.DecodeAssociations})
 }
 
 // Accounts lists slurmdbd's accounts.
 func (c *Client) Accounts(ctx context.Context) (List[slurm.Account], error) {
-	return readList(ctx, c, call[[]slurm.Account]{op: "listing accounts", name: "accounts", key: "accounts", slurmdbd: true,
+	return readList(ctx, c, call[[]slurm.Account]{
+		op: "listing accounts", name: "accounts", key: "accounts", slurmdbd: true,
 		send:   func(ctx context.Context, b wire.Binding) (*http.Response, error) { return b.Accounts(ctx) },
 		decode: wire.Binding.DecodeAccounts})
 }

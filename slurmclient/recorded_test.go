@@ -24,8 +24,8 @@ type reply struct {
 
 const recorded = "testdata/recorded/"
 
-// recordedReply reads a recorded answer. Those of errors begin with a line that
-// tells the status and the type; the others are HTTP 200 and JSON.
+// recordedReply reads a recorded answer. Recordings of errors begin with a line that contains the status
+// and the content type; the others are HTTP 200 and JSON.
 func recordedReply(t testing.TB, name string) reply {
 	t.Helper()
 	raw, err := os.ReadFile(recorded + name)
@@ -49,8 +49,8 @@ func recordedReply(t testing.TB, name string) reply {
 	return out
 }
 
-// recordedAnywhere is recordedReply with another version's answer where this one's
-// was not recorded: errors look alike in all of them.
+// recordedAnywhere is recordedReply, but returns the answer of another version if this one was not
+// recorded. Errors are the same in all versions.
 func recordedAnywhere(t testing.TB, release, name string) reply {
 	t.Helper()
 	for _, dir := range append([]string{release}, recordedVersions(t)...) {
@@ -58,11 +58,11 @@ func recordedAnywhere(t testing.TB, release, name string) reply {
 			return recordedReply(t, dir+"/"+name)
 		}
 	}
-	t.Fatalf("%s was recorded in no version", name)
+	t.Fatalf("%s was not recorded in any version", name)
 	return reply{}
 }
 
-// player answers requests with what it is given, without a network.
+// responder answers requests with a function instead of a network.
 type player func(r *http.Request) (reply, error)
 
 func (p player) RoundTrip(r *http.Request) (*http.Response, error) {
@@ -80,10 +80,10 @@ func (p player) RoundTrip(r *http.Request) (*http.Response, error) {
 	}, nil
 }
 
-// always answers everything alike.
+// alwaysReply answers every request with the same reply.
 func always(a reply) player { return func(*http.Request) (reply, error) { return a, nil } }
 
-// playing returns a client of one version whose requests p answers.
+// newTestClient returns a client of one API version whose requests p answers.
 func playing(t testing.TB, version string, p player) *slurmclient.Client {
 	t.Helper()
 	client, err := slurmclient.New(slurmclient.Config{URL: "http://localhost:1", Version: version, Token: token("t")})
@@ -94,7 +94,7 @@ func playing(t testing.TB, version string, p player) *slurmclient.Client {
 	return client
 }
 
-// recordedVersions lists release/version of all recorded answers.
+// recordedVersions lists the folders of all recordings, as release/version.
 func recordedVersions(t testing.TB) []string {
 	t.Helper()
 	paths, err := filepath.Glob(recorded + "*/v*")
@@ -120,7 +120,7 @@ func wantCode(t *testing.T, what string, err error, want slurmclient.Code) {
 	}
 }
 
-// TestTraps plays every answer of real servers that is easily misunderstood.
+// TestMisleadingAnswers uses all answers of real servers that are easily misinterpreted.
 func TestTraps(t *testing.T) {
 	type ask = func(c *slurmclient.Client) error
 	nodes := func(c *slurmclient.Client) error { _, err := c.Nodes(t.Context(), 0); return err }
@@ -147,14 +147,14 @@ func TestTraps(t *testing.T) {
 			{"unchanged nodes are 304 without a body", nodesSince, reply{status: http.StatusNotModified}, slurmclient.CodeUnchanged},
 			{"an unknown node is 200 with an error numbered 0", node, file("node_unknown.json"), slurmclient.CodeNotFound},
 			{"slurmctld is down", nodes, inline(502, "application/json", string(file("nodes_ctld_down.json").body)), slurmclient.CodeUnavailable},
-			{"a finished job that is cancelled is 200", cancel, file("job_delete_finished.json"), slurmclient.CodeConflict},
-			{"an unknown job that is cancelled is 200", cancel, file("job_delete_unknown.json"), slurmclient.CodeNotFound},
+			{"cancelling a finished job is 200", cancel, file("job_delete_finished.json"), slurmclient.CodeConflict},
+			{"cancelling an unknown job is 200", cancel, file("job_delete_unknown.json"), slurmclient.CodeNotFound},
 			{"an unknown path is text", nodes, inline(404, "text/plain", string(file("unknown_path_404.txt").body)), slurmclient.CodeUnsupported},
 			{"no token is 401 and text", nodes, inline(401, "text/plain", "Authentication failure"), slurmclient.CodeUnauthorized},
-			{"a proxy's page is no list", nodes, inline(200, "text/html", "<html>"), slurmclient.CodeUnavailable},
-			{"an empty answer is no empty list", nodes, inline(200, "application/json", "{}"), slurmclient.CodeUnavailable},
-			{"an empty body is no empty list", nodes, inline(200, "application/json", ""), slurmclient.CodeUnavailable},
-			{"an answer that is cut is no shorter list", nodes, cut(file("nodes.json")), slurmclient.CodeUnavailable},
+			{"the page of a proxy is not a list", nodes, inline(200, "text/html", "<html>"), slurmclient.CodeUnavailable},
+			{"an empty answer is not an empty list", nodes, inline(200, "application/json", "{}"), slurmclient.CodeUnavailable},
+			{"an empty body is not an empty list", nodes, inline(200, "application/json", ""), slurmclient.CodeUnavailable},
+			{"a truncated answer is not a shorter list", nodes, cut(file("nodes.json")), slurmclient.CodeUnavailable},
 			{"an empty list without a warning is a list", jobsSince, inline(200, "application/json", `{"jobs": [], "last_update": {"set": true, "infinite": false, "number": 5}, "warnings": [], "errors": []}`), ""},
 		} {
 			t.Run(release+"/"+tc.name, func(t *testing.T) {
@@ -187,8 +187,8 @@ func cut(a reply) reply {
 	return a
 }
 
-// TestANodeThatChangesAloneIs500 plays 24.11, whose gate on nodes fails when no
-// partition has changed: the list is asked for again without the gate.
+// TestAGatedNodeListThatFailsIsReadWithoutTheGate answers like 24.11, which fails a request for nodes with
+// update_time if no partition has changed. The client requests the list again without update_time.
 func TestANodeThatChangesAloneIs500(t *testing.T) {
 	var gates []string
 	client := playing(t, "v0.0.41", func(r *http.Request) (reply, error) {
@@ -207,8 +207,8 @@ func TestANodeThatChangesAloneIs500(t *testing.T) {
 	}
 }
 
-// TestPingWithABadTokenIsNoSuccess plays servers that answer 200 to a ping whatever
-// the token.
+// TestPingWithABadTokenDoesNotRespond answers like servers that answer a ping with 200 regardless of the
+// token.
 func TestPingWithABadTokenIsNoSuccess(t *testing.T) {
 	for _, dir := range []string{"24.11/errors-v0.0.40", "24.11/errors-v0.0.42", "26.05/errors-v0.0.42", "26.05/errors-v0.0.45"} {
 		version := strings.TrimPrefix(versionOf(dir), "errors-")

@@ -6,7 +6,7 @@ import (
 	"github.com/slurmtide/slurmtide/slurmclient/slurm"
 )
 
-// Resource names one thing that the cache polls.
+// Resource is the name of something that a Cache polls.
 type Resource string
 
 // The resources that a Cache can poll.
@@ -23,12 +23,12 @@ const (
 	Accounts     Resource = "accounts"
 	Users        Resource = "users"
 	QOS          Resource = "qos"
-	// Conf is slurmctld's configuration, which is polled only where it is asked for.
+	// Conf is slurmctld's configuration. It is polled only if CacheConfig.Resources names it.
 	Conf Resource = "conf"
 )
 
-// Resources lists what a Cache polls unless it is told otherwise, in the order in which
-// it is shown: everything but Conf.
+// Resources lists the resources that a Cache polls by default, in the order in which they are shown:
+// all but Conf.
 func Resources() []Resource {
 	return []Resource{
 		Pings, Nodes, Jobs, Partitions, Reservations, Licenses, Stats, Shares,
@@ -36,58 +36,58 @@ func Resources() []Resource {
 	}
 }
 
-// Reading is one resource as the cache last saw it. The zero value is a resource
-// that has never been read: Known is false and Value means nothing.
+// Reading is one resource as the cache last read it. The zero value is a resource that has never been
+// read: Known is false and Value has no meaning.
 type Reading[T any] struct {
-	// Value is the last good reading. It is never written to again.
+	// Value is the last good reading. It is immutable.
 	Value T
 	Poll
 }
 
-// Poll is how a resource's polling stands, the same for every resource.
+// Poll is the state of the polling of one resource.
 type Poll struct {
-	// Resource is what was polled, Enabled whether the cache polls it at all.
+	// Resource is the resource, and Enabled is whether the cache polls it.
 	Resource Resource
 	Enabled  bool
-	// Known is true from the first good reading on and never goes back to false.
+	// Known is true from the first good reading on and never becomes false again.
 	Known bool
-	// Absent is whether the cluster has nothing of the kind: what slurmdbd keeps, where
-	// there is no slurmdbd. The value is then known to be empty.
+	// Absent is whether the cluster does not have the resource: a table of slurmdbd if there is
+	// no slurmdbd. The value is then known to be empty.
 	Absent bool
-	// Sequence grows by one with every reading whose value differs from the last.
+	// Sequence increases by one with every reading whose value differs from the last.
 	Sequence uint64
-	// Cluster is Slurm's own name of the cluster that gave the value, empty for not told.
+	// Cluster is the ClusterName of the Slurm cluster that sent the value, empty if unknown.
 	Cluster string
-	// ServerTime is the server's last_update of the value, 0 where it gives none.
+	// ServerTime is the server's last_update of the value, 0 if it sends none.
 	ServerTime slurm.Time
-	// ReadAt is when the poll began that last confirmed the value (by our clock).
+	// ReadAt is when the poll began that last confirmed the value, by the local clock.
 	ReadAt time.Time
-	// OldestAt is when the oldest fact in the value was last known to be right: ReadAt,
-	// or an earlier poll for jobs that may have changed and that have not been read since
+	// OldestAt is when the oldest fact in the value was last known to be right. This is ReadAt,
+	// or the time of an earlier poll if jobs may have changed that have not been read since
 	// (ReadDelta).
 	OldestAt time.Time
-	// Took is how long the last successful poll lasted, Period the pause that the
-	// cache now keeps between polls.
+	// Took is how long the last successful poll lasted. Period is the current pause between
+	// polls.
 	Took, Period time.Duration
-	// Round is the time in which every record is read again at this pace, whether or not
-	// anything hints at a change; 0 where each poll reads all that changed (ReadDelta).
+	// Round is the time in which a delta reader reads every record again at the current pace,
+	// whether or not anything hints at a change. 0 means that each poll reads all changes.
 	Round time.Duration
 	// Reader is how the last good poll read jobs, ReadList or ReadDelta; empty for other
-	// resources. A delta reader asks for the list where the states of all tasks would cost
-	// slurmrestd more, and where it could not read them.
+	// resources. A delta reader requests the list if the states of all tasks would cost
+	// slurmrestd more, and if it could not read the states.
 	Reader JobsReader
-	// Err is why the last poll failed, nil when it succeeded; FailingSince when the
-	// first failure of this row was seen and Failures how many there were.
+	// Err is why the last poll failed, nil if it succeeded. FailingSince is when the first of
+	// the consecutive failures occurred, and Failures is their number.
 	Err          error
 	FailingSince time.Time
 	Failures     int
-	// Panics is how many polls have ended in a panic since the cache began. Each is also
-	// a failure whose Err has the Panic, with its stack.
+	// Panics is how many polls have panicked since the cache was created. Each of them is also a
+	// failure whose Err contains the Panic with its stack.
 	Panics int
 }
 
-// AsOf is when the oldest fact in the value was last known to be right, by our clock: zero
-// for a resource never read.
+// AsOf returns when the oldest fact in the value was last known to be right, by the local clock. It
+// is zero for a resource that was never read.
 func (p Poll) AsOf() time.Time {
 	if !p.OldestAt.IsZero() && p.OldestAt.Before(p.ReadAt) {
 		return p.OldestAt
@@ -95,8 +95,8 @@ func (p Poll) AsOf() time.Time {
 	return p.ReadAt
 }
 
-// Age is how old the value is at now, which is the age of its oldest fact. Callers check
-// Known first: a resource never read has no age and 0 is returned.
+// Age returns the age of the value at now, which is the age of its oldest fact. Callers check Known
+// first, since Age returns 0 for a resource that was never read.
 func (p Poll) Age(now time.Time) time.Duration {
 	at := p.AsOf()
 	if at.IsZero() {
@@ -105,17 +105,17 @@ func (p Poll) Age(now time.Time) time.Duration {
 	return max(0, now.Sub(at))
 }
 
-// Snapshot is everything that the cache holds at one moment. It is immutable: a
-// reader may keep it as long as it likes. The resources are read one after the
-// other, so a job may name a node that the node list does not have yet.
+// Snapshot is the content of the cache at one moment. It is immutable, so readers may keep it as long
+// as they like. The resources are read independently, so a job may name a node that the list of nodes
+// does not contain yet.
 type Snapshot struct {
-	// Sequence grows with every publication.
+	// Sequence increases with every publication.
 	Sequence uint64
-	// Server and Version (such as "v0.0.44") are those of the last answer; empty
-	// before the first.
+	// Server and Version (such as "v0.0.44") are those of the last answer; empty before the
+	// first answer.
 	Server  slurm.Server
 	Version string
-	// PublishedAt is when this snapshot was published, by our clock.
+	// PublishedAt is when this snapshot was published, by the local clock.
 	PublishedAt time.Time
 
 	Pings        Reading[[]slurm.Ping]
@@ -130,14 +130,14 @@ type Snapshot struct {
 	Accounts     Reading[[]slurm.Account]
 	Users        Reading[[]slurm.User]
 	QOS          Reading[[]slurm.QOS]
-	// Earlier has the nodes, by name, that were seen to get work since jobs were last
-	// read: jobs that wait by the list may run there by now.
+	// BusySinceJobs contains the nodes, by name, that were given work since jobs were last read.
+	// Jobs that are pending in the list may run there by now.
 	Earlier map[string]Earlier
-	// Conf's value is nil where the server's API version does not tell (before v0.0.45).
+	// Conf has a nil value if the server's API version does not support it (before v0.0.45).
 	Conf Reading[*slurm.Conf]
 }
 
-// Polls lists the polling state of every resource, in the order of Resources; Conf is last.
+// Polls lists the state of every resource in the order of Resources; Conf is last.
 func (s *Snapshot) Polls() []Poll {
 	var out []Poll
 	for _, p := range s.polls() {

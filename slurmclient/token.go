@@ -11,20 +11,21 @@ import (
 	"github.com/golang-jwt/jwt/v5"
 )
 
-// TokenSource gives the token that requests carry. Its methods may be called
-// from many goroutines; their errors never hold the token.
+// TokenSource returns the token that requests carry. Its methods may be called concurrently. Their
+// errors never contain the token.
 type TokenSource interface {
-	// Token returns the token to send now. It reads no network.
+	// Token returns the current token. It does not use the network.
 	Token() (string, error)
-	// Reload looks again after the server refused the token, and reports whether
-	// there is another one now.
+	// Reload gets the token again after the server refused it, and reports whether the token
+	// changed.
 	Reload() (changed bool, err error)
-	// Expiry is when the token ends (its exp claim); zero when that is unknown.
+	// Expiry returns when the token expires (its exp claim), or zero if that is unknown.
 	Expiry() time.Time
 }
 
-// TokenFromFile reads the token from a file, and again whenever the file has
-// changed, so that a rotated token is used from the next request on.
+// TokenFromFile returns a source that reads the token from a file, and reads it again whenever the
+// file has changed. Requests use a rotated token at once. While the file cannot be read, the source
+// returns the last good token.
 func TokenFromFile(path string) TokenSource { return &fileToken{path: path} }
 
 type fileToken struct {
@@ -52,8 +53,8 @@ func (f *fileToken) Token() (string, error) {
 	return f.token, nil
 }
 
-// keep returns the last good token while the file cannot be read, since a
-// rotation may be under way; without one it returns why.
+// keep returns the last good token while the file cannot be read, since a rotation may be in
+// progress. Without a good token it returns the error.
 func (f *fileToken) keep(err error) (string, error) {
 	if f.token != "" {
 		return f.token, nil
@@ -96,7 +97,7 @@ func (f *fileToken) Expiry() time.Time {
 	return expiryOf(token)
 }
 
-// TokenFromEnv reads the token from an environment variable, at every use.
+// TokenFromEnv returns a source that reads the token from an environment variable at every use.
 func TokenFromEnv(name string) TokenSource { return envToken(name) }
 
 type envToken string
@@ -119,14 +120,14 @@ func (e envToken) Expiry() time.Time {
 	return expiryOf(token)
 }
 
-// TokenFromKey mints tokens for user with slurmctld's HS256 key (slurm.conf(5),
-// AuthAltParameters=jwt_key=…), each valid for lifetime and renewed when a fifth
-// of that is left.
+// TokenFromKey returns a source that signs tokens for user with slurmctld's HS256 key (slurm.conf(5),
+// AuthAltParameters=jwt_key=…). Each token is valid for lifetime and is renewed when a fifth of that
+// is left.
 func TokenFromKey(key []byte, user string, lifetime time.Duration, now func() time.Time) TokenSource {
 	return &mintedToken{key: func() ([]byte, error) { return key, nil }, user: user, lifetime: lifetime, now: now}
 }
 
-// TokenFromKeyFile is TokenFromKey with the key read from a file at every minting.
+// TokenFromKeyFile is TokenFromKey with a key that is read from a file for each new token.
 func TokenFromKeyFile(path, user string, lifetime time.Duration) TokenSource {
 	read := func() ([]byte, error) {
 		key, err := os.ReadFile(path)
@@ -195,20 +196,19 @@ func (m *mintedToken) Expiry() time.Time {
 	return m.expires
 }
 
-// cleanToken takes the form "SLURM_JWT=…", as scontrol token prints it, too.
+// cleanToken trims white space and the prefix "SLURM_JWT=" that scontrol token prints.
 func cleanToken(raw string) (string, error) {
 	token := strings.TrimPrefix(strings.TrimSpace(raw), "SLURM_JWT=")
 	switch {
 	case token == "":
-		return "", errors.New("holds no token")
+		return "", errors.New("contains no token")
 	case strings.ContainsAny(token, " \t\r\n"):
-		return "", errors.New("holds more than one word: it must hold one token and nothing else")
+		return "", errors.New("contains more than one word: it must contain only the token")
 	}
 	return token, nil
 }
 
-// expiryOf reads the exp claim without checking the signature, which only
-// slurmctld can.
+// expiryOf reads the exp claim without checking the signature, which only slurmctld can check.
 func expiryOf(token string) time.Time {
 	claims := jwt.MapClaims{}
 	if _, _, err := jwt.NewParser().ParseUnverified(token, claims); err != nil {

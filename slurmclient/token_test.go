@@ -23,7 +23,7 @@ func TestATokenFileIsReadAgainWhenItChanges(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "token")
 	source := TokenFromFile(path)
 	if _, err := source.Token(); err == nil {
-		t.Fatal("a missing file gave a token")
+		t.Fatal("a missing file returned a token")
 	}
 	first, second := mint(t, time.Unix(2000000000, 0)), mint(t, time.Unix(2100000000, 0))
 	write := func(text string, age time.Duration) {
@@ -48,13 +48,13 @@ func TestATokenFileIsReadAgainWhenItChanges(t *testing.T) {
 		t.Errorf("after the change: %q, %v", got, err)
 	}
 	if changed, err := source.Reload(); err != nil || changed {
-		t.Errorf("a reload without a change says %v, %v", changed, err)
+		t.Errorf("a reload without a change returns %v, %v", changed, err)
 	}
 	if err := os.Remove(path); err != nil {
 		t.Fatal(err)
 	}
 	if got, err := source.Token(); err != nil || got != second {
-		t.Errorf("while the file is away: %q, %v", got, err)
+		t.Errorf("while the file is missing: %q, %v", got, err)
 	}
 }
 
@@ -77,7 +77,7 @@ func TestAReloadSeesATokenThatChangedWithinItsTimestamp(t *testing.T) {
 	}
 	put("bbbb")
 	if changed, err := source.Reload(); err != nil || !changed {
-		t.Errorf("the reload says %v, %v", changed, err)
+		t.Errorf("the reload returns %v, %v", changed, err)
 	}
 	if got, _ := source.Token(); got != "bbbb" {
 		t.Errorf("got %q", got)

@@ -9,14 +9,14 @@ import (
 	"github.com/slurmtide/slurmtide/slurmclient/slurm"
 )
 
-// NodeUpdate is a change of a node. Fields that are nil stay as they are.
+// NodeUpdate is a change of a node. Fields that are nil are not changed.
 type NodeUpdate = wire.NodeUpdate
 
-// JobUpdate is a change of a job. Fields that are nil stay as they are.
+// JobUpdate is a change of a job. Fields that are nil are not changed.
 type JobUpdate = wire.JobUpdate
 
-// Writes are sent once. When one ends with CodeUnavailable, slurmctld may have
-// carried it out all the same: read before trying again.
+// A write is sent only once. If it returns CodeUnavailable, slurmctld may have carried it out
+// nevertheless, so callers read before they try again.
 
 type write = func(context.Context, wire.Binding) (*http.Response, error)
 
@@ -26,8 +26,8 @@ func (c *Client) write(ctx context.Context, op, name string, send write) error {
 	return err
 }
 
-// UpdateNode changes a node (scontrol(1), "update NodeName="). CodeUnsupported for a
-// topology before v0.0.43.
+// UpdateNode changes a node (scontrol(1), "update NodeName="). It returns CodeUnsupported for a
+// topology before API v0.0.43.
 func (c *Client) UpdateNode(ctx context.Context, name string, update NodeUpdate) error {
 	return c.write(ctx, "updating node "+strconv.Quote(name), "update node",
 		func(ctx context.Context, b wire.Binding) (*http.Response, error) {
@@ -35,25 +35,24 @@ func (c *Client) UpdateNode(ctx context.Context, name string, update NodeUpdate)
 		})
 }
 
-// Drain lets the node take no new jobs and sets the reason. Running jobs go on.
+// Drain sets the DRAIN flag and the reason: the node gets no new jobs. Running jobs continue.
 func (c *Client) Drain(ctx context.Context, name, reason string) error {
 	return c.setState(ctx, name, "DRAIN", &reason)
 }
 
-// Undrain takes the DRAIN flag and its reason away; 24.11 leaves a space for the reason.
+// Undrain removes the DRAIN flag and its reason. Slurm 24.11 leaves a space as the reason.
 func (c *Client) Undrain(ctx context.Context, name string) error {
 	return c.setState(ctx, name, "UNDRAIN", blank())
 }
 
-// Resume puts a down or drained node back into service, and takes its reason away as
-// Undrain does.
+// Resume returns a down or drained node to service and removes its reason as Undrain does.
 func (c *Client) Resume(ctx context.Context, name string) error {
 	return c.setState(ctx, name, "RESUME", blank())
 }
 
-// blank is a reason to put in the place of another: 24.11 keeps the reason of a node
-// that is undrained, resumed or FUTURE, and takes an empty one for none given. 26.05 takes it
-// away in any case.
+// blankReason returns a reason that replaces another one. Slurm 24.11 keeps the reason of a node that
+// is undrained, resumed or turned FUTURE, and ignores an empty reason. Slurm 26.05 removes the reason
+// in any case.
 func blank() *string { return new(" ") }
 
 // Down takes a node out of service at once. Its jobs end with NODE_FAIL.
@@ -61,8 +60,8 @@ func (c *Client) Down(ctx context.Context, name, reason string) error {
 	return c.setState(ctx, name, "DOWN", &reason)
 }
 
-// Future turns a dynamic node's record back into one of a node to come, and takes its
-// reason away as Undrain does.
+// Future sets a dynamic node to FUTURE, so that a slurmd may register with the record later, and
+// removes its reason as Undrain does.
 func (c *Client) Future(ctx context.Context, name string) error {
 	return c.setState(ctx, name, "FUTURE", blank())
 }
@@ -71,15 +70,15 @@ func (c *Client) setState(ctx context.Context, name, state string, reason *strin
 	return c.UpdateNode(ctx, name, NodeUpdate{State: &state, Reason: reason})
 }
 
-// CreateNode makes a dynamic node's record from a line as in slurm.conf(5), such
-// as "NodeName=cpu-[0-9] CPUs=4 State=FUTURE". CodeUnsupported before v0.0.45.
+// CreateNode creates the records of dynamic nodes from a line as in slurm.conf(5), such as
+// "NodeName=cpu-[0-9] CPUs=4 State=FUTURE". It returns CodeUnsupported before API v0.0.44.
 func (c *Client) CreateNode(ctx context.Context, conf string) error {
 	return c.write(ctx, "creating a node", "create node",
 		func(ctx context.Context, b wire.Binding) (*http.Response, error) { return b.CreateNode(ctx, conf) })
 }
 
-// DeleteNode removes a dynamic node's record. CodeConflict when it has jobs or
-// is not dynamic.
+// DeleteNode deletes the record of a dynamic node. It returns CodeConflict if the node has jobs or is
+// not dynamic.
 func (c *Client) DeleteNode(ctx context.Context, name string) error {
 	return c.write(ctx, "deleting node "+strconv.Quote(name), "delete node",
 		func(ctx context.Context, b wire.Binding) (*http.Response, error) { return b.DeleteNode(ctx, name) })
@@ -97,9 +96,9 @@ func (c *Client) SubmitJob(ctx context.Context, job slurm.JobRequest) (uint32, e
 	return id, err
 }
 
-// CancelJob cancels a job, an array, or one task ("7_3"). CodeConflict when it
-// has finished already, CodeNotFound when there is none; servers tell neither
-// before API v0.0.42, and nil is returned then.
+// CancelJob cancels a job, an array, or one task ("7_3"). It returns CodeConflict if the job has
+// already finished and CodeNotFound if it does not exist. Before API v0.0.42 servers report neither,
+// and CancelJob returns nil.
 func (c *Client) CancelJob(ctx context.Context, id string) error {
 	return c.write(ctx, "cancelling job "+strconv.Quote(id), "cancel job",
 		func(ctx context.Context, b wire.Binding) (*http.Response, error) { return b.CancelJob(ctx, id) })
@@ -111,14 +110,14 @@ func (c *Client) UpdateJob(ctx context.Context, id string, update JobUpdate) err
 		func(ctx context.Context, b wire.Binding) (*http.Response, error) { return b.UpdateJob(ctx, id, update) })
 }
 
-// SetReservation creates the reservation, or updates it where one of that name
-// exists. CodeUnsupported before v0.0.43.
+// SetReservation creates the reservation, or updates it if one of that name exists. It returns
+// CodeUnsupported before API v0.0.43.
 func (c *Client) SetReservation(ctx context.Context, r slurm.ReservationRequest) error {
 	return c.write(ctx, "setting reservation "+strconv.Quote(r.Name), "set reservation",
 		func(ctx context.Context, b wire.Binding) (*http.Response, error) { return b.SetReservation(ctx, r) })
 }
 
-// DeleteReservation removes a reservation. CodeUnsupported before v0.0.43.
+// DeleteReservation deletes a reservation. It returns CodeUnsupported before API v0.0.42.
 func (c *Client) DeleteReservation(ctx context.Context, name string) error {
 	return c.write(ctx, "deleting reservation "+strconv.Quote(name), "delete reservation",
 		func(ctx context.Context, b wire.Binding) (*http.Response, error) {
@@ -126,7 +125,7 @@ func (c *Client) DeleteReservation(ctx context.Context, name string) error {
 		})
 }
 
-// Reconfigure makes slurmctld and the slurmds read their configuration again.
+// Reconfigure makes slurmctld and all slurmds read their configuration again.
 func (c *Client) Reconfigure(ctx context.Context) error {
 	return c.write(ctx, "reconfiguring", "reconfigure",
 		func(ctx context.Context, b wire.Binding) (*http.Response, error) { return b.Reconfigure(ctx) })

@@ -2,11 +2,11 @@ package main
 
 import "maps"
 
-// correct puts right what the documents of every version say wrong about an
-// operation, as recorded answers show.
+// correct fixes errors that the documents of all versions make about an operation. Recorded answers
+// show what is right.
 //
-// jobs/state does not answer with jobs but with their ids and states; the ids are
-// strings, such as "7_[2-9]" or "8+1", and neither time is there.
+// jobs/state does not answer with jobs but with their ids and states. The ids are strings, such as
+// "7_[2-9]" or "8+1", and the answer contains neither last_update nor last_backfill.
 func (s *schemas) correct(name string, operation object) (object, error) {
 	if name != "GetJobsState" {
 		return operation, nil

@@ -24,18 +24,18 @@ func newDocument(root object) (document, error) {
 			return document{root: root, version: found[1]}, nil
 		}
 	}
-	return document{}, errors.New("it has no path that starts with /slurm/vX.Y.Z/")
+	return document{}, errors.New("the document has no path that starts with /slurm/vX.Y.Z/")
 }
 
-// operation returns the operation of a method on a path in which {V} stands for
-// the version, nil when the document lacks it.
+// operation returns the operation of a method on a path, in which {V} is replaced by the version. It
+// returns nil if the document has no such operation.
 func (d document) operation(method, path string) object {
 	path = strings.ReplaceAll(path, "{V}", d.version)
 	return child(child(child(d.root, "paths"), path), method)
 }
 
-// resolve follows a reference to a component: its name and its schema. A schema
-// that is no reference is returned as it is, with an empty name.
+// resolve follows a reference to a component and returns its name and its schema. It returns any other
+// schema unchanged, with an empty name.
 func (d document) resolve(schema object) (string, object, error) {
 	ref, ok := schema["$ref"].(string)
 	if !ok {
@@ -44,14 +44,14 @@ func (d document) resolve(schema object) (string, object, error) {
 	name, ok := strings.CutPrefix(ref, refPrefix)
 	target := child(child(child(d.root, "components"), "schemas"), name)
 	if !ok || target == nil {
-		return "", nil, fmt.Errorf("%s leads nowhere", ref)
+		return "", nil, fmt.Errorf("%s refers to no component", ref)
 	}
 	return name, target, nil
 }
 
 const refPrefix = "#/components/schemas/"
 
-// child returns the object under a key, nil when there is none.
+// childObject returns the object under a key, or nil if there is none.
 func child(o object, key string) object {
 	c, _ := o[key].(object)
 	return c

@@ -1,23 +1,21 @@
-// Openapi prunes an OpenAPI document as slurmrestd prints it to the operations
-// that slurmtide calls, and normalises what is left so that the Go packages
-// generated from different API versions look alike:
+// Openapi prunes an OpenAPI document that slurmrestd printed to the operations that slurmtide calls, and
+// normalises the rest so that the Go packages generated from different API versions resemble each other:
 //
-//   - type and operation names carry no version ("v0.0.44_node" is "node");
-//   - every object has a name, also those that a document has inline; a document
-//     that has nearly all of them inline (v0.0.41) takes the names from others
-//     (-like) that have the same object in the same place;
-//   - arrays and scalars have none: enumerations are strings, integers 64 bit
-//     (the documents promise 32 for numbers that are unsigned), floats double;
-//   - nothing is required, since slurmrestd leaves out what it promised whenever
-//     an answer is an error;
-//   - a query parameter that may be repeated is an array;
-//   - what the documents say wrong is corrected (see correct).
+//   - The names of types and operations have no version ("v0.0.44_node" is "node").
+//   - Every object has a name, including inline objects. A document in which nearly all objects are
+//     inline (v0.0.41) takes the names from other documents (-like) that have the same object in the
+//     same place.
+//   - Arrays and scalars have no names: enumerations are strings, integers have 64 bits (the documents
+//     say 32 bits for unsigned numbers), and floats are double.
+//   - Nothing is required, since slurmrestd leaves out required members whenever an answer is an error.
+//   - A query parameter that may be repeated is an array.
+//   - Errors in the documents are corrected (see correct).
 //
-// Running it on its own output changes nothing. How to get a full document:
+// The program does not change its own output. The following command prints a full document:
 //
 //	slurmrestd -d v0.0.44 -s slurmctld,slurmdbd --generate-openapi-spec
 //
-// and how to prune it (v0.0.40 with -like v0.0.42's, v0.0.41 with -like of both):
+// and this one prunes it (v0.0.40 needs -like with the document of v0.0.42, v0.0.41 needs both):
 //
 //	go run ./hack/openapi -o slurmclient/api/v0044/openapi.json full.json
 package main
@@ -52,7 +50,7 @@ func run(args []string, stdout io.Writer) error {
 		return err
 	}
 	if flags.NArg() != 1 {
-		return errors.New("name one OpenAPI document")
+		return errors.New("exactly one OpenAPI document is required")
 	}
 	full, err := readDocument(flags.Arg(0))
 	if err != nil {
@@ -93,8 +91,8 @@ func parse(text []byte) (document, error) {
 	return newDocument(root)
 }
 
-// marshal writes keys in order of the alphabet, so that the same document is
-// always the same bytes.
+// marshalDocument encodes a document with sorted keys, so that the same document always has the same
+// bytes.
 func marshal(root object) ([]byte, error) {
 	var out bytes.Buffer
 	enc := json.NewEncoder(&out)

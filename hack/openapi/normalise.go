@@ -8,7 +8,7 @@ import (
 	"strings"
 )
 
-// normalise returns the pruned and normalised document.
+// normaliseDocument returns the pruned and normalised document.
 func normalise(full document, like []document) (object, error) {
 	schemas := newSchemas(full, like)
 	paths := object{}
@@ -43,8 +43,8 @@ func normalise(full document, like []document) (object, error) {
 	}, nil
 }
 
-// operation normalises one operation: its parameters, its body, and of its
-// answers the one schema that serves every status.
+// operation normalises one operation: its parameters, its body, and the default answer, whose schema
+// applies to every status.
 func (s *schemas) operation(raw object, method, path, name string) (object, error) {
 	clean := object{"operationId": name, "summary": raw["summary"]}
 	if parameters := cleanParameters(raw, path); len(parameters) > 0 {
@@ -79,7 +79,7 @@ func (s *schemas) content(raw object, name string, guides []guide, keys ...strin
 	keys = append(slices.Clone(keys), "content", mediaType, "schema")
 	schema := descend(raw, keys)
 	if schema == nil {
-		return nil, errors.New("it has no JSON under " + keys[0])
+		return nil, errors.New("the operation has no JSON under " + keys[0])
 	}
 	below := make([]guide, 0, len(guides))
 	for _, g := range guides {
@@ -99,9 +99,9 @@ func descend(o object, keys []string) object {
 	return o
 }
 
-// cleanParameters keeps the parameters in the path and, of slurmctld's operations,
-// those of the query: slurmdbd's filters go by other names in every version, and
-// slurmtide reads its tables whole.
+// cleanParameters keeps the parameters in the path, and the query parameters of slurmctld's operations.
+// It drops slurmdbd's filters, whose names differ between versions, since slurmtide reads the whole
+// tables.
 func cleanParameters(operation object, path string) []any {
 	var clean []any
 	list, _ := operation["parameters"].([]any)
@@ -128,7 +128,7 @@ func cleanParameters(operation object, path string) []any {
 	return clean
 }
 
-// snake turns GetQOS into get_qos.
+// snakeCase converts GetQOS to get_qos.
 func snake(name string) string {
 	var out strings.Builder
 	for i, r := range name {

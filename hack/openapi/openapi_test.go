@@ -9,8 +9,8 @@ import (
 	"testing"
 )
 
-// TestCommittedDocumentsAreNormalised holds the documents in the repository to
-// what this program would write now.
+// TestCommittedDocumentsAreNormalised checks that this program does not change the documents in the
+// repository.
 func TestCommittedDocumentsAreNormalised(t *testing.T) {
 	files, err := filepath.Glob("../../slurmclient/api/v*/openapi.json")
 	if err != nil || len(files) != 6 {
@@ -26,12 +26,12 @@ func TestCommittedDocumentsAreNormalised(t *testing.T) {
 			t.Fatal(err)
 		}
 		if !bytes.Equal(want, got.Bytes()) {
-			t.Errorf("%s is not what hack/openapi makes of it", file)
+			t.Errorf("hack/openapi changes %s", file)
 		}
 	}
 }
 
-// inPath wraps the schema of the answer to GET licenses, and components, into a document.
+// licensesDocument returns a document with the schema of the answer to GET licenses and components.
 func inPath(version, schema, components string) string {
 	return `{"paths": {"/slurm/` + version + `/licenses/": {"get": {
 		"operationId": "slurm_get_licenses", "summary": "all licences", "tags": ["slurm"],
@@ -72,7 +72,7 @@ func TestNormalise(t *testing.T) {
 		like     []document
 		want     string
 	}{
-		"names lose version and struct, lists and words lose theirs, numbers are wide, nothing is required": {
+		"names have no version, lists and scalars have no name, numbers are wide, nothing is required": {
 			document: inPath("v0.0.44", named, namedComponents),
 			want: `{"licenses_resp": {"type": "object", "properties": {
 				"extra": {"type": "object"},
@@ -83,7 +83,7 @@ func TestNormalise(t *testing.T) {
 			"licenses_resp_place": {"type": "object", "properties": {"rack": {"type": "string"}}},
 			"uint32_no_val": {"type": "object", "properties": {"number": {"type": "integer", "format": "int64"}}}}`,
 		},
-		"an inline object takes its name from the other document, or from its place": {
+		"an inline object takes its name from another document or from its place": {
 			document: inPath("v0.0.41", inline, ""),
 			like:     []document{like},
 			want: `{"licenses_resp": {"type": "object", "properties": {
@@ -104,7 +104,7 @@ func TestNormalise(t *testing.T) {
 				t.Errorf("got  %s\nwant %s", got, want)
 			}
 			if paths := child(pruned, "paths"); len(paths) != 1 {
-				t.Errorf("%d paths, want only the one in use", len(paths))
+				t.Errorf("%d paths, want only the one that is used", len(paths))
 			}
 		})
 	}
@@ -129,12 +129,12 @@ func TestBadDocumentsAreRefused(t *testing.T) {
 		document, want string
 		like           []document
 	}{
-		"a reference that leads nowhere": {document: inPath("v0.0.44", named, ""), want: "v0.0.44_licenses_resp leads nowhere"},
+		"a broken reference": {document: inPath("v0.0.44", named, ""), want: "v0.0.44_licenses_resp refers to no component"},
 		"two objects that would share a name": {
 			document: inPath("v0.0.41", inlineConflict, `"uint32_no_val": {"type": "object", "properties": {"other": {"type": "string"}}}`),
 			like:     []document{like}, want: "two different objects are called uint32_no_val",
 		},
-		"a type that is none":     {document: inPath("v0.0.44", `{"type": "money"}`, ""), want: "unknown type money"},
+		"an unknown type":         {document: inPath("v0.0.44", `{"type": "money"}`, ""), want: "unknown type money"},
 		"a schema without a type": {document: inPath("v0.0.44", `{"oneOf": []}`, ""), want: "without a type"},
 		"an answer without JSON":  {document: strings.ReplaceAll(inPath("v0.0.44", named, ""), "application/json", "text/plain"), want: "no JSON under responses"},
 	} {
@@ -146,7 +146,7 @@ func TestBadDocumentsAreRefused(t *testing.T) {
 		})
 	}
 	if _, err := parse([]byte(`{"paths": {"/openapi/v3": {}}}`)); err == nil {
-		t.Error("a document without Slurm's paths was taken")
+		t.Error("a document without Slurm's paths was accepted")
 	}
 }
 
@@ -172,7 +172,7 @@ func mustNormalise(t *testing.T, raw string) []byte {
 	return out
 }
 
-// text writes a value with its keys in order, canonical does so for JSON.
+// marshalText encodes a value with sorted keys. canonicalJSON does so for JSON text.
 func text(t *testing.T, value any) string {
 	t.Helper()
 	out, err := json.Marshal(value)

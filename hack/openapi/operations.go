@@ -1,7 +1,7 @@
 package main
 
-// operations are the operations that slurmtide calls: {V} stands for the version,
-// name for the name of the generated method. A version may lack some of them.
+// operations are the operations that slurmtide calls. {V} stands for the version, and name is the name of
+// the generated method. A version may lack some of them.
 var operations = []struct{ method, path, name string }{
 	{"get", "/slurm/{V}/ping/", "Ping"},
 	{"get", "/slurm/{V}/nodes/", "GetNodes"},
@@ -34,6 +34,6 @@ var operations = []struct{ method, path, name string }{
 	{"get", "/slurmdb/{V}/qos/", "GetQOS"},
 }
 
-// repeatable are the query parameters that slurmrestd takes more than once
-// though its documents call them strings; a list with commas it refuses.
+// repeatable are the query parameters that slurmrestd accepts more than once, although its documents say
+// that they are strings. It refuses a list with commas.
 var repeatable = map[string]bool{"flags": true, "job_id": true}

@@ -14,10 +14,10 @@ type schemas struct {
 	from document
 	like []document
 	done object
-	open map[string]bool // being normalised now
+	open map[string]bool // components that are being normalised
 }
 
-// guide is the schema that another, normalised document has in the same place.
+// guide is the schema in the same place of another, normalised document.
 type guide struct {
 	doc    document
 	schema object
@@ -27,9 +27,9 @@ func newSchemas(from document, like []document) *schemas {
 	return &schemas{from: from, like: like, done: object{}, open: map[string]bool{}}
 }
 
-// normalise returns the normalised schema of one place. An object becomes a
-// component and the result a reference to it; its name is its own if it was a
-// component before, else what a guide calls it, else fallback.
+// normalise returns the normalised schema of one place. An object becomes a component, and the result is
+// a reference to it. The component keeps its name if it was a component before. Otherwise it gets the
+// name that a guide has for it, or else fallback.
 func (s *schemas) normalise(raw object, fallback string, guides []guide) (object, error) {
 	name, schema, err := s.from.resolve(raw)
 	if err != nil {
@@ -49,7 +49,7 @@ func (s *schemas) normalise(raw object, fallback string, guides []guide) (object
 		if err := s.define(name, schema, guides); err != nil {
 			return nil, err
 		}
-		// A reference has no room for a description.
+		// A reference cannot have a description.
 		return object{"$ref": refPrefix + name}, nil
 	case "array":
 		clean["type"] = kind
@@ -74,7 +74,7 @@ func (s *schemas) normalise(raw object, fallback string, guides []guide) (object
 	return clean, nil
 }
 
-// describe keeps the description of a place, which the referring side knows best.
+// copyDescription copies the description, preferably that of the reference.
 func describe(clean, raw, schema object) {
 	for _, from := range []object{raw, schema} {
 		if text, ok := from["description"].(string); ok && text != "" {
@@ -84,7 +84,7 @@ func describe(clean, raw, schema object) {
 	}
 }
 
-// define adds the component name. Meeting it again is fine as long as it is the same.
+// define adds a component. Components with the same name must have the same schema.
 func (s *schemas) define(name string, schema object, guides []guide) error {
 	if s.open[name] {
 		return nil
@@ -93,7 +93,8 @@ func (s *schemas) define(name string, schema object, guides []guide) error {
 	defer delete(s.open, name)
 	properties := object{}
 	for _, key := range slices.Sorted(maps.Keys(child(schema, "properties"))) {
-		property, err := s.normalise(child(child(schema, "properties"), key), name+"_"+key, step(guides, "properties", key))
+		raw := child(child(schema, "properties"), key)
+		property, err := s.normalise(raw, name+"_"+key, step(guides, "properties", key))
 		if err != nil {
 			return err
 		}
@@ -118,8 +119,8 @@ func nameFrom(guides []guide, fallback string) string {
 	return fallback
 }
 
-// step moves every guide along the keys, through references, and drops those
-// that have nothing there.
+// stepGuides moves every guide along the keys, follows references, and drops the guides that have no
+// schema there.
 func step(guides []guide, keys ...string) []guide {
 	var out []guide
 	for _, g := range guides {
@@ -133,7 +134,7 @@ func step(guides []guide, keys ...string) []guide {
 
 var ornaments = regexp.MustCompile(`^v\d+\.\d+\.\d+_|_struct$`)
 
-// cleanName strips the version and what only some versions put into a name.
+// cleanName removes the version and the suffix that only some versions have from a name.
 func cleanName(name string) string { return ornaments.ReplaceAllString(name, "") }
 
 // withoutText returns a copy of a schema without its descriptions.

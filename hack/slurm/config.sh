@@ -1,5 +1,5 @@
 # shellcheck shell=bash
-# Renders the files of one cluster's etc folder. Sourced by up, which sets
+# Renders the files in the etc folder of a cluster. Sourced by up, which sets
 # cluster_name, version, port_base, nodes, accounting, accounting_of, max_jobs,
 # min_job_age and the arrays node, conf, gres and etc_file.
 
@@ -8,8 +8,8 @@ dbd_port() { echo $((${dbd_base:-$port_base} + 1)); }
 restd_port() { echo $((port_base + 2)); }
 slurmd_port() { echo $((port_base + 10 + $1)); }
 
-# node_lines prints the nodes that the caller describes, or else puts equal ones
-# into two racks, so that features differ.
+# node_lines prints the nodes that the caller describes. Without any it prints
+# equal nodes in two racks, so that their features differ.
 node_lines() {
 	local half=$(((nodes + 1) / 2)) i
 	if ((${#node[@]})); then
@@ -28,14 +28,15 @@ node_line() {
 		"Gres=gpu:h100:4 Features=x86,h100,$3"
 }
 
-# node_names lists the nodes that have a slurmd.
+# node_names prints the names of the nodes that have a slurmd.
 node_names() {
 	local i
 	((${#node[@]})) && printf '%s\n' "${node[@]%% *}" && return
 	for ((i = 1; i <= nodes; i++)); do echo "n$i"; done
 }
 
-# partition_lines prints one partition of all nodes, and two more of equal ones.
+# partition_lines prints one partition of all nodes, and two more if the caller
+# describes no nodes.
 partition_lines() {
 	echo "PartitionName=batch Nodes=ALL Default=YES MaxTime=INFINITE State=UP"
 	((${#node[@]} == 0)) || return 0
@@ -62,15 +63,15 @@ AccountingStorageEnforce=associations,limits,qos
 TEXT
 }
 
-# memory_lines prints the memory that jobs get unless the caller's lines name
-# DefMemPerCPU, be it in a comment.
+# memory_lines prints the default memory of jobs, unless the caller's lines
+# contain DefMemPerCPU, even in a comment.
 memory_lines() {
 	[[ "${conf[*]}" == *DefMemPerCPU* ]] || echo DefMemPerCPU=100
 }
 
-# extra_lines prints the caller's lines last: the later of two settings counts.
-# @N1_PORT@ stands for the port of the first slurmd, which can answer the pings
-# of any number of nodes that are not there.
+# extra_lines prints the caller's lines. They come last, since the later of two
+# settings applies. It replaces @N1_PORT@ by the port of the first slurmd, which
+# can answer the pings to any number of nodes that do not exist.
 extra_lines() {
 	local line
 	for line in "${conf[@]}"; do
@@ -78,7 +79,8 @@ extra_lines() {
 	done
 }
 
-# auth_lines prints how the daemons know each other, and how slurmrestd's users are known.
+# auth_lines prints how the daemons authenticate each other, and how slurmrestd
+# authenticates users.
 auth_lines() {
 	echo "AuthType=auth/$auth"
 	[[ $auth == munge ]] || echo "AuthInfo=use_client_ids"
@@ -159,8 +161,8 @@ StorageLoc=slurm_acct
 TEXT
 }
 
-# render_keys makes keys, or takes those of the cluster that keeps the accounts:
-# daemons of two clusters that talk to each other share them.
+# render_keys creates keys, or copies those of the cluster that runs slurmdbd:
+# daemons of two clusters share the keys to talk to each other.
 render_keys() {
 	[[ $auth == slurm ]] || (umask 077 && head -c 1024 /dev/urandom >"$instance/munge/munge.key")
 	if [[ $accounting_of ]]; then
@@ -171,7 +173,7 @@ render_keys() {
 	head -c 32 /dev/urandom >"$1/jwt_hs256.key"
 }
 
-# render_etc fills folder $1. A GPU needs a File, any file that exists.
+# render_etc renders all files into folder $1.
 render_etc() {
 	local file
 	slurm_conf >"$1/slurm.conf"

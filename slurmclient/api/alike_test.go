@@ -9,9 +9,8 @@ import (
 	"github.com/google/go-cmp/cmp"
 )
 
-// TestPackagesLookAlike compares the types of every version with those of the one
-// before: a field of the same name in a type of the same name has the same type,
-// apart from what Slurm itself changed.
+// TestFieldTypesAgreeAcrossVersions compares the types of every version with those of the previous one. A
+// field of the same name in a type of the same name has the same type, except where Slurm changed it.
 func TestPackagesLookAlike(t *testing.T) {
 	var got []string
 	var before map[string]string
@@ -48,7 +47,7 @@ func TestPackagesLookAlike(t *testing.T) {
 
 var packageName = regexp.MustCompile(`\bv00\d\d\.`)
 
-// collect notes the types of all fields of a struct and of those it holds.
+// collectFields collects the types of all fields of a struct and of the structs in it.
 func collect(fields map[string]string, typ reflect.Type) {
 	for typ.Kind() == reflect.Pointer || typ.Kind() == reflect.Slice {
 		typ = typ.Elem()

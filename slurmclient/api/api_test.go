@@ -16,8 +16,8 @@ import (
 
 const recorded = "../testdata/recorded"
 
-// TestRecordedAnswersSurviveTheBindings decodes every recorded answer, encodes it
-// again and expects the same document: no field is unknown, cut or reinterpreted.
+// TestRecordedAnswersRoundTrip decodes and encodes every recorded answer and expects the same document:
+// no field is unknown, truncated or changed.
 func TestRecordedAnswersSurviveTheBindings(t *testing.T) {
 	for _, rec := range recordings() {
 		files, err := filepath.Glob(filepath.Join(recorded, rec.folder, "*.json"))
@@ -50,7 +50,7 @@ func TestRecordedAnswersSurviveTheBindings(t *testing.T) {
 	}
 }
 
-// wholeLists says how long the lists of the recorded clusters are.
+// wholeLists contains the lengths of the lists of the recorded clusters.
 var wholeLists = map[string]struct {
 	key    string
 	length int
@@ -61,7 +61,7 @@ var wholeLists = map[string]struct {
 	"slurmdb_users": {"users", 3}, "slurmdb_qos": {"qos", 2},
 }
 
-// typeOf returns the type of the longest name that the file's name begins with.
+// typeOf returns the type for the longest prefix of the name of a file that has one.
 func (r recording) typeOf(t *testing.T, file string) func() any {
 	t.Helper()
 	for name := file; name != ""; name = name[:max(0, strings.LastIndexByte(name, '_'))] {
@@ -69,7 +69,7 @@ func (r recording) typeOf(t *testing.T, file string) func() any {
 			return make
 		}
 	}
-	t.Fatalf("no type is known for %s", file)
+	t.Fatalf("no type for %s", file)
 	return nil
 }
 
@@ -79,12 +79,12 @@ func read(t *testing.T, path string) []byte {
 	if err != nil {
 		t.Fatal(err)
 	}
-	// What callers do before they decode shares, see the package's comment.
+	// Callers do the same before they decode shares; see the package comment.
 	return bytes.ReplaceAll(body, []byte(": Infinity"), []byte(": 1e300"))
 }
 
-// document decodes JSON without types and leaves out what says nothing: null and
-// empty lists and objects, which the bindings do not tell from absent ones.
+// parseDocument decodes JSON without types. It leaves out null and empty lists and objects, which the
+// bindings do not distinguish from absent ones.
 func document(t *testing.T, body []byte) any {
 	t.Helper()
 	var doc any

@@ -1,20 +1,18 @@
-// Package api holds the bindings of slurmrestd's API versions, one package each:
-// v0040 for v0.0.40 and so on. All is generated: openapi.json is the document of
-// a real slurmrestd, pruned and normalised by hack/openapi, and api.gen.go is
-// what oapi-codegen makes of it.
+// Package api contains the generated bindings of slurmrestd's API versions, one package each: v0040 for
+// v0.0.40 and so on. openapi.json is the document of a real slurmrestd, pruned and normalised by
+// hack/openapi. oapi-codegen generates api.gen.go from it.
 //
-// The packages look alike. A type or an operation has the same name in each that
-// has it, every field may be absent (a nil pointer or slice), integers are int64,
-// and enumerations are plain strings, so that a word of a newer Slurm is no error.
-// What differs is what Slurm changed: fields that come and go, and some shapes,
-// which TestPackagesLookAlike lists.
+// The packages resemble each other. A type or an operation has the same name in every package that has
+// it. Every field may be absent (a nil pointer or slice), integers are int64, and enumerations are plain
+// strings, so that an unknown word of a newer Slurm is no error. The packages differ only where Slurm
+// changed its API: in the fields that a type has, and in the type of a few fields, which
+// TestFieldTypesAgreeAcrossVersions lists.
 //
-// The clients return the raw answer. Decoding it into its type, such as
-// OpenapiPartitionResp, is left to the caller, who must look at status and content
-// type first, and who should know that
+// The clients return the raw answer. The caller checks its status and content type and decodes it into
+// its type, such as OpenapiPartitionResp. Note that
 //
-//   - bodies of errors may be plain text;
-//   - shares of v0.0.40 and v0.0.41 may hold a bare Infinity, which is no JSON;
-//   - json.Unmarshal fills in all it can when a field has another type than the
-//     document says, and then returns a json.UnmarshalTypeError.
+//   - the body of an error may be plain text;
+//   - shares of v0.0.40 and v0.0.41 may contain a bare Infinity, which is not valid JSON;
+//   - if a field has another type than the document says, json.Unmarshal decodes the other fields and
+//     returns a json.UnmarshalTypeError.
 package api

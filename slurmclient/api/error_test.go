@@ -27,7 +27,7 @@ func TestErrorsHaveTheirNumbers(t *testing.T) {
 		want := map[string]int64{"expired": 1007, "badkey": 1007, "no-exp": 1007, "expired-slurmdb": 7000, "alice-drain": 2010}
 		for file := range want {
 			text := read(t, filepath.Join(recorded, folder.name, file+".txt"))
-			_, body, _ := bytes.Cut(text, []byte("\n")) // the first line is about the answer
+			_, body, _ := bytes.Cut(text, []byte("\n")) // the first line contains status and type
 			if number := folder.number(t, body); number != nil {
 				got[file] = *number
 			}
@@ -38,7 +38,7 @@ func TestErrorsHaveTheirNumbers(t *testing.T) {
 	}
 }
 
-// first returns the first error of an answer that holds one type of errors.
+// firstError returns the first error of an answer.
 func first[E any](t *testing.T, body []byte) E {
 	t.Helper()
 	var answer struct{ Errors []E }

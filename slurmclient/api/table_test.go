@@ -12,7 +12,7 @@ import (
 // recording is a folder of recorded answers and the types they decode into.
 type recording struct {
 	folder string
-	types  map[string]func() any // by the file's name, without what follows a dot
+	types  map[string]func() any // by the name of the file, up to the first part that distinguishes cases
 }
 
 func recordings() []recording {
@@ -40,7 +40,7 @@ func recordings() []recording {
 		v0045.OpenapiPartitionResp, v0045.OpenapiReservationResp, v0045.OpenapiLicensesResp,
 		v0045.OpenapiDiagResp, v0045.OpenapiSharesResp, v0045.OpenapiAssocsResp, v0045.OpenapiAccountsResp,
 		v0045.OpenapiUsersResp, v0045.OpenapiSlurmdbdQOSResp, v0045.OpenapiJobSubmitResponse]()
-	// From v0.0.42 on, cancelling and slurmdbd's ping have types of their own.
+	// From v0.0.42 on, the answers to cancelling and to slurmdbd's ping have types of their own.
 	t42["job_delete"], t42["slurmdb_ping"] = zero[v0042.OpenapiKillJobResp], zero[v0042.OpenapiSlurmdbdPingResp]
 	t43["job_delete"], t43["slurmdb_ping"] = zero[v0043.OpenapiKillJobResp], zero[v0043.OpenapiSlurmdbdPingResp]
 	t44["job_delete"], t44["slurmdb_ping"] = zero[v0044.OpenapiKillJobResp], zero[v0044.OpenapiSlurmdbdPingResp]
@@ -54,8 +54,8 @@ func recordings() []recording {
 
 func zero[T any]() any { return new(T) }
 
-// types maps the names of files, cut before the part that tells cases apart, to
-// the types of one version.
+// typesByFile maps the names of files, without the part that distinguishes cases, to the types of one
+// version.
 func types[Pings, Nodes, Jobs, States, Partitions, Reservations, Licenses, Diag, Shares,
 	Associations, Accounts, Users, QOS, Submitted any]() map[string]func() any {
 	return map[string]func() any{

@@ -7,11 +7,10 @@ import (
 	"strings"
 )
 
-// Compress returns the shortest expression that is usual for names: sorted by
-// Compare, each once, numbers at the end of names that follow on each other as a
-// range, as scontrol show hostlist writes them. Expand gives the names back if
-// they are names: not empty, no longer than MaxNameLength, and without separators
-// and brackets. The names are not changed.
+// Compress returns an expression for the names, sorted by Compare and without repetitions. Consecutive
+// numbers at the end of names become ranges, as in the output of scontrol show hostlist. Expand
+// returns the same names if they are valid: not empty, at most MaxNameLength long, and without
+// separators and brackets. Compress does not modify names.
 func Compress(names []string) string {
 	split := make([]name, len(names))
 	for i, n := range names {
@@ -34,12 +33,12 @@ func Compress(names []string) string {
 	return out.String()
 }
 
-// Compare orders names as people do, n2 before n10: first what stands before the
-// number at their end, with numbers in it compared as numbers, then that number,
-// then the shorter spelling of it. It is 0 for equal names only.
+// Compare compares names in natural order, n2 before n10. It compares the text before the number at the
+// end, in which numbers compare by value, then that number, then the length of its spelling. It returns
+// 0 only for equal names.
 func Compare(a, b string) int { return compare(splitName(a), splitName(b)) }
 
-// name is a name, cut before the number at its end.
+// nameParts is a name, split before the number at its end.
 type name struct {
 	prefix, digits string
 	number         uint64
@@ -50,7 +49,7 @@ func splitName(full string) name {
 	for cut > 0 && len(full)-cut < maxDigits && full[cut-1] >= '0' && full[cut-1] <= '9' {
 		cut--
 	}
-	number, _ := strconv.ParseUint(full[cut:], 10, 64) // no digits are 0
+	number, _ := strconv.ParseUint(full[cut:], 10, 64) // without digits the number is 0
 	return name{prefix: full[:cut], digits: full[cut:], number: number}
 }
 
@@ -61,8 +60,8 @@ func compare(a, b name) int {
 	return cmp.Or(cmp.Compare(a.number, b.number), cmp.Compare(len(a.digits), len(b.digits)))
 }
 
-// comparePrefix compares text by bytes and the numbers in it by value, and by
-// bytes alone where that makes no difference ("a01b", "a1b").
+// comparePrefix compares text by bytes and numbers in the text by value. If that finds no difference
+// ("a01b", "a1b"), it compares all bytes.
 func comparePrefix(a, b string) int {
 	x, y := a, b
 	for x != "" && y != "" {
@@ -91,7 +90,7 @@ func leadingDigits(s string) int {
 	return n
 }
 
-// writeGroup writes names of one prefix, sorted.
+// writeGroup writes sorted names with the same prefix.
 func writeGroup(out *strings.Builder, group []name) {
 	out.WriteString(group[0].prefix)
 	if len(group) == 1 {
@@ -115,7 +114,7 @@ func writeGroup(out *strings.Builder, group []name) {
 	out.WriteByte(']')
 }
 
-// follows reports whether counting steps on from first, in its width, gives next.
+// isSuccessor reports whether next has the number of first plus steps, in the width of first.
 func follows(first, next name, steps uint64) bool {
 	if next.number != first.number+steps {
 		return false
@@ -123,7 +122,7 @@ func follows(first, next name, steps uint64) bool {
 	return len(next.digits) == max(len(first.digits), countDigits(next.number))
 }
 
-// countDigits returns how many digits a number has in decimal.
+// countDigits returns the number of decimal digits of n.
 func countDigits(n uint64) int {
 	count := 1
 	for ; n >= 10; n /= 10 {

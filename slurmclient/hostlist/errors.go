@@ -2,17 +2,17 @@ package hostlist
 
 import "fmt"
 
-// MaxNames is how many names an expression may stand for.
+// MaxNames is the maximum number of names in an expression.
 const MaxNames = 1 << 20
 
-// MaxNameLength is how many bytes a name may have.
+// MaxNameLength is the maximum length of a name in bytes.
 const MaxNameLength = 255
 
-// SyntaxError says what is wrong with an expression and where.
+// SyntaxError reports what is wrong with an expression and where.
 type SyntaxError struct {
-	// Offset is the place in the expression, in bytes from 0.
+	// Offset is the position in the expression, in bytes from 0.
 	Offset int
-	// Reason is what is wrong there.
+	// Reason is what is wrong at that position.
 	Reason string
 
 	near string
@@ -22,9 +22,9 @@ func (e *SyntaxError) Error() string {
 	return fmt.Sprintf("reading a hostlist: %s at byte %d, near %q", e.Reason, e.Offset, e.near)
 }
 
-// LimitError says that an expression stands for more than MaxNames names.
+// LimitError reports that an expression has more than MaxNames names.
 type LimitError struct {
-	// Offset is where the element begins that is one too many, in bytes from 0.
+	// Offset is the start of the element that exceeds the limit, in bytes from 0.
 	Offset int
 }
 

@@ -5,9 +5,8 @@ import (
 	"slices"
 )
 
-// Expand returns the names that an expression stands for, in its order and with
-// its repetitions; none for an empty expression. An error is a *SyntaxError or a
-// *LimitError.
+// Expand returns the names of an expression, in the order of the expression and with repetitions. An
+// empty expression has no names. The error is a *SyntaxError or a *LimitError.
 func Expand(expr string) ([]string, error) {
 	list, err := parse(expr)
 	if err != nil {
@@ -16,7 +15,7 @@ func Expand(expr string) ([]string, error) {
 	return slices.AppendSeq(make([]string, 0, list.count), list.all()), nil
 }
 
-// All returns what Expand does, one name at a time.
+// All returns an iterator over the names that Expand would return.
 func All(expr string) (iter.Seq[string], error) {
 	list, err := parse(expr)
 	if err != nil {
@@ -25,7 +24,7 @@ func All(expr string) (iter.Seq[string], error) {
 	return list.all(), nil
 }
 
-// Count returns how many names Expand would return, without making them.
+// Count returns the number of names that Expand would return, without expanding them.
 func Count(expr string) (int, error) {
 	list, err := parse(expr)
 	return list.count, err
@@ -42,8 +41,8 @@ func (l list) all() iter.Seq[string] {
 	}
 }
 
-// names yields every name that begins with what is there already and goes on with
-// the element, and reports whether there is to be more.
+// yieldNames yields every name that begins with name and continues with the element. It reports
+// whether the caller wants more names.
 func (e element) names(name []byte, yield func(string) bool) bool {
 	if len(e) == 0 {
 		return yield(string(name))

@@ -13,24 +13,24 @@ import (
 	"github.com/slurmtide/slurmtide/slurmclient/hostlist"
 )
 
-// What Slurm does, as scontrol of 26.05 shows.
+// The names are those that scontrol of 26.05 shows.
 func TestExpandLikeScontrolShowHostnames(t *testing.T) {
 	for name, test := range map[string]struct{ expr, want string }{
-		"nothing is no name":                  {"", ""},
-		"a name stands for itself":            {"n1", "n1"},
-		"ranges and numbers in brackets":      {"n[1-3,7],x5", "n1 n2 n3 n7 x5"},
-		"the last bracket counts fastest":     {"a[1-2]b[3-4]", "a1b3 a1b4 a2b3 a2b4"},
-		"three dimensions and a suffix":       {"r[1-2]-[3-4]x", "r1-3x r1-4x r2-3x r2-4x"},
-		"text behind the bracket":             {"n[1-3]a", "n1a n2a n3a"},
-		"zeros are kept":                      {"n[08-11]", "n08 n09 n10 n11"},
-		"the first number gives the width":    {"n[001-3]", "n001 n002 n003"},
-		"the last number does not":            {"n[1-03]", "n1 n2 n3"},
-		"a range may outgrow its width":       {"n[9-11]", "n9 n10 n11"},
-		"numbers alone":                       {"[0-2]", "0 1 2"},
-		"separators may be many, and blanks":  {",n1,,n2,\tn3\n", "n1 n2 n3"},
-		"order and repetitions stay":          {"n[3,1-2,1]", "n3 n1 n2 n1"},
-		"dots and dashes are text":            {"n-1.example.com", "n-1.example.com"},
-		"the whole of a wide number is there": {"n[999999999999999998-999999999999999999]", "n999999999999999998 n999999999999999999"},
+		"nothing has no names":               {"", ""},
+		"a name stands for itself":           {"n1", "n1"},
+		"ranges and numbers in brackets":     {"n[1-3,7],x5", "n1 n2 n3 n7 x5"},
+		"the last bracket counts fastest":    {"a[1-2]b[3-4]", "a1b3 a1b4 a2b3 a2b4"},
+		"three dimensions and a suffix":      {"r[1-2]-[3-4]x", "r1-3x r1-4x r2-3x r2-4x"},
+		"text after the bracket":             {"n[1-3]a", "n1a n2a n3a"},
+		"zeros are kept":                     {"n[08-11]", "n08 n09 n10 n11"},
+		"the first number sets the width":    {"n[001-3]", "n001 n002 n003"},
+		"the last number does not":           {"n[1-03]", "n1 n2 n3"},
+		"a range may outgrow its width":      {"n[9-11]", "n9 n10 n11"},
+		"only numbers":                       {"[0-2]", "0 1 2"},
+		"separators may be many, and blanks": {",n1,,n2,\tn3\n", "n1 n2 n3"},
+		"order and repetitions stay":         {"n[3,1-2,1]", "n3 n1 n2 n1"},
+		"dots and dashes are text":           {"n-1.example.com", "n-1.example.com"},
+		"wide numbers are complete":          {"n[999999999999999998-999999999999999999]", "n999999999999999998 n999999999999999999"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			got, err := hostlist.Expand(test.expr)
@@ -56,14 +56,14 @@ func TestErrorsSayWhatAndWhere(t *testing.T) {
 	}{
 		"a bracket that is never closed":       {"x,n[1-3", 3, `"[" without "]"`},
 		"a bracket that is never opened":       {"n1,n2]", 5, `"]" without "["`},
-		"a bracket in a bracket":               {"n[[1-2]]", 2, `'[' where a number, a comma or "]" belongs`},
-		"an empty bracket":                     {"n[]", 2, `']' where a number, a comma or "]" belongs`},
-		"an empty place in a bracket":          {"n[1,,2]", 4, `',' where a number, a comma or "]" belongs`},
-		"a comma before the end":               {"n[1,]", 4, `']' where a number, a comma or "]" belongs`},
-		"a range without an end":               {"n[1-]", 4, `']' where a number, a comma or "]" belongs`},
-		"letters in a bracket":                 {"n[a-c]", 2, `'a' where a number, a comma or "]" belongs`},
-		"letters after a number":               {"n[1a]", 3, `'a' where a number, a comma or "]" belongs`},
-		"white space in a bracket":             {"n[1, 2]", 4, `' ' where a number, a comma or "]" belongs`},
+		"a bracket in a bracket":               {"n[[1-2]]", 2, `'[' instead of a number, a comma or "]"`},
+		"an empty bracket":                     {"n[]", 2, `']' instead of a number, a comma or "]"`},
+		"an empty place in a bracket":          {"n[1,,2]", 4, `',' instead of a number, a comma or "]"`},
+		"a comma before the end":               {"n[1,]", 4, `']' instead of a number, a comma or "]"`},
+		"a range without an end":               {"n[1-]", 4, `']' instead of a number, a comma or "]"`},
+		"letters in a bracket":                 {"n[a-c]", 2, `'a' instead of a number, a comma or "]"`},
+		"letters after a number":               {"n[1a]", 3, `'a' instead of a number, a comma or "]"`},
+		"white space in a bracket":             {"n[1, 2]", 4, `' ' instead of a number, a comma or "]"`},
 		"a range that runs backwards":          {"n[2,3-1]", 4, "a range that runs backwards"},
 		"a number that is too long":            {"n[1234567890123456789]", 2, "a number of more than 18 digits"},
 		"a name that is too long":              {"b," + long + "a", 2, "a name of more than 255 bytes"},
@@ -105,7 +105,7 @@ func TestTheNumberOfNamesIsLimited(t *testing.T) {
 				t.Fatalf("Count is %d, %v, want a LimitError at %d", count, err, test.offset)
 			}
 			if names, err := hostlist.Expand(test.expr); names != nil || !errors.As(err, &limit) {
-				t.Errorf("Expand gives %d names, %v", len(names), err)
+				t.Errorf("Expand returns %d names, %v", len(names), err)
 			}
 		})
 	}
@@ -130,27 +130,27 @@ func TestAllMayBeLeftEarly(t *testing.T) {
 	}
 }
 
-// As scontrol show hostlistsorted, but each name once.
+// The expressions are those of scontrol show hostlistsorted, but without repetitions.
 func TestCompress(t *testing.T) {
 	for name, test := range map[string]struct{ names, want string }{
-		"nothing":                                {"", ""},
-		"one name":                               {"n1", "n1"},
-		"names in a row":                         {"n1 n2 n3", "n[1-3]"},
-		"any order, each once":                   {"n3 n1 n10 n2 n1", "n[1-3,10]"},
-		"two in a row are a range":               {"n1 n2", "n[1-2]"},
-		"a row that outgrows its width":          {"n9 n10 n11", "n[9-11]"},
-		"zeros are kept":                         {"n09 n10 n11", "n[09-11]"},
-		"zeros end with their row":               {"n099 n100 n1000", "n[099-100,1000]"},
-		"widths do not mix":                      {"n01 n02 n3 n003", "n[01-02,3,003]"},
-		"zeros alone":                            {"n000 n0 n00", "n[0,00,000]"},
-		"no numbers":                             {"c a b", "a,b,c"},
-		"several names":                          {"n6 m1 n1 x n5", "m1,n[1,5-6],x"},
-		"the last number is the one that counts": {"a1b1 a1b2 a2b1 a2b2", "a1b[1-2],a2b[1-2]"},
-		"what stands before it sorts by numbers": {"rack10-n1 rack2-n1 rack2-n2", "rack2-n[1-2],rack10-n1"},
-		"text at the end":                        {"n2.example.com n1.example.com", "n1.example.com,n2.example.com"},
-		"numbers alone":                          {"0 2 1", "[0-2]"},
-		"a name without a number comes first":    {"n1 n n2", "n,n[1-2]"},
-		"numbers of any length":                  {"n12345678901234567890 n12345678901234567891", "n12[345678901234567890-345678901234567891]"},
+		"nothing":                             {"", ""},
+		"one name":                            {"n1", "n1"},
+		"names in a row":                      {"n1 n2 n3", "n[1-3]"},
+		"any order, each once":                {"n3 n1 n10 n2 n1", "n[1-3,10]"},
+		"two in a row are a range":            {"n1 n2", "n[1-2]"},
+		"a row that outgrows its width":       {"n9 n10 n11", "n[9-11]"},
+		"zeros are kept":                      {"n09 n10 n11", "n[09-11]"},
+		"zeros end with their row":            {"n099 n100 n1000", "n[099-100,1000]"},
+		"widths do not mix":                   {"n01 n02 n3 n003", "n[01-02,3,003]"},
+		"only zeros":                          {"n000 n0 n00", "n[0,00,000]"},
+		"no numbers":                          {"c a b", "a,b,c"},
+		"several names":                       {"n6 m1 n1 x n5", "m1,n[1,5-6],x"},
+		"only the last number forms ranges":   {"a1b1 a1b2 a2b1 a2b2", "a1b[1-2],a2b[1-2]"},
+		"the prefix sorts by numbers":         {"rack10-n1 rack2-n1 rack2-n2", "rack2-n[1-2],rack10-n1"},
+		"text at the end":                     {"n2.example.com n1.example.com", "n1.example.com,n2.example.com"},
+		"only numbers":                        {"0 2 1", "[0-2]"},
+		"a name without a number comes first": {"n1 n n2", "n,n[1-2]"},
+		"numbers of any length":               {"n12345678901234567890 n12345678901234567891", "n12[345678901234567890-345678901234567891]"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			got := hostlist.Compress(strings.Fields(test.names))
@@ -216,7 +216,7 @@ func FuzzExpand(f *testing.F) {
 			return
 		}
 		if count > 2000 {
-			return // the limit is what matters there, the rest is slow
+			return // longer lists are slow to check
 		}
 		names, err := hostlist.Expand(expr)
 		if err != nil || len(names) != count {
@@ -224,7 +224,7 @@ func FuzzExpand(f *testing.F) {
 		}
 		for _, name := range names {
 			if name == "" || len(name) > hostlist.MaxNameLength || strings.ContainsAny(name, ", \t\r\n[]") {
-				t.Fatalf("%q is no name", name)
+				t.Fatalf("%q is not a name", name)
 			}
 		}
 		short := hostlist.Compress(names)
@@ -246,13 +246,13 @@ func checkError(t *testing.T, expr string, err error) {
 	switch {
 	case errors.As(err, &syntax):
 		if syntax.Offset < 0 || syntax.Offset >= len(expr) {
-			t.Fatalf("%v is outside of %q", err, expr)
+			t.Fatalf("%v is outside %q", err, expr)
 		}
 	case !errors.As(err, &limit):
 		t.Fatalf("%v is of no known type", err)
 	}
 	if names, again := hostlist.Expand(expr); names != nil || again == nil {
-		t.Fatalf("Count of %q fails, Expand gives %q", expr, names)
+		t.Fatalf("Count of %q fails, but Expand returns %q", expr, names)
 	}
 }
 

@@ -6,22 +6,22 @@ import (
 	"strings"
 )
 
-// list is a parsed expression, within the limits.
+// expression is a parsed expression within the limits.
 type list struct {
 	elements []element
 	count    int
 }
 
-// element is what stands between two separators.
+// element is the part of an expression between two separators.
 type element []part
 
-// part is text or, in brackets, ranges.
+// segment is either text or the ranges in brackets.
 type part struct {
 	text   string
 	ranges []numbers
 }
 
-// numbers counts from low to high, filled up with zeros to the width.
+// numberRange contains the numbers from low to high, padded with zeros to the width.
 type numbers struct {
 	low, high uint64
 	width     int
@@ -29,10 +29,10 @@ type numbers struct {
 
 const separators = ", \t\r\n"
 
-// maxDigits is how many digits are read as one number; it fits 64 bits.
+// maxDigits is the maximum number of digits of a number; it fits 64 bits.
 const maxDigits = 18
 
-// parser walks over an expression.
+// parser parses an expression.
 type parser struct {
 	expr string
 	pos  int
@@ -43,7 +43,7 @@ func (p *parser) fail(offset int, format string, args ...any) error {
 	return &SyntaxError{Offset: offset, Reason: fmt.Sprintf(format, args...), near: near[:min(len(near), 20)]}
 }
 
-// next returns the byte at the position, 0 at the end.
+// peek returns the byte at the position, or 0 at the end.
 func (p *parser) next() byte {
 	if p.pos < len(p.expr) {
 		return p.expr[p.pos]
@@ -72,7 +72,7 @@ func parse(expr string) (list, error) {
 	return out, nil
 }
 
-// element reads up to the next separator and counts the names.
+// readElement reads up to the next separator and counts the names.
 func (p *parser) element() (e element, count int, err error) {
 	start, length := p.pos, 0
 	count = 1
@@ -104,7 +104,7 @@ func (p *parser) element() (e element, count int, err error) {
 	return e, count, nil
 }
 
-// text reads what is neither separator nor bracket.
+// readText reads up to the next separator or bracket.
 func (p *parser) text() string {
 	rest := p.expr[p.pos:]
 	if end := strings.IndexAny(rest, separators+"[]"); end >= 0 {
@@ -114,8 +114,8 @@ func (p *parser) text() string {
 	return rest
 }
 
-// brackets reads the ranges between "[" and "]", counts their numbers, and says
-// how many digits the longest has.
+// readBrackets reads the ranges between "[" and "]". It returns the count of their numbers and the
+// number of digits of the longest.
 func (p *parser) brackets(element int) (ranges []numbers, count, longest int, err error) {
 	open := p.pos
 	for p.next() != ']' {
@@ -140,7 +140,7 @@ func (p *parser) brackets(element int) (ranges []numbers, count, longest int, er
 	return ranges, count, longest, nil
 }
 
-// numbers reads a number or a range of numbers.
+// readRange reads a number or a range of numbers.
 func (p *parser) numbers(open int) (r numbers, err error) {
 	start := p.pos
 	r.low, r.width, err = p.number(open)
@@ -161,7 +161,7 @@ func (p *parser) numbers(open int) (r numbers, err error) {
 	return r, nil
 }
 
-// number reads a number and its width.
+// readNumber reads a number and its width.
 func (p *parser) number(open int) (value uint64, width int, err error) {
 	start := p.pos
 	for c := p.next(); c >= '0' && c <= '9'; c = p.next() {
@@ -176,15 +176,15 @@ func (p *parser) number(open int) (value uint64, width int, err error) {
 	return value, p.pos - start, nil
 }
 
-// unexpected says what stands where a number should be or has ended.
+// unexpectedByte returns the error for a byte that cannot follow in brackets.
 func (p *parser) unexpected(open int) error {
 	if p.pos >= len(p.expr) {
 		return p.fail(open, `"[" without "]"`)
 	}
-	return p.fail(p.pos, "%q where a number, a comma or \"]\" belongs", p.next())
+	return p.fail(p.pos, "%q instead of a number, a comma or \"]\"", p.next())
 }
 
-// appendNumber writes a number, filled up with zeros to the width.
+// appendNumber appends a number, padded with zeros to the width.
 func appendNumber(to []byte, n uint64, width int) []byte {
 	var buf [20]byte
 	digits := strconv.AppendUint(buf[:0], n, 10)

@@ -5,17 +5,17 @@ import (
 	"strings"
 )
 
-// ArrayTasks is what an array's task text says.
+// ArrayTasks is the parsed task text of an array.
 type ArrayTasks struct {
-	// First is the lowest index, Count how many there are, MaxRunning the throttle
-	// behind "%" (0 for none).
+	// First is the lowest index, Count the number of tasks, and MaxRunning the throttle after
+	// "%" (0 for none).
 	First, Count, MaxRunning uint64
 }
 
-// ParseArrayTasks reads the text of Job.ArrayTasks, such as "2-9,12-20:4%2". ok
-// is false when the text is empty, cannot be read, or was cut by the server
-// ("…" or "..." at the end: slurmrestd prints 64 bytes unless SLURM_BITSTR_LEN
-// says otherwise); what could be read is then a lower bound.
+// ParseArrayTasks parses the text of Job.ArrayTasks, such as "2-9,12-20:4%2". ok is false if the text
+// is empty, cannot be read, or was truncated by the server; the result is then a lower bound.
+// slurmrestd prints at most 64 bytes unless SLURM_BITSTR_LEN changes that, and ends truncated text
+// with "…" or "...".
 func ParseArrayTasks(text string) (t ArrayTasks, ok bool) {
 	text, throttle, throttled := strings.Cut(text, "%")
 	ok = text != ""

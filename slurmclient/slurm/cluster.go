@@ -1,11 +1,11 @@
 package slurm
 
-// Server is what an answer tells of the server that gave it.
+// Server describes the server that sent an answer.
 type Server struct {
 	// Cluster is ClusterName, Release slurmrestd's version such as "24.11.5".
 	Cluster, Release string
-	// Accounting is the accounting storage plugin, empty when there is none or the answer
-	// does not tell. NoAccounting is whether it tells that there is none.
+	// Accounting is the accounting storage plugin, empty if there is none or the answer does not
+	// name it. NoAccounting is whether the answer says that there is none.
 	Accounting   string
 	NoAccounting bool
 }
@@ -13,22 +13,22 @@ type Server struct {
 // Ping is one slurmctld as slurmrestd sees it.
 type Ping struct {
 	Hostname string
-	// Responding is whether slurmctld answered.
+	// Responding is whether slurmctld answered slurmrestd.
 	Responding bool
 	Primary    bool
 	// LatencyMicros is the round trip in microseconds.
 	LatencyMicros uint64
-	// Status is the server's text, such as "UP" or "Protocol authentication error".
+	// Status is the text of the server, such as "UP" or "Protocol authentication error".
 	Status string
 }
 
-// Conf is what slurmctld's configuration, as it runs, tells of what is read here.
+// Conf contains the settings of slurmctld's running configuration that this module uses.
 type Conf struct {
-	// PrivateData are the words of PrivateData in slurm.conf(5), in small letters and
-	// with "all" spelt out; none where nothing is private.
+	// PrivateData are the words of PrivateData (slurm.conf(5)) in lower case, with "all"
+	// expanded; empty if nothing is private.
 	PrivateData []string
-	// AccountingEnforce are the words of AccountingStorageEnforce, SelectTypeParameters
-	// those of SelectTypeParameters, in the server's letters.
+	// AccountingEnforce are the words of AccountingStorageEnforce, SelectTypeParameters those of
+	// SelectTypeParameters, as the server spells them.
 	AccountingEnforce, SelectTypeParameters []string
 }
 
@@ -47,14 +47,14 @@ type Reservation struct {
 	Flags              []string
 }
 
-// Active reports whether the reservation holds its resources at the moment t.
+// Active reports whether the reservation is active at t.
 func (r *Reservation) Active(t Time) bool { return r.StartTime <= t && t < r.EndTime }
 
-// ReservationRequest is what creating or updating a reservation needs.
+// ReservationRequest describes a reservation to create or update.
 type ReservationRequest struct {
 	Name      string
 	StartTime Time
-	// EndTime or Duration (minutes) ends it.
+	// Either EndTime or Duration (minutes) determines the end.
 	EndTime         Time
 	Duration        Number
 	Nodes           []string
@@ -70,14 +70,14 @@ type ReservationRequest struct {
 type License struct {
 	Name                        string
 	Total, Used, Free, Reserved uint64
-	// Deficit is how many of a remote pool others are known to use beyond their part.
+	// Deficit is how many licences of a remote pool other clusters use beyond their share.
 	Deficit uint64
 	Remote  bool
 }
 
 // Share is one row of the fair-share tree (sshare(1)): an account, or a user in one.
 type Share struct {
-	// Name is the account's or the user's name; User tells which it is.
+	// Name is the name of an account, or of a user if User is true.
 	Name, Parent, Partition string
 	User                    bool
 	Shares                  Number
@@ -98,16 +98,16 @@ type Association struct {
 	SharesRaw                         int64
 	Default                           bool
 	QOS                               []string
-	// GrpJobs, GrpSubmitJobs and GrpTRES bound what the association and all below it have
-	// together; the others bound a user's association alone, and each of its jobs. They
-	// come to users from their accounts.
+	// GrpJobs, GrpSubmitJobs and GrpTRES limit the association and all associations below it
+	// together. The other limits apply to the association of one user or to each of its jobs;
+	// users inherit them from their accounts.
 	GrpJobs, GrpSubmitJobs Number
 	GrpTRES                map[string]uint64
 	MaxJobs, MaxSubmitJobs Number
 	MaxTRESPerJob          map[string]uint64
-	MaxTRESPerNode         map[string]uint64 // of a job, on average
+	MaxTRESPerNode         map[string]uint64 // average over the nodes of a job
 	MaxWallMinutesPerJob   Number
-	// MinuteLimits is whether there are limits of minutes that many jobs share.
+	// MinuteLimits is whether there are limits in minutes that many jobs share.
 	MinuteLimits bool
 }
 
@@ -118,7 +118,7 @@ type Account struct{ Name, Description, Organization string }
 type User struct {
 	Name       string
 	AdminLevel []string
-	// DefaultAccount may be empty: slurmrestd does not always tell.
+	// DefaultAccount may be empty, since slurmrestd does not always send it.
 	DefaultAccount string
 }
 
@@ -137,10 +137,10 @@ type QOS struct {
 	MaxTRESPerUser       map[string]uint64
 	MaxTRESPerAccount    map[string]uint64
 	MaxTRESPerJob        map[string]uint64
-	MaxTRESPerNode       map[string]uint64 // of a job, on average
+	MaxTRESPerNode       map[string]uint64 // average over the nodes of a job
 	MinTRESPerJob        map[string]uint64
 	UsageFactor          Float
 	MaxWallMinutesPerJob Number
-	// MinuteLimits is whether there are limits of minutes that many jobs share.
+	// MinuteLimits is whether there are limits in minutes that many jobs share.
 	MinuteLimits bool
 }

@@ -1,13 +1,12 @@
-// Package slurm holds the nouns of a Slurm cluster: nodes, jobs, partitions and
-// the rest, the same for every version of slurmrestd's API.
+// Package slurm defines the types of a Slurm cluster: nodes, jobs, partitions and others. They are the
+// same for every version of slurmrestd's API.
 //
-// Values are plain data. Once a value has been published (by a client, in a
-// snapshot) nobody writes to it again, so it may be shared between goroutines
-// and between snapshots; slices and strings inside may be shared as well.
+// Values are plain data. A value that has been published, by a client or in a snapshot, is immutable
+// and may be shared between goroutines and snapshots, including its slices and strings.
 //
-// Slurm tells four things apart that Go's zero value would blur: absent (the
-// answer had no such field), unset, infinite, and a number which may be zero.
-// Number and Float keep them apart; their zero value is Absent.
+// Slurm distinguishes four cases that Go's zero value does not: absent (the answer had no such field),
+// unset, infinite, and a number, which may be zero. Number and Float represent all four; their zero
+// value is absent.
 //
-// The package imports nothing of this module.
+// The package imports no other package of this module.
 package slurm

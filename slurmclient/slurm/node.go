@@ -9,22 +9,21 @@ type Node struct {
 	Address, Hostname string
 	Port              uint32
 	State             NodeState
-	// NextStateAfterReboot is left out: it is only of use to scontrol.
 
 	// Partitions lists the partitions that the node is in.
 	Partitions []string
-	// Features are the available, ActiveFeatures the active features.
+	// Features are the available features, ActiveFeatures the active ones.
 	Features, ActiveFeatures []string
 
 	Boards, Sockets, CoresPerSocket, ThreadsPerCore uint32
-	// CPUs is what slurmd registered or slurm.conf says, EffectiveCPUs what jobs
-	// may use of it, AllocCPUs what jobs hold now and IdleCPUs the rest.
+	// CPUs is the number that slurmd registered or slurm.conf sets. EffectiveCPUs is how many of
+	// them jobs may use, AllocCPUs how many are allocated to jobs, and IdleCPUs the rest.
 	CPUs, EffectiveCPUs, AllocCPUs, IdleCPUs uint32
 	// Load is the one-minute load average, unset when slurmd did not report it.
 	Load Float
-	// MemoryMiB is RealMemory, AllocMemoryMiB what jobs hold, FreeMemoryMiB what
-	// the operating system reports as free, SpecializedMemoryMiB what Slurm keeps
-	// from jobs. MiB, as Slurm counts.
+	// MemoryMiB is RealMemory, AllocMemoryMiB is allocated to jobs, FreeMemoryMiB is free
+	// according to the operating system, and SpecializedMemoryMiB is reserved for the system
+	// (MemSpecLimit).
 	MemoryMiB, AllocMemoryMiB, SpecializedMemoryMiB uint64
 	FreeMemoryMiB                                   Number
 	TmpDiskMiB                                      uint64
@@ -37,26 +36,26 @@ type Node struct {
 	// see ParseTRES.
 	TRES, TRESUsed string
 
-	// Reason is why the node is drained or down, by whom and since when.
+	// Reason is why the node is drained or down, ReasonBy who set it, and ReasonAt when.
 	Reason, ReasonBy string
 	ReasonAt         Time
 
 	BootTime, SlurmdStartTime, LastBusy Time
-	// ResumeAfter is when a node that is down or drained resumes by itself.
+	// ResumeAfter is when slurmctld resumes a node that is down or drained.
 	ResumeAfter Time
-	// Reservation is the name of the reservation that holds the node now.
+	// Reservation is the name of the active reservation that contains the node.
 	Reservation string
-	// Owner is the user who has the node exclusively.
+	// Owner is the user who has exclusive use of the node.
 	Owner                    string
 	Comment, Extra           string
 	InstanceID, InstanceType string
 	Architecture, OS         string
-	// Version is slurmd's version.
+	// Version is the version of slurmd.
 	Version  string
 	Topology string
 }
 
-// Same reports whether the two records are alike in every field.
+// Same reports whether the two records are equal in every field.
 func (n *Node) Same(m *Node) bool {
 	return n.sameIdentity(m) && n.sameResources(m) && n.sameStatus(m) &&
 		slices.Equal(n.Partitions, m.Partitions) &&

@@ -8,17 +8,17 @@ var nodeWords = [...]string{
 	"failing", "future", "idle", "inval", "maint", "mixed", "planned", "reboot", "reserved", "unknown",
 }
 
-// NodeWords returns every word that NodeState.Word can give.
+// NodeWords returns every word that NodeState.Word can return.
 func NodeWords() []string { return slices.Clone(nodeWords[:]) }
 
-// busy reports that jobs hold the node or have just left it.
+// busy reports whether jobs run on the node or are completing there.
 func (s NodeState) busy() bool {
 	return s.Base == NodeAllocated || s.Base == NodeMixed || s.Has(NodeCompleting)
 }
 
-// Word returns the one word that sinfo(1) shows for the state ("%T"), in lower
-// case and without the signs that sinfo appends for power saving, reboots and
-// nodes that do not respond. Every state has exactly one.
+// Word returns the word that sinfo(1) shows for the state ("%T"), in lower case and without the signs
+// that sinfo appends for power saving, reboots and nodes that do not respond. Every state has exactly
+// one word.
 func (s NodeState) Word() string {
 	switch {
 	case s.Has(NodeInvalidReg):

@@ -5,9 +5,8 @@ import (
 	"strconv"
 )
 
-// Number is an unsigned integer that may also be absent, unset or infinite, as
-// slurmrestd's {"set":…,"infinite":…,"number":…} objects are. The zero value is
-// absent. Numbers compare with ==.
+// Number is an unsigned integer that may also be absent, unset or infinite, like slurmrestd's
+// {"set":…,"infinite":…,"number":…} objects. The zero value is absent. Numbers compare with ==.
 type Number struct{ enc uint64 }
 
 const (
@@ -20,10 +19,10 @@ const (
 // Unset returns the Number of a field that Slurm left unset.
 func Unset() Number { return Number{encUnset} }
 
-// Infinite returns the Number that stands for "no limit".
+// Infinite returns the Number that means "no limit".
 func Infinite() Number { return Number{encInfinite} }
 
-// Num returns the Number of a value. Values above 2^64-4 read as infinite.
+// Num returns the Number of a value. Values above 2^64-4 become infinite.
 func Num(v uint64) Number {
 	if v > math.MaxUint64-encFirst {
 		return Infinite()
@@ -31,8 +30,7 @@ func Num(v uint64) Number {
 	return Number{v + encFirst}
 }
 
-// Value returns the number and true, or 0 and false when it is absent, unset or
-// infinite.
+// Value returns the number and true, or 0 and false if it is absent, unset or infinite.
 func (n Number) Value() (uint64, bool) {
 	if n.enc < encFirst {
 		return 0, false
@@ -40,7 +38,7 @@ func (n Number) Value() (uint64, bool) {
 	return n.enc - encFirst, true
 }
 
-// Or returns the number, or fallback when there is none.
+// Or returns the number, or fallback if it is absent, unset or infinite.
 func (n Number) Or(fallback uint64) uint64 {
 	if v, ok := n.Value(); ok {
 		return v
@@ -79,7 +77,7 @@ type Float struct {
 	kind  uint8
 }
 
-// Flt returns the Float of a value; infinities and NaN read as infinite and unset.
+// Flt returns the Float of a value. Infinities become infinite, and NaN becomes unset.
 func Flt(v float64) Float {
 	switch {
 	case math.IsNaN(v):
@@ -93,11 +91,10 @@ func Flt(v float64) Float {
 // UnsetFloat returns the Float of a field that Slurm left unset.
 func UnsetFloat() Float { return Float{kind: encUnset} }
 
-// InfiniteFloat returns the Float that stands for infinity.
+// InfiniteFloat returns the Float that means infinity.
 func InfiniteFloat() Float { return Float{kind: encInfinite} }
 
-// Value returns the number and true, or 0 and false when it is absent, unset or
-// infinite.
+// Value returns the number and true, or 0 and false if it is absent, unset or infinite.
 func (f Float) Value() (float64, bool) { return f.value, f.kind == encFirst }
 
 // IsInfinite reports whether the field means infinity.

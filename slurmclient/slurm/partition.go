@@ -4,19 +4,19 @@ package slurm
 type Partition struct {
 	Name  string
 	State PartitionState
-	// Default is true for the partition of jobs that name none. Absent (false)
-	// before API v0.0.45: those servers do not tell.
+	// Default is whether jobs that name no partition run in this one. It is always false before
+	// API v0.0.45, which does not report it.
 	Default bool
-	// Nodes is the hostlist of configured nodes, TotalNodes their number (FUTURE
-	// records counted), NodeSets what slurm.conf says.
+	// Nodes is the hostlist of configured nodes, TotalNodes their number including FUTURE
+	// records, and NodeSets the node sets named in slurm.conf.
 	Nodes, NodeSets       string
 	TotalNodes, TotalCPUs uint32
 	TRES                  string
 	MinNodes              uint32
 	MaxNodes              Number
 	MaxCPUsPerNode        Number
-	// OversubscribeJobs is how many jobs may have a core at once (OverSubscribe=YES:n or
-	// FORCE:n); 0 and 1 where they do not share. Slurm 26.05 tells it from API v0.0.45 on.
+	// OversubscribeJobs is how many jobs may share a core (OverSubscribe=YES:n or FORCE:n); 0 and
+	// 1 if jobs do not share. Slurm 26.05 reports it from API v0.0.45 on.
 	OversubscribeJobs    uint32
 	MaxMemoryPerNode     Number // MiB
 	MaxMemoryPerCPU      Number // MiB

@@ -6,12 +6,11 @@ import (
 	"strings"
 )
 
-// JobBase is the base state of a job (squeue(1), "JOB STATE CODES"). A job has
-// exactly one.
+// JobBase is the base state of a job (squeue(1), "JOB STATE CODES"). A job has exactly one.
 type JobBase uint8
 
-// The base states of a job. JobUnknown is a base state that this version of the
-// library does not know, or none at all; it is never taken for another one.
+// The base states of a job. JobUnknown means that the job has no base state that this version of the
+// library knows.
 const (
 	JobUnknown JobBase = iota
 	JobPending
@@ -42,10 +41,10 @@ func (b JobBase) String() string { return nameOf(jobBases[:], int(b)) }
 // Finished reports whether a job in this state will not run again.
 func (b JobBase) Finished() bool { return b >= JobCompleted }
 
-// JobFlags are the flags beside a job's base state.
+// JobFlags are the flags of a job in addition to its base state.
 type JobFlags uint32
 
-// The flags of a job. JobOther stands for every flag this library does not know.
+// The flags of a job. JobOther represents every flag that this library does not know.
 const (
 	JobLaunchFailed JobFlags = 1 << iota
 	JobRequeued
@@ -78,8 +77,8 @@ type JobState struct {
 	Flags JobFlags
 }
 
-// ParseJobState reads the names that slurmrestd lists. Order does not matter.
-// Names it does not know set JobOther, so that they are seen and not lost.
+// ParseJobState parses the names that slurmrestd lists, in any order. Unknown names set JobOther, so
+// that they are not lost.
 func ParseJobState(names ...string) JobState {
 	var s JobState
 	for _, n := range names {
@@ -99,7 +98,7 @@ func ParseJobState(names ...string) JobState {
 // Has reports whether all of the flags are set.
 func (s JobState) Has(f JobFlags) bool { return s.Flags&f == f }
 
-// Names lists the base state and the flags by Slurm's names.
+// Names lists Slurm's names of the base state and the flags.
 func (s JobState) Names() []string {
 	return append([]string{s.Base.String()}, flagNames(jobFlags[:], uint64(s.Flags))...)
 }
@@ -110,8 +109,8 @@ func (s JobState) String() string { return strings.Join(s.Names(), "+") }
 // NodeBase is the base state of a node (sinfo(1), "NODE STATE CODES").
 type NodeBase uint8
 
-// The base states of a node. NodeUnknown is Slurm's own UNKNOWN as well as a
-// base state that this library does not know.
+// The base states of a node. NodeUnknown is Slurm's UNKNOWN and also every base state that this
+// library does not know.
 const (
 	NodeUnknown NodeBase = iota
 	NodeDown
@@ -131,10 +130,10 @@ func NodeBases() []NodeBase { return enumerate[NodeBase](len(nodeBases)) }
 // String returns Slurm's name of the state.
 func (b NodeBase) String() string { return nameOf(nodeBases[:], int(b)) }
 
-// NodeFlags are the flags beside a node's base state.
+// NodeFlags are the flags of a node in addition to its base state.
 type NodeFlags uint64
 
-// The flags of a node. NodeOther stands for every flag this library does not know.
+// The flags of a node. NodeOther represents every flag that this library does not know.
 const (
 	NodeDrain NodeFlags = 1 << iota
 	NodeCompleting
@@ -181,8 +180,8 @@ type NodeState struct {
 	Flags NodeFlags
 }
 
-// ParseNodeState reads the names that slurmrestd lists. Order does not matter.
-// Names it does not know set NodeOther, so that they are seen and not lost.
+// ParseNodeState parses the names that slurmrestd lists, in any order. Unknown names set NodeOther, so
+// that they are not lost.
 func ParseNodeState(names ...string) NodeState {
 	var s NodeState
 	for _, n := range names {
@@ -205,19 +204,18 @@ func (s NodeState) Has(f NodeFlags) bool { return s.Flags&f == f }
 // Any reports whether at least one of the flags is set.
 func (s NodeState) Any(f NodeFlags) bool { return s.Flags&f != 0 }
 
-// Drained reports that the node is drained and has no work left: it has the
-// DRAIN flag, is IDLE or DOWN at base and is not COMPLETING. A node that drains
-// with jobs on it is not drained.
+// Drained reports whether the node is drained and no job is left on it: it has the DRAIN flag, its base
+// state is IDLE or DOWN, and it is not COMPLETING.
 func (s NodeState) Drained() bool {
 	return s.Has(NodeDrain) && (s.Base == NodeIdle || s.Base == NodeDown) && !s.Has(NodeCompleting)
 }
 
-// Draining reports that the node has the DRAIN flag and still has work.
+// Draining reports whether the node has the DRAIN flag and jobs are left on it.
 func (s NodeState) Draining() bool {
 	return s.Has(NodeDrain) && (s.Base == NodeAllocated || s.Base == NodeMixed || s.Has(NodeCompleting))
 }
 
-// Names lists the base state and the flags by Slurm's names.
+// Names lists Slurm's names of the base state and the flags.
 func (s NodeState) Names() []string {
 	return append([]string{s.Base.String()}, flagNames(nodeFlags[:], uint64(s.Flags))...)
 }
@@ -225,7 +223,7 @@ func (s NodeState) Names() []string {
 // String joins the names with "+", as sinfo does.
 func (s NodeState) String() string { return strings.Join(s.Names(), "+") }
 
-// PartitionState is whether a partition takes and starts jobs (scontrol(1)).
+// PartitionState is whether a partition accepts and starts jobs (scontrol(1)).
 type PartitionState string
 
 // The states of a partition.
@@ -269,10 +267,8 @@ func enumerate[T ~uint8](n int) []T {
 	return out
 }
 
-// NodeFlagNames returns Slurm's names of the flags of a node, in the order of
-// their bits.
+// NodeFlagNames returns Slurm's names of the flags of a node in the order of their bits.
 func NodeFlagNames() []string { return slices.Clone(nodeFlags[:]) }
 
-// JobFlagNames returns Slurm's names of the flags of a job, in the order of
-// their bits.
+// JobFlagNames returns Slurm's names of the flags of a job in the order of their bits.
 func JobFlagNames() []string { return slices.Clone(jobFlags[:]) }

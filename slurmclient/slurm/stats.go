@@ -1,9 +1,9 @@
 package slurm
 
-// Stats is what sdiag(1) shows. Durations are in microseconds, as slurmctld
-// measures them; counters restart with StatsSince.
+// Stats contains the statistics that sdiag(1) shows. Durations are in microseconds, as slurmctld
+// measures them. Counters restart at Since.
 type Stats struct {
-	// At is when slurmctld took the figures, Since when its counters last restarted.
+	// At is when slurmctld collected the statistics, Since when its counters last restarted.
 	At, Since Time
 
 	ServerThreads, AgentQueue, Agents, AgentThreads, DBDAgentQueue uint64
@@ -24,17 +24,17 @@ type Stats struct {
 	PendingRPCs []RPC
 }
 
-// MainScheduler is the main scheduling loop's part of sdiag.
+// MainScheduler contains the statistics of the main scheduler.
 type MainScheduler struct {
 	CycleMaxMicros, CycleLastMicros, CycleMeanMicros uint64
 	Cycles, MeanDepth, CyclesPerMinute, QueueLength  uint64
 	// CycleSumMicros and Depth are absent before API v0.0.41.
 	CycleSumMicros, Depth Number
-	// Exit counts why cycles ended, by slurmrestd's names (end_job_queue, …).
+	// Exit counts cycles by the reason for their end, with slurmrestd's names (end_job_queue, …).
 	Exit map[string]uint64
 }
 
-// Backfill is the backfill scheduler's part of sdiag.
+// Backfill contains the statistics of the backfill scheduler.
 type Backfill struct {
 	BackfilledJobs, LastBackfilledJobs, BackfilledHetJobs                   uint64
 	Cycles                                                                  uint64
@@ -56,6 +56,6 @@ type RPC struct {
 	ID          uint32
 	Count       uint64
 	TotalMicros uint64
-	// Queued and Dropped are known from API v0.0.41 on.
+	// Queued and Dropped are absent before API v0.0.41.
 	Queued, Dropped Number
 }

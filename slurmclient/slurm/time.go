@@ -5,15 +5,14 @@ import (
 	"time"
 )
 
-// Time is a moment in Unix seconds as slurmctld's clock has it. The zero value
-// means that Slurm has no such time: a job that has not started has StartTime 0.
+// Time is a time in Unix seconds by slurmctld's clock. The zero value means that Slurm has no such
+// time: a job that has not started has StartTime 0.
 type Time int64
 
-// Never is the Time of something that will not happen, such as the end of a job
-// without a time limit.
+// Never is the Time of something that does not happen, such as the end of a job without a time limit.
 const Never Time = math.MaxInt64
 
-// At returns the Time of t, cut to whole seconds; the zero time.Time is 0.
+// At returns the Time of t, truncated to whole seconds. It returns 0 for the zero time.Time.
 func At(t time.Time) Time {
 	if t.IsZero() {
 		return 0
@@ -21,10 +20,10 @@ func At(t time.Time) Time {
 	return Time(t.Unix())
 }
 
-// IsSet reports whether there is a time at all; Never counts as one.
+// IsSet reports whether there is a time. It is true for Never.
 func (t Time) IsSet() bool { return t > 0 }
 
-// Time returns the moment, or the zero time.Time when there is none or it never comes.
+// Time returns the time as a time.Time, which is zero if t is not set or Never.
 func (t Time) Time() time.Time {
 	if t <= 0 || t == Never {
 		return time.Time{}

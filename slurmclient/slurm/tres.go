@@ -12,15 +12,15 @@ type TRES struct {
 	CPUs, Nodes uint64
 	MemoryMiB   uint64
 	Billing     uint64
-	// GRES counts generic resources by Slurm's name without "gres/": "gpu",
-	// "gpu:h100". nil when there are none.
+	// GRES counts generic resources by Slurm's name without "gres/", such as "gpu" and
+	// "gpu:h100". It is nil if there are none.
 	GRES map[string]uint64
-	// Licenses counts licences by name. nil when there are none.
+	// Licenses counts licences by name. It is nil if there are none.
 	Licenses map[string]uint64
 }
 
-// GPUs returns the number of GPUs of every type. Slurm lists typed GPUs beside
-// the total; where only types are listed they are added up.
+// GPUs returns the number of GPUs of all types. Slurm usually lists the total besides the types;
+// otherwise GPUs adds up the types.
 func (t TRES) GPUs() uint64 {
 	if n, ok := t.GRES["gpu"]; ok {
 		return n
@@ -34,9 +34,9 @@ func (t TRES) GPUs() uint64 {
 	return sum
 }
 
-// ParseTRES reads text such as "cpu=4,mem=62.50G,node=1,gres/gpu:h100=2". Empty
-// text is the empty set. Fields it does not know are left out; a number it
-// cannot read is an error that names it, with the rest of the set.
+// ParseTRES parses text such as "cpu=4,mem=62.50G,node=1,gres/gpu:h100=2". Empty text is the empty set.
+// ParseTRES ignores unknown fields. If it cannot read a number, it returns the rest of the set and an
+// error that names the number.
 func ParseTRES(text string) (TRES, error) {
 	var t TRES
 	var bad error
@@ -75,11 +75,11 @@ func (t *TRES) set(name string, n uint64) {
 	}
 }
 
-// ParseGRES reads a node's generic resources, such as "gpu:h100:4(S:0-1),shard:8"
-// or "gpu:h100:2(IDX:0-1)", into counts by name and by name:type. slurmctld 24.11
-// writes "(null)" for the type of untyped ones in use, as in "gpu:(null):2(IDX:0-1)".
-// Text such as "(null)" and "N/A" is empty. An item that it cannot read is an error
-// that names it, with the rest of the set.
+// ParseGRES parses the generic resources of a node, such as "gpu:h100:4(S:0-1),shard:8" or
+// "gpu:h100:2(IDX:0-1)", into counts by name and by name:type. slurmctld 24.11 writes "(null)" as the
+// type of untyped resources in use, as in "gpu:(null):2(IDX:0-1)". The texts "(null)" and "N/A" mean
+// no resources. If ParseGRES cannot read an item, it returns the rest of the set and an error that
+// names the item.
 func ParseGRES(text string) (map[string]uint64, error) {
 	var out map[string]uint64
 	var bad error
@@ -103,7 +103,7 @@ func ParseGRES(text string) (map[string]uint64, error) {
 	return out, bad
 }
 
-// parseGRESItem splits "gpu:h100:4" into "gpu:h100" and 4. Without a count there is one.
+// parseGRESItem splits "gpu:h100:4" into "gpu:h100" and 4. An item without a count counts 1.
 func parseGRESItem(item string) (name string, count uint64, err error) {
 	i := strings.LastIndexByte(item, ':')
 	if i < 0 {
@@ -141,13 +141,13 @@ func splitOutsideParens(s string) []string {
 	return append(out, s[start:])
 }
 
-// parseCount reads a number with an optional unit (K, M, G, T, P by 1024).
-// Memory without a unit is in MiB already and with one is returned in MiB.
+// parseCount parses a number with an optional unit (K, M, G, T and P are powers of 1024). It returns
+// memory in MiB, which is also the unit of memory without a unit.
 func parseCount(s string, memory bool) (uint64, error) {
 	digits := strings.TrimRight(s, "KMGTPBib")
 	unit := strings.TrimRight(s[len(digits):], "iBb")
 	if digits == "" || !isDigit(digits[0]) {
-		// strconv takes signs, "Inf" and "NaN" for numbers.
+		// strconv also accepts signs, "Inf" and "NaN".
 		return 0, fmt.Errorf("%q is not a count", s)
 	}
 	f, err := strconv.ParseFloat(digits, 64)
@@ -183,7 +183,7 @@ func add(m *map[string]uint64, k string, v uint64) {
 	(*m)[k] = plus((*m)[k], v)
 }
 
-// plus is a+b, or the largest number when that is too much.
+// addSaturating returns a+b, or the largest number if the sum overflows.
 func plus(a, b uint64) uint64 {
 	if a > math.MaxUint64-b {
 		return math.MaxUint64

@@ -72,7 +72,7 @@ func TestTRESText(t *testing.T) {
 	}
 }
 
-// FuzzTextsOfSlurm gives any text to every parser of Slurm's texts; each must be total.
+// FuzzParsers passes any text to every parser of Slurm's texts. None of them may panic.
 func FuzzTextsOfSlurm(f *testing.F) {
 	for _, s := range []string{
 		"gpu:(null):2(IDX:0-1)", "gpu:h100:4(S:0-1),shard:8", "cpu=4,mem=62.50G,gres/gpu:h100=2", "cpu=NaN", "2-9,12-20:4%2", "0-19,...",
@@ -82,7 +82,7 @@ func FuzzTextsOfSlurm(f *testing.F) {
 	}
 	f.Fuzz(func(t *testing.T, text string) {
 		if gres, err := ParseGRES(text); err == nil && text == "" && gres != nil {
-			t.Errorf("no text is %v", gres)
+			t.Errorf("empty text is %v", gres)
 		}
 		_, _ = ParseTRES(text)
 		if tasks, ok := ParseArrayTasks(text); ok && (tasks.Count == 0 || tasks.First > 1<<32) {
@@ -100,7 +100,7 @@ func FuzzTextsOfSlurm(f *testing.F) {
 	})
 }
 
-// TestGPUsOfManyTypesDoNotWrapAround adds up types that no node has so many of.
+// TestGPUsOfManyTypesDoNotWrapAround adds up counts that overflow.
 func TestGPUsOfManyTypesDoNotWrapAround(t *testing.T) {
 	most := TRES{GRES: map[string]uint64{"gpu:a": math.MaxUint64, "gpu:b": 2}}
 	if got := most.GPUs(); got != math.MaxUint64 {
@@ -108,9 +108,8 @@ func TestGPUsOfManyTypesDoNotWrapAround(t *testing.T) {
 	}
 }
 
-// FuzzCounts reads any text as TRES and as GRES. No set has more names than the text has
-// items, nothing counts less than one of its types, and what is written of a set is read
-// as the same set.
+// FuzzCounts parses any text as TRES and as GRES. No set has more names than the text has items, no total
+// is less than the count of one of its types, and formatting and parsing a set returns the same set.
 func FuzzCounts(f *testing.F) {
 	for _, text := range []string{
 		"cpu=4,mem=62.50G,node=1,billing=4,gres/gpu:h100=2,license/matlab=3", "gpu:h100:4(S:0-1),shard:8", "gpu:(null):2(IDX:0-1)",
@@ -134,12 +133,12 @@ func FuzzCounts(f *testing.F) {
 		}
 		again, err := ParseTRES(textOf(set))
 		if err != nil || again.MemoryMiB != set.MemoryMiB || again.CPUs != set.CPUs || !maps.Equal(again.GRES, set.GRES) || !maps.Equal(again.Licenses, set.Licenses) {
-			t.Errorf("%q is %+v, and that is written as %q: %+v, %v", text, set, textOf(set), again, err)
+			t.Errorf("%q is %+v, but its text %q is %+v, %v", text, set, textOf(set), again, err)
 		}
 	})
 }
 
-// textOf writes a set as Slurm does.
+// textOf formats a set as Slurm does.
 func textOf(t TRES) string {
 	words := []string{"cpu=" + strconv.FormatUint(t.CPUs, 10), "mem=" + strconv.FormatUint(t.MemoryMiB, 10)}
 	for _, name := range slices.Sorted(maps.Keys(t.GRES)) {

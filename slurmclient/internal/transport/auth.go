@@ -6,16 +6,16 @@ import (
 	"net/http"
 )
 
-// Token is where the token comes from.
+// TokenSource returns the token to send.
 type Token interface {
-	// Token returns the token to send now.
+	// Token returns the current token.
 	Token() (string, error)
-	// Reload looks again after a refusal and reports whether the token changed.
+	// Reload gets the token again after the server refused it and reports whether it changed.
 	Reload() (bool, error)
 }
 
-// statusAuthFailed is how slurmrestd answers a bad or expired token: 511, with
-// Slurm error 1007. A missing token is 401.
+// statusAuthFailed is slurmrestd's answer to a bad or expired token: 511, with Slurm error 1007. The
+// answer to a missing token is 401.
 const statusAuthFailed = http.StatusNetworkAuthenticationRequired
 
 type auth struct {
@@ -24,9 +24,9 @@ type auth struct {
 	userName string
 }
 
-// RoundTrip adds the token. When the server refuses it, the token is looked up
-// again and, if that gave another one, the request is made once more: a refused
-// request was not carried out, so this is safe for writes too.
+// RoundTrip adds the token. If the server refuses it, RoundTrip reloads the token and, if the token
+// changed, sends the request again once. The server did not carry out a request that it refused, so
+// this is safe for writes too.
 func (a *auth) RoundTrip(req *http.Request) (*http.Response, error) {
 	resp, err := a.send(req)
 	if err != nil || a.token == nil {
@@ -35,9 +35,8 @@ func (a *auth) RoundTrip(req *http.Request) (*http.Response, error) {
 	if resp.StatusCode != http.StatusUnauthorized && resp.StatusCode != statusAuthFailed {
 		return resp, nil
 	}
-	// Without another token the refusal is the answer.
 	if changed, err := a.token.Reload(); err != nil || !changed {
-		return resp, nil //nolint:nilerr // the refusal tells more
+		return resp, nil //nolint:nilerr // the refusal says more
 	}
 	again, ok := rewind(req)
 	if !ok {
@@ -62,17 +61,17 @@ func (a *auth) send(req *http.Request) (*http.Response, error) {
 	return a.next.RoundTrip(req)
 }
 
-// TokenError says that there is no token to send. It never holds one.
+// TokenError reports that there is no token to send. It never contains one.
 type TokenError struct{ Err error }
 
-// Error tells what is wrong with the token's source.
+// Error returns what is wrong with the source of the token.
 func (e *TokenError) Error() string { return fmt.Sprintf("getting a token: %v", e.Err) }
 
 // Unwrap returns the cause.
 func (e *TokenError) Unwrap() error { return e.Err }
 
-// rewind returns the request with its body at the start, or false when it has a
-// body that cannot be read twice.
+// rewindBody returns the request with its body at the start, or false if the body cannot be read
+// twice.
 func rewind(req *http.Request) (*http.Request, bool) {
 	if req.Body == nil || req.Body == http.NoBody {
 		return req, true
@@ -89,8 +88,8 @@ func rewind(req *http.Request) (*http.Request, bool) {
 	return again, true
 }
 
-// drain reads what little is left of an answer nobody wants, so that its
-// connection can be used again, and closes it.
+// drainBody reads the rest of an answer that is not needed and closes it, so that its connection can be
+// reused.
 func drain(body io.ReadCloser) {
 	_, _ = io.CopyN(io.Discard, body, 64<<10)
 	_ = body.Close()

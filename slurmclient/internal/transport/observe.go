@@ -10,7 +10,7 @@ import (
 
 type opKey struct{}
 
-// WithOp names the operation that requests of this context belong to.
+// WithOp returns a context whose requests belong to the named operation.
 func WithOp(ctx context.Context, op string) context.Context {
 	return context.WithValue(ctx, opKey{}, op)
 }
@@ -25,8 +25,8 @@ type observe struct {
 	report func(op string, status int, took time.Duration, bytes int64)
 }
 
-// RoundTrip reports the request once: at once when there was no answer, else
-// when its body has been read to the end or closed.
+// RoundTrip reports the request once: immediately if there was no answer, otherwise when the body of
+// the answer has been read to the end or closed.
 func (o *observe) RoundTrip(req *http.Request) (*http.Response, error) {
 	begin := time.Now()
 	resp, err := o.next.RoundTrip(req)

@@ -9,23 +9,23 @@ import (
 	"time"
 )
 
-// tries is how often a read is sent at the most when its connection breaks.
+// maxAttempts is how often a read is sent at most if its connection breaks.
 const tries = 3
 
 type retry struct{ next http.RoundTripper }
 
-// RoundTrip repeats a GET whose connection broke before an answer began, or whose
-// request slurmrestd misread. Any other answer, also an error, is returned as it
-// is: the caller's backoff decides. A write is never repeated, since slurmctld may
-// have carried it out.
+// RoundTrip repeats a GET request if its connection broke before an answer began or if slurmrestd
+// misread it. It returns any other answer, including errors, and leaves further attempts to the
+// caller. It never repeats a write, since slurmctld may have carried it out.
 func (r *retry) RoundTrip(req *http.Request) (*http.Response, error) {
 	for try := 1; ; try++ {
 		resp, err := r.next.RoundTrip(req)
-		if req.Method != http.MethodGet || try == tries || err == nil && !misread(resp) || err != nil && !broken(err) {
+		if req.Method != http.MethodGet || try == tries ||
+			err == nil && !misread(resp) || err != nil && !broken(err) {
 			return resp, err
 		}
 		if err == nil {
-			_ = resp.Body.Close() // it says what we know
+			_ = resp.Body.Close() // the body contains nothing new
 		}
 		if err := pause(req.Context(), try); err != nil {
 			return nil, err
@@ -33,8 +33,8 @@ func (r *retry) RoundTrip(req *http.Request) (*http.Response, error) {
 	}
 }
 
-// misread reports slurmrestd's answer to a request that came in pieces (see Room).
-// Its own errors are JSON.
+// isMisread reports whether the answer is that of a slurmrestd that received the request in pieces (see
+// MaxQueryBytes). Other errors of slurmrestd are JSON.
 func misread(resp *http.Response) bool {
 	kind, _, err := mime.ParseMediaType(resp.Header.Get("Content-Type"))
 	return err == nil && kind == "text/plain" && resp.StatusCode == http.StatusInternalServerError

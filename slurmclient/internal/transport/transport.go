@@ -1,5 +1,5 @@
-// Package transport holds the HTTP side of talking to slurmrestd: one concern
-// per file, each a RoundTripper, put together by New.
+// Package transport is the HTTP transport to slurmrestd: one RoundTripper for each concern, each in a
+// file of its own, assembled by New.
 package transport
 
 import (
@@ -14,29 +14,29 @@ import (
 	"time"
 )
 
-// Config says how to reach slurmrestd.
+// Config configures how to reach slurmrestd.
 type Config struct {
-	// TLS is used for https URLs; nil means the system's roots.
+	// TLS is the configuration for https URLs; nil means the system's roots.
 	TLS *tls.Config
 	// Socket is the path of a unix socket to dial instead of the URL's host.
 	Socket string
-	// Token gives the bearer's token; nil sends none.
+	// Token returns the token; nil sends none.
 	Token Token
 	// UserName is sent as X-SLURM-USER-NAME when not empty.
 	UserName string
-	// Observe is told of every request once its body has been read or closed.
+	// Observe is called for every request once the body of its answer has been read or closed.
 	Observe func(op string, status int, took time.Duration, bytes int64)
 }
 
 // New returns the whole chain, outermost first:
 //
-//	observe  sees what callers see: one request, whatever retries it took
-//	retry    repeats reads whose connection broke; inside observe, so that it counts once,
-//	         and outside auth, so that every try carries the newest token
-//	auth     adds the token, and on a refusal reloads it and tries once more
+//	observe  reports what callers see: one request, regardless of retries
+//	retry    repeats reads whose connection broke; inside observe, so that a request counts once,
+//	         and outside auth, so that every attempt carries the newest token
+//	auth     adds the token; if the server refuses it, reloads it and tries again once
 //	base     net/http with TLS or a unix socket
 //
-// Nothing here limits time: deadlines come with the request's context.
+// New sets no request timeout: deadlines come from the context of the request.
 func New(cfg Config) http.RoundTripper {
 	var rt http.RoundTripper = base(cfg)
 	rt = &auth{next: rt, token: cfg.Token, userName: cfg.UserName}
@@ -58,7 +58,7 @@ func base(cfg Config) *http.Transport {
 		// slurmrestd speaks HTTP/1.1 and does not compress.
 		ForceAttemptHTTP2:  false,
 		DisableCompression: true,
-		// A request must leave in one write; see Room.
+		// A request must be sent in one write; see MaxQueryBytes.
 		WriteBufferSize: 64 << 10,
 		ReadBufferSize:  64 << 10,
 	}
@@ -70,12 +70,11 @@ func base(cfg Config) *http.Transport {
 	return t
 }
 
-// Room is how many bytes of query a request may have. slurmrestd's parser takes a
-// request line or header that comes in two reads for two (seen in 24.11 and
-// 26.05: HTTP 500 "Invalid format for URL", 400 and 404 are the answers), so a
-// request must arrive in one piece. On loopback and on a socket that is one write;
-// over a network it is one segment, of which the token has its part, and with TLS
-// at most a record.
+// MaxQueryBytes returns the maximum length of a query. slurmrestd's parser treats a request line or
+// header that arrives in two reads as two (seen in 24.11 and 26.05; the answers are HTTP 500 "Invalid
+// format for URL", 400 and 404). A request must therefore arrive in one piece. On loopback and on a
+// socket that is one write. Over a network it is one segment, which also contains the token, and with
+// TLS at most one record.
 func Room(base, socket string) int {
 	const local, segment = 24 << 10, 800
 	if socket != "" {
@@ -91,9 +90,9 @@ func Room(base, socket string) int {
 	return segment
 }
 
-// ParseURL splits slurmrestd's address into the base URL for requests and the
-// unix socket to dial, if it is one. Accepted are http://host:port,
-// https://host:port (both with an optional path prefix) and unix:///path.
+// ParseURL splits slurmrestd's address into the base URL for requests and the unix socket to dial, if
+// any. It accepts http://host:port and https://host:port, both with an optional path prefix, and
+// unix:///path.
 func ParseURL(raw string) (base, socket string, err error) {
 	u, err := url.Parse(raw)
 	if err != nil {
@@ -102,7 +101,8 @@ func ParseURL(raw string) (base, socket string, err error) {
 	switch u.Scheme {
 	case "unix":
 		if u.Path == "" || u.Host != "" {
-			return "", "", fmt.Errorf("the slurmrestd URL %q needs an absolute socket path, as in unix:///run/slurmrestd.sock", raw)
+			return "", "", fmt.Errorf(
+				"the slurmrestd URL %q needs an absolute socket path, as in unix:///run/slurmrestd.sock", raw)
 		}
 		return "http://slurmrestd", u.Path, nil
 	case "http", "https":
@@ -110,7 +110,7 @@ func ParseURL(raw string) (base, socket string, err error) {
 			return "", "", fmt.Errorf("the slurmrestd URL %q has no host", raw)
 		}
 		if u.User != nil {
-			return "", "", fmt.Errorf("the slurmrestd URL must not hold a user or password; use a token")
+			return "", "", fmt.Errorf("the slurmrestd URL must not contain a user or password; use a token")
 		}
 		if u.RawQuery != "" || u.Fragment != "" {
 			return "", "", fmt.Errorf("the slurmrestd URL %q must not have a query or fragment", raw)

@@ -14,7 +14,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 )
 
-// server answers requests in turn and remembers what they carried.
+// fakeServer answers requests in turn and records what they carried.
 type server struct {
 	answers []answer
 	tokens  []string
@@ -44,7 +44,7 @@ func (s *server) RoundTrip(req *http.Request) (*http.Response, error) {
 	}, nil
 }
 
-// rotating is a token that Reload replaces by the next one.
+// rotatingToken is a token that Reload replaces with the next one.
 type rotating []string
 
 func (r *rotating) Token() (string, error) {
@@ -88,18 +88,18 @@ func TestWhatIsSentAgain(t *testing.T) {
 		status  int      // 0 for an error
 	}{
 		{"a request that is answered is sent once", "GET", []answer{ok}, rotating{"a", "b"}, []string{"a"}, 200},
-		{"a refused token is looked up again, once", "GET", []answer{refused, ok}, rotating{"a", "b", "c"}, []string{"a", "b"}, 200},
-		{"also when it is 401", "GET", []answer{{401, "text/plain", nil}, ok}, rotating{"a", "b"}, []string{"a", "b"}, 200},
-		{"also for a write, which was not carried out", "POST", []answer{refused, ok}, rotating{"a", "b"}, []string{"a", "b"}, 200},
-		{"a second refusal is told", "GET", []answer{refused, refused}, rotating{"a", "b", "c"}, []string{"a", "b"}, 511},
-		{"a token that is still the same is not sent again", "GET", []answer{refused}, rotating{"a"}, []string{"a"}, 511},
+		{"a refused token is reloaded once", "GET", []answer{refused, ok}, rotating{"a", "b", "c"}, []string{"a", "b"}, 200},
+		{"a token refused with 401 is reloaded", "GET", []answer{{401, "text/plain", nil}, ok}, rotating{"a", "b"}, []string{"a", "b"}, 200},
+		{"a token refused for a write is reloaded", "POST", []answer{refused, ok}, rotating{"a", "b"}, []string{"a", "b"}, 200},
+		{"a second refusal is returned", "GET", []answer{refused, refused}, rotating{"a", "b", "c"}, []string{"a", "b"}, 511},
+		{"an unchanged token is not sent again", "GET", []answer{refused}, rotating{"a"}, []string{"a"}, 511},
 		{"a read whose connection broke is repeated", "GET", []answer{broken, broken, ok}, rotating{"a"}, []string{"a", "a", "a"}, 200},
-		{"not for ever", "GET", []answer{broken}, rotating{"a"}, []string{"a", "a", "a"}, 0},
-		{"a write whose connection broke is not", "POST", []answer{broken, ok}, rotating{"a"}, []string{"a"}, 0},
-		{"a delete is not", "DELETE", []answer{broken, ok}, rotating{"a"}, []string{"a"}, 0},
+		{"a read is sent three times at most", "GET", []answer{broken}, rotating{"a"}, []string{"a", "a", "a"}, 0},
+		{"a write whose connection broke is not repeated", "POST", []answer{broken, ok}, rotating{"a"}, []string{"a"}, 0},
+		{"a delete whose connection broke is not repeated", "DELETE", []answer{broken, ok}, rotating{"a"}, []string{"a"}, 0},
 		{"a read that slurmrestd misread is repeated", "GET", []answer{{500, "text/plain", nil}, ok}, rotating{"a"}, []string{"a", "a"}, 200},
-		{"a write that it misread is not", "POST", []answer{{500, "text/plain", nil}, ok}, rotating{"a"}, []string{"a"}, 500},
-		{"an error of slurmctld is not", "GET", []answer{{500, json, nil}, ok}, rotating{"a"}, []string{"a"}, 500},
+		{"a write that slurmrestd misread is not repeated", "POST", []answer{{500, "text/plain", nil}, ok}, rotating{"a"}, []string{"a"}, 500},
+		{"an error of slurmctld is not repeated", "GET", []answer{{500, json, nil}, ok}, rotating{"a"}, []string{"a"}, 500},
 		{"without a token nothing is sent", "GET", []answer{ok}, nil, nil, 0},
 	} {
 		t.Run(tc.name, func(t *testing.T) {
@@ -124,7 +124,7 @@ func TestWhatIsSentAgain(t *testing.T) {
 				if err == nil {
 					resp.Body.Close()
 					if resp.StatusCode != tc.status {
-						t.Errorf("HTTP %d, not %d", resp.StatusCode, tc.status)
+						t.Errorf("HTTP %d, want %d", resp.StatusCode, tc.status)
 					}
 				}
 			})
@@ -151,14 +151,14 @@ func TestARequestThatIsGivenUpIsNotRepeated(t *testing.T) {
 }
 
 func TestARequestIsObservedOnce(t *testing.T) {
-	type seen struct {
+	type observation struct {
 		op     string
 		status int
 		bytes  int64
 	}
-	var got []seen
+	var got []observation
 	rt := &observe{next: &server{answers: []answer{{200, "", nil}, {0, "", errors.New("refused")}}}, report: func(op string, status int, _ time.Duration, bytes int64) {
-		got = append(got, seen{op, status, bytes})
+		got = append(got, observation{op, status, bytes})
 	}}
 	req := request(t, "GET", "")
 	req = req.WithContext(WithOp(req.Context(), "nodes"))
@@ -172,9 +172,9 @@ func TestARequestIsObservedOnce(t *testing.T) {
 	}
 	resp.Body.Close()
 	if _, err := rt.RoundTrip(req); err == nil { //nolint:bodyclose // there is none
-		t.Error("a refused connection is no error")
+		t.Error("a refused connection returned no error")
 	}
-	if diff := cmp.Diff([]seen{{"nodes", 200, 6}, {"nodes", 0, 0}}, got, cmp.AllowUnexported(seen{})); diff != "" {
+	if diff := cmp.Diff([]observation{{"nodes", 200, 6}, {"nodes", 0, 0}}, got, cmp.AllowUnexported(observation{})); diff != "" {
 		t.Error(diff)
 	}
 }
@@ -198,7 +198,7 @@ func TestParseURL(t *testing.T) {
 			t.Errorf("%q is %q, %q, %v", raw, base, socket, err)
 		}
 		if err != nil && strings.Contains(err.Error(), "secret") {
-			t.Errorf("the error tells the password: %v", err)
+			t.Errorf("the error contains the password: %v", err)
 		}
 	}
 }
@@ -210,10 +210,10 @@ func TestRoomIsASegmentUnlessItIsHere(t *testing.T) {
 		"http://slurm.example:6820": false, "http://10.0.0.5:6820": false,
 	} {
 		if got := Room(base, "") > 1500; got != local {
-			t.Errorf("%s has room for %d bytes", base, Room(base, ""))
+			t.Errorf("%s allows a query of %d bytes", base, Room(base, ""))
 		}
 	}
 	if Room("http://slurmrestd", "/run/restd.sock") <= 1500 {
-		t.Error("a socket has the room of a segment")
+		t.Error("a socket allows only the query of a segment")
 	}
 }

@@ -12,15 +12,15 @@ import (
 	"github.com/google/go-cmp/cmp"
 )
 
-// decoder reads one kind of answer: how many records it has under the key, -1 where the
-// answer is no list.
+// answerDecoder decodes one kind of answer. decode returns how many records the answer has under the
+// key, or -1 if the answer is not a list.
 type decoder struct {
 	key    string
 	file   string
 	decode func(b Binding, body []byte) (records int, value any, err error)
 }
 
-// listed is a decoder of a list.
+// listDecoder returns the decoder of a list.
 func listed[T any](key, file string, decode func(Binding, []byte) ([]T, error)) decoder {
 	return decoder{key, file, func(b Binding, body []byte) (int, any, error) {
 		out, err := decode(b, body)
@@ -45,9 +45,8 @@ func decoders() []decoder {
 	}
 }
 
-// FuzzSmallAnswers gives any bytes to the decoders of the answers that are read at once, in
-// every version. What is an error is nothing else, a list has as many records as the answer,
-// and the same bytes are the same again.
+// FuzzSmallAnswers passes any bytes to the decoders of small answers, in every version. An error comes
+// without a value, a list has as many records as the answer, and decoding is deterministic.
 func FuzzSmallAnswers(f *testing.F) {
 	for kind, d := range decoders() {
 		for name, raw := range recordings(f, "*/*/"+d.file) {
@@ -65,22 +64,22 @@ func FuzzSmallAnswers(f *testing.F) {
 		records, value, err := d.decode(b, body)
 		if err != nil {
 			if records > 0 || !reflect.ValueOf(value).IsZero() {
-				t.Errorf("%s: %v beside the error %v", d.file, value, err)
+				t.Errorf("%s: %v besides the error %v", d.file, value, err)
 			}
 			return
 		}
 		if !json.Valid(withoutInfinity(body)) {
-			t.Fatalf("%s: what is no JSON was read as %v", d.file, value)
+			t.Fatalf("%s: malformed JSON was read as %v", d.file, value)
 		}
 		if _, again, err := d.decode(b, body); err != nil || cmp.Diff(value, again) != "" {
-			t.Errorf("%s: read again it is another: %v %s", d.file, err, cmp.Diff(value, again))
+			t.Errorf("%s: decoding again returns another value: %v %s", d.file, err, cmp.Diff(value, again))
 		}
 		checkRecords(t, d, b, body, records)
 	})
 }
 
-// checkRecords compares the number of records with what encoding/json finds under the key,
-// which is not looked for where it comes twice or in another spelling.
+// checkRecords compares the number of records with what encoding/json finds under the key. It ignores
+// answers in which the key occurs twice or in another spelling.
 func checkRecords(t *testing.T, d decoder, b Binding, body []byte, records int) {
 	var keys map[string]json.RawMessage
 	var list []json.RawMessage
@@ -101,7 +100,7 @@ func checkRecords(t *testing.T, d decoder, b Binding, body []byte, records int) 
 	}
 }
 
-// versionAt is the place of a version in Versions.
+// versionIndex returns the index of a version in Versions.
 func versionAt(name string) int {
 	for i, v := range Versions() {
 		if v == name {
@@ -111,8 +110,7 @@ func versionAt(name string) int {
 	return 0
 }
 
-// FuzzOutlines reads what answers say around their lists. An answer with errors has some,
-// and what is no JSON object is none.
+// FuzzOutlines reads the metadata of answers. It must find every error of an answer.
 func FuzzOutlines(f *testing.F) {
 	for _, raw := range recordings(f, "*/*/job_delete_unknown.json") {
 		f.Add(raw)
@@ -130,12 +128,12 @@ func FuzzOutlines(f *testing.F) {
 			return
 		}
 		if strings.Count(strings.ToLower(string(body)), `"errors"`) == 1 && len(out.Errors) < len(doc.Errors) {
-			t.Errorf("%d errors of %d: %s", len(out.Errors), len(doc.Errors), body)
+			t.Errorf("found %d errors of %d: %s", len(out.Errors), len(doc.Errors), body)
 		}
 	})
 }
 
-// FuzzRecordsThatEnd cuts a list of nodes: the rest is an error, unless white space alone is
+// FuzzTruncatedRecords truncates a list of nodes. The result is an error unless only white space is
 // missing.
 func FuzzRecordsThatEnd(f *testing.F) {
 	for _, raw := range recordings(f, "*/*/nodes.json") {
@@ -149,11 +147,11 @@ func FuzzRecordsThatEnd(f *testing.F) {
 		rest := raw[:at%uint(len(raw)+1)]
 		got, _, err := decodeNodes(bytes.NewReader(rest))
 		if err == nil && !json.Valid(rest) {
-			t.Errorf("%d nodes of %d, cut after %d bytes", len(got), len(whole), len(rest))
+			t.Errorf("read %d nodes of %d, truncated after %d bytes", len(got), len(whole), len(rest))
 		}
 		var syntax *SyntaxError
 		if err != nil && !errors.As(err, &syntax) && !errors.Is(err, errShort) {
-			t.Errorf("the error %v is of another kind", err)
+			t.Errorf("the error %v has an unexpected type", err)
 		}
 	})
 }

@@ -7,9 +7,9 @@ import (
 	"github.com/slurmtide/slurmtide/slurmclient/slurm"
 )
 
-// This file is the pattern of the bindings of all versions: hack/bindings writes
-// those of the others from it. Lines between "//since vNNNN" and "//end" are for
-// that version and later ones, those behind "//before vNNNN:" for earlier ones.
+// This file is the template of all bindings: hack/bindings generates the bindings of the other
+// versions from it. Lines between "//since vNNNN" and "//end" apply to that version and later ones.
+// A line after "//before vNNNN:" applies to earlier versions.
 
 type bindingV0045 struct{ client *api.Client }
 
@@ -24,7 +24,7 @@ func (b *bindingV0045) since(t slurm.Time) *string {
 	//since v0042
 	return since(t, "")
 	//end
-	//before v0042: return since(t, "uts")
+	//before v0042: return updateTime(t, "uts")
 }
 
 func (b *bindingV0045) Ping(ctx context.Context) (Response, error) { return b.client.Ping(ctx) }
@@ -117,13 +117,16 @@ func (b *bindingV0045) DeleteNode(ctx context.Context, name string) (Response, e
 func (b *bindingV0045) SubmitJob(ctx context.Context, j slurm.JobRequest) (Response, error) {
 	return b.client.SubmitJob(ctx, api.JobSubmitReq{Script: &j.Script, Job: &api.JobDescMsg{
 		Name: optional(j.Name), Partition: optional(j.Partition), Account: optional(j.Account), QOS: optional(j.QOS),
-		Environment: environment(j.Environment), CurrentWorkingDirectory: workingDirectory(j.WorkingDirectory),
-		Array: optional(j.Array), MinimumNodes: wide(j.Nodes), Tasks: wide(j.Tasks), CpusPerTask: wide(j.CPUsPerTask),
+		Environment:             environment(j.Environment),
+		CurrentWorkingDirectory: workingDirectory(j.WorkingDirectory), Array: optional(j.Array),
+		MinimumNodes: wide(j.Nodes), Tasks: wide(j.Tasks), CpusPerTask: wide(j.CPUsPerTask),
 		MemoryPerNode: set[api.Uint64NoVal](j.MemoryPerNode), MemoryPerCPU: set[api.Uint64NoVal](j.MemoryPerCPU),
 		TimeLimit: set[api.Uint32NoVal](j.TimeLimit), Constraints: optional(j.Constraints),
-		TRESPerNode: optional(j.TRESPerNode), TRESPerJob: optional(j.TRESPerJob), RequiredNodes: split(j.RequiredNodes),
-		Dependency: optional(j.Dependency), Licenses: optional(j.Licenses), BeginTime: setTime[api.Uint64NoVal](j.BeginTime),
-		Hold: optional(j.Hold), Shared: exclusive(j.Exclusive), Comment: optional(j.Comment), Reservation: optional(j.Reservation),
+		TRESPerNode: optional(j.TRESPerNode), TRESPerJob: optional(j.TRESPerJob),
+		RequiredNodes: split(j.RequiredNodes),
+		Dependency:    optional(j.Dependency), Licenses: optional(j.Licenses),
+		BeginTime: setTime[api.Uint64NoVal](j.BeginTime), Hold: optional(j.Hold),
+		Shared: exclusive(j.Exclusive), Comment: optional(j.Comment), Reservation: optional(j.Reservation),
 	}})
 }
 
@@ -212,14 +215,18 @@ func partitionV0045(p *api.PartitionInfo) *slurm.Partition {
 		Default: contains(p.Flags, "DEFAULT"), PreemptMode: p.PreemptMode,
 		OversubscribeJobs: oversubscribeJobs(or(or(p.Partition).Oversubscribe)),
 		//end
-		//before v0045: OversubscribeJobs: small(or(most.Oversubscribe).Jobs),
+		//before v0045: OversubscribeJobs: uint32Of(or(most.Oversubscribe).Jobs),
 		Nodes: or(nodes.Configured), NodeSets: or(p.NodeSets), AllowAllocNodes: or(nodes.AllowedAllocation),
 		TotalNodes: small(nodes.Total), TotalCPUs: small(or(p.Cpus).Total), TRES: or(or(p.TRES).Configured),
-		MinNodes: small(or(p.Minimums).Nodes), MaxNodes: numberOf(most.Nodes), MaxCPUsPerNode: numberOf(most.CpusPerNode),
-		MaxMemoryPerNode: numberOf(most.PartitionMemoryPerNode), MaxMemoryPerCPU: numberOf(most.PartitionMemoryPerCPU),
-		DefaultMemoryPerNode: numberOf(defaults.PartitionMemoryPerNode), DefaultMemoryPerCPU: numberOf(defaults.PartitionMemoryPerCPU),
-		MaxTime: numberOf(most.Time), DefaultTime: numberOf(defaults.Time), OverTimeLimit: numberOf(most.OverTimeLimit),
-		GraceTime: small(p.GraceTime), PriorityTier: small(prio.Tier), JobFactor: small(prio.JobFactor),
+		MinNodes: small(or(p.Minimums).Nodes), MaxNodes: numberOf(most.Nodes),
+		MaxCPUsPerNode:       numberOf(most.CpusPerNode),
+		MaxMemoryPerNode:     numberOf(most.PartitionMemoryPerNode),
+		MaxMemoryPerCPU:      numberOf(most.PartitionMemoryPerCPU),
+		DefaultMemoryPerNode: numberOf(defaults.PartitionMemoryPerNode),
+		DefaultMemoryPerCPU:  numberOf(defaults.PartitionMemoryPerCPU),
+		MaxTime:              numberOf(most.Time), DefaultTime: numberOf(defaults.Time),
+		OverTimeLimit: numberOf(most.OverTimeLimit), GraceTime: small(p.GraceTime),
+		PriorityTier: small(prio.Tier), JobFactor: small(prio.JobFactor),
 		AllowAccounts: or(accounts.Allowed), DenyAccounts: or(accounts.Deny), AllowGroups: or(or(p.Groups).Allowed),
 		AllowQOS: or(qos.Allowed), DenyQOS: or(qos.Deny), QOS: or(qos.Assigned),
 		Alternate: or(p.Alternate), JobDefaults: or(defaults.Job),
@@ -286,7 +293,9 @@ func (b *bindingV0045) DecodeStats(body []byte) (*slurm.Stats, error) {
 	}
 	//since v0041
 	for _, r := range m.PendingRpcs {
-		s.PendingRPCs = append(s.PendingRPCs, slurm.RPC{Name: or(r.MessageType), ID: small(r.TypeID), Count: count(r.Count)})
+		s.PendingRPCs = append(s.PendingRPCs, slurm.RPC{
+			Name: or(r.MessageType), ID: small(r.TypeID), Count: count(r.Count),
+		})
 	}
 	//end
 	return s, nil
@@ -315,8 +324,9 @@ func mainSchedulerV0045(m *api.StatsMsg) slurm.MainScheduler {
 		CycleMeanMicros: count(m.ScheduleCycleMean), Cycles: count(m.ScheduleCycleTotal),
 		MeanDepth: count(m.ScheduleCycleMeanDepth), CyclesPerMinute: count(m.ScheduleCyclePerMinute),
 		QueueLength: count(m.ScheduleQueueLength),
-		Exit: exits("end_job_queue", x.EndJobQueue, "default_queue_depth", x.DefaultQueueDepth, "max_job_start", x.MaxJobStart,
-			"max_rpc_cnt", x.MaxRPCCnt, "max_sched_time", x.MaxSchedTime, "licenses", x.Licenses),
+		Exit: exits("end_job_queue", x.EndJobQueue, "default_queue_depth", x.DefaultQueueDepth,
+			"max_job_start", x.MaxJobStart, "max_rpc_cnt", x.MaxRPCCnt, "max_sched_time", x.MaxSchedTime,
+			"licenses", x.Licenses),
 	}
 }
 
@@ -334,8 +344,9 @@ func backfillV0045(m *api.StatsMsg) slurm.Backfill {
 		QueueLength: count(m.BfQueueLen), QueueLengthMean: count(m.BfQueueLenMean), QueueLengthSum: count(m.BfQueueLenSum),
 		TableSize: count(m.BfTableSize), TableSizeMean: count(m.BfTableSizeMean),
 		LastCycleAt: timeOf(m.BfWhenLastCycle), Active: or(m.BfActive),
-		Exit: exits("end_job_queue", x.EndJobQueue, "bf_max_job_start", x.BfMaxJobStart, "bf_max_job_test", x.BfMaxJobTest,
-			"bf_max_time", x.BfMaxTime, "bf_node_space_size", x.BfNodeSpaceSize, "state_changed", x.StateChanged),
+		Exit: exits("end_job_queue", x.EndJobQueue, "bf_max_job_start", x.BfMaxJobStart,
+			"bf_max_job_test", x.BfMaxJobTest, "bf_max_time", x.BfMaxTime,
+			"bf_node_space_size", x.BfNodeSpaceSize, "state_changed", x.StateChanged),
 	}
 }
 
@@ -356,7 +367,8 @@ func (b *bindingV0045) DecodeShares(body []byte) ([]slurm.Share, error) {
 			//since v0042
 			EffectiveUsage: floatOf(s.EffectiveUsage), Factor: floatOf(fair.Factor), Level: floatOf(fair.Level),
 			//end
-			//before v0042: EffectiveUsage: plainFloat(s.EffectiveUsage), Factor: plainFloat(fair.Factor), Level: plainFloat(fair.Level),
+			//before v0042: EffectiveUsage: plainFloat(s.EffectiveUsage),
+			//before v0042: Factor: plainFloat(fair.Factor), Level: plainFloat(fair.Level),
 		})
 	}
 	return out, nil
@@ -375,11 +387,12 @@ func (b *bindingV0045) DecodeAssociations(body []byte) ([]slurm.Association, err
 			//since v0041
 			ID: small(a.ID),
 			//end
-			//before v0041: ID: small(or(a.ID).ID),
+			//before v0041: ID: uint32Of(or(a.ID).ID),
 			Account: or(a.Account), User: or(a.User), Partition: or(a.Partition), Cluster: or(a.Cluster),
 			ParentAccount: or(a.ParentAccount), SharesRaw: or(a.SharesRaw), Default: or(a.IsDefault), QOS: a.QOS,
 			GrpJobs: numberOf(per.Count), GrpSubmitJobs: numberOf(per.Submitted), GrpTRES: tresMap(tres.Total),
-			MaxJobs: numberOf(jobs.Active), MaxSubmitJobs: numberOf(jobs.Total), MaxTRESPerJob: tresMap(or(tres.Per).Job), MaxTRESPerNode: tresMap(or(tres.Per).Node),
+			MaxJobs: numberOf(jobs.Active), MaxSubmitJobs: numberOf(jobs.Total),
+			MaxTRESPerJob: tresMap(or(tres.Per).Job), MaxTRESPerNode: tresMap(or(tres.Per).Node),
 			MaxWallMinutesPerJob: numberOf(per.WallClock),
 			MinuteLimits:         isSet(or(or(or(a.Max).Per).Account).WallClock) || len(group.Minutes)+len(group.Active) > 0,
 		})
@@ -394,7 +407,9 @@ func (b *bindingV0045) DecodeAccounts(body []byte) ([]slurm.Account, error) {
 	}
 	out := make([]slurm.Account, 0, len(v.Accounts))
 	for _, a := range v.Accounts {
-		out = append(out, slurm.Account{Name: or(a.Name), Description: or(a.Description), Organization: or(a.Organization)})
+		out = append(out, slurm.Account{
+			Name: or(a.Name), Description: or(a.Description), Organization: or(a.Organization),
+		})
 	}
 	return out, nil
 }
@@ -406,7 +421,9 @@ func (b *bindingV0045) DecodeUsers(body []byte) ([]slurm.User, error) {
 	}
 	out := make([]slurm.User, 0, len(v.Users))
 	for _, u := range v.Users {
-		out = append(out, slurm.User{Name: or(u.Name), AdminLevel: u.AdministratorLevel, DefaultAccount: or(or(u.Default).Account)})
+		out = append(out, slurm.User{
+			Name: or(u.Name), AdminLevel: u.AdministratorLevel, DefaultAccount: or(or(u.Default).Account),
+		})
 	}
 	return out, nil
 }
@@ -423,13 +440,15 @@ func (b *bindingV0045) DecodeQOS(body []byte) ([]slurm.QOS, error) {
 		running, submitted, per := or(or(jobs.ActiveJobs).Per), or(jobs.Per), or(tres.Per)
 		minutes, wall := or(or(tres.Minutes).Per), or(or(most.WallClock).Per)
 		out = append(out, slurm.QOS{
-			ID: int32(or(q.ID)), Name: or(q.Name), Description: or(q.Description), Priority: numberOf(q.Priority), Flags: q.Flags,
-			MaxJobs: numberOf(or(most.ActiveJobs).Count), MaxJobsPerUser: numberOf(running.User), MaxJobsPerAccount: numberOf(running.Account),
+			ID: int32(or(q.ID)), Name: or(q.Name), Description: or(q.Description),
+			Priority: numberOf(q.Priority), Flags: q.Flags, MaxJobs: numberOf(or(most.ActiveJobs).Count),
+			MaxJobsPerUser: numberOf(running.User), MaxJobsPerAccount: numberOf(running.Account),
 			//since v0042
 			MaxSubmitJobs: numberOf(jobs.Count),
 			//end
 			MaxSubmitPerUser: numberOf(submitted.User), GrpTRES: tresMap(tres.Total), MaxTRESPerUser: tresMap(per.User),
-			MaxTRESPerAccount: tresMap(per.Account), MaxTRESPerJob: tresMap(per.Job), MaxTRESPerNode: tresMap(per.Node), UsageFactor: floatOf(q.UsageFactor),
+			MaxTRESPerAccount: tresMap(per.Account), MaxTRESPerJob: tresMap(per.Job),
+			MaxTRESPerNode: tresMap(per.Node), UsageFactor: floatOf(q.UsageFactor),
 			MinTRESPerJob:        tresMap(or(or(or(or(q.Limits).Min).TRES).Per).Job),
 			MaxWallMinutesPerJob: numberOf(wall.Job),
 			MinuteLimits:         isSet(wall.QOS) || len(minutes.QOS)+len(minutes.User)+len(minutes.Account) > 0,

@@ -8,17 +8,16 @@ import (
 	"github.com/slurmtide/slurmtide/slurmclient/slurm"
 )
 
-// ErrUnsupported says that an API version has no such operation.
+// ErrUnsupported means that an API version has no such operation.
 var ErrUnsupported = errors.New("this API version has no such operation")
 
-// Response is what a binding's request functions return: the raw answer, whose
-// body the caller closes.
+// Response is the raw answer that the request functions of a binding return. The caller closes its
+// body.
 type Response = *http.Response
 
-// Binding speaks one API version through its generated bindings: it makes the
-// requests and turns the bodies of small answers into nouns. Request functions
-// return ErrUnsupported where the version lacks the operation. The gate since is
-// passed as update_time in the form that the version takes; 0 asks for all.
+// Binding uses the generated bindings of one API version to send requests and to decode small answers.
+// Request functions return ErrUnsupported if the version lacks the operation. They pass since as
+// update_time in the format of the version; 0 requests everything.
 type Binding interface {
 	// Version is the API version, such as "v0.0.44".
 	Version() string
@@ -62,23 +61,23 @@ type Binding interface {
 	DecodeAccounts(body []byte) ([]slurm.Account, error)
 	DecodeUsers(body []byte) ([]slurm.User, error)
 	DecodeQOS(body []byte) ([]slurm.QOS, error)
-	// DecodeSubmitted returns the new job's id, 0 when the answer has none.
+	// DecodeSubmitted returns the id of the new job, 0 if the answer has none.
 	DecodeSubmitted(body []byte) (uint32, error)
 }
 
-// NodeUpdate is a change of a node. Fields that are nil stay as they are.
+// NodeUpdate is a change of a node. Fields that are nil are not changed.
 type NodeUpdate struct {
-	// State is one of Slurm's words: DRAIN, UNDRAIN, RESUME, DOWN, FUTURE.
+	// State is one of DRAIN, UNDRAIN, RESUME, DOWN and FUTURE.
 	State    *string
 	Reason   *string
 	Comment  *string
 	Features []string
 	Weight   *uint32
-	// Topology is such as "topo:block0"; ErrUnsupported before v0.0.43.
+	// Topology is a topology and unit, such as "topo:block0"; ErrUnsupported before v0.0.43.
 	Topology *string
 }
 
-// JobUpdate is a change of a job. Fields that are nil stay as they are.
+// JobUpdate is a change of a job. Fields that are nil are not changed.
 type JobUpdate struct {
 	Hold     *bool
 	Nice     *int32

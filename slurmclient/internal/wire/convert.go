@@ -11,8 +11,8 @@ import (
 	"github.com/slurmtide/slurmtide/slurmclient/slurm"
 )
 
-// The helpers below turn the pointers of generated types into values. The
-// constraints spell out those types' fields, which are alike in all versions.
+// The functions below convert between generated types and those of package slurm. The type constraints
+// list the fields of the generated types, which are the same in all versions.
 
 type noValJSON interface {
 	~struct {
@@ -39,7 +39,7 @@ type tresJSON interface {
 	}
 }
 
-// or is the value, or the zero value where the answer has none.
+// or returns the value, or the zero value if the answer has none.
 func or[T any](p *T) T {
 	var zero T
 	if p == nil {
@@ -48,8 +48,8 @@ func or[T any](p *T) T {
 	return *p
 }
 
-// confOf is the configuration. Its answer has a list, if only an empty one: without it
-// nothing is known, rather than nothing private.
+// confOf returns the configuration. The answer always has the list PrivateData, which may be empty. A
+// missing list means that the setting is unknown, not that nothing is private.
 func confOf(conf slurm.Conf) (*slurm.Conf, error) {
 	if conf.PrivateData == nil {
 		return nil, errors.New("the configuration has no PrivateData")
@@ -57,7 +57,7 @@ func confOf(conf slurm.Conf) (*slurm.Conf, error) {
 	return &conf, nil
 }
 
-// count is a plain number that cannot be negative.
+// count returns a plain number that cannot be negative.
 func count(p *int64) uint64 { return uint64(max(0, or(p))) }
 
 func small(p *int64) uint32 { return uint32(min(count(p), 1<<32-1)) }
@@ -122,9 +122,8 @@ func floatOf[T floatNoValJSON](p *T) slurm.Float {
 	return plainFloat(v.Number)
 }
 
-// plainFloat reads a number that means infinity when it is as large as an
-// unsigned 64-bit integer gets (an infinite LevelFS comes as that from v0.0.42
-// on), and "not set" when it is Slurm's NO_VAL.
+// plainFloat converts a plain number. The largest unsigned 64-bit integer means infinity (API v0.0.42
+// and later send an infinite LevelFS in this way), and Slurm's NO_VAL means unset.
 func plainFloat(p *float64) slurm.Float {
 	const noVal = 0xfffffffe
 	switch {
@@ -138,7 +137,7 @@ func plainFloat(p *float64) slurm.Float {
 	return slurm.Flt(*p)
 }
 
-// tresMap counts by Slurm's name, such as "cpu" and "gres/gpu"; nil when empty.
+// tresMap returns counts by Slurm's name, such as "cpu" and "gres/gpu"; nil if there are none.
 func tresMap[T tresJSON](list []T) map[string]uint64 {
 	if len(list) == 0 {
 		return nil
@@ -167,7 +166,7 @@ func partitionState(states []string) slurm.PartitionState {
 	return slurm.PartitionState(states[0])
 }
 
-// oversubscribeJobs reads how many jobs may have a core at once from what scontrol shows, such as
+// oversubscribeJobs parses how many jobs may share a core from the text that scontrol shows, such as
 // "FORCE:2" or "NO".
 func oversubscribeJobs(shown string) uint32 {
 	_, count, _ := strings.Cut(shown, ":")
@@ -187,7 +186,7 @@ func contains(list []string, word string) bool {
 	return false
 }
 
-// exits keeps what was counted.
+// exitCounts returns the counters by name, without those that the answer lacks.
 func exits(pairs ...any) map[string]uint64 {
 	out := make(map[string]uint64, len(pairs)/2)
 	for i := 0; i+1 < len(pairs); i += 2 {
@@ -198,7 +197,7 @@ func exits(pairs ...any) map[string]uint64 {
 	return out
 }
 
-// decode reads a whole answer into its generated type.
+// decodeAnswer decodes a complete answer into its generated type.
 func decode[T any](body []byte) (*T, error) {
 	var v T
 	if err := json.Unmarshal(body, &v); err != nil {
@@ -207,9 +206,8 @@ func decode[T any](body []byte) (*T, error) {
 	return &v, nil
 }
 
-// withoutInfinity makes JSON of what v0.0.40 and v0.0.41 print for an infinite
-// number, which encoding/json refuses: the bare word Infinity. The number put in
-// its place is one that plainFloat reads as infinite.
+// withoutInfinity replaces the bare word Infinity, which v0.0.40 and v0.0.41 print for an infinite
+// number and encoding/json refuses. plainFloat converts the replacement to infinite.
 func withoutInfinity(body []byte) []byte {
 	if !bytes.Contains(body, []byte("Infinity")) {
 		return body
@@ -218,15 +216,14 @@ func withoutInfinity(body []byte) []byte {
 	return bytes.ReplaceAll(body, []byte(": Infinity"), []byte(": 1e300"))
 }
 
-// jobStatus reads an id of jobs/state: "7", "7_3", "7_[2-9%2]", "8+1", or "7_*".
+// parseJobStatusID parses an id of jobs/state: "7", "7_3", "7_[2-9%2]", "8+1", or "7_*".
 //
-// "7_*" is the record of an array that stands for no task any more: those that had not
-// started were cancelled one by one or by a list ("scancel 7_[0-3]", "scancel
-// --state=PENDING 7"), and the record stays, CANCELLED, until it is purged. slurmctld
-// sends the tasks as a bitmap, and none where no bit is set (_job_state_array_bitmap in
-// src/slurmctld/job_state.c); slurmrestd's data parsers print "%u_*" for an array's record
-// that has neither a task nor a bitmap. "scancel 7" leaves the bitmap as it is. Seen on
-// 24.11 and 26.05, recorded in jobs_state_no_tasks.json.
+// "7_*" is the record of an array that no longer represents any task. The tasks that had not started
+// were cancelled one by one or as a list ("scancel 7_[0-3]", "scancel --state=PENDING 7"), and the
+// record remains, CANCELLED, until it is purged. slurmctld sends the tasks as a bitmap, and sends no
+// bitmap if no bit is set (_job_state_array_bitmap in src/slurmctld/job_state.c). slurmrestd's data
+// parsers print "%u_*" for the record of an array that has neither a task nor a bitmap. "scancel 7"
+// does not change the bitmap. Seen on 24.11 and 26.05, recorded in jobs_state_no_tasks.json.
 func jobStatus(id string) (slurm.JobStatus, error) {
 	var s slurm.JobStatus
 	number, rest := id, ""
@@ -258,9 +255,8 @@ func jobStatus(id string) (slurm.JobStatus, error) {
 	return s, nil
 }
 
-// since is update_time in the form that every version from v0.0.40 on takes on
-// releases that the version has: plain seconds, or with the prefix uts where
-// those are refused.
+// updateTime formats update_time: plain seconds, or with the prefix uts for versions that refuse plain
+// seconds. It returns nil if t is not set.
 func since(t slurm.Time, prefix string) *string {
 	if t <= 0 {
 		return nil
@@ -269,8 +265,7 @@ func since(t slurm.Time, prefix string) *string {
 	return &s
 }
 
-// optional is a pointer to the value, or nil for the zero value, which is left
-// out of a request.
+// optional returns a pointer to the value, or nil for the zero value, which the request leaves out.
 func optional[T comparable](v T) *T {
 	var zero T
 	if v == zero {
@@ -279,10 +274,10 @@ func optional[T comparable](v T) *T {
 	return &v
 }
 
-// wide is optional for the integers of the bindings.
+// optionalInt is optional for the integers of the bindings.
 func wide(v uint32) *int64 { return optional(int64(v)) }
 
-// set is a number with its flags, for a request; nil where there is none.
+// noValOf returns the noVal object of a number for a request, or nil if the number is absent or unset.
 func set[T noValJSON](n slurm.Number) *T {
 	v, ok := n.Value()
 	if !ok && !n.IsInfinite() {
@@ -304,7 +299,7 @@ func setTime[T noValJSON](t slurm.Time) *T {
 	return set[T](slurm.Num(uint64(t)))
 }
 
-// workingDirectory and environment have what Slurm demands of every job.
+// workingDirectoryOrDefault and environmentOrDefault return what Slurm requires of every job.
 func workingDirectory(dir string) *string {
 	if dir == "" {
 		dir = "/"
@@ -333,6 +328,6 @@ func split(text string) []string {
 	return strings.Split(text, ",")
 }
 
-// nodeFlags are those of node queries: what is the default, and FUTURE records,
-// which are left out otherwise. Naming flags turns the default off.
+// nodeFlags returns the flags of node queries: the default flags, and FUTURE to include FUTURE nodes.
+// Flags in a query replace the default flags.
 func nodeFlags() []string { return []string{"DETAIL", "MIXED", "FUTURE"} }

@@ -1,7 +1,7 @@
-// Package wire turns slurmrestd's answers into the nouns of package slurm.
+// Package wire decodes slurmrestd's answers into the types of package slurm.
 //
-// The lists of nodes and jobs, which are the whole cost of polling, are decoded
-// as a stream (List): one record at a time, straight into the noun, and each
-// record against the one before it (see record.go). All else goes through the
-// generated bindings of slurmclient/api, one binding per API version.
+// The lists of nodes and jobs cause nearly the whole cost of polling. They are decoded as a stream
+// (DecodeNodes, DecodeJobs), one record at a time and each record against the previous one (see
+// recordDecoder). All other answers are decoded by the generated bindings in slurmclient/api, one
+// binding per API version.
 package wire

@@ -6,26 +6,26 @@ import (
 	"github.com/slurmtide/slurmtide/slurmclient/slurm"
 )
 
-// Problem is one entry of an answer's errors array, or of the status array that
-// cancelling a job returns.
+// Problem is one entry of the errors of an answer, or of the status array in the answer to cancelling a
+// job.
 type Problem struct {
 	Description, Text string
 	Number            int
 }
 
-// Outline is what every answer says around its payload.
+// Outline contains the metadata of an answer.
 type Outline struct {
 	Server     slurm.Server
 	LastUpdate slurm.Time
 	Errors     []Problem
-	// Warnings are texts for a log; nothing may depend on them.
+	// Warnings are texts for logs; no decision may depend on them.
 	Warnings []string
 	// Keys are the members that the answer has.
 	Keys map[string]bool
 }
 
-// ReadOutline reads what it can of a whole answer; a body that is no JSON object
-// gives false.
+// ReadOutline reads the metadata of a complete answer. It returns false if the body is not a JSON
+// object.
 func ReadOutline(body []byte) (Outline, bool) {
 	out := Outline{Keys: map[string]bool{}}
 	body = bytes.TrimSpace(body)
@@ -56,11 +56,11 @@ func ReadOutline(body []byte) (Outline, bool) {
 	return out, true
 }
 
-// Outline reads the raw members of a list's envelope.
+// Outline reads the metadata in the envelope of a list.
 func (e *Envelope) Outline() Outline {
 	out := Outline{LastUpdate: moment(e.LastUpdate), Server: readServer(e.Meta)}
 	if v := e.Errors; len(v) > 0 && v[0] != '[' && string(v) != "null" {
-		out.Errors = append(out.Errors, Problem{Description: "the answer's errors are no list"})
+		out.Errors = append(out.Errors, Problem{Description: "the errors of the answer are not a list"})
 	}
 	elements(e.Errors, func(v []byte) {
 		var p Problem
@@ -87,7 +87,7 @@ func (e *Envelope) Outline() Outline {
 	return out
 }
 
-// addStatus reads one entry of a cancelled job's status array; code 0 is success.
+// addStatus adds the error of one entry of a status array; code 0 means success.
 func (o *Outline) addStatus(v []byte) {
 	members(v, func(key, value []byte) {
 		if string(key) != "error" {

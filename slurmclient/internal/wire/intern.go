@@ -6,13 +6,13 @@ import (
 	"github.com/slurmtide/slurmtide/slurmclient/slurm"
 )
 
-// maxInterned bounds how many different texts are kept; beyond it the table
-// starts anew, so that no stream of ever new texts can fill the memory.
+// maxInterned limits how many different texts are kept. The table is cleared when it is full, so that
+// an endless stream of new texts cannot exhaust the memory.
 const maxInterned = 1 << 17
 
-// Interner keeps one copy of every text that comes again and again: names of
-// users, accounts, partitions, features; and what decoding needs from one answer to
-// the next. It may be used by several goroutines.
+// Interner keeps one copy of every text that occurs repeatedly, such as the names of users, accounts,
+// partitions and features. It also keeps the decoders from one answer to the next. Several goroutines
+// may use it concurrently.
 type Interner struct {
 	mu    sync.Mutex
 	texts map[string]string

@@ -14,8 +14,8 @@ func Jobs(r io.Reader, in *Interner, yield func(*slurm.Job) error) (Envelope, er
 	})
 }
 
-// jobFields says which member of a job record goes where. Every function sets
-// its field whatever the value is, since the noun begins as a copy of another.
+// jobFields maps the members of a job record to fields. Every function sets its field regardless of the
+// value, since a record starts as a copy of the previous one.
 func jobFields() map[string]field[slurm.Job] {
 	type job = slurm.Job
 	fields := map[string]field[job]{
@@ -70,7 +70,7 @@ func jobFields() map[string]field[slurm.Job] {
 		"memory_per_node":            num(func(j *job) *slurm.Number { return &j.MemoryPerNode }),
 		"threads_per_core":           num(func(j *job) *slurm.Number { return &j.ThreadsPerCore }),
 		"contiguous":                 boolean(func(j *job) *bool { return &j.Contiguous }),
-		"shared":                     read(func(in *Interner, v []byte, j *job) { j.Shared = in.text([]byte(joined(v))) }),
+		"shared":                     wordsField(func(j *job) *string { return &j.Shared }),
 		"tres_req_str":               word(func(j *job) *string { return &j.TRESRequested }),
 		"tres_alloc_str":             word(func(j *job) *string { return &j.TRESAllocated }),
 		"tres_per_job":               word(func(j *job) *string { return &j.TRESPerJob }),
@@ -83,7 +83,7 @@ func jobFields() map[string]field[slurm.Job] {
 		"dependency":                 once(func(j *job) *string { return &j.Dependency }),
 		"resv_name":                  word(func(j *job) *string { return &j.Reservation }),
 		"network":                    word(func(j *job) *string { return &j.Network }),
-		"flags":                      read(func(in *Interner, v []byte, j *job) { j.Flags = in.text([]byte(joined(v))) }),
+		"flags":                      wordsField(func(j *job) *string { return &j.Flags }),
 	}
 	return fields
 }
@@ -95,14 +95,19 @@ func jobState(v []byte) slurm.JobState {
 	return slurm.ParseJobState(list...)
 }
 
-// read is a field that takes a value of any type.
+// anyField returns a field that accepts a value of any type.
 func read[T any](f func(in *Interner, value []byte, dst *T)) field[T] { return field[T]{read: f} }
 
 func word[T any](at func(*T) *string) field[T] {
 	return read(func(in *Interner, v []byte, t *T) { *at(t) = in.text(text(v)) })
 }
 
-// once is word for texts that hardly ever come twice.
+// wordsField returns a field that joins the words of a list with commas.
+func wordsField[T any](at func(*T) *string) field[T] {
+	return read(func(in *Interner, v []byte, t *T) { *at(t) = in.text([]byte(joined(v))) })
+}
+
+// rareTextField is textField for texts that rarely occur twice; they are not interned.
 func once[T any](at func(*T) *string) field[T] {
 	return read(func(_ *Interner, v []byte, t *T) { *at(t) = string(text(v)) })
 }
@@ -122,7 +127,7 @@ func boolean[T any](at func(*T) *bool) field[T] {
 	}
 }
 
-// u32 reads a plain number or a noVal object into a count where unset means 0.
+// uint32Field reads a plain number or a noVal object into a count, in which unset means 0.
 func u32[T any](at func(*T) *uint32) field[T] {
 	return field[T]{
 		read:  func(_ *Interner, v []byte, t *T) { *at(t) = uint32(min(number(v).Or(0), 1<<32-1)) },
@@ -130,7 +135,7 @@ func u32[T any](at func(*T) *uint32) field[T] {
 	}
 }
 
-// ident is u32 for ids: one that does not fit is no other id.
+// idField is uint32Field for ids: an id that does not fit into 32 bits is an error.
 func ident[T any](at func(*T) *uint32) field[T] {
 	f := u32(at)
 	f.valid = func(v []byte) bool { return isCount(v) && number(v).Or(0) <= math.MaxUint32 }
@@ -151,8 +156,8 @@ func i32[T any](at func(*T) *int32) field[T] {
 	}
 }
 
-// isCount reports whether a value is a number, a noVal object, or null. Negative
-// numbers, with which old servers say "unset", are some.
+// isCount reports whether a value is a number, a noVal object, or null. Negative numbers count, since
+// old servers use them for "unset".
 func isCount(v []byte) bool {
 	if string(v) == "null" || !number(v).IsAbsent() {
 		return true

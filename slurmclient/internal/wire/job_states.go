@@ -7,14 +7,14 @@ import (
 	"github.com/slurmtide/slurmtide/slurmclient/slurm"
 )
 
-// jobStates decodes jobs/state of any version. The documents describe the answer
-// as that of /jobs/, whose job_id is a number; here it is text such as "7_3", so
-// the generated types do not fit.
+// decodeJobStates decodes the answer to jobs/state of any version. The OpenAPI documents describe it
+// like the answer to /jobs/, in which job_id is a number. In fact it is text such as "7_3", so the
+// types generated from the documents do not fit.
 func jobStates(body []byte) ([]slurm.JobStatus, error) {
-	// The walk below ends early at what is no JSON, and a job that is missing counts
-	// as gone.
+	// eachMember stops silently at malformed JSON, and callers take a missing job for one that is
+	// gone.
 	if !json.Valid(body) {
-		return nil, syntaxError("the states of jobs cannot be read")
+		return nil, syntaxError("the job states cannot be read")
 	}
 	var out []slurm.JobStatus
 	var bad error

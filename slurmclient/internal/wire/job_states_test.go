@@ -30,8 +30,8 @@ func TestIDsOfJobStates(t *testing.T) {
 	}
 }
 
-// TestArraysWithoutTasksAreRecorded reads what every version says of an array whose waiting
-// tasks were cancelled while one ran.
+// TestArraysWithoutTasksAreRecorded reads the answer of every version about an array whose pending tasks
+// were cancelled while one task ran.
 func TestArraysWithoutTasksAreRecorded(t *testing.T) {
 	found := recordings(t, "*/*/jobs_state_no_tasks.json")
 	if len(found) != 7 {
@@ -49,8 +49,8 @@ func TestArraysWithoutTasksAreRecorded(t *testing.T) {
 	}
 }
 
-// FuzzJobStates gives any bytes to the decoder of jobs/state. What it reads of valid
-// JSON has an id and a state for each element; nothing is dropped.
+// FuzzJobStates passes any bytes to the decoder of jobs/state. It must return a row for each element of
+// valid JSON.
 func FuzzJobStates(f *testing.F) {
 	for _, raw := range recordings(f, "*/*/jobs_state.json") {
 		f.Add(raw)
@@ -70,7 +70,7 @@ func FuzzJobStates(f *testing.F) {
 	})
 }
 
-// FuzzJobIDs gives any text to the reader of ids.
+// FuzzJobIDs passes any text to the parser of ids.
 func FuzzJobIDs(f *testing.F) {
 	for _, id := range []string{"7", "7_3", "7_[2-9%2]", "7_*", "8+1", "_", "+", "7_["} {
 		f.Add(id)
@@ -83,7 +83,7 @@ func FuzzJobIDs(f *testing.F) {
 	})
 }
 
-// FuzzNodes gives any bytes to the decoder of nodes.
+// FuzzNodes passes any bytes to the decoder of nodes.
 func FuzzNodes(f *testing.F) {
 	for _, raw := range recordings(f, "*/*/node_n1.json") {
 		f.Add(raw)

@@ -8,29 +8,26 @@ import (
 )
 
 const (
-	// firstChunk is how much is read at once, chunk the same once an answer has
-	// turned out to be long.
+	// firstChunk is the initial size of the read buffer, chunk its size for long answers.
 	firstChunk = 32 << 10
 	chunk      = 512 << 10
-	// MaxRecord bounds one record or one other member of an answer: a job on
-	// 10,000 nodes with its cores is some 20 MB.
+	// MaxRecord limits the size of one record or another member of an answer. The record of a job
+	// on 10,000 nodes, with its cores, has about 20 MB.
 	MaxRecord = 64 << 20
 )
 
-// Envelope is what stands around a list: the members other than the list, as
-// raw JSON. Members that are missing are nil.
+// Envelope contains the members of an answer other than its list, as raw JSON. Missing members are nil.
 type Envelope struct {
 	LastUpdate, LastBackfill, Meta, Errors, Warnings []byte
-	// Found is whether the list itself was there; null counts as there and empty.
+	// Found is whether the answer has the list. null counts as an empty list.
 	Found bool
 	// Count is the number of records that were read.
 	Count int
 }
 
-// list decodes the answer r = {"<key>": [record, …], …} and calls yield for each
-// record in order. The record is only valid during the call; yield copies what it
-// keeps. Memory is bounded by the largest record. An error means that the answer
-// as a whole cannot be trusted, whatever was yielded before.
+// decodeList decodes the answer r = {"<key>": [record, …], …} and calls yield for each record in order.
+// A record is only valid during the call; yield copies what it keeps. The largest record determines the
+// memory used. If decodeList returns an error, the caller must discard all records of the answer.
 func list[T any](r io.Reader, key string, rec *records[T], yield func(*T) error) (Envelope, error) {
 	s := &stream{r: r, buf: rec.window}
 	defer func() { rec.window = s.buf[:0] }()
@@ -48,7 +45,7 @@ func list[T any](r io.Reader, key string, rec *records[T], yield func(*T) error)
 		}
 		if name == key {
 			if env.Found {
-				return env, syntaxError("%s comes twice", key)
+				return env, syntaxError("%s appears twice", key)
 			}
 			env.Found = true
 			err = recordList(s, rec, func(t *T) error { env.Count++; return yield(t) })
@@ -68,29 +65,29 @@ func list[T any](r io.Reader, key string, rec *records[T], yield func(*T) error)
 	}
 }
 
-// end makes sure that nothing follows the answer: a list that was closed too early
-// is no shorter list.
+// expectEnd returns an error if anything follows the answer, since a list that was closed too early
+// must not pass for a shorter one.
 func (s *stream) end() error {
 	c, err := s.next()
 	switch {
 	case err == nil:
-		return syntaxError("%q behind the answer", c)
+		return syntaxError("%q after the answer", c)
 	case s.eof:
 		return nil
 	}
 	return err
 }
 
-// stream is a window on the answer: buf[pos:] has been read and not yet used.
+// stream is a buffered window of the answer: buf[pos:] has been read but not consumed.
 type stream struct {
 	r   io.Reader
 	buf []byte
 	pos int
 	eof bool
-	all int // bytes read so far
+	all int // number of bytes read so far
 }
 
-// fill reads more behind the window, moving or growing it as needed.
+// fill reads more of the answer and moves or grows the buffer as needed.
 func (s *stream) fill() error {
 	if s.eof {
 		return fmt.Errorf("%w: %w", errShort, io.ErrUnexpectedEOF)
@@ -129,7 +126,7 @@ func (s *stream) fill() error {
 	}
 }
 
-// next returns the first byte that is not white space, without using it.
+// peekByte returns the next byte that is not white space, without consuming it.
 func (s *stream) next() (byte, error) {
 	for {
 		s.pos = skipSpace(s.buf, s.pos)
@@ -148,13 +145,13 @@ func (s *stream) open(want byte) error {
 		return err
 	}
 	if c != want {
-		return syntaxError("%q where %q should be", c, want)
+		return syntaxError("%q instead of %q", c, want)
 	}
 	s.pos++
 	return nil
 }
 
-// separator uses the comma behind a value, or the closing bracket.
+// readSeparator consumes the comma after a value, or the closing bracket.
 func (s *stream) separator(closing byte) (last bool, err error) {
 	c, err := s.next()
 	if err != nil {
@@ -167,8 +164,8 @@ func (s *stream) separator(closing byte) (last bool, err error) {
 	return c == closing, nil
 }
 
-// value returns the bytes of the next whole value. They are valid until the
-// stream reads on.
+// readValue returns the bytes of the next complete value. They are valid until the next read from the
+// stream.
 func (s *stream) value() ([]byte, error) {
 	if _, err := s.next(); err != nil {
 		return nil, err
@@ -189,7 +186,7 @@ func (s *stream) value() ([]byte, error) {
 	}
 }
 
-// key reads a member's key and its colon; done means that the object is empty.
+// readKey reads the key of a member and its colon; done means that the object is empty.
 func (s *stream) key() (name string, done bool, err error) {
 	c, err := s.next()
 	if err != nil {
@@ -200,7 +197,7 @@ func (s *stream) key() (name string, done bool, err error) {
 		return "", true, nil
 	}
 	if c != '"' {
-		return "", false, syntaxError("%q where an object's key should be", c)
+		return "", false, syntaxError("%q instead of a key", c)
 	}
 	raw, err := s.value()
 	if err != nil {
@@ -220,7 +217,7 @@ func (s *stream) other(name string, env *Envelope) error {
 		"meta": &env.Meta, "errors": &env.Errors, "warnings": &env.Warnings,
 	}[name]
 	if slot != nil {
-		// An error that cannot be read must not look like none.
+		// An unreadable error must not pass for no error.
 		if !json.Valid(v) {
 			return syntaxError("%s cannot be read", name)
 		}
@@ -229,7 +226,7 @@ func (s *stream) other(name string, env *Envelope) error {
 	return nil
 }
 
-// recordList reads the array of records.
+// recordList reads an array of records.
 func recordList[T any](s *stream, rec *records[T], yield func(*T) error) error {
 	c, err := s.next()
 	if err != nil {
@@ -253,13 +250,13 @@ func recordList[T any](s *stream, rec *records[T], yield func(*T) error) error {
 			return nil
 		}
 		if c != '{' {
-			return syntaxError("%q where a record should begin", c)
+			return syntaxError("%q instead of a record", c)
 		}
 		if err := one(s, rec, &dst); err != nil {
 			return err
 		}
 		if !rec.named(&dst) {
-			return syntaxError("a record does not say what it is about")
+			return syntaxError("a record has no id or name")
 		}
 		if err := yield(&dst); err != nil {
 			return err

@@ -20,7 +20,7 @@ import (
 
 const recorded = "../../testdata/recorded"
 
-// recordings returns the recorded answers that match the pattern.
+// readRecordings reads the recorded answers that match the pattern.
 func recordings(t testing.TB, pattern string) map[string][]byte {
 	t.Helper()
 	paths, err := filepath.Glob(filepath.Join(recorded, pattern))
@@ -51,8 +51,8 @@ func decodeNodes(r io.Reader) ([]slurm.Node, Envelope, error) {
 	return nodes, env, err
 }
 
-// alone decodes each record of a list by itself, so that no record is decoded
-// against another: the oracle for the record-against-record decoder.
+// decodeAlone decodes each record of a list by itself, so that no record is decoded against another. Its
+// result is the expectation for recordDecoder.
 func alone[T any](t testing.TB, raw []byte, key string, decode func(io.Reader) ([]T, Envelope, error)) []T {
 	t.Helper()
 	var doc map[string]json.RawMessage
@@ -88,7 +88,7 @@ func TestARecordDecodesTheSameAloneAndBehindOthers(t *testing.T) {
 			t.Errorf("%s: %d jobs, count %d", name, len(got), env.Count)
 		}
 		if diff := cmp.Diff(alone(t, raw, "jobs", decodeJobs), got); diff != "" {
-			t.Errorf("%s (alone, behind others):\n%s", name, diff)
+			t.Errorf("%s (alone, after others):\n%s", name, diff)
 		}
 	}
 	for name, raw := range recordings(t, "*/*/nodes*.json") {
@@ -101,7 +101,7 @@ func TestARecordDecodesTheSameAloneAndBehindOthers(t *testing.T) {
 			continue
 		}
 		if diff := cmp.Diff(alone(t, raw, "nodes", decodeNodes), got); diff != "" {
-			t.Errorf("%s (alone, behind others):\n%s", name, diff)
+			t.Errorf("%s (alone, after others):\n%s", name, diff)
 		}
 	}
 }
@@ -188,9 +188,9 @@ func TestAnAnswerCutAnywhereIsAnError(t *testing.T) {
 	raw = bytes.TrimSpace(raw)
 	for n := range raw {
 		if _, _, err := decodeNodes(bytes.NewReader(raw[:n])); err == nil {
-			t.Fatalf("an answer cut after %d of %d bytes was taken as whole", n, len(raw))
+			t.Fatalf("an answer truncated after %d of %d bytes was read as complete", n, len(raw))
 		} else if !errors.Is(err, io.ErrUnexpectedEOF) {
-			t.Fatalf("an answer cut after %d bytes: %v", n, err)
+			t.Fatalf("an answer truncated after %d bytes: %v", n, err)
 		}
 	}
 }
@@ -209,34 +209,34 @@ func TestBadInputIsAnErrorOrAnAbsentValue(t *testing.T) {
 		"an object where the list should be": {in: `{"jobs": {"job_id": 1}}`, bad: true},
 		"a number as a record":               {in: `{"jobs": [1]}`, bad: true},
 		"a missing comma":                    {in: `{"jobs": [{"job_id": 1} {"job_id": 2}]}`, bad: true},
-		"nesting without end":                {in: `{"jobs": [{"x": ` + strings.Repeat("[", 100000) + `]}]}`, bad: true},
+		"endless nesting":                    {in: `{"jobs": [{"x": ` + strings.Repeat("[", 100000) + `]}]}`, bad: true},
 		"null instead of the list":           {in: `{"jobs": null}`},
 		"no list at all":                     {in: `{"errors": []}`},
 		"a record without an id":             {in: `{"jobs": [{"name": "a"}]}`, bad: true},
-		"an id that is no number":            {in: `{"jobs": [{"job_id": "seven"}]}`, bad: true},
+		"an id that is not a number":         {in: `{"jobs": [{"job_id": "seven"}]}`, bad: true},
 		"an id beyond 32 bits":               {in: `{"jobs": [{"job_id": 4294967296}]}`, bad: true},
-		"a count that is no number":          {in: `{"jobs": [{"job_id": 7, "restart_cnt": "many"}]}`, bad: true},
-		"a count that is no number behind one that is": {
+		"a count that is not a number":       {in: `{"jobs": [{"job_id": 7, "restart_cnt": "many"}]}`, bad: true},
+		"a count that is not a number after one that is": {
 			in: `{"jobs": [{"job_id": 7, "restart_cnt": 1}, {"job_id": 8, "restart_cnt": "many"}]}`, bad: true},
 		"a hexadecimal count":                  {in: `{"jobs": [{"job_id": 7, "restart_cnt": 0x1p4}]}`, bad: true},
 		"a list that is closed too early":      {in: `{"jobs": [{"job_id": 1}]}, {"job_id": 2}], "errors": []}`, bad: true},
 		"two answers":                          {in: `{"jobs": []}{"errors": [{"error_number": 1007}]}`, bad: true},
-		"text behind an empty answer":          {in: `{} x`, bad: true},
-		"a list that comes twice":              {in: `{"jobs": [{"job_id": 1}], "jobs": [{"job_id": 2}]}`, bad: true},
+		"text after an empty answer":           {in: `{} x`, bad: true},
+		"a list that appears twice":            {in: `{"jobs": [{"job_id": 1}], "jobs": [{"job_id": 2}]}`, bad: true},
 		"errors that cannot be read":           {in: `{"jobs": [], "errors": [ @ {"error_number": 1007}]}`, bad: true},
-		"white space behind the answer":        {in: "{\"jobs\": [{\"job_id\": 1}]}\n\t ", want: []slurm.Job{{ID: 1}}},
+		"white space after the answer":         {in: "{\"jobs\": [{\"job_id\": 1}]}\n\t ", want: []slurm.Job{{ID: 1}}},
 		"a nice beyond 32 bits, in both signs": {in: `{"jobs": [{"job_id": 1, "nice": 4294967296}, {"job_id": 2, "nice": -4294967296}]}`, want: []slurm.Job{{ID: 1, Nice: math.MaxInt32}, {ID: 2, Nice: math.MinInt32}}},
-		"a truth that is none":                 {in: `{"jobs": [{"job_id": 7, "hold": "yes"}]}`, bad: true},
-		"wrong types of what may be absent": {
+		"an invalid boolean":                   {in: `{"jobs": [{"job_id": 7, "hold": "yes"}]}`, bad: true},
+		"wrong types of optional members": {
 			in:   `{"jobs": [{"job_id": 7, "name": 3, "priority": {"set": 1}, "job_state": 4, "node_count": [], "start_time": {"set": true, "number": "now"}}]}`,
 			want: []slurm.Job{{ID: 7}}},
-		"wrong types behind right ones": {
+		"wrong types after right ones": {
 			in:   `{"jobs": [{"job_id": 1, "name": "a", "job_state": ["RUNNING"], "cpus": {"set": true, "number": 4}}, {"job_id": 2, "name": null, "job_state": null, "cpus": null}]}`,
 			want: []slurm.Job{{ID: 1, Name: "a", State: slurm.JobState{Base: slurm.JobRunning}, CPUs: slurm.Num(4)}, {ID: 2}}},
 		"an unknown state and an unknown flag": {
 			in:   `{"jobs": [{"job_id": 1, "job_state": ["QUANTUM", "RUNNING"]}, {"job_id": 2, "job_state": ["NEW"]}]}`,
 			want: []slurm.Job{{ID: 1, State: slurm.JobState{Base: slurm.JobRunning, Flags: slurm.JobOther}}, {ID: 2, State: slurm.JobState{Flags: slurm.JobOther}}}},
-		"a record that lacks what the one before had": {
+		"a record that lacks members of the previous one": {
 			in:   `{"jobs": [{"job_id": 1, "name": "a", "qos": "high"}, {"job_id": 2, "name": "b"}, {"job_id": 3, "name": "b"}]}`,
 			want: []slurm.Job{{ID: 1, Name: "a", QOS: "high"}, {ID: 2, Name: "b"}, {ID: 3, Name: "b"}}},
 		"escapes": {
@@ -256,7 +256,7 @@ func TestBadInputIsAnErrorOrAnAbsentValue(t *testing.T) {
 		}
 		var syntax *SyntaxError
 		if c.bad && !errors.As(err, &syntax) && !errors.Is(err, io.ErrUnexpectedEOF) {
-			t.Errorf("%s: the error %v has no type", name, err)
+			t.Errorf("%s: the error %v has an unexpected type", name, err)
 		}
 		if diff := cmp.Diff(c.want, got); !c.bad && diff != "" {
 			t.Errorf("%s:\n%s", name, diff)
@@ -287,8 +287,8 @@ func (z *zeros) Read(p []byte) (int, error) {
 	return n, nil
 }
 
-// FuzzJobs holds the decoder against itself without its memory of the record
-// before, on whatever bytes, and against encoding/json on the number of records.
+// FuzzJobs compares the decoder, for any bytes, with a decoder that has no previous record, and the
+// number of records with encoding/json.
 func FuzzJobs(f *testing.F) {
 	for _, raw := range recordings(f, "*/*/job_het_8.json") {
 		f.Add(raw)
@@ -303,13 +303,13 @@ func FuzzJobs(f *testing.F) {
 			return
 		}
 		if strings.Count(string(raw), `"jobs"`) > 1 || bytes.Contains(raw, []byte(`\u`)) {
-			return // keys that come twice, or in disguise
+			return // the key may occur twice or escaped
 		}
 		if len(doc.Jobs) != len(got) {
 			t.Fatalf("%d jobs, encoding/json has %d", len(got), len(doc.Jobs))
 		}
 		if diff := cmp.Diff(alone(t, raw, "jobs", decodeJobs), got); diff != "" {
-			t.Fatalf("(alone, behind others):\n%s", diff)
+			t.Fatalf("(alone, after others):\n%s", diff)
 		}
 	})
 }

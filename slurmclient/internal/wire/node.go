@@ -70,8 +70,7 @@ func nodeState(v []byte) slurm.NodeState {
 	return slurm.ParseNodeState(list...)
 }
 
-// load reads cpu_load, which is in hundredths. slurmctld's NO_VAL means that
-// slurmd has not told it.
+// parseLoad parses cpu_load, which is in hundredths. NO_VAL means that slurmd has not reported a load.
 func load(v []byte) slurm.Float {
 	n, ok := number(v).Value()
 	switch {

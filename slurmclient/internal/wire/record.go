@@ -2,12 +2,12 @@ package wire
 
 import "bytes"
 
-// field is how one member of a record gets into the noun. The zero field is skipped.
+// field decodes one member of a record. Members with a zero field are skipped.
 type field[T any] struct {
 	read func(in *Interner, value []byte, dst *T)
-	// valid tells whether the value is of a type that read understands; nil where
-	// another type is as good as none. Only for what the noun cannot leave out: a
-	// count that cannot be read is not 0.
+	// valid reports whether the value has a type that read accepts. If it is nil, a value of
+	// another type counts as absent. It is set for fields that cannot represent an absent value:
+	// an unreadable count must not become 0.
 	valid func(value []byte) bool
 }
 
@@ -22,34 +22,32 @@ func (f field[T]) use(in *Interner, key string, value []byte, dst *T) error {
 	return nil
 }
 
-// records decodes the records of one list, each against the one before it.
+// recordDecoder decodes the records of a list, each against the previous one.
 //
-// slurmrestd prints every record with the same keys in the same order, and most
-// values are those of the record before. So a record starts as a copy of its
-// predecessor, and its bytes are compared member by member with the
-// predecessor's: equal bytes mean an equal value, and nothing is parsed. Only
-// members that differ are, and a record of another shape is read from scratch
-// and becomes the new pattern.
+// slurmrestd prints every record with the same keys in the same order, and most values equal those of
+// the previous record. A record therefore starts as a copy of the previous one, and its bytes are
+// compared with those of the previous one member by member. Equal bytes mean an equal value, so only
+// members that differ are parsed. A record of another shape is parsed completely and becomes the new
+// pattern.
 //
-// The comparison is exact: a member is matched from the white space before its
-// key to the comma or brace behind its value, so equal bytes at the same place
-// in the grammar cannot mean anything else.
+// The comparison is exact. It covers each member from the white space before its key to the comma or
+// brace after its value, so equal bytes at the same place in the grammar have the same meaning.
 type records[T any] struct {
 	fields map[string]field[T]
 	intern *Interner
-	// named reports whether a record says what it is about.
+	// named reports whether a record has an id or a name.
 	named func(*T) bool
 
 	pattern []entry[T]
 	prev    T
-	// window is where the answer is read into.
+	// window is the buffer into which the answer is read.
 	window []byte
 }
 
 // entry is one member of the pattern.
 type entry[T any] struct {
-	head []byte // from the end of the member before up to the value
-	raw  []byte // head, the value, and the comma or brace behind it
+	head []byte // from the end of the previous member to the value
+	raw  []byte // head, the value, and the comma or brace after it
 	key  string
 	field[T]
 }
@@ -58,14 +56,14 @@ func newRecords[T any](fields map[string]field[T], in *Interner, named func(*T) 
 	return &records[T]{fields: fields, intern: in, named: named, window: make([]byte, 0, firstChunk)}
 }
 
-// decode reads the record that begins at b[i] == '{' into dst and returns the
-// position behind it. errShort leaves the decoder fit to try again with more.
+// decode decodes the record that begins at b[i] == '{' into dst and returns the position after it.
+// After errTruncated the caller may call it again with more bytes.
 func (r *records[T]) decode(b []byte, i int, dst *T) (int, error) {
 	if r.pattern != nil {
 		*dst = r.prev
 		next, ok, err := r.match(b, i+1, dst)
-		// What matched changed the pattern and dst alike, so they belong together even
-		// where the record could not be finished.
+		// Matching changed the pattern and dst consistently, so they stay together even if the
+		// record was not complete.
 		r.prev = *dst
 		if err != nil || ok {
 			return next, err
@@ -81,11 +79,11 @@ func (r *records[T]) decode(b []byte, i int, dst *T) (int, error) {
 	return next, nil
 }
 
-// keepUpTo is the size up to which a changed value nobody wants is remembered:
-// copying long ones that differ anyway costs more than it saves.
+// maxKeptBytes is the size up to which a changed value of a skipped member is kept in the pattern.
+// Copying longer values costs more than it saves, since they usually differ again.
 const keepUpTo = 256
 
-// match reads a record along the pattern; ok is false when it has another shape.
+// decodeAlongPattern decodes a record by the pattern; ok is false if the record has another shape.
 func (r *records[T]) match(b []byte, i int, dst *T) (next int, ok bool, err error) {
 	for k := range r.pattern {
 		e := &r.pattern[k]
@@ -118,7 +116,7 @@ func (r *records[T]) match(b []byte, i int, dst *T) (next int, ok bool, err erro
 	return i, true, nil
 }
 
-// scratch reads a record of any shape and makes it the pattern.
+// decodeAnyShape decodes a record of any shape and makes it the pattern.
 func (r *records[T]) scratch(b []byte, i int, dst *T) (int, error) {
 	pattern := make([]entry[T], 0, len(r.pattern)+8)
 	for {

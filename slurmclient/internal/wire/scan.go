@@ -8,20 +8,20 @@ import (
 	"math/bits"
 )
 
-// errShort says that the bytes end before the value does: more must be read.
+// errTruncated means that the bytes end before the value does, so that more must be read.
 var errShort = errors.New("the answer ends in the middle of a value")
 
-// SyntaxError is JSON that cannot be read.
+// SyntaxError reports JSON that cannot be read.
 type SyntaxError struct{ Reason string }
 
-// Error tells what is wrong with the JSON.
+// Error returns what is wrong with the JSON.
 func (e *SyntaxError) Error() string { return "malformed JSON: " + e.Reason }
 
 func syntaxError(format string, args ...any) error {
 	return &SyntaxError{fmt.Sprintf(format, args...)}
 }
 
-// maxDepth bounds the nesting of values. Real answers stay under 12.
+// maxDepth limits the nesting of values. The depth of real answers is less than 12.
 const maxDepth = 64
 
 func isSpace(c byte) bool { return c == ' ' || c == '\n' || c == '\t' || c == '\r' }
@@ -34,7 +34,7 @@ func skipSpace(b []byte, i int) int {
 	return i
 }
 
-// skipString returns the position behind the string that begins at b[i] == '"'.
+// skipString returns the position after the string that begins at b[i] == '"'.
 func skipString(b []byte, i int) (int, error) {
 	for j := i + 1; ; j++ {
 		n := bytes.IndexByte(b[j:], '"')
@@ -52,8 +52,8 @@ func skipString(b []byte, i int) (int, error) {
 	}
 }
 
-// skipValue returns the position behind the value that begins at b[i]. Scalars
-// need a byte behind them to be known as complete.
+// skipValue returns the position after the value that begins at b[i]. A scalar is only complete if
+// another byte follows it.
 func skipValue(b []byte, i int) (int, error) {
 	if i >= len(b) {
 		return 0, errShort
@@ -86,9 +86,8 @@ const (
 	highs = 0x8080808080808080
 )
 
-// skipContainer returns the position behind the object or array that begins at
-// b[i]. It looks at eight bytes at once for a quote or a bracket ({ } [ ] are
-// 0x7F once or-ed with 0x26, and little else is).
+// skipContainer returns the position after the object or array that begins at b[i]. It searches eight
+// bytes at once for a quote or a bracket: { } [ ] and few other bytes become 0x7F when OR-ed with 0x26.
 func skipContainer(b []byte, i int) (int, error) {
 	var kinds uint64 // one bit per open container: 1 for an object
 	depth := 0
@@ -97,12 +96,12 @@ func skipContainer(b []byte, i int) (int, error) {
 			w := binary.LittleEndian.Uint64(b[i:])
 			q := w ^ ones*'"'
 			c := (w | ones*0x26) ^ ones*0x7F
-			hit := ((q - ones) &^ q & highs) | ((c - ones) &^ c & highs)
-			if hit == 0 {
+			match := ((q - ones) &^ q & highs) | ((c - ones) &^ c & highs)
+			if match == 0 {
 				i += 8
 				continue
 			}
-			i += bits.TrailingZeros64(hit) / 8
+			i += bits.TrailingZeros64(match) / 8
 		}
 		switch b[i] {
 		case '"':

@@ -1,17 +1,17 @@
 package wire
 
-// member is one key and value of an object, as byte ranges.
+// member is the byte ranges of one key and value of an object.
 type member struct {
-	key        []byte // without quotes, escapes as they stand
+	key        []byte // without quotes, with escapes
 	valueStart int
 	valueEnd   int
-	// next is behind the comma or the closing brace; last tells which it was.
+	// next is the position after the comma or the closing brace; last is whether it was the brace.
 	next int
 	last bool
 }
 
-// readMember reads the member of an object that begins at or after b[i]; empty
-// reports "}" instead of one.
+// readMember reads the member of an object that begins at or after b[i]. empty is true if there is "}"
+// instead of a member.
 func readMember(b []byte, i int) (m member, empty bool, err error) {
 	i = skipSpace(b, i)
 	if i >= len(b) {
@@ -22,7 +22,7 @@ func readMember(b []byte, i int) (m member, empty bool, err error) {
 		return m, true, nil
 	}
 	if b[i] != '"' {
-		return m, false, syntaxError("%q where an object's key should be", b[i])
+		return m, false, syntaxError("%q instead of a key", b[i])
 	}
 	end, err := skipString(b, i)
 	if err != nil {
@@ -34,13 +34,13 @@ func readMember(b []byte, i int) (m member, empty bool, err error) {
 		return m, false, errShort
 	}
 	if b[i] != ':' {
-		return m, false, syntaxError("%q behind the key %q", b[i], m.key)
+		return m, false, syntaxError("%q after the key %q", b[i], m.key)
 	}
 	m.valueStart = skipSpace(b, i+1)
 	return m, false, m.finish(b)
 }
 
-// finish finds the end of the value that begins at m.valueStart.
+// readEnd finds the end of the value that begins at m.valueStart.
 func (m *member) finish(b []byte) error {
 	end, err := skipValue(b, m.valueStart)
 	if err != nil {
@@ -52,13 +52,13 @@ func (m *member) finish(b []byte) error {
 		return errShort
 	}
 	if b[i] != ',' && b[i] != '}' {
-		return syntaxError("%q behind a value", b[i])
+		return syntaxError("%q after a value", b[i])
 	}
 	m.next, m.last = i+1, b[i] == '}'
 	return nil
 }
 
-// members calls f for every member of the object v, which must be complete.
+// eachMember calls f for every member of the object v, which must be complete.
 func members(v []byte, f func(key, value []byte)) {
 	if len(v) < 2 || v[0] != '{' {
 		return
@@ -73,7 +73,7 @@ func members(v []byte, f func(key, value []byte)) {
 	}
 }
 
-// elements calls f for every element of the array v, which must be complete.
+// eachElement calls f for every element of the array v, which must be complete.
 func elements(v []byte, f func(value []byte)) {
 	if len(v) < 2 || v[0] != '[' {
 		return

@@ -5,16 +5,17 @@ import (
 	"sync/atomic"
 )
 
-// spare keeps the decoder of the last answer for the next one: answers of one record
-// come by the hundred, each like the one before, so that they too are compared instead
-// of parsed, and nothing is allocated for them.
+// decoderCache keeps the decoder of the last answer for the next one. Clients request single records
+// by the hundred, and each resembles the previous one. With a kept decoder these records are compared
+// instead of parsed as well, and need no allocations.
 type spare[T any] struct {
 	kept atomic.Pointer[records[T]]
 }
 
-// list decodes an answer with the decoder that is kept, or with a fresh one while that
-// is in use.
-func (s *spare[T]) list(r io.Reader, key string, yield func(*T) error, fresh func() *records[T]) (Envelope, error) {
+// decodeList decodes an answer with the cached decoder, or with a fresh one while that is in use.
+func (s *spare[T]) list(
+	r io.Reader, key string, yield func(*T) error, fresh func() *records[T],
+) (Envelope, error) {
 	rec := s.kept.Swap(nil)
 	if rec == nil {
 		rec = fresh()
@@ -26,10 +27,10 @@ func (s *spare[T]) list(r io.Reader, key string, yield func(*T) error, fresh fun
 	return env, err
 }
 
-// mostSpare bounds the memory of a decoder that is kept.
+// maxCachedBytes limits the memory of a cached decoder.
 const mostSpare = 2 * chunk
 
-// size is about how much memory the decoder has for texts, in bytes.
+// memoryBytes returns the approximate memory of the buffers of the decoder, in bytes.
 func (r *records[T]) size() int {
 	n := cap(r.window)
 	for i := range r.pattern {

@@ -13,7 +13,7 @@ import (
 	"github.com/slurmtide/slurmtide/slurmclient/slurm"
 )
 
-// answers are recorded answers of all versions, each also cut short and spoilt.
+// recordedAnswers returns recorded answers of all versions, and each of them truncated and damaged.
 func answers(t *testing.T) [][]byte {
 	t.Helper()
 	all := recordings(t, "*/*/jobs*.json")
@@ -38,7 +38,7 @@ func TestAnAnswerDecodesTheSameWhateverCameBefore(t *testing.T) {
 			t.Fatalf("answer %d: %v, alone %v", i, err, wantErr)
 		}
 		if diff := cmp.Diff(want, got) + cmp.Diff(wantEnv, env); diff != "" {
-			t.Errorf("answer %d (alone, behind others):\n%s", i, diff)
+			t.Errorf("answer %d (alone, after others):\n%s", i, diff)
 		}
 	}
 }
@@ -75,12 +75,12 @@ func TestALargeDecoderIsNotKept(t *testing.T) {
 		kept bool
 	}{
 		{"a small record", `{"jobs": [{"job_id": 1, "comment": "x"}]}`, true},
-		{"a large one", `{"jobs": [{"comment": "` + strings.Repeat("x", mostSpare) + `", "job_id": 1}]}`, false},
-		{"none after an error", `{"jobs": [{"job_id": 1`, false},
+		{"a large record", `{"jobs": [{"comment": "` + strings.Repeat("x", mostSpare) + `", "job_id": 1}]}`, false},
+		{"a truncated record", `{"jobs": [{"job_id": 1`, false},
 	} {
 		_, err := Jobs(strings.NewReader(tc.text), in, func(*slurm.Job) error { return nil })
 		if kept := in.jobs.kept.Load() != nil; kept != tc.kept {
-			t.Errorf("%s: kept is %v, %v", tc.name, kept, err)
+			t.Errorf("%s: cached is %v, %v", tc.name, kept, err)
 		}
 	}
 }

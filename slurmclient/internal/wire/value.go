@@ -10,11 +10,10 @@ import (
 	"github.com/slurmtide/slurmtide/slurmclient/slurm"
 )
 
-// The parsers below read one complete JSON value. A value of another type than
-// expected is treated like an absent one: it never becomes a number or a state
-// that the server did not send.
+// The functions below parse one complete JSON value. They treat a value of an unexpected type like an
+// absent one, so that it never becomes a number or a state that the server did not send.
 
-// text returns the string of a JSON string value. null and other types are "".
+// parseText returns the text of a JSON string. It returns nil for null and other types.
 func text(v []byte) []byte {
 	if len(v) < 2 || v[0] != '"' {
 		return nil
@@ -72,7 +71,7 @@ func unescapeByte(c byte) byte {
 	return c
 }
 
-// unescapeRune reads \uXXXX, or two of them that are a surrogate pair.
+// unescapeRune reads \uXXXX, or a surrogate pair of two.
 func unescapeRune(s []byte) (rune, int) {
 	r, ok := hex4(s)
 	if !ok {
@@ -97,8 +96,7 @@ func hex4(s []byte) (rune, bool) {
 	return rune(n), err == nil
 }
 
-// unsigned reads a plain non-negative integer; ok is false for anything else. A
-// fraction is cut off.
+// parseUnsigned parses a non-negative number; ok is false for anything else. It truncates fractions.
 func unsigned(v []byte) (n uint64, ok bool) {
 	if len(v) == 0 || len(v) > 19 {
 		f, ok := float(v)
@@ -129,7 +127,7 @@ func signed(v []byte) (int64, bool) {
 }
 
 func float(v []byte) (float64, bool) {
-	// strconv knows more than JSON: hexadecimal numbers and -Infinity.
+	// strconv accepts more than JSON allows: hexadecimal numbers and -Infinity.
 	if len(v) == 0 || v[0] != '-' && (v[0] < '0' || v[0] > '9') || bytes.ContainsAny(v, "xXpPiInN_") {
 		return 0, false
 	}
@@ -137,7 +135,7 @@ func float(v []byte) (float64, bool) {
 	return f, err == nil
 }
 
-// noVal is what Slurm's {"set":…,"infinite":…,"number":…} says.
+// noVal is Slurm's object {"set":…,"infinite":…,"number":…}.
 type noVal struct {
 	set, infinite bool
 	number        []byte
@@ -157,7 +155,7 @@ func readNoVal(v []byte) (n noVal, ok bool) {
 	return n, ok
 }
 
-// number reads a noVal object or a plain number; anything else is absent.
+// parseNumber parses a noVal object or a plain number; anything else is absent.
 func number(v []byte) slurm.Number {
 	if len(v) == 0 || v[0] != '{' {
 		if n, ok := unsigned(v); ok {
@@ -180,14 +178,14 @@ func number(v []byte) slurm.Number {
 	return slurm.Number{}
 }
 
-// moment reads a time as number does. Unset, zero and unreadable are 0.
+// parseTime parses a time as parseNumber does. Unset and unreadable times are 0.
 func moment(v []byte) slurm.Time {
 	n := number(v)
 	if n.IsInfinite() {
 		return slurm.Never
 	}
-	// Slurm's NO_VAL and INFINITE as plain numbers are no times. What lies beyond is
-	// the end of a job without a time limit.
+	// Slurm's NO_VAL (0xfffffffe) and INFINITE (0xffffffff) are not times, and neither are values
+	// beyond any date.
 	switch t := n.Or(0); {
 	case t == 0xfffffffe, t > 1<<62:
 		return 0
@@ -198,7 +196,7 @@ func moment(v []byte) slurm.Time {
 	}
 }
 
-// words reads an array of strings, or a single string, and calls f for each.
+// eachWord calls f for each string of an array, or for a single string.
 func words(v []byte, f func(word []byte)) {
 	if len(v) > 0 && v[0] == '"' {
 		if s := text(v); len(s) > 0 {

@@ -5,20 +5,20 @@ import (
 	"net/http"
 )
 
-// doer is what the generated clients send requests with.
+// requestDoer sends the requests of the generated clients.
 type doer interface {
 	Do(*http.Request) (*http.Response, error)
 }
 
-// versions is the table of API versions, newest first.
+// versions lists the API versions, newest first.
 var versions = []struct {
 	name string
 	bind func(server string, http doer) (Binding, error)
-	// jobs is a version whose job records tell more, where the server has it too.
+	// jobs is another version whose job records contain more, empty if there is none.
 	jobs string
 }{
-	// Its document calls "shared" ignored and replaced by "exclusive"; slurmrestd
-	// 26.05.5 sends neither, so nothing tells an exclusive job from another one.
+	// The document of v0.0.45 says that "exclusive" replaces "shared". slurmrestd 26.05.5 sends
+	// neither, so its job records do not show which jobs are exclusive.
 	{"v0.0.45", newV0045, "v0.0.44"},
 	{"v0.0.44", newV0044, ""},
 	{"v0.0.43", newV0043, ""},
@@ -27,7 +27,7 @@ var versions = []struct {
 	{"v0.0.40", newV0040, ""},
 }
 
-// Versions lists the API versions that there are bindings for, newest first.
+// Versions lists the API versions that have bindings, newest first.
 func Versions() []string {
 	var out []string
 	for _, v := range versions {
@@ -36,8 +36,8 @@ func Versions() []string {
 	return out
 }
 
-// JobsVersion is the version to read job records with beside the given one, or empty
-// when its own tell all.
+// JobsVersion returns the version whose job records contain more than those of the given version, or ""
+// if there is none.
 func JobsVersion(version string) string {
 	for _, v := range versions {
 		if v.name == version {
@@ -54,5 +54,5 @@ func New(version, server string, http doer) (Binding, error) {
 			return v.bind(server, http)
 		}
 	}
-	return nil, fmt.Errorf("there are no bindings for API version %q", version)
+	return nil, fmt.Errorf("no bindings for API version %q", version)
 }

@@ -103,13 +103,16 @@ func (b *bindingV0041) DeleteNode(ctx context.Context, name string) (Response, e
 func (b *bindingV0041) SubmitJob(ctx context.Context, j slurm.JobRequest) (Response, error) {
 	return b.client.SubmitJob(ctx, api.JobSubmitReq{Script: &j.Script, Job: &api.JobDescMsg{
 		Name: optional(j.Name), Partition: optional(j.Partition), Account: optional(j.Account), QOS: optional(j.QOS),
-		Environment: environment(j.Environment), CurrentWorkingDirectory: workingDirectory(j.WorkingDirectory),
-		Array: optional(j.Array), MinimumNodes: wide(j.Nodes), Tasks: wide(j.Tasks), CpusPerTask: wide(j.CPUsPerTask),
+		Environment:             environment(j.Environment),
+		CurrentWorkingDirectory: workingDirectory(j.WorkingDirectory), Array: optional(j.Array),
+		MinimumNodes: wide(j.Nodes), Tasks: wide(j.Tasks), CpusPerTask: wide(j.CPUsPerTask),
 		MemoryPerNode: set[api.Uint64NoVal](j.MemoryPerNode), MemoryPerCPU: set[api.Uint64NoVal](j.MemoryPerCPU),
 		TimeLimit: set[api.Uint32NoVal](j.TimeLimit), Constraints: optional(j.Constraints),
-		TRESPerNode: optional(j.TRESPerNode), TRESPerJob: optional(j.TRESPerJob), RequiredNodes: split(j.RequiredNodes),
-		Dependency: optional(j.Dependency), Licenses: optional(j.Licenses), BeginTime: setTime[api.Uint64NoVal](j.BeginTime),
-		Hold: optional(j.Hold), Shared: exclusive(j.Exclusive), Comment: optional(j.Comment), Reservation: optional(j.Reservation),
+		TRESPerNode: optional(j.TRESPerNode), TRESPerJob: optional(j.TRESPerJob),
+		RequiredNodes: split(j.RequiredNodes),
+		Dependency:    optional(j.Dependency), Licenses: optional(j.Licenses),
+		BeginTime: setTime[api.Uint64NoVal](j.BeginTime), Hold: optional(j.Hold),
+		Shared: exclusive(j.Exclusive), Comment: optional(j.Comment), Reservation: optional(j.Reservation),
 	}})
 }
 
@@ -180,11 +183,15 @@ func partitionV0041(p *api.PartitionInfo) *slurm.Partition {
 		OversubscribeJobs: small(or(most.Oversubscribe).Jobs),
 		Nodes:             or(nodes.Configured), NodeSets: or(p.NodeSets), AllowAllocNodes: or(nodes.AllowedAllocation),
 		TotalNodes: small(nodes.Total), TotalCPUs: small(or(p.Cpus).Total), TRES: or(or(p.TRES).Configured),
-		MinNodes: small(or(p.Minimums).Nodes), MaxNodes: numberOf(most.Nodes), MaxCPUsPerNode: numberOf(most.CpusPerNode),
-		MaxMemoryPerNode: numberOf(most.PartitionMemoryPerNode), MaxMemoryPerCPU: numberOf(most.PartitionMemoryPerCPU),
-		DefaultMemoryPerNode: numberOf(defaults.PartitionMemoryPerNode), DefaultMemoryPerCPU: numberOf(defaults.PartitionMemoryPerCPU),
-		MaxTime: numberOf(most.Time), DefaultTime: numberOf(defaults.Time), OverTimeLimit: numberOf(most.OverTimeLimit),
-		GraceTime: small(p.GraceTime), PriorityTier: small(prio.Tier), JobFactor: small(prio.JobFactor),
+		MinNodes: small(or(p.Minimums).Nodes), MaxNodes: numberOf(most.Nodes),
+		MaxCPUsPerNode:       numberOf(most.CpusPerNode),
+		MaxMemoryPerNode:     numberOf(most.PartitionMemoryPerNode),
+		MaxMemoryPerCPU:      numberOf(most.PartitionMemoryPerCPU),
+		DefaultMemoryPerNode: numberOf(defaults.PartitionMemoryPerNode),
+		DefaultMemoryPerCPU:  numberOf(defaults.PartitionMemoryPerCPU),
+		MaxTime:              numberOf(most.Time), DefaultTime: numberOf(defaults.Time),
+		OverTimeLimit: numberOf(most.OverTimeLimit), GraceTime: small(p.GraceTime),
+		PriorityTier: small(prio.Tier), JobFactor: small(prio.JobFactor),
 		AllowAccounts: or(accounts.Allowed), DenyAccounts: or(accounts.Deny), AllowGroups: or(or(p.Groups).Allowed),
 		AllowQOS: or(qos.Allowed), DenyQOS: or(qos.Deny), QOS: or(qos.Assigned),
 		Alternate: or(p.Alternate), JobDefaults: or(defaults.Job),
@@ -248,7 +255,9 @@ func (b *bindingV0041) DecodeStats(body []byte) (*slurm.Stats, error) {
 			Count: count(r.Count), TotalMicros: count(r.TotalTime)})
 	}
 	for _, r := range m.PendingRpcs {
-		s.PendingRPCs = append(s.PendingRPCs, slurm.RPC{Name: or(r.MessageType), ID: small(r.TypeID), Count: count(r.Count)})
+		s.PendingRPCs = append(s.PendingRPCs, slurm.RPC{
+			Name: or(r.MessageType), ID: small(r.TypeID), Count: count(r.Count),
+		})
 	}
 	return s, nil
 }
@@ -265,8 +274,9 @@ func mainSchedulerV0041(m *api.StatsMsg) slurm.MainScheduler {
 		CycleMeanMicros: count(m.ScheduleCycleMean), Cycles: count(m.ScheduleCycleTotal),
 		MeanDepth: count(m.ScheduleCycleMeanDepth), CyclesPerMinute: count(m.ScheduleCyclePerMinute),
 		QueueLength: count(m.ScheduleQueueLength),
-		Exit: exits("end_job_queue", x.EndJobQueue, "default_queue_depth", x.DefaultQueueDepth, "max_job_start", x.MaxJobStart,
-			"max_rpc_cnt", x.MaxRPCCnt, "max_sched_time", x.MaxSchedTime, "licenses", x.Licenses),
+		Exit: exits("end_job_queue", x.EndJobQueue, "default_queue_depth", x.DefaultQueueDepth,
+			"max_job_start", x.MaxJobStart, "max_rpc_cnt", x.MaxRPCCnt, "max_sched_time", x.MaxSchedTime,
+			"licenses", x.Licenses),
 	}
 }
 
@@ -282,8 +292,9 @@ func backfillV0041(m *api.StatsMsg) slurm.Backfill {
 		QueueLength: count(m.BfQueueLen), QueueLengthMean: count(m.BfQueueLenMean), QueueLengthSum: count(m.BfQueueLenSum),
 		TableSize: count(m.BfTableSize), TableSizeMean: count(m.BfTableSizeMean),
 		LastCycleAt: timeOf(m.BfWhenLastCycle), Active: or(m.BfActive),
-		Exit: exits("end_job_queue", x.EndJobQueue, "bf_max_job_start", x.BfMaxJobStart, "bf_max_job_test", x.BfMaxJobTest,
-			"bf_max_time", x.BfMaxTime, "bf_node_space_size", x.BfNodeSpaceSize, "state_changed", x.StateChanged),
+		Exit: exits("end_job_queue", x.EndJobQueue, "bf_max_job_start", x.BfMaxJobStart,
+			"bf_max_job_test", x.BfMaxJobTest, "bf_max_time", x.BfMaxTime,
+			"bf_node_space_size", x.BfNodeSpaceSize, "state_changed", x.StateChanged),
 	}
 }
 
@@ -301,7 +312,8 @@ func (b *bindingV0041) DecodeShares(body []byte) ([]slurm.Share, error) {
 			Name: or(s.Name), Parent: or(s.Parent), Partition: or(s.Partition), User: contains(s.Type, "USER"),
 			Shares: numberOf(s.Shares), SharesNormalized: floatOf(s.SharesNormalized),
 			UsageNormalized: floatOf(s.UsageNormalized), Usage: count(s.Usage),
-			EffectiveUsage: plainFloat(s.EffectiveUsage), Factor: plainFloat(fair.Factor), Level: plainFloat(fair.Level),
+			EffectiveUsage: plainFloat(s.EffectiveUsage),
+			Factor:         plainFloat(fair.Factor), Level: plainFloat(fair.Level),
 		})
 	}
 	return out, nil
@@ -321,7 +333,8 @@ func (b *bindingV0041) DecodeAssociations(body []byte) ([]slurm.Association, err
 			Account: or(a.Account), User: or(a.User), Partition: or(a.Partition), Cluster: or(a.Cluster),
 			ParentAccount: or(a.ParentAccount), SharesRaw: or(a.SharesRaw), Default: or(a.IsDefault), QOS: a.QOS,
 			GrpJobs: numberOf(per.Count), GrpSubmitJobs: numberOf(per.Submitted), GrpTRES: tresMap(tres.Total),
-			MaxJobs: numberOf(jobs.Active), MaxSubmitJobs: numberOf(jobs.Total), MaxTRESPerJob: tresMap(or(tres.Per).Job), MaxTRESPerNode: tresMap(or(tres.Per).Node),
+			MaxJobs: numberOf(jobs.Active), MaxSubmitJobs: numberOf(jobs.Total),
+			MaxTRESPerJob: tresMap(or(tres.Per).Job), MaxTRESPerNode: tresMap(or(tres.Per).Node),
 			MaxWallMinutesPerJob: numberOf(per.WallClock),
 			MinuteLimits:         isSet(or(or(or(a.Max).Per).Account).WallClock) || len(group.Minutes)+len(group.Active) > 0,
 		})
@@ -336,7 +349,9 @@ func (b *bindingV0041) DecodeAccounts(body []byte) ([]slurm.Account, error) {
 	}
 	out := make([]slurm.Account, 0, len(v.Accounts))
 	for _, a := range v.Accounts {
-		out = append(out, slurm.Account{Name: or(a.Name), Description: or(a.Description), Organization: or(a.Organization)})
+		out = append(out, slurm.Account{
+			Name: or(a.Name), Description: or(a.Description), Organization: or(a.Organization),
+		})
 	}
 	return out, nil
 }
@@ -348,7 +363,9 @@ func (b *bindingV0041) DecodeUsers(body []byte) ([]slurm.User, error) {
 	}
 	out := make([]slurm.User, 0, len(v.Users))
 	for _, u := range v.Users {
-		out = append(out, slurm.User{Name: or(u.Name), AdminLevel: u.AdministratorLevel, DefaultAccount: or(or(u.Default).Account)})
+		out = append(out, slurm.User{
+			Name: or(u.Name), AdminLevel: u.AdministratorLevel, DefaultAccount: or(or(u.Default).Account),
+		})
 	}
 	return out, nil
 }
@@ -365,10 +382,12 @@ func (b *bindingV0041) DecodeQOS(body []byte) ([]slurm.QOS, error) {
 		running, submitted, per := or(or(jobs.ActiveJobs).Per), or(jobs.Per), or(tres.Per)
 		minutes, wall := or(or(tres.Minutes).Per), or(or(most.WallClock).Per)
 		out = append(out, slurm.QOS{
-			ID: int32(or(q.ID)), Name: or(q.Name), Description: or(q.Description), Priority: numberOf(q.Priority), Flags: q.Flags,
-			MaxJobs: numberOf(or(most.ActiveJobs).Count), MaxJobsPerUser: numberOf(running.User), MaxJobsPerAccount: numberOf(running.Account),
+			ID: int32(or(q.ID)), Name: or(q.Name), Description: or(q.Description),
+			Priority: numberOf(q.Priority), Flags: q.Flags, MaxJobs: numberOf(or(most.ActiveJobs).Count),
+			MaxJobsPerUser: numberOf(running.User), MaxJobsPerAccount: numberOf(running.Account),
 			MaxSubmitPerUser: numberOf(submitted.User), GrpTRES: tresMap(tres.Total), MaxTRESPerUser: tresMap(per.User),
-			MaxTRESPerAccount: tresMap(per.Account), MaxTRESPerJob: tresMap(per.Job), MaxTRESPerNode: tresMap(per.Node), UsageFactor: floatOf(q.UsageFactor),
+			MaxTRESPerAccount: tresMap(per.Account), MaxTRESPerJob: tresMap(per.Job),
+			MaxTRESPerNode: tresMap(per.Node), UsageFactor: floatOf(q.UsageFactor),
 			MinTRESPerJob:        tresMap(or(or(or(or(q.Limits).Min).TRES).Per).Job),
 			MaxWallMinutesPerJob: numberOf(wall.Job),
 			MinuteLimits:         isSet(wall.QOS) || len(minutes.QOS)+len(minutes.User)+len(minutes.Account) > 0,
