@@ -44,7 +44,7 @@ func TestPendingTasks(t *testing.T) {
 	}
 	for name, tt := range tests {
 		t.Run(name, func(t *testing.T) {
-			got, exact := demand.PendingTasks(job(1, array(1, tt.list, 0)))
+			got, exact := demand.PendingTasks(job(1, withArray(1, tt.list, 0)))
 			if got != tt.want || exact != tt.exact {
 				t.Errorf("%q: %d, %v; want %d, %v", tt.list, got, exact, tt.want, tt.exact)
 			}
@@ -60,8 +60,8 @@ func TestPendingTasksOfOtherRecords(t *testing.T) {
 		"a job":                          {job(1), 1},
 		"a task split off":               {job(2, arrayTask(1, 4)), 1},
 		"a split task that shows a list": {job(2, arrayTask(1, 4), with(func(j *slurm.Job) { j.ArrayTasks = "4-9" })), 1},
-		"a base record that runs":        {job(1, array(1, "1-9", 0), running("n1")), 0},
-		"a base record that has ended":   {job(1, array(1, "1-9", 0), with(func(j *slurm.Job) { j.State.Base = slurm.JobCancelled })), 0},
+		"a base record that runs":        {job(1, withArray(1, "1-9", 0), running("n1")), 0},
+		"a base record that has ended":   {job(1, withArray(1, "1-9", 0), with(func(j *slurm.Job) { j.State.Base = slurm.JobCancelled })), 0},
 		"a record of unknown state":      {job(1, with(func(j *slurm.Job) { j.State.Base = slurm.JobUnknown })), 0},
 	}
 	for name, tt := range tests {
@@ -93,7 +93,7 @@ func TestRunnableTasks(t *testing.T) {
 	}
 	for name, tt := range tests {
 		t.Run(name, func(t *testing.T) {
-			if got := demand.RunnableTasks(job(1, array(1, tt.list, tt.limit)), tt.running); got != tt.want {
+			if got := demand.RunnableTasks(job(1, withArray(1, tt.list, tt.limit)), tt.running); got != tt.want {
 				t.Errorf("got %d, want %d", got, tt.want)
 			}
 		})
@@ -105,7 +105,7 @@ func FuzzPendingTasksIsTotal(f *testing.F) {
 		f.Add(seed)
 	}
 	f.Fuzz(func(t *testing.T, list string) {
-		j := job(1, array(1, list, 0))
+		j := job(1, withArray(1, list, 0))
 		tasks, _ := demand.PendingTasks(j)
 		if tasks < 1 || tasks > 4_000_001 {
 			t.Errorf("%q stands for %d tasks", list, tasks)

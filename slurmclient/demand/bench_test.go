@@ -13,7 +13,7 @@ import (
 // largeSnapshot has 10,000 nodes and 100,000 job records in 50 partitions: most of
 // the queue waits, in a few hundred shapes that alternate.
 func largeSnapshot() *slurmclient.Snapshot {
-	s := known(&slurmclient.Snapshot{})
+	s := markKnown(&slurmclient.Snapshot{})
 	for p := range 50 {
 		s.Partitions.Value = append(s.Partitions.Value, &slurm.Partition{Name: fmt.Sprintf("p%02d", p), State: slurm.PartitionUp})
 	}

@@ -14,7 +14,7 @@ import (
 const noon = slurm.Time(1_700_000_000)
 
 // known marks nodes, jobs and partitions as read.
-func known(s *slurmclient.Snapshot) *slurmclient.Snapshot {
+func markKnown(s *slurmclient.Snapshot) *slurmclient.Snapshot {
 	s.Nodes.Known, s.Jobs.Known, s.Partitions.Known = true, true, true
 	return s
 }
@@ -22,7 +22,7 @@ func known(s *slurmclient.Snapshot) *slurmclient.Snapshot {
 // snapshotOf sorts nouns into a snapshot of which all is known.
 func snapshotOf(t *testing.T, nouns ...any) *slurmclient.Snapshot {
 	t.Helper()
-	s := known(&slurmclient.Snapshot{})
+	s := markKnown(&slurmclient.Snapshot{})
 	for _, noun := range nouns {
 		switch v := noun.(type) {
 		case *slurm.Partition:
@@ -157,7 +157,7 @@ func nodes(n uint64) jobOption {
 	}
 }
 
-func array(id uint32, list string, throttle uint32) jobOption {
+func withArray(id uint32, list string, throttle uint32) jobOption {
 	return func(j *slurm.Job) {
 		j.ArrayJobID, j.ArrayTasks, j.ArrayMaxRunning, j.ArrayTaskID = id, list, throttle, slurm.Unset()
 	}

@@ -20,7 +20,7 @@ func FuzzTextsOfAJob(f *testing.F) {
 		if n, _ := hostlist.Count(required); n > 10_000 {
 			return // slurmctld refuses names of nodes that it does not have
 		}
-		hostile := job(1, array(1, list, 0), with(func(j *slurm.Job) {
+		hostile := job(1, withArray(1, list, 0), with(func(j *slurm.Job) {
 			j.Partition = "gpu"
 			j.Features, j.Licenses, j.TRESRequested, j.RequiredNodes = features, licenses, tres, required
 			j.TRESPerNode, j.TRESPerJob, j.TRESPerTask = gres, gres, gres

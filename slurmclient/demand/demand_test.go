@@ -59,12 +59,12 @@ func TestAPartitionOfEverything(t *testing.T) {
 		node("n5", state("IDLE+POWERING_UP")), node("n6", used(2, 0)),
 		job(1, running("n1")), job(2, running("n6")),
 		job(3, running("n1"), with(func(j *slurm.Job) { j.State.Base = slurm.JobSuspended })),
-		job(4, array(4, "1-40%30", 30), with(func(j *slurm.Job) { j.SubmitTime, j.EligibleTime = noon-500, noon-300 })),
+		job(4, withArray(4, "1-40%30", 30), with(func(j *slurm.Job) { j.SubmitTime, j.EligibleTime = noon-500, noon-300 })),
 		job(5, reason("Priority"), with(func(j *slurm.Job) { j.SubmitTime, j.EligibleTime = noon-400, 0 })),
 		job(6, reason("JobHeldUser"), with(func(j *slurm.Job) { j.SubmitTime = noon - 900 })),
 		job(7, reason("Whatever")),
 		job(8, tasks(5), with(func(j *slurm.Job) { j.MaxNodes = slurm.Num(1) })),
-		job(9, array(9, "1,3,5...", 0), reason("QOSGrpCpuLimit")),
+		job(9, withArray(9, "1,3,5...", 0), reason("QOSGrpCpuLimit")),
 		job(10, with(func(j *slurm.Job) { j.State.Base = slurm.JobFailed })),
 	)
 	want := demand.Partition{
@@ -159,7 +159,7 @@ func TestUnsatisfiableJobsSayWhy(t *testing.T) {
 }
 
 func TestAJobThatSlurmctldHasGivenUpOnIsNotHeld(t *testing.T) {
-	p := demandOn(t, "cpu", partition("cpu"), node("n1"), jobs(7, 2, givenUp))
+	p := demandOn(t, "cpu", partition("cpu"), node("n1"), jobs(7, 2, asGivenUp))
 	if diff := cmp.Diff([]demand.Unsatisfiable{{Reason: "slurmctld found no node with its constraints", Jobs: 2, JobID: 7}}, p.Unsatisfiable); diff != "" {
 		t.Error(diff)
 	}

@@ -70,8 +70,8 @@ func TestNoMoreJobsAreEligibleThanLimitsLetRun(t *testing.T) {
 		"those that run count":                     {[]any{slurm.QOS{Name: "q", MaxJobs: slurm.Num(3)}}, []any{runs(70), jobsOf(9)}, 2},
 		"more run than it lets":                    {[]any{slurm.QOS{Name: "q", MaxJobs: slurm.Num(1)}}, []any{runs(70), runs(71), jobsOf(9)}, 0},
 		"a limit for each account":                 {[]any{slurm.QOS{Name: "q", MaxJobsPerAccount: slurm.Num(1)}}, []any{jobsOf(5), jobs(60, 5, of("alice", "hpc", "q"))}, 2},
-		"tasks of an array count":                  {[]any{slurm.QOS{Name: "q", MaxJobs: slurm.Num(3)}}, []any{job(1, mine, array(1, "1-20", 0))}, 3},
-		"as far as its throttle lets them":         {[]any{slurm.QOS{Name: "q", MaxJobs: slurm.Num(3)}}, []any{job(1, mine, array(1, "1-20", 2))}, 2},
+		"tasks of an array count":                  {[]any{slurm.QOS{Name: "q", MaxJobs: slurm.Num(3)}}, []any{job(1, mine, withArray(1, "1-20", 0))}, 3},
+		"as far as its throttle lets them":         {[]any{slurm.QOS{Name: "q", MaxJobs: slurm.Num(3)}}, []any{job(1, mine, withArray(1, "1-20", 2))}, 2},
 		"another QOS":                              {[]any{slurm.QOS{Name: "other", MaxJobs: slurm.Num(0)}}, []any{jobsOf(9)}, 9},
 		"GPUs of a user":                           {[]any{slurm.QOS{Name: "q", MaxTRESPerUser: tres("gres/gpu", 8)}}, []any{jobsOf(50, takes("cpu=1,gres/gpu=8"))}, 1},
 		"of which some are in use":                 {[]any{slurm.QOS{Name: "q", MaxTRESPerUser: tres("gres/gpu", 8)}}, []any{runs(70, takes("cpu=1,gres/gpu=6")), jobsOf(50, takes("cpu=1,gres/gpu=2"))}, 1},
@@ -152,7 +152,7 @@ func TestTasksForEachNodeUnderALimit(t *testing.T) {
 // TestWhatCanNotRunTakesNothingOfALimit: slurmctld never starts it either.
 func TestWhatCanNotRunTakesNothingOfALimit(t *testing.T) {
 	mine := of("alice", "ml", "q")
-	s := snapshotOf(t, partition("cpu"), node("n0"), job(1, mine, tasks(1), constraint("gold"), with(func(j *slurm.Job) { j.Priority = slurm.Num(9) })), jobs(2, 3, mine))
+	s := snapshotOf(t, partition("cpu"), node("n0"), job(1, mine, tasks(1), withConstraint("gold"), with(func(j *slurm.Job) { j.Priority = slurm.Num(9) })), jobs(2, 3, mine))
 	setLimits(s, slurm.QOS{Name: "q", MaxJobs: slurm.Num(1)})
 	if p := compute(s).Partitions[0]; p.EligiblePendingJobs != 1 {
 		t.Errorf("%d jobs are eligible, not the one that can run: %v", p.EligiblePendingJobs, p.PendingByReason)

@@ -46,7 +46,7 @@ func TestRequiredIsTheLeastThatSlurmNeeds(t *testing.T) {
 		"a guess of slurmctld is no number":     {[]any{job(1, tasks(5), guessed(2, 1)), job(2, tasks(3))}, 2},
 	} {
 		t.Run(name, func(t *testing.T) {
-			p, _ := demandsOf(t, append(tt.jobs, pool("w"), partition("cpu"))...).Pool("w")
+			p, _ := demandsOf(t, append(tt.jobs, newPool("w"), partition("cpu"))...).Pool("w")
 			if p.Required != tt.want {
 				t.Errorf("required %d, want %d", p.Required, tt.want)
 			}

@@ -13,7 +13,7 @@ import (
 // name with workers such as "gpu-0".
 func nodeSet(name string, options ...poolOption) demand.Pool {
 	own := func(p *demand.Pool) { p.Feature, p.Workers, p.Partitions = name, name+"-", []string{name} }
-	return pool("team/"+name, append([]poolOption{own}, options...)...)
+	return newPool("team/"+name, append([]poolOption{own}, options...)...)
 }
 
 func noting(comment string) nodeOption { return func(n *slurm.Node) { n.Comment = comment } }
@@ -85,7 +85,7 @@ func TestANodeSetWithTheFeatureOfAnother(t *testing.T) {
 		{"busy workers of both", []any{h100("h100-0", state("ALLOCATED")), node("gpu-0", having("gpu"), within("gpu"), state("ALLOCATED"))}, 1, 1},
 		{"jobs ask in the partition that they name", []any{job(1, exclusive, in("gpu")), job(2, exclusive, in("h100")), job(3, exclusive, in("h100"))}, 1, 2},
 		{"a job in the shared partition takes an idle worker", []any{h100("h100-0"), job(1, exclusive, in("gpu"))}, 0, 1},
-		{"only the second fits, though it is at zero", []any{job(1, exclusive, in("gpu"), constraint("h100"))}, 0, 1},
+		{"only the second fits, though it is at zero", []any{job(1, exclusive, in("gpu"), withConstraint("h100"))}, 0, 1},
 	} {
 		t.Run(tc.name, func(t *testing.T) {
 			d := computePools(snapshotOf(t, append(parts[:2:2], tc.nouns...)...), pools)

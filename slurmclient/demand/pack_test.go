@@ -13,7 +13,6 @@ func TestPendingNodesOfOnePartition(t *testing.T) {
 	memory := func(mib uint64) jobOption {
 		return func(j *slurm.Job) { j.MemoryPerNode = slurm.Num(mib) }
 	}
-	constraint := func(text string) jobOption { return func(j *slurm.Job) { j.Features = text } }
 	busy := node("busy", state("ALLOCATED"))
 	tests := map[string]struct {
 		nouns []any
@@ -50,18 +49,18 @@ func TestPendingNodesOfOnePartition(t *testing.T) {
 		"tasks spread over as many nodes as they need":        {[]any{busy, job(1, tasks(10))}, 3},
 		"tasks per node spread them too":                      {[]any{busy, job(1, tasks(8), with(func(j *slurm.Job) { j.TasksPerNode = slurm.Num(2) }))}, 4},
 		"CPUs per node are a floor":                           {[]any{busy, jobs(1, 2, with(func(j *slurm.Job) { j.MinCPUsPerNode = slurm.Num(3) }))}, 2},
-		"an array asks for all of its tasks":                  {[]any{busy, job(1, array(1, "1-100", 0))}, 25},
-		"an array asks for no more than its throttle":         {[]any{busy, job(1, array(1, "1-100%8", 8))}, 2},
-		"the throttle counts tasks that run":                  {[]any{busy, job(1, array(1, "3-100%6", 6)), job(2, arrayTask(1, 1), running("busy")), job(3, arrayTask(1, 2), running("busy"))}, 1},
-		"the throttle binds tasks split off as well":          {[]any{busy, job(1, array(1, "10-100%4", 4)), job(2, arrayTask(1, 1)), job(3, arrayTask(1, 2))}, 1},
+		"an array asks for all of its tasks":                  {[]any{busy, job(1, withArray(1, "1-100", 0))}, 25},
+		"an array asks for no more than its throttle":         {[]any{busy, job(1, withArray(1, "1-100%8", 8))}, 2},
+		"the throttle counts tasks that run":                  {[]any{busy, job(1, withArray(1, "3-100%6", 6)), job(2, arrayTask(1, 1), running("busy")), job(3, arrayTask(1, 2), running("busy"))}, 1},
+		"the throttle binds tasks split off as well":          {[]any{busy, job(1, withArray(1, "10-100%4", 4)), job(2, arrayTask(1, 1)), job(3, arrayTask(1, 2))}, 1},
 		"het components all count":                            {[]any{busy, job(1, het(1, 0), tasks(4)), job(2, het(1, 1), tasks(4))}, 2},
 		"a het job asks for nothing while a part is held":     {[]any{busy, job(1, het(1, 0), tasks(4)), job(2, het(1, 1), tasks(4), with(func(j *slurm.Job) { j.Hold = true }))}, 0},
-		"a het job asks for nothing if a part can never run":  {[]any{busy, job(1, het(1, 0)), job(2, het(1, 1), constraint("gold"))}, 0},
+		"a het job asks for nothing if a part can never run":  {[]any{busy, job(1, het(1, 0)), job(2, het(1, 1), withConstraint("gold"))}, 0},
 		"jobs that no node could run ask for none":            {[]any{busy, job(1, tasks(5), with(func(j *slurm.Job) { j.MaxNodes = slurm.Num(1) }))}, 0},
 		"held, dependent and later jobs ask for none":         {[]any{busy, job(1, with(func(j *slurm.Job) { j.Hold = true })), job(2, with(func(j *slurm.Job) { j.Dependency = "afterok:1(unfulfilled)" })), job(3, with(func(j *slurm.Job) { j.EligibleTime = noon + 60 }))}, 0},
 		"running and finished jobs ask for none":              {[]any{busy, job(1, running("busy")), job(2, with(func(j *slurm.Job) { j.State.Base = slurm.JobCompleted }))}, 0},
-		"a node with the feature is asked for":                {[]any{node("n1", having("x86")), busy, job(1, constraint("x86"))}, 0},
-		"a node without the feature is of no use":             {[]any{node("n1"), node("n2", having("x86"), state("ALLOCATED")), job(1, constraint("x86"))}, 1},
+		"a node with the feature is asked for":                {[]any{node("n1", having("x86")), busy, job(1, withConstraint("x86"))}, 0},
+		"a node without the feature is of no use":             {[]any{node("n1"), node("n2", having("x86"), state("ALLOCATED")), job(1, withConstraint("x86"))}, 1},
 		"an excluded node is of no use":                       {[]any{node("n1"), job(1, with(func(j *slurm.Job) { j.ExcludedNodes = "n1,n7" }))}, 1},
 		"other jobs may use it":                               {[]any{node("n1"), job(1, with(func(j *slurm.Job) { j.ExcludedNodes = "n7" }))}, 0},
 		"a busy required node needs no other":                 {[]any{busy, job(1, with(func(j *slurm.Job) { j.RequiredNodes = "busy" }))}, 0},
@@ -74,7 +73,7 @@ func TestPendingNodesOfOnePartition(t *testing.T) {
 		"at zero nodes a job is a node":                       {[]any{jobs(1, 3)}, 3},
 		"at zero nodes -N counts":                             {[]any{job(1, nodes(4)), job(2)}, 5},
 		"FUTURE records are zero nodes":                       {[]any{node("f1", state("FUTURE+DYNAMIC_NORM")), jobs(1, 3, reason("PartitionConfig"))}, 3},
-		"an array at zero nodes asks for its throttle":        {[]any{job(1, array(1, "1-1000%50", 50))}, 50},
+		"an array at zero nodes asks for its throttle":        {[]any{job(1, withArray(1, "1-1000%50", 50))}, 50},
 		"the lightest shape that does is taken":               {[]any{node("big", size(64, 8000), state("ALLOCATED"), func(n *slurm.Node) { n.Weight = 9 }), busy, jobs(1, 8)}, 2},
 		"of equal weight, the one that needs the fewest":      {[]any{node("big", size(64, 8000), state("ALLOCATED")), busy, jobs(1, 8)}, 1},
 		"a reserved node is of no use":                        {[]any{node("n1", state("IDLE+RESERVED")), job(1)}, 1},

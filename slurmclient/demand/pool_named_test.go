@@ -23,7 +23,7 @@ func TestIdleWorkersThatAJobCanNotUseAreNotEnough(t *testing.T) {
 		"one that it excludes, and no more to come":     {job(1, without("w-0")), 1, 0, "more nodes than the pool's maximum"},
 		"another one that it names":                     {job(1, named("w-7")), 9, 8, ""},
 		"one that it names beyond the maximum":          {job(1, named("w-7")), 7, 0, "more nodes than the pool's maximum"},
-		"one to come that it names without its feature": {job(1, named("w-7"), constraint("big")), 9, 0, "no node has the features or the disk"},
+		"one to come that it names without its feature": {job(1, named("w-7"), withConstraint("big")), 9, 0, "no node has the features or the disk"},
 		"another beside the one that it names":          {job(1, tasks(8), named("w-0")), 9, 2, ""},
 		"more than may be beside the one that it names": {job(1, tasks(8), named("w-0")), 1, 0, "more nodes than the pool's maximum"},
 		"one that is too small":                         {job(1, tasks(8), nodes(1)), 9, 0, "more nodes than the job or the partition may have"},

@@ -13,7 +13,7 @@ import (
 
 // pool is one of workers of 4 CPUs and 8,000 MiB with the feature of its name, in
 // partition cpu, of at most 10, unless told otherwise.
-func pool(name string, options ...poolOption) demand.Pool {
+func newPool(name string, options ...poolOption) demand.Pool {
 	p := demand.Pool{
 		Name: name, Feature: name, Partitions: []string{"cpu"}, Max: 10,
 		Shape: &demand.Shape{CPUs: 4, MemoryMiB: 8000},
@@ -54,7 +54,7 @@ func idleSince(ago slurm.Time) nodeOption {
 
 func exclusive(j *slurm.Job) { j.Shared = "none" }
 
-func constraint(text string) jobOption { return func(j *slurm.Job) { j.Features = text } }
+func withConstraint(text string) jobOption { return func(j *slurm.Job) { j.Features = text } }
 
 func held(j *slurm.Job) { j.Hold = true }
 
@@ -100,34 +100,34 @@ func TestTheNodesOfAPool(t *testing.T) {
 		nouns []any
 		want  want
 	}{
-		"no record, no node":                   {[]any{pool("w")}, want{}},
-		"a node without the feature is not it": {[]any{pool("w"), node("n1", state("ALLOCATED"))}, want{}},
-		"the first of its features tells":      {[]any{pool("w"), pool("v"), node("n1", having("w", "v"), state("ALLOCATED"))}, want{Required: 1, Busy: 1}},
-		"an active feature will do":            {[]any{pool("w"), node("n1", state("ALLOCATED"), func(n *slurm.Node) { n.ActiveFeatures = []string{"w", "x"} })}, want{Required: 1, Busy: 1}},
+		"no record, no node":                   {[]any{newPool("w")}, want{}},
+		"a node without the feature is not it": {[]any{newPool("w"), node("n1", state("ALLOCATED"))}, want{}},
+		"the first of its features tells":      {[]any{newPool("w"), newPool("v"), node("n1", having("w", "v"), state("ALLOCATED"))}, want{Required: 1, Busy: 1}},
+		"an active feature will do":            {[]any{newPool("w"), node("n1", state("ALLOCATED"), func(n *slurm.Node) { n.ActiveFeatures = []string{"w", "x"} })}, want{Required: 1, Busy: 1}},
 		"allocated, mixed and completing are busy": {
-			[]any{pool("w"), worker("w1", state("ALLOCATED")), worker("w2", used(1, 0)), worker("w3", state("IDLE+COMPLETING"))}, want{Required: 3, Busy: 3},
+			[]any{newPool("w"), worker("w1", state("ALLOCATED")), worker("w2", used(1, 0)), worker("w3", state("IDLE+COMPLETING"))}, want{Required: 3, Busy: 3},
 		},
-		"a draining worker with work is busy":    {[]any{pool("w"), worker("w1", state("MIXED+DRAIN"), used(1, 0))}, want{Required: 1, Busy: 1}},
-		"a suspended job keeps its node busy":    {[]any{pool("w"), worker("w1"), job(1, running("w1"), with(func(j *slurm.Job) { j.State.Base = slurm.JobSuspended }))}, want{Required: 1, Busy: 1}},
-		"a configuring job keeps its node busy":  {[]any{pool("w"), worker("w1"), job(1, running("w1"), with(func(j *slurm.Job) { j.State.Flags = slurm.JobConfiguring }))}, want{Required: 1, Busy: 1}},
-		"an idle worker is not required":         {[]any{pool("w"), worker("w1")}, want{Idle: 1}},
-		"nor is one that boots":                  {[]any{pool("w"), worker("w1", state("IDLE+POWERING_UP"))}, want{Booting: 1}},
-		"nor are those that are down or drained": {[]any{pool("w", replicas(2)), worker("w1", state("DOWN")), worker("w2", state("IDLE+DRAIN"))}, want{Unusable: 2}},
-		"FUTURE records are off":                 {[]any{pool("w"), worker("w1", state("FUTURE+DYNAMIC_NORM"))}, want{Off: 1}},
+		"a draining worker with work is busy":    {[]any{newPool("w"), worker("w1", state("MIXED+DRAIN"), used(1, 0))}, want{Required: 1, Busy: 1}},
+		"a suspended job keeps its node busy":    {[]any{newPool("w"), worker("w1"), job(1, running("w1"), with(func(j *slurm.Job) { j.State.Base = slurm.JobSuspended }))}, want{Required: 1, Busy: 1}},
+		"a configuring job keeps its node busy":  {[]any{newPool("w"), worker("w1"), job(1, running("w1"), with(func(j *slurm.Job) { j.State.Flags = slurm.JobConfiguring }))}, want{Required: 1, Busy: 1}},
+		"an idle worker is not required":         {[]any{newPool("w"), worker("w1")}, want{Idle: 1}},
+		"nor is one that boots":                  {[]any{newPool("w"), worker("w1", state("IDLE+POWERING_UP"))}, want{Booting: 1}},
+		"nor are those that are down or drained": {[]any{newPool("w", replicas(2)), worker("w1", state("DOWN")), worker("w2", state("IDLE+DRAIN"))}, want{Unusable: 2}},
+		"FUTURE records are off":                 {[]any{newPool("w"), worker("w1", state("FUTURE+DYNAMIC_NORM"))}, want{Off: 1}},
 
-		"an active reservation makes its nodes busy":      {[]any{pool("w"), worker("w1"), worker("w2"), worker("w3"), soon(-10, 10)}, want{Required: 2, Busy: 2, Idle: 1}},
-		"so does one that starts within the lead":         {[]any{pool("w", hour), worker("w1"), worker("w2"), worker("w3"), soon(3600, 7200)}, want{Required: 2, Busy: 2, Idle: 1}},
-		"not one that starts later":                       {[]any{pool("w", hour), worker("w1"), worker("w2"), soon(3601, 7200)}, want{Idle: 2}},
-		"not one that is over":                            {[]any{pool("w", hour), worker("w1"), worker("w2"), soon(-20, -10)}, want{Idle: 2}},
-		"each pool has its own lead":                      {[]any{pool("v", hour), pool("w"), worker("w1"), soon(60, 70)}, want{Idle: 1}},
-		"a down node of a reservation does not come back": {[]any{pool("w", hour), worker("w1", state("DOWN")), soon(60, 70)}, want{Unusable: 1}},
+		"an active reservation makes its nodes busy":      {[]any{newPool("w"), worker("w1"), worker("w2"), worker("w3"), soon(-10, 10)}, want{Required: 2, Busy: 2, Idle: 1}},
+		"so does one that starts within the lead":         {[]any{newPool("w", hour), worker("w1"), worker("w2"), worker("w3"), soon(3600, 7200)}, want{Required: 2, Busy: 2, Idle: 1}},
+		"not one that starts later":                       {[]any{newPool("w", hour), worker("w1"), worker("w2"), soon(3601, 7200)}, want{Idle: 2}},
+		"not one that is over":                            {[]any{newPool("w", hour), worker("w1"), worker("w2"), soon(-20, -10)}, want{Idle: 2}},
+		"each pool has its own lead":                      {[]any{newPool("v", hour), newPool("w"), worker("w1"), soon(60, 70)}, want{Idle: 1}},
+		"a down node of a reservation does not come back": {[]any{newPool("w", hour), worker("w1", state("DOWN")), soon(60, 70)}, want{Unusable: 1}},
 
-		"an idle worker in its grace is required":             {[]any{pool("w", grace(time.Minute)), worker("w1", idleSince(59)), worker("w2", idleSince(60))}, want{Required: 1, Idle: 2, Grace: 1}},
-		"no grace holds nothing, be the clocks what they may": {[]any{pool("w"), worker("w1", idleSince(-2))}, want{Idle: 1}},
-		"a new worker has its grace":                          {[]any{pool("w", grace(time.Minute)), worker("w1", func(n *slurm.Node) { n.SlurmdStartTime = noon - 5 })}, want{Required: 1, Idle: 1, Grace: 1}},
-		"unknown idle times give none":                        {[]any{pool("w", grace(time.Minute)), worker("w1")}, want{Idle: 1}},
+		"an idle worker in its grace is required":             {[]any{newPool("w", grace(time.Minute)), worker("w1", idleSince(59)), worker("w2", idleSince(60))}, want{Required: 1, Idle: 2, Grace: 1}},
+		"no grace holds nothing, be the clocks what they may": {[]any{newPool("w"), worker("w1", idleSince(-2))}, want{Idle: 1}},
+		"a new worker has its grace":                          {[]any{newPool("w", grace(time.Minute)), worker("w1", func(n *slurm.Node) { n.SlurmdStartTime = noon - 5 })}, want{Required: 1, Idle: 1, Grace: 1}},
+		"unknown idle times give none":                        {[]any{newPool("w", grace(time.Minute)), worker("w1")}, want{Idle: 1}},
 		"jobs take the nodes in their grace first": {
-			[]any{pool("w", grace(time.Minute)), worker("w1", idleSince(5)), worker("w2"), jobs(1, 4)}, want{Required: 1, Idle: 2, Grace: 1, Claimed: 1, Eligible: 4},
+			[]any{newPool("w", grace(time.Minute)), worker("w1", idleSince(5)), worker("w2"), jobs(1, 4)}, want{Required: 1, Idle: 2, Grace: 1, Claimed: 1, Eligible: 4},
 		},
 	}
 	for name, tt := range tests {
@@ -157,7 +157,7 @@ func TestAJobThatBeganAfterTheNodesWereRead(t *testing.T) {
 		"a job without a start holds nothing":      {[]any{worker("w1"), worker("w2"), began(noon)}, want{Idle: 2}},
 	} {
 		t.Run(name, func(t *testing.T) {
-			s, pools := splitPools(t, append(tt.nouns, pool("w"), partition("cpu"))...)
+			s, pools := splitPools(t, append(tt.nouns, newPool("w"), partition("cpu"))...)
 			s.Nodes.ReadAt = time.Unix(int64(noon-10), 0)
 			p, _ := demand.Compute(time.Unix(int64(noon), 0), s, pools...).Pool("w")
 			if diff := cmp.Diff(tt.want, wantOf(p)); diff != "" {
@@ -191,7 +191,7 @@ func TestANodeThatGotWorkAfterTheJobsWereRead(t *testing.T) {
 		"one that is drained now takes nothing":          {worker("w1"), []any{worker("w1", state("IDLE+DRAIN")), jobs(1, 4)}, want{Required: 1, Unusable: 1, Pending: 1, Eligible: 4}},
 	} {
 		t.Run(name, func(t *testing.T) {
-			s, pools := splitPools(t, append(tt.nouns, pool("w"), partition("cpu"))...)
+			s, pools := splitPools(t, append(tt.nouns, newPool("w"), partition("cpu"))...)
 			at := func(ago slurm.Time) time.Time { return time.Unix(int64(noon-ago), 0) }
 			s.Earlier = map[string]slurmclient.Earlier{"w1": {Node: tt.was, ReadAt: at(readBefore), SeenAt: at(1)}}
 			p, _ := demand.Compute(at(0), s, pools...).Pool("w")
@@ -208,35 +208,35 @@ func TestWhatJobsAskOfAPool(t *testing.T) {
 		nouns []any
 		want  want
 	}{
-		"at zero nodes jobs share new workers": {[]any{pool("w"), jobs(1, 9)}, want{Required: 3, Pending: 3, Eligible: 9}},
-		"the reasons at zero nodes are capacity": {[]any{pool("w"), job(1, reason("PartitionConfig"), tasks(4)), job(2, reason("ReqNodeNotAvail"), tasks(4)), job(3, reason("None"), tasks(4), with(func(j *slurm.Job) {
+		"at zero nodes jobs share new workers": {[]any{newPool("w"), jobs(1, 9)}, want{Required: 3, Pending: 3, Eligible: 9}},
+		"the reasons at zero nodes are capacity": {[]any{newPool("w"), job(1, reason("PartitionConfig"), tasks(4)), job(2, reason("ReqNodeNotAvail"), tasks(4)), job(3, reason("None"), tasks(4), with(func(j *slurm.Job) {
 			j.ReasonText = "Nodes required for job are DOWN, DRAINED or reserved for jobs in higher priority partitions"
 		}))}, want{Required: 3, Pending: 3, Eligible: 3}},
-		"so is the node limit when no node is there": {[]any{pool("w"), job(1, nodes(2), reason("PartitionNodeLimit"), with(func(j *slurm.Job) {
+		"so is the node limit when no node is there": {[]any{newPool("w"), job(1, nodes(2), reason("PartitionNodeLimit"), with(func(j *slurm.Job) {
 			j.ReasonText = "Nodes required for job are DOWN, DRAINED or reserved for jobs in higher priority partitions"
 		}))}, want{Required: 2, Pending: 2, Eligible: 1}},
-		"jobs that wait for other things ask not": {[]any{pool("w"), job(1, held), job(2, reason("Licenses")), job(3, reason("QOSMaxCpuPerUserLimit")), job(4, with(func(j *slurm.Job) { j.Dependency = "afterok:9" })), job(5, with(func(j *slurm.Job) { j.EligibleTime = noon + 9 }))}, want{}},
-		"idle workers that jobs will use stay":    {[]any{pool("w"), worker("w1"), worker("w2"), jobs(1, 4)}, want{Required: 1, Idle: 2, Claimed: 1, Eligible: 4}},
-		"booting workers that jobs will use stay": {[]any{pool("w"), worker("w1", state("IDLE+POWERING_UP")), worker("w2", state("IDLE+NOT_RESPONDING")), jobs(1, 5)}, want{Required: 2, Booting: 2, Claimed: 2, Eligible: 5}},
-		"idle ones are used before booting ones":  {[]any{pool("w", grace(time.Minute)), worker("w2", idleSince(1)), worker("w1", state("IDLE+POWERING_UP")), jobs(1, 4)}, want{Required: 1, Idle: 1, Booting: 1, Claimed: 1, Grace: 1, Eligible: 4}},
-		"a booting one that alone will do stays":  {[]any{pool("w", grace(time.Minute)), worker("w2", idleSince(1)), worker("w1", state("IDLE+POWERING_UP")), job(1, with(func(j *slurm.Job) { j.ExcludedNodes = "w2" }))}, want{Required: 2, Idle: 1, Booting: 1, Claimed: 1, Grace: 1, Eligible: 1}},
-		"busy workers with room are used":         {[]any{pool("w"), worker("w1", used(2, 0)), jobs(1, 3)}, want{Required: 2, Busy: 1, Pending: 1, Eligible: 3}},
-		"busy, claimed and new ones add up":       {[]any{pool("w"), worker("w1", state("ALLOCATED")), worker("w2"), job(1, nodes(3))}, want{Required: 4, Busy: 1, Idle: 1, Claimed: 1, Pending: 2, Eligible: 1}},
-		"-N 4 needs four":                         {[]any{pool("w"), job(1, nodes(4))}, want{Required: 4, Pending: 4, Eligible: 1}},
-		"exclusive jobs have their nodes alone":   {[]any{pool("w"), jobs(1, 3, exclusive)}, want{Required: 3, Pending: 3, Eligible: 3}},
-		"an array asks up to its throttle":        {[]any{pool("w"), job(1, array(1, "1-20%4", 4), exclusive)}, want{Required: 4, Pending: 4, Eligible: 4}},
-		"tasks that run count in the throttle":    {[]any{pool("w"), worker("w1", state("ALLOCATED")), job(1, array(1, "2-20%4", 4), exclusive), job(2, arrayTask(1, 1), running("w1"))}, want{Required: 4, Busy: 1, Pending: 3, Eligible: 3}},
-		"het components all count":                {[]any{pool("w"), job(1, het(1, 0), tasks(4)), job(2, het(1, 1), nodes(2), tasks(8))}, want{Required: 3, Pending: 3, Eligible: 2}},
-		"a het job with a held part asks not":     {[]any{pool("w"), job(1, het(1, 0)), job(2, het(1, 1), held)}, want{}},
-		"memory is packed":                        {[]any{pool("w"), jobs(1, 3, with(func(j *slurm.Job) { j.MemoryPerNode = slurm.Num(5000) }))}, want{Required: 3, Pending: 3, Eligible: 3}},
-		"GRES are packed":                         {[]any{pool("w", gpu), jobs(1, 5, with(func(j *slurm.Job) { j.TRESPerNode = "gres/gpu:2" }))}, want{Required: 3, Pending: 3, Eligible: 5}},
-		"its feature is known":                    {[]any{pool("w"), job(1, constraint("w"))}, want{Required: 1, Pending: 1, Eligible: 1}},
-		"so are the others of its shape":          {[]any{pool("w", shaped(&demand.Shape{CPUs: 4, Features: []string{"x86"}})), job(1, constraint("w&x86"))}, want{Required: 1, Pending: 1, Eligible: 1}},
-		"a node named in vain is one":             {[]any{pool("w"), jobs(1, 3, with(func(j *slurm.Job) { j.RequiredNodes = "w9" }))}, want{Required: 1, Pending: 1, Eligible: 3}},
-		"an idle node that is named stays":        {[]any{pool("w"), worker("w1"), worker("w2"), jobs(1, 3, with(func(j *slurm.Job) { j.RequiredNodes = "w2" }))}, want{Required: 2, Idle: 2, Claimed: 1, Eligible: 3}},
-		"an excluded idle node does not":          {[]any{pool("w"), worker("w1"), job(1, with(func(j *slurm.Job) { j.ExcludedNodes = "w1" }))}, want{Required: 2, Idle: 1, Pending: 1, Eligible: 1}},
-		"idle nodes beside the pool are used":     {[]any{pool("w"), node("n1"), jobs(1, 8)}, want{Required: 1, Pending: 1, Eligible: 8}},
-		"jobs of another partition are not its":   {[]any{pool("w"), partition("b"), job(1, in("b"))}, want{}},
+		"jobs that wait for other things ask not": {[]any{newPool("w"), job(1, held), job(2, reason("Licenses")), job(3, reason("QOSMaxCpuPerUserLimit")), job(4, with(func(j *slurm.Job) { j.Dependency = "afterok:9" })), job(5, with(func(j *slurm.Job) { j.EligibleTime = noon + 9 }))}, want{}},
+		"idle workers that jobs will use stay":    {[]any{newPool("w"), worker("w1"), worker("w2"), jobs(1, 4)}, want{Required: 1, Idle: 2, Claimed: 1, Eligible: 4}},
+		"booting workers that jobs will use stay": {[]any{newPool("w"), worker("w1", state("IDLE+POWERING_UP")), worker("w2", state("IDLE+NOT_RESPONDING")), jobs(1, 5)}, want{Required: 2, Booting: 2, Claimed: 2, Eligible: 5}},
+		"idle ones are used before booting ones":  {[]any{newPool("w", grace(time.Minute)), worker("w2", idleSince(1)), worker("w1", state("IDLE+POWERING_UP")), jobs(1, 4)}, want{Required: 1, Idle: 1, Booting: 1, Claimed: 1, Grace: 1, Eligible: 4}},
+		"a booting one that alone will do stays":  {[]any{newPool("w", grace(time.Minute)), worker("w2", idleSince(1)), worker("w1", state("IDLE+POWERING_UP")), job(1, with(func(j *slurm.Job) { j.ExcludedNodes = "w2" }))}, want{Required: 2, Idle: 1, Booting: 1, Claimed: 1, Grace: 1, Eligible: 1}},
+		"busy workers with room are used":         {[]any{newPool("w"), worker("w1", used(2, 0)), jobs(1, 3)}, want{Required: 2, Busy: 1, Pending: 1, Eligible: 3}},
+		"busy, claimed and new ones add up":       {[]any{newPool("w"), worker("w1", state("ALLOCATED")), worker("w2"), job(1, nodes(3))}, want{Required: 4, Busy: 1, Idle: 1, Claimed: 1, Pending: 2, Eligible: 1}},
+		"-N 4 needs four":                         {[]any{newPool("w"), job(1, nodes(4))}, want{Required: 4, Pending: 4, Eligible: 1}},
+		"exclusive jobs have their nodes alone":   {[]any{newPool("w"), jobs(1, 3, exclusive)}, want{Required: 3, Pending: 3, Eligible: 3}},
+		"an array asks up to its throttle":        {[]any{newPool("w"), job(1, withArray(1, "1-20%4", 4), exclusive)}, want{Required: 4, Pending: 4, Eligible: 4}},
+		"tasks that run count in the throttle":    {[]any{newPool("w"), worker("w1", state("ALLOCATED")), job(1, withArray(1, "2-20%4", 4), exclusive), job(2, arrayTask(1, 1), running("w1"))}, want{Required: 4, Busy: 1, Pending: 3, Eligible: 3}},
+		"het components all count":                {[]any{newPool("w"), job(1, het(1, 0), tasks(4)), job(2, het(1, 1), nodes(2), tasks(8))}, want{Required: 3, Pending: 3, Eligible: 2}},
+		"a het job with a held part asks not":     {[]any{newPool("w"), job(1, het(1, 0)), job(2, het(1, 1), held)}, want{}},
+		"memory is packed":                        {[]any{newPool("w"), jobs(1, 3, with(func(j *slurm.Job) { j.MemoryPerNode = slurm.Num(5000) }))}, want{Required: 3, Pending: 3, Eligible: 3}},
+		"GRES are packed":                         {[]any{newPool("w", gpu), jobs(1, 5, with(func(j *slurm.Job) { j.TRESPerNode = "gres/gpu:2" }))}, want{Required: 3, Pending: 3, Eligible: 5}},
+		"its feature is known":                    {[]any{newPool("w"), job(1, withConstraint("w"))}, want{Required: 1, Pending: 1, Eligible: 1}},
+		"so are the others of its shape":          {[]any{newPool("w", shaped(&demand.Shape{CPUs: 4, Features: []string{"x86"}})), job(1, withConstraint("w&x86"))}, want{Required: 1, Pending: 1, Eligible: 1}},
+		"a node named in vain is one":             {[]any{newPool("w"), jobs(1, 3, with(func(j *slurm.Job) { j.RequiredNodes = "w9" }))}, want{Required: 1, Pending: 1, Eligible: 3}},
+		"an idle node that is named stays":        {[]any{newPool("w"), worker("w1"), worker("w2"), jobs(1, 3, with(func(j *slurm.Job) { j.RequiredNodes = "w2" }))}, want{Required: 2, Idle: 2, Claimed: 1, Eligible: 3}},
+		"an excluded idle node does not":          {[]any{newPool("w"), worker("w1"), job(1, with(func(j *slurm.Job) { j.ExcludedNodes = "w1" }))}, want{Required: 2, Idle: 1, Pending: 1, Eligible: 1}},
+		"idle nodes beside the pool are used":     {[]any{newPool("w"), node("n1"), jobs(1, 8)}, want{Required: 1, Pending: 1, Eligible: 8}},
+		"jobs of another partition are not its":   {[]any{newPool("w"), partition("b"), job(1, in("b"))}, want{}},
 	}
 	for name, tt := range tests {
 		t.Run(name, func(t *testing.T) {

@@ -94,7 +94,7 @@ func randomJob(r *rand.Rand, id uint32) *slurm.Job {
 	case 1:
 		j.ArrayTaskID, j.ArrayJobID = slurm.Num(uint64(id)), 1000
 	case 2:
-		array(1000+uint32(r.IntN(2)), pick(r, "1-9", "1-30%5", "2-9:3%2", "1,2,..."), pick[uint32](r, 0, 2, 5))(j)
+		withArray(1000+uint32(r.IntN(2)), pick(r, "1-9", "1-30%5", "2-9:3%2", "1,2,..."), pick[uint32](r, 0, 2, 5))(j)
 	case 3:
 		het(2000, uint32(r.IntN(3)))(j)
 	}
