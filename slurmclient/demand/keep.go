@@ -2,10 +2,10 @@ package demand
 
 import "slices"
 
-// keepFor keeps the nodes that are ready for a job that waits and could run on those that
-// are there once others end: backfill plans it on them, and starts no job of lower priority
-// there that may end later (slurm.conf(5), sched/backfill). Time limits are not compared: a
-// job that would end in time comes after the others here.
+// keepNodesFor reserves the ready nodes for a pending job that could run on existing nodes once
+// other jobs end. Backfill plans the job on them, and starts no job of lower priority there that
+// could end later (slurm.conf(5), sched/backfill). Time limits are not compared: a job that would
+// end in time comes after the others here.
 func (s *stage) keepFor(t turn) {
 	if !s.runsLater(t) {
 		return
@@ -22,8 +22,7 @@ func (s *stage) keepFor(t turn) {
 	}
 }
 
-// runsLater reports whether the job could run on the nodes that are there if nobody else had
-// any of them.
+// canRunLater reports whether the job could run on the existing nodes if they were empty.
 func (h *rehearsal) runsLater(t turn) bool {
 	r := t.r
 	nodes, parts, named := uint64(0), uint64(0), 0

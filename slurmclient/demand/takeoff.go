@@ -8,7 +8,7 @@ import "slices"
 func (p *plan) takeOff(bundles []bundle, free []supply) {
 	queues := p.queues(bundles)
 	own := p.ownQueues(bundles)
-	bin := uint64(0)
+	seq := uint64(0)
 	for i := range free {
 		s := &free[i]
 		var candidates []*bundle
@@ -22,11 +22,11 @@ func (p *plan) takeOff(bundles []bundle, free []supply) {
 					break
 				}
 			}
-			bin++
+			seq++
 			copy(room, s.free)
 			took := uint64(0)
 			for _, b := range candidates {
-				moved, gone := b.fillFree(room, bin)
+				moved, gone := b.fillFree(room, seq)
 				took += moved
 				if !gone {
 					break
@@ -120,12 +120,12 @@ func (p *plan) mayRunIn(r *request, shape int) bool {
 
 // fillFree moves parts from the bundle's nodes to a free node with the room, and
 // returns how many, and whether all of the bundle has gone, so that others may follow.
-func (b *bundle) fillFree(room amounts, bin uint64) (moved uint64, gone bool) {
+func (b *bundle) fillFree(room amounts, seq uint64) (moved uint64, gone bool) {
 	for b.left > 0 {
 		have := &b.runs[b.at]
 		r := have.r
-		if r.bin != bin {
-			r.bin, r.inBin = bin, 0
+		if r.bin != seq {
+			r.bin, r.inBin = seq, 0
 		}
 		want := have.parts - b.off
 		n := min(want, room.fits(r.each), less(r.together(r.jobs), r.inBin))
