@@ -2,9 +2,9 @@ package demand
 
 import "slices"
 
-// takeOff puts the free nodes in the place of new ones. Each takes its parts from
-// the bundles in their order and without gaps, as far as its room goes; that makes
-// a free node more never cost a new one.
+// fillFreeNodes replaces new nodes by free ones. Each free node takes chunks from the bins in their
+// order and without gaps, as far as its room allows. One more free node therefore never costs a new
+// one.
 func (p *plan) takeOff(bundles []bundle, free []supply) {
 	queues := p.queues(bundles)
 	own := p.ownQueues(bundles)
@@ -37,7 +37,7 @@ func (p *plan) takeOff(bundles []bundle, free []supply) {
 	}
 }
 
-// queues lists the bundles by the partitions whose free nodes may be put in their place.
+// binsByPartition lists the bins by the partitions whose free nodes can replace them.
 func (p *plan) queues(bundles []bundle) [][]*bundle {
 	out := make([][]*bundle, len(p.parts))
 	for i := range bundles {
@@ -55,7 +55,7 @@ func (p *plan) queues(bundles []bundle) [][]*bundle {
 	return out
 }
 
-// ownQueues lists the bundles by their pools.
+// binsByPool lists the bins by their pools.
 func (p *plan) ownQueues(bundles []bundle) [][]*bundle {
 	out := make([][]*bundle, len(p.pools))
 	for i := range bundles {
@@ -66,9 +66,8 @@ func (p *plan) ownQueues(bundles []bundle) [][]*bundle {
 	return out
 }
 
-// candidates are the first bundles that nodes of the supply may be put in the
-// place of, those of its own pool first: each part on them must have room on such a
-// node.
+// candidateBins returns the first bins that the free nodes can replace, those of their own pool
+// first. Each chunk in the bins must fit on such a node.
 func (p *plan) candidates(queues, own [][]*bundle, s *supply) []*bundle {
 	var out []*bundle
 	look := func(queues [][]*bundle, at int) {
@@ -92,7 +91,7 @@ func (p *plan) candidates(queues, own [][]*bundle, s *supply) []*bundle {
 	return out
 }
 
-// replaces reports whether every part on the bundle could run on the supply's nodes.
+// canReplace reports whether every chunk in the bin could run on the free nodes.
 func (p *plan) replaces(s *supply, b *bundle) bool {
 	for _, run := range b.runs {
 		r := run.r
@@ -104,8 +103,8 @@ func (p *plan) replaces(s *supply, b *bundle) bool {
 	return true
 }
 
-// mayRunIn reports whether nodes of the shape are in a partition that the request
-// may use. The nodes of one job are all of one partition, its target.
+// canRunOn reports whether nodes of the shape are in a partition that the request can use. All
+// nodes of one job are in one partition, the target.
 func (p *plan) mayRunIn(r *request, shape int) bool {
 	for _, at := range p.shapes[shape].parts {
 		if at == r.target {
@@ -118,8 +117,8 @@ func (p *plan) mayRunIn(r *request, shape int) bool {
 	return false
 }
 
-// fillFree moves parts from the bundle's nodes to a free node with the room, and
-// returns how many, and whether all of the bundle has gone, so that others may follow.
+// moveChunks moves chunks from the bin to a free node with the room. It returns how many, and
+// whether the bin is now empty, so that others can follow.
 func (b *bundle) fillFree(room amounts, seq uint64) (moved uint64, gone bool) {
 	for b.left > 0 {
 		have := &b.runs[b.at]
@@ -133,7 +132,7 @@ func (b *bundle) fillFree(room amounts, seq uint64) (moved uint64, gone bool) {
 		b.off += n
 		moved += n
 		if n > 0 && r.alone() {
-			// Jobs that share with their like only were put together already.
+			// Jobs that share nodes only with their group were packed together already.
 			clear(room)
 		} else {
 			room.take(r.each, n)
