@@ -10,8 +10,8 @@ import (
 	"github.com/slurmtide/slurmtide/slurmclient/slurm"
 )
 
-// largeSnapshot has 10,000 nodes and 100,000 job records in 50 partitions: most of
-// the queue waits, in a few hundred shapes that alternate.
+// largeSnapshot returns 10,000 nodes and 100,000 job records in 50 partitions. Most of the jobs are
+// pending, in a few hundred alternating shapes.
 func largeSnapshot() *slurmclient.Snapshot {
 	s := markKnown(&slurmclient.Snapshot{})
 	for p := range 50 {
@@ -70,7 +70,7 @@ func BenchmarkComputeOneLargeArray(b *testing.B) {
 	}
 }
 
-// poolsOfPartitions returns 200 pools, four to a partition.
+// poolsOfPartitions returns 200 pools, four per partition.
 func poolsOfPartitions() (pools []demand.Pool) {
 	for i := range 200 {
 		feature := fmt.Sprintf("pool-%03d", i)
@@ -83,8 +83,8 @@ func poolsOfPartitions() (pools []demand.Pool) {
 	return pools
 }
 
-// BenchmarkComputePools is the aim of 100 ms: 100,000 jobs and 10,000 nodes against
-// 200 pools, four to a partition, some of which have reached their maximum.
+// BenchmarkComputePools has the target of 100 ms: 100,000 jobs and 10,000 nodes with 200 pools,
+// four per partition, some of which have reached their maximum.
 func BenchmarkComputePools(b *testing.B) {
 	s := largeSnapshot()
 	pools := poolsOfPartitions()
@@ -101,8 +101,8 @@ func BenchmarkComputePools(b *testing.B) {
 	}
 }
 
-// BenchmarkComputePoolsOfOnePartition has all 200 pools in one partition, each with
-// little room, so that jobs go from one to the next.
+// BenchmarkComputePoolsOfOnePartition has all 200 pools in one partition, each with little room, so
+// that jobs move on from one pool to the next.
 func BenchmarkComputePoolsOfOnePartition(b *testing.B) {
 	s := largeSnapshot()
 	s.Nodes.Value = nil
@@ -135,8 +135,8 @@ func BenchmarkComputePoolsOfUnlikeJobs(b *testing.B) {
 	}
 }
 
-// BenchmarkComputePoolsAcrossPartitions has every pool in every partition, with
-// nodes that take turns, and no shape told.
+// BenchmarkComputePoolsAcrossPartitions has every pool in every partition, with alternating nodes
+// and without a Shape.
 func BenchmarkComputePoolsAcrossPartitions(b *testing.B) {
 	s := largeSnapshot()
 	var pools []demand.Pool
@@ -153,8 +153,8 @@ func BenchmarkComputePoolsAcrossPartitions(b *testing.B) {
 	}
 }
 
-// BenchmarkComputePoolsOfShortQueue has 200 pools of 50 workers each that are busy, and a few
-// jobs in each partition: what a large cluster costs that has little to do.
+// BenchmarkComputePoolsOfShortQueue has 200 pools of 50 busy workers each and a few jobs in each
+// partition, like a large cluster with a short queue.
 func BenchmarkComputePoolsOfShortQueue(b *testing.B) {
 	s := largeSnapshot()
 	s.Jobs.Value = s.Jobs.Value[:400]

@@ -8,8 +8,8 @@ import (
 	"github.com/slurmtide/slurmtide/slurmclient/slurm"
 )
 
-// TestWhatRunsCountsInMaxCPUsPerNode: the jobs of a partition together may have that many CPUs
-// of a node, while those of others have theirs beside them.
+// TestRunningJobsCountInMaxCPUsPerNode: MaxCPUsPerNode bounds the CPUs that all jobs of the
+// partition have on a node. Jobs of other partitions do not count.
 func TestWhatRunsCountsInMaxCPUsPerNode(t *testing.T) {
 	runsIn := func(partition string, cpus uint64) *slurm.Job {
 		return job(1, in(partition), running("w-0"), with(func(j *slurm.Job) { j.CPUs = slurm.Num(cpus) }))
@@ -19,7 +19,7 @@ func TestWhatRunsCountsInMaxCPUsPerNode(t *testing.T) {
 		used     uint32
 		required uint64
 	}{
-		"nothing":                        {nil, 0, 1},
+		"no running job":                 {nil, 0, 1},
 		"a job that leaves enough":       {[]*slurm.Job{runsIn("cpu", 1)}, 1, 1},
 		"a job that leaves too little":   {[]*slurm.Job{runsIn("cpu", 2)}, 2, 2},
 		"a job of another partition":     {[]*slurm.Job{runsIn("other", 2)}, 2, 1},
@@ -34,7 +34,7 @@ func TestWhatRunsCountsInMaxCPUsPerNode(t *testing.T) {
 			}
 			p := demand.Compute(time.Unix(int64(noon), 0), s, demand.Pool{Name: "w", Feature: "w", Workers: "w-", Partitions: []string{"cpu", "other"}, Max: 9}).Pools[0]
 			if p.Required != tc.required {
-				t.Errorf("%d workers are required, not %d: %+v", p.Required, tc.required, p)
+				t.Errorf("%d workers are required, want %d: %+v", p.Required, tc.required, p)
 			}
 		})
 	}

@@ -14,10 +14,10 @@ import (
 	"github.com/slurmtide/slurmtide/slurmclient/slurm"
 )
 
-// clusters is how many random clusters each property is tried on.
+// clusterCount is how many random clusters each property is tested on.
 const clusters = 3000
 
-// forRandomClusters runs a check on clusters that the seed alone decides.
+// forRandomClusters runs a check on clusters that depend only on the seed.
 func forRandomClusters(t *testing.T, check func(t *testing.T, r *rand.Rand, s *slurmclient.Snapshot)) {
 	t.Helper()
 	for seed := range uint64(clusters) {
@@ -101,7 +101,7 @@ func randomJob(r *rand.Rand, id uint32) *slurm.Job {
 	return j
 }
 
-// nodeFigures are the numbers of nodes alone.
+// nodeFigures returns the numbers of nodes of each partition.
 func nodeFigures(d demand.Demand) map[string][7]uint64 {
 	out := map[string][7]uint64{}
 	for _, p := range d.Partitions {
@@ -126,8 +126,7 @@ func TestTheOrderOfTheInputChangesNothing(t *testing.T) {
 
 func swap[T any](of []T, i, j int) { of[i], of[j] = of[j], of[i] }
 
-// freed is the node without its work, whatever it was doing, as long as the
-// partition has seen its shape.
+// withoutWork returns an idle copy of the node.
 func freed(n *slurm.Node) *slurm.Node {
 	m := *n
 	m.State = slurm.NodeState{Base: slurm.NodeIdle}
@@ -144,7 +143,7 @@ func TestMoreIdleCapacityNeverRaisesPendingNodes(t *testing.T) {
 		}
 		i := r.IntN(len(s.Nodes.Value))
 		if s.Nodes.Value[i].State.Base == slurm.NodeFuture {
-			return // a shape that its partitions may not have seen
+			return // its partitions can lack the shape
 		}
 		s.Nodes.Value = slices.Clone(s.Nodes.Value)
 		more := freed(s.Nodes.Value[i])
@@ -201,13 +200,13 @@ func TestNoJobAsksTwice(t *testing.T) {
 			most += count * max(j.NodeCount.Or(1), j.Tasks.Or(1), uint64(len(strings.Split(j.RequiredNodes, ","))))
 		}
 		if asked > most {
-			t.Errorf("%d nodes asked for; one for each part of each job would be %d", asked, most)
+			t.Errorf("%d nodes are requested; one per chunk of each job would be %d", asked, most)
 		}
 	})
 }
 
-// TestAJobInTwoPartitionsAsksForNoMoreThanInOne tries each job alone, where
-// nothing is free: all that it asks for is then its own.
+// TestAJobInTwoPartitionsRequestsNoMoreThanInOne computes the demand of each job separately on busy
+// nodes, so that all requested nodes are its own.
 func TestAJobInTwoPartitionsAsksForNoMoreThanInOne(t *testing.T) {
 	forRandomClusters(t, func(t *testing.T, _ *rand.Rand, s *slurmclient.Snapshot) {
 		var busy []*slurm.Node
@@ -231,7 +230,7 @@ func TestAJobInTwoPartitionsAsksForNoMoreThanInOne(t *testing.T) {
 				largest = max(largest, totalPending(compute(&alone)))
 			}
 			if together > largest {
-				t.Errorf("job %d in %s asks for %d nodes, for %d in any of them", j.ID, j.Partition, together, largest)
+				t.Errorf("job %d in %s requests %d nodes, at most %d in each of them", j.ID, j.Partition, together, largest)
 			}
 		}
 	})
@@ -248,7 +247,7 @@ func TestTheSumsMatch(t *testing.T) {
 	forRandomClusters(t, func(t *testing.T, _ *rand.Rand, s *slurmclient.Snapshot) {
 		d := compute(s)
 		if !d.Known || len(d.Partitions) != len(s.Partitions.Value) {
-			t.Errorf("%d partitions of %d", len(d.Partitions), len(s.Partitions.Value))
+			t.Errorf("%d partitions, want %d", len(d.Partitions), len(s.Partitions.Value))
 		}
 		for _, p := range d.Partitions {
 			checkSums(t, s, p)
@@ -292,10 +291,10 @@ func checkSums(t *testing.T, s *slurmclient.Snapshot, p demand.Partition) {
 		t.Errorf("%s: %d node records: %+v", p.Name, records, p)
 	}
 	if p.RequiredNodes != p.BusyNodes+p.PendingNodes {
-		t.Errorf("%s: required is not busy and pending: %+v", p.Name, p)
+		t.Errorf("%s: RequiredNodes is not the sum of BusyNodes and PendingNodes: %+v", p.Name, p)
 	}
 	if p.PendingNodes > 0 && p.EligiblePendingJobs == 0 && !sharesNodes(p.Name) {
-		t.Errorf("%s: nodes are asked for without a job: %+v", p.Name, p)
+		t.Errorf("%s: nodes are requested without a job: %+v", p.Name, p)
 	}
 	if (p.OldestEligible > 0) != (p.EligiblePendingJobs > 0) || (p.OldestPending > 0) != (p.PendingJobs > 0) {
 		t.Errorf("%s: oldest jobs: %+v", p.Name, p)
