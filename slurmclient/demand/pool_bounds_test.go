@@ -108,7 +108,7 @@ func TestUnusableWorkersAreReplacedWhileThereIsDemand(t *testing.T) {
 	}
 }
 
-// asGivenUp is how slurmctld 26.05 leaves a job whose constraints it cannot meet.
+// asGivenUp sets the fields of a job whose constraints slurmctld 26.05 cannot meet.
 func asGivenUp(j *slurm.Job) {
 	j.Reason, j.Priority, j.Hold = "BadConstraints", slurm.Num(0), true
 }

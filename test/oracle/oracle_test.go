@@ -16,16 +16,16 @@ import (
 )
 
 var (
-	rounds   = flag.Int("rounds", 40, "how many `rounds` are played, as many on each release")
+	rounds   = flag.Int("rounds", 40, "the number of `rounds`, divided among the releases")
 	seed     = flag.Uint64("seed", 1, "the `seed` of the first round")
-	lanes    = flag.Int("lanes", 5, "how many Slurms of each release play at the same time")
-	release  = flag.String("release", "both", "the `release` to play on, or both")
-	variant  = flag.String("variant", "", "the name of the only `variant` to play on; empty for all")
-	minimal  = flag.Int("minimise", 0, "of how `many` rounds that fail the queue is made as short as possible")
+	lanes    = flag.Int("lanes", 5, "how many clusters of each release run in parallel")
+	release  = flag.String("release", "both", "the `release` to run, or both")
+	variant  = flag.String("variant", "", "the name of the only `variant` to run; empty for all")
+	minimal  = flag.Int("minimise", 0, "for how `many` failing rounds the queue is minimised")
 	required = flag.String("required", "", "break demand on purpose: +1 or -1 workers of each pool")
 )
 
-// The bars of a run, shares of its rounds.
+// The limits of a run, as shares of its rounds.
 const (
 	starvedBar = 0
 	exactBar   = 0.8
@@ -36,31 +36,31 @@ func TestDemandIsWhatSlurmNeeds(t *testing.T) {
 	if missing := realslurm.Missing(); missing != "" {
 		t.Fatal(missing)
 	}
-	t.Parallel() // with the known cases
+	t.Parallel() // in parallel with the known cases
 	versions := slices.DeleteFunc(realslurm.Versions(), func(v string) bool { return *release != "both" && *release != v })
 	if len(versions) == 0 {
-		t.Fatalf("there is no release %q, known are %v and both", *release, realslurm.Versions())
+		t.Fatalf("unknown release %q, want one of %v or both", *release, realslurm.Versions())
 	}
 	for _, version := range versions {
 		t.Run(version, func(t *testing.T) {
 			t.Parallel()
 			began := time.Now()
 			f := playRounds(t, version, *rounds/len(versions))
-			t.Logf("slurm=%s rounds=%d oracle_starved=%d oracle_exact=%.3f oracle_dear=%.3f unmodelled=%d unsteady=%d took=%s",
+			t.Logf("slurm=%s rounds=%d oracle_starved=%d oracle_exact=%.3f oracle_excessive=%.3f unmodelled=%d unsteady=%d took=%s",
 				version, f.Rounds, f.Starved, f.ExactShare(), f.DearShare(), f.Allowed, f.Unsteady, time.Since(began).Round(time.Second))
 			if share(f.Starved, f.Rounds) > starvedBar || f.ExactShare() < exactBar || f.DearShare() > dearBar {
-				t.Errorf("demand is not what Slurm needs: %+v", f)
+				t.Errorf("demand differs from what Slurm needs: %+v", f)
 			}
 		})
 	}
 }
 
-// playRounds plays the rounds on several lanes.
+// runRounds runs the rounds in several environments.
 func playRounds(t *testing.T, version string, rounds int) (figures Figures) {
 	ctx, cancel := context.WithCancelCause(t.Context())
 	defer cancel(nil)
 	if *variant != "" && !slices.ContainsFunc(Variants(), func(v Variant) bool { return v.Name == *variant }) {
-		t.Fatalf("there is no variant %q", *variant)
+		t.Fatalf("unknown variant %q", *variant)
 	}
 	scenes := make(chan Scene, rounds)
 	for _, scene := range byVariant(*seed, rounds) {
@@ -82,7 +82,7 @@ func playRounds(t *testing.T, version string, rounds int) (figures Figures) {
 				figures.Add(r.Verdict)
 				t.Log(describe(r))
 				return figures.Starved + figures.Dear
-			}, func(row string) { t.Logf("made shorter:\n%s", row) })
+			}, func(row string) { t.Logf("minimised:\n%s", row) })
 			if err != nil {
 				cancel(err)
 			}
@@ -95,8 +95,8 @@ func playRounds(t *testing.T, version string, rounds int) (figures Figures) {
 	return figures
 }
 
-// byVariant returns so many scenes, of the seeds from one on, grouped by their variants: a lane
-// restarts slurmctld where the variant changes.
+// scenariosByVariant returns the scenarios of consecutive seeds, grouped by variant, since an
+// environment restarts slurmctld when the variant changes.
 func byVariant(seed uint64, rounds int) (scenes []Scene) {
 	byName := map[string][]Scene{}
 	for n := 0; n < rounds; seed++ {
@@ -112,8 +112,8 @@ func byVariant(seed uint64, rounds int) (scenes []Scene) {
 	return scenes
 }
 
-// playLane plays scenes on a Slurm of its own. tell is told of every round and returns
-// how many have failed so far; shorter is told of those that were minimised.
+// runScenarios runs scenarios in an environment of its own. It calls tell with every round, which
+// returns how many rounds have failed so far, and shorter with every minimised round.
 func playLane(ctx context.Context, keeper *realslurm.Cluster, name string, scenes <-chan Scene, tell func(Round) int, shorter func(string)) error {
 	l, err := newLane(ctx, keeper, name)
 	if err != nil {
@@ -136,14 +136,14 @@ func playLane(ctx context.Context, keeper *realslurm.Cluster, name string, scene
 	return nil
 }
 
-// describe writes a round in one line.
+// describeRound formats a round as one line.
 func describe(r Round) string {
 	word := "inexact"
 	switch {
 	case len(r.Verdict.Starved) > 0:
 		word = "STARVED " + strings.Join(r.Verdict.Starved, ",")
 	case r.Verdict.Dear:
-		word = "DEAR"
+		word = "EXCESSIVE"
 	case r.Verdict.Exact:
 		word = "exact"
 	}
@@ -157,6 +157,6 @@ func describe(r Round) string {
 	for _, j := range slices.Concat(r.Before, r.Queue) {
 		jobs = append(jobs, j.Name+": "+j.Args)
 	}
-	return fmt.Sprintf("seed %d, %s: %s: there %v, required %v, least %v, all %v; %s",
+	return fmt.Sprintf("seed %d, %s: %s: initial %v, required %v, least %v, all %v; %s",
 		r.Seed, r.Variant.Name, word, r.There, r.Required.Up, r.Least, r.All.Up, strings.Join(jobs, "; "))
 }

@@ -38,7 +38,7 @@ func TestASeedIsAScene(t *testing.T) {
 	for seed := range uint64(200) {
 		scene, again := NewScene(seed), NewScene(seed)
 		if diff := cmp.Diff(scene, again); diff != "" {
-			t.Fatalf("seed %d is two scenes: %s", seed, diff)
+			t.Fatalf("seed %d gives two scenarios: %s", seed, diff)
 		}
 		if len(scene.Queue) == 0 {
 			t.Errorf("seed %d has no job", seed)
@@ -50,6 +50,6 @@ func TestASeedIsAScene(t *testing.T) {
 		seen[text.String()] = true
 	}
 	if len(seen) < 150 {
-		t.Errorf("200 seeds are %d scenes", len(seen))
+		t.Errorf("200 seeds give only %d scenarios", len(seen))
 	}
 }

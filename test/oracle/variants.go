@@ -2,7 +2,7 @@ package oracle
 
 import "github.com/slurmtide/slurmtide/slurmclient/demand"
 
-// Variants are the clusters that scenes are played on.
+// Variants returns the kinds of clusters that scenarios run on.
 func Variants() []Variant {
 	small := demand.Shape{CPUs: 4, MemoryMiB: 8000}
 	large := demand.Shape{CPUs: 16, MemoryMiB: 32000, Weight: 10, Features: []string{"big"}}
@@ -68,10 +68,10 @@ func Variants() []Variant {
 
 const enforceLimits = "AccountingStorageEnforce=associations,limits,qos,nojobs"
 
-// limit is a QOS or an account, and its limits, which hold where a variant enforces them.
+// limit is a QOS or an account with its limits, which apply where a variant enforces them.
 type limit struct{ name, limits string }
 
-// cpuQOS and gpuQOS are the QOS of every cluster, for variants of CPUs and of GPUs.
+// cpuQOS and gpuQOS are the QOS of every cluster, for variants with CPU and GPU limits.
 var (
 	cpuQOS = []limit{
 		{"two-jobs", "MaxJobsPerUser=2"},
@@ -87,7 +87,7 @@ var (
 	}
 )
 
-// accounts are those of every cluster, each but the first in the first one.
+// limitedAccounts are the accounts of every cluster. The first one is the parent of the others.
 var accounts = []limit{
 	{"division", "GrpTRES=cpu=24"},
 	{"lab", "GrpJobs=3"},
@@ -101,11 +101,11 @@ func limitNames(of []limit) (names []string) {
 	return names
 }
 
-// accountNames are the accounts that jobs may name.
+// accountNames returns the accounts that jobs can use.
 func accountNames() []string { return limitNames(accounts[1:]) }
 
-// pool is a NodeSet with a maximum. Its workers are in the partitions, or in that of its
-// name.
+// newPool returns the pool of a NodeSet with a maximum. Its workers are in the partitions, by
+// default in that of its name.
 func pool(name string, most uint64, shape demand.Shape, partitions ...string) demand.Pool {
 	if len(partitions) == 0 {
 		partitions = []string{name}
