@@ -15,8 +15,8 @@ import (
 	"github.com/slurmtide/slurmtide/test/numbers"
 )
 
-// toldOfPartition is what Slurm's commands tell of a metric, or the exporter where they
-// do not know it: one name has one number.
+// partitionMetric returns a metric of a partition from Slurm's commands, or from the exporter where
+// the commands do not show it.
 func (s *sight) toldOfPartition(metric, partition string) (float64, bool) {
 	key := numbers.Key(metric, "partition", partition)
 	switch metric {
@@ -29,7 +29,7 @@ func (s *sight) toldOfPartition(metric, partition string) (float64, bool) {
 	return v, ok
 }
 
-// compareProvider asks for every metric of every partition and of every variant's NodeSet.
+// compareProvider requests every metric of every partition and of every variant's NodeSet.
 func compareProvider(t *testing.T, s *sight) ([]string, int) {
 	c := &comparison{}
 	for _, e := range metricsapi.Catalogue() {
@@ -48,7 +48,7 @@ func compareProvider(t *testing.T, s *sight) ([]string, int) {
 	return c.differences, c.compared
 }
 
-// nodeSet checks that every node of a variant is in one of its parts.
+// compareNodeSet checks that every node of a variant is in exactly one of its node metrics.
 func (c *comparison) nodeSet(t *testing.T, s *sight, name string) {
 	var parts float64
 	for _, part := range []string{"busy", "idle", "booting", "unusable"} {
@@ -68,7 +68,7 @@ func (c *comparison) nodeSet(t *testing.T, s *sight, name string) {
 	c.same("NodeSet "+name, "the number of its nodes", fmt.Sprint(want), fmt.Sprint(parts))
 }
 
-// metric is a metric's value, or why there is none.
+// readMetric returns the value of a metric, or the error.
 func (a *adapter) metric(t *testing.T, of metricsapi.Resource, name, metric string, selector labels.Selector) string {
 	info := provider.CustomMetricInfo{GroupResource: of.GroupResource, Namespaced: of.Namespaced, Metric: metric}
 	v, err := a.provider.GetMetricByName(t.Context(), types.NamespacedName{Namespace: a.namespace, Name: name}, info, selector)

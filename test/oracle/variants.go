@@ -58,7 +58,7 @@ func Variants() []Variant {
 			Pools: []demand.Pool{pool("g", 12, demand.Shape{CPUs: 16, MemoryMiB: 32000, GRES: "gpu:8"})},
 			Conf:  []string{enforceLimits, "PartitionName=g Nodes=g"},
 		}, {
-			Name: "cores of the system", Partitions: []string{"s"},
+			Name: "specialized cores", Partitions: []string{"s"},
 			Pools: []demand.Pool{pool("s", 14, demand.Shape{CPUs: 3, MemoryMiB: 8000})},
 			Nodes: map[string]string{"s": "CPUs=4 CoreSpecCount=1"},
 			Conf:  []string{"PartitionName=s Nodes=s"},
