@@ -135,13 +135,13 @@ var digits = regexp.MustCompile(`\d+`)
 
 // noteForms adds the forms of a record's fields to seen, and reports whether one is new.
 func isNew(seen map[string]bool, r map[string]any) bool {
-	anew := false
+	found := false
 	for key, value := range r {
 		form := key + "=" + formOf(key, value)
-		anew = anew || !seen[form]
+		found = found || !seen[form]
 		seen[form] = true
 	}
-	return anew
+	return found
 }
 
 func formOf(key string, value any) string {
