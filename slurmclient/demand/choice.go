@@ -78,8 +78,8 @@ func (c *choice) chooseFrom(offers []offer) bool {
 	return true
 }
 
-func (c *choice) requiresSeat(seat int) bool {
-	return len(c.r.required) > 0 && slices.Contains(c.r.required, c.seats[seat].name)
+func (c *choice) requiresSeat(node int) bool {
+	return len(c.r.required) > 0 && slices.Contains(c.r.required, c.seats[node].name)
 }
 
 // tryOffers takes nodes of the offers until the job has what it needs.

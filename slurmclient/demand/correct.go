@@ -173,19 +173,19 @@ func (h *rehearsal) applyRun(s, all *stage) {
 			h.parts[i].PendingNodes = h.parts[i].beyond
 		}
 	}
-	for i, seat := range h.seats {
-		pool := h.shapes[seat.shape].pool
+	for i, n := range h.seats {
+		pool := h.shapes[n.shape].pool
 		if s.first[i] < 0 || pool == noPool {
 			continue
 		}
 		p := &h.plan.pools[pool]
 		switch {
-		case seat.fresh > 0:
+		case n.fresh > 0:
 			p.result.Pending++
 			h.parts[s.first[i]].PendingNodes++
-		case seat.claim == claimIdle:
+		case n.claim == claimIdle:
 			p.claimedIdle++
-		case seat.claim == claimBooting:
+		case n.claim == claimBooting:
 			p.claimedBooting++
 		}
 	}
@@ -235,8 +235,8 @@ const maxTried = 16
 
 // freeWorkers returns the indexes of the pool's idle and booting workers in simNodes.
 func (h *rehearsal) freeOfPool(at int) (free []int) {
-	for i, seat := range h.seats {
-		if seat.fresh == 0 && seat.claim != claimNone && h.shapes[seat.shape].pool == at {
+	for i, n := range h.seats {
+		if n.fresh == 0 && n.claim != claimNone && h.shapes[n.shape].pool == at {
 			free = append(free, i)
 		}
 	}

@@ -70,17 +70,17 @@ func (l *limits) ran(j *slurm.Job) {
 
 // addWaiting records eligible jobs that a limit could keep from running.
 func (l *limits) hold(j *slurm.Job, jobs uint64, g *group) {
-	gate := l.gates.of(j)
-	if gate == nil {
+	applied := l.gates.of(j)
+	if applied == nil {
 		return
 	}
-	if !gate.followsLimits(j) {
+	if !applied.followsLimits(j) {
 		g.unfollowed += jobs
 	}
 	if j.HetJobID != 0 {
 		l.priority[j.HetJobID] = max(l.priority[j.HetJobID], j.Priority.Or(0))
 	}
-	w := waiting{job: j, jobs: jobs, cost: l.costOf(j, j.TRESRequested), gate: gate, group: g, tier: l.gates.tierOf(j)}
+	w := waiting{job: j, jobs: jobs, cost: l.costOf(j, j.TRESRequested), gate: applied, group: g, tier: l.gates.tierOf(j)}
 	if l.fillsNodes && j.TasksPerNode.Or(0) > 0 {
 		w.cpusPerNode = j.MinCPUsPerNode.Or(0)
 	}

@@ -293,17 +293,13 @@ func checkSums(t *testing.T, s *slurmclient.Snapshot, p demand.Partition) {
 	if p.RequiredNodes != p.BusyNodes+p.PendingNodes {
 		t.Errorf("%s: RequiredNodes is not the sum of BusyNodes and PendingNodes: %+v", p.Name, p)
 	}
-	if p.PendingNodes > 0 && p.EligiblePendingJobs == 0 && !sharesNodes(p.Name) {
+	if p.PendingNodes > 0 && p.EligiblePendingJobs == 0 {
 		t.Errorf("%s: nodes are requested without a job: %+v", p.Name, p)
 	}
 	if (p.OldestEligible > 0) != (p.EligiblePendingJobs > 0) || (p.OldestPending > 0) != (p.PendingJobs > 0) {
 		t.Errorf("%s: oldest jobs: %+v", p.Name, p)
 	}
 }
-
-// sharesNodes is for partitions whose nodes others may ask for: there are none, as
-// a node is asked for in the partition of its first job.
-func sharesNodes(string) bool { return false }
 
 func TestComputeWritesNothingToTheSnapshot(t *testing.T) {
 	forRandomClusters(t, func(t *testing.T, r *rand.Rand, s *slurmclient.Snapshot) {

@@ -121,7 +121,7 @@ func (p *plan) joinPartitions() (root func(int) int) {
 func (h *rehearsal) prepare() bool {
 	h.inside = make([]bool, len(h.parts))
 	h.most = make([]uint64, len(h.plan.pools))
-	seats := uint64(len(h.members))
+	count := uint64(len(h.members))
 	for _, at := range h.pools {
 		p := &h.plan.pools[at]
 		if len(p.shapes) != 1 || h.shapes[p.shapes[0]].single || h.shapes[p.shapes[0]].trusted {
@@ -134,9 +134,9 @@ func (h *rehearsal) prepare() bool {
 		if p.limited {
 			h.most[at] = p.spare
 		}
-		seats = plus(seats, h.most[at])
+		count = plus(count, h.most[at])
 	}
-	if times(seats, h.countChoices()) > uint64(h.work) || !h.addTurns() {
+	if times(count, h.countChoices()) > uint64(h.work) || !h.addTurns() {
 		return false
 	}
 	h.addSeats()

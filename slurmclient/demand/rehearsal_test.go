@@ -11,10 +11,10 @@ import (
 
 // jobAsReported returns a job as slurmctld reports it: the reported, requested and maximum number
 // of nodes, and count tasks of one CPU.
-func asTold(id uint32, told, asked, most, count uint64, options ...jobOption) *slurm.Job {
+func asTold(id uint32, reported, requested, most, count uint64, options ...jobOption) *slurm.Job {
 	j := job(id, tasks(count))
-	j.NodeCount, j.MaxNodes = slurm.Num(told), slurm.Num(most)
-	j.TRESRequested = fmt.Sprintf("cpu=%d,mem=100M,node=%d,billing=%d", count, asked, count)
+	j.NodeCount, j.MaxNodes = slurm.Num(reported), slurm.Num(most)
+	j.TRESRequested = fmt.Sprintf("cpu=%d,mem=100M,node=%d,billing=%d", count, requested, count)
 	j.MemoryPerCPU = slurm.Num(100)
 	for _, o := range options {
 		o(j)
@@ -63,18 +63,18 @@ func TestRehearsalsAreWhatSlurmDoes(t *testing.T) {
 			repeat(5, 8, func(id uint32) *slurm.Job { return asTold(id, 2, 2, 2, 2) }),
 		)
 	}
-	untold := func(uint64) uint64 { return 0 }
-	told := func(n uint64) uint64 { return n }
+	unreported := func(uint64) uint64 { return 0 }
+	reported := func(n uint64) uint64 { return n }
 	for _, tt := range []struct {
 		name, release string
 		jobs          []any
 		want          uint64
 	}{
-		{"nodes adjacent to a named one", "24.11.5", row(untold), 14},
-		{"nodes adjacent to a named one", "26.05.0", row(told), 14},
+		{"nodes adjacent to a named one", "24.11.5", row(unreported), 14},
+		{"nodes adjacent to a named one", "26.05.0", row(reported), 14},
 		{"tasks beside those on a named node", "24.11.5", []any{asTold(1, 1, 1, 1, 3), asTold(2, 1, 1, 1, 3, named("w-0"))}, 2},
-		{"tasks per node", "24.11.5", fill(untold), 7},
-		{"tasks per node", "26.05.0", fill(told), 7},
+		{"tasks per node", "24.11.5", fill(unreported), 7},
+		{"tasks per node", "26.05.0", fill(reported), 7},
 		{"one task of several per node", "24.11.5", []any{asTold(1, 1, 1, 0, 1, perNode(3))}, 1},
 		{"one task of several on whole nodes", "26.05.0", []any{asTold(1, 1, 1, 1, 1, perNode(3), with(func(j *slurm.Job) { j.Shared = "none" }))}, 1},
 		{"one task of several per node", "26.05.0", []any{asTold(1, 1, 1, 1, 1, perNode(3))}, 0},

@@ -173,9 +173,9 @@ func (s *stage) takeNodes(c *choice) {
 
 // isUp reports whether the node exists in the run.
 func (s *stage) isThere(i int) bool {
-	seat := &s.seats[i]
-	if s.gone[i] || !s.later && !seat.ready() {
+	n := &s.seats[i]
+	if s.gone[i] || !s.later && !n.ready() {
 		return false
 	}
-	return seat.fresh == 0 || seat.fresh <= s.up[s.shapes[seat.shape].pool]
+	return n.fresh == 0 || n.fresh <= s.up[s.shapes[n.shape].pool]
 }

@@ -104,9 +104,9 @@ func playCase(ctx context.Context, t *testing.T, l *lane, c knownCase) {
 	if c.there == nil {
 		c.there = make([]uint64, len(variant.Pools))
 	}
-	scene := Scene{Variant: &variant, There: c.there, Queue: []Job{{Name: "q1", Args: c.queue}}}
+	scenario := Scene{Variant: &variant, There: c.there, Queue: []Job{{Name: "q1", Args: c.queue}}}
 	if slices.Max(c.there) > 0 {
-		scene.Before = []Job{{Name: "b1", Args: "-H -p " + variant.Partitions[0]}}
+		scenario.Before = []Job{{Name: "b1", Args: "-H -p " + variant.Partitions[0]}}
 	}
 	if l.variant == nil || l.variant.Name != variant.Name {
 		if err := l.setVariant(ctx, &variant); err != nil {
@@ -115,7 +115,7 @@ func playCase(ctx context.Context, t *testing.T, l *lane, c knownCase) {
 	}
 	defer runCommand(t, l, c.tearDown)
 	runCommand(t, l, c.setUp)
-	r, err := l.playOn(ctx, scene)
+	r, err := l.playOn(ctx, scenario)
 	if err != nil {
 		t.Fatal(err)
 	}

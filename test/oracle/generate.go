@@ -10,13 +10,13 @@ import (
 func NewScene(seed uint64) Scene {
 	random := rand.New(rand.NewPCG(seed, 0))
 	variants := Variants()
-	scene := Scene{Seed: seed, Variant: &variants[random.IntN(len(variants))]}
+	scenario := Scene{Seed: seed, Variant: &variants[random.IntN(len(variants))]}
 	for n := range 1 + random.IntN(8) {
-		g := generator{random, scene.Variant, n}
-		scene.Queue = append(scene.Queue, Job{Name: fmt.Sprintf("q%d", n+1), Args: g.drawJob()})
+		g := generator{random, scenario.Variant, n}
+		scenario.Queue = append(scenario.Queue, Job{Name: fmt.Sprintf("q%d", n+1), Args: g.drawJob()})
 	}
-	scene.There, scene.Before = drawBefore(generator{rand.New(rand.NewPCG(seed, 1)), scene.Variant, 0})
-	return scene
+	scenario.There, scenario.Before = drawBefore(generator{rand.New(rand.NewPCG(seed, 1)), scenario.Variant, 0})
+	return scenario
 }
 
 // drawInitialState draws the workers that exist before the queue is submitted, and the jobs that

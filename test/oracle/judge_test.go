@@ -142,7 +142,7 @@ func TestMinimise(t *testing.T) {
 		}
 		return out
 	}
-	holds := func(wanted ...string) func([]Job) bool {
+	contains := func(wanted ...string) func([]Job) bool {
 		return func(jobs []Job) bool {
 			return !slices.ContainsFunc(wanted, func(name string) bool { return !slices.Contains(jobs, Job{Name: name}) })
 		}
@@ -151,9 +151,9 @@ func TestMinimise(t *testing.T) {
 		queue, want []Job
 		fails       func([]Job) bool
 	}{
-		"one job is enough to fail": {queue("a", "b", "c", "d", "e"), queue("d"), holds("d")},
-		"two jobs together fail":    {queue("a", "b", "c", "d", "e"), queue("a", "e"), holds("a", "e")},
-		"all are needed":            {queue("a", "b", "c"), queue("a", "b", "c"), holds("a", "b", "c")},
+		"one job is enough to fail": {queue("a", "b", "c", "d", "e"), queue("d"), contains("d")},
+		"two jobs together fail":    {queue("a", "b", "c", "d", "e"), queue("a", "e"), contains("a", "e")},
+		"all are needed":            {queue("a", "b", "c"), queue("a", "b", "c"), contains("a", "b", "c")},
 		"an empty queue fails":      {queue("a", "b"), queue(), func([]Job) bool { return true }},
 	}
 	for name, tt := range tests {

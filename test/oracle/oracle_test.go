@@ -62,11 +62,11 @@ func playRounds(t *testing.T, version string, rounds int) (figures Figures) {
 	if *variant != "" && !slices.ContainsFunc(Variants(), func(v Variant) bool { return v.Name == *variant }) {
 		t.Fatalf("unknown variant %q", *variant)
 	}
-	scenes := make(chan Scene, rounds)
-	for _, scene := range byVariant(*seed, rounds) {
-		scenes <- scene
+	scenarios := make(chan Scene, rounds)
+	for _, scenario := range byVariant(*seed, rounds) {
+		scenarios <- scenario
 	}
-	close(scenes)
+	close(scenarios)
 	keeper, err := startKeeper(ctx, version)
 	if err != nil {
 		t.Fatal(err)
@@ -76,7 +76,7 @@ func playRounds(t *testing.T, version string, rounds int) (figures Figures) {
 	var mu sync.Mutex
 	for n := range min(*lanes, rounds) {
 		running.Go(func() {
-			err := playLane(ctx, keeper, fmt.Sprint("lane", n), scenes, func(r Round) int {
+			err := playLane(ctx, keeper, fmt.Sprint("env", n), scenarios, func(r Round) int {
 				mu.Lock()
 				defer mu.Unlock()
 				figures.Add(r.Verdict)
@@ -97,35 +97,35 @@ func playRounds(t *testing.T, version string, rounds int) (figures Figures) {
 
 // scenariosByVariant returns the scenarios of consecutive seeds, grouped by variant, since an
 // environment restarts slurmctld when the variant changes.
-func byVariant(seed uint64, rounds int) (scenes []Scene) {
+func byVariant(seed uint64, rounds int) (scenarios []Scene) {
 	byName := map[string][]Scene{}
 	for n := 0; n < rounds; seed++ {
-		scene := NewScene(seed)
-		if *variant == "" || *variant == scene.Variant.Name {
-			byName[scene.Variant.Name] = append(byName[scene.Variant.Name], scene)
+		scenario := NewScene(seed)
+		if *variant == "" || *variant == scenario.Variant.Name {
+			byName[scenario.Variant.Name] = append(byName[scenario.Variant.Name], scenario)
 			n++
 		}
 	}
 	for _, v := range Variants() {
-		scenes = append(scenes, byName[v.Name]...)
+		scenarios = append(scenarios, byName[v.Name]...)
 	}
-	return scenes
+	return scenarios
 }
 
-// runScenarios runs scenarios in an environment of its own. It calls tell with every round, which
+// runScenarios runs scenarios in an environment of its own. It calls report with every round, which
 // returns how many rounds have failed so far, and shorter with every minimised round.
-func playLane(ctx context.Context, keeper *realslurm.Cluster, name string, scenes <-chan Scene, tell func(Round) int, shorter func(string)) error {
+func playLane(ctx context.Context, keeper *realslurm.Cluster, name string, scenarios <-chan Scene, report func(Round) int, shorter func(string)) error {
 	l, err := newLane(ctx, keeper, name)
 	if err != nil {
 		return err
 	}
 	defer l.close()
-	for scene := range scenes {
-		r, err := l.playOn(ctx, scene)
+	for scenario := range scenarios {
+		r, err := l.playOn(ctx, scenario)
 		if err != nil {
-			return fmt.Errorf("seed %d: %w\n%s", scene.Seed, err, l.cluster.Logs())
+			return fmt.Errorf("seed %d: %w\n%s", scenario.Seed, err, l.cluster.Logs())
 		}
-		if failed := tell(r); !r.Verdict.Fails() || failed > *minimal {
+		if failed := report(r); !r.Verdict.Fails() || failed > *minimal {
 			continue
 		}
 		if r, err = l.shorten(ctx, r); err != nil {

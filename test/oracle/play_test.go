@@ -24,19 +24,19 @@ type Round struct {
 }
 
 // runScenario runs a scenario on its variant, without the jobs that Slurm gives up on.
-func (l *lane) playOn(ctx context.Context, scene Scene) (Round, error) {
-	if l.variant == nil || l.variant.Name != scene.Variant.Name {
-		if err := l.setVariant(ctx, scene.Variant); err != nil {
-			return Round{}, fmt.Errorf("restarting slurmctld as %s: %w", scene.Variant.Name, err)
+func (l *lane) playOn(ctx context.Context, scenario Scene) (Round, error) {
+	if l.variant == nil || l.variant.Name != scenario.Variant.Name {
+		if err := l.setVariant(ctx, scenario.Variant); err != nil {
+			return Round{}, fmt.Errorf("restarting slurmctld as %s: %w", scenario.Variant.Name, err)
 		}
 	}
 	for {
-		r, err := l.playAgain(ctx, scene)
+		r, err := l.playAgain(ctx, scenario)
 		var failed givenUp
 		if !errors.As(err, &failed) {
 			return r, err
 		}
-		scene = scene.withoutJobs(failed)
+		scenario = scenario.withoutJobs(failed)
 	}
 }
 
@@ -45,9 +45,9 @@ func (l *lane) playOn(ctx context.Context, scene Scene) (Round, error) {
 const mostPlays = 3
 
 // runRepeatedly runs a scenario, and repeats it while it fails. A failure of all runs counts.
-func (l *lane) playAgain(ctx context.Context, scene Scene) (Round, error) {
+func (l *lane) playAgain(ctx context.Context, scenario Scene) (Round, error) {
 	for n := 1; ; n++ {
-		r, err := l.play(ctx, scene)
+		r, err := l.play(ctx, scenario)
 		if err != nil || !r.Verdict.Fails() || n == mostPlays {
 			r.Verdict.Unsteady = err == nil && n > 1 && !r.Verdict.Fails()
 			return r, err
@@ -56,8 +56,8 @@ func (l *lane) playAgain(ctx context.Context, scene Scene) (Round, error) {
 }
 
 // runRound runs a scenario on the current variant.
-func (l *lane) play(ctx context.Context, scene Scene) (Round, error) {
-	r := Round{Scene: scene}
+func (l *lane) play(ctx context.Context, scenario Scene) (Round, error) {
+	r := Round{Scene: scenario}
 	if err := l.ask(ctx, &r); err != nil {
 		return r, err
 	}
@@ -66,7 +66,7 @@ func (l *lane) play(ctx context.Context, scene Scene) (Round, error) {
 		return r, err
 	}
 	var err error
-	if r.All, err = l.playTrial(ctx, scene, l.all(), Trial{}); err != nil {
+	if r.All, err = l.playTrial(ctx, scenario, l.all(), Trial{}); err != nil {
 		return r, err
 	}
 	from := r.Required.Up
@@ -74,10 +74,10 @@ func (l *lane) play(ctx context.Context, scene Scene) (Round, error) {
 		from = r.All.Up
 	}
 	r.Least, err = findLeast(from, func(up []uint64) (bool, error) {
-		if !scene.keepsWorkers(up) {
+		if !scenario.keepsWorkers(up) {
 			return false, nil
 		}
-		trial, err := l.playTrial(ctx, scene, up, r.All)
+		trial, err := l.playTrial(ctx, scenario, up, r.All)
 		return len(missing(r.All, trial)) == 0, err
 	})
 	r.Verdict = judge(r.Required, r.All, r.Least, unmodelled(r.Demand))
@@ -127,9 +127,9 @@ func (l *lane) requiredWorkers(d demand.Demand) (up []uint64) {
 
 // shortenQueue minimises the queue of a failing round.
 func (l *lane) shorten(ctx context.Context, r Round) (Round, error) {
-	scene := r.Scene
+	scenario := r.Scene
 	var err error
-	scene.Queue, err = minimise(r.Queue, func(queue []Job) (bool, error) {
+	scenario.Queue, err = minimise(r.Queue, func(queue []Job) (bool, error) {
 		shorter := r.Scene
 		shorter.Queue = queue
 		again, err := l.playOn(ctx, shorter)
@@ -138,5 +138,5 @@ func (l *lane) shorten(ctx context.Context, r Round) (Round, error) {
 	if err != nil {
 		return r, err
 	}
-	return l.playOn(ctx, scene)
+	return l.playOn(ctx, scenario)
 }

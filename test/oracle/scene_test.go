@@ -36,15 +36,15 @@ PartitionName=never Nodes=n1 PriorityTier=0
 func TestASeedIsAScene(t *testing.T) {
 	seen := map[string]bool{}
 	for seed := range uint64(200) {
-		scene, again := NewScene(seed), NewScene(seed)
-		if diff := cmp.Diff(scene, again); diff != "" {
+		scenario, again := NewScene(seed), NewScene(seed)
+		if diff := cmp.Diff(scenario, again); diff != "" {
 			t.Fatalf("seed %d gives two scenarios: %s", seed, diff)
 		}
-		if len(scene.Queue) == 0 {
+		if len(scenario.Queue) == 0 {
 			t.Errorf("seed %d has no job", seed)
 		}
 		var text strings.Builder
-		for _, job := range scene.Queue {
+		for _, job := range scenario.Queue {
 			text.WriteString(job.Args + "\n")
 		}
 		seen[text.String()] = true

@@ -18,7 +18,7 @@ const submitIdleJob = "sbatch --parsable -J " + idleJob + " -p " + idlePartition
 // submitScenario cancels all jobs, removes workers that the scenario does not start with, and
 // submits its jobs: first the initial jobs, then, once these have started as far as possible, the
 // queue. It returns when the scheduler has evaluated all jobs and started what it can.
-func (l *lane) submitScene(ctx context.Context, scene Scene) error {
+func (l *lane) submitScene(ctx context.Context, scenario Scene) error {
 	if len(l.variant.GRES) > 0 {
 		// slurmctld leaks generic resources of jobs that end before they run.
 		if err := l.setVariant(ctx, l.variant); err != nil {
@@ -38,8 +38,8 @@ func (l *lane) submitScene(ctx context.Context, scene Scene) error {
 	if l.first, err = strconv.ParseUint(strings.TrimSpace(out), 10, 32); err != nil {
 		return err
 	}
-	if len(scene.Before) > 0 {
-		if err := l.runBefore(ctx, scene); err != nil {
+	if len(scenario.Before) > 0 {
+		if err := l.runBefore(ctx, scenario); err != nil {
 			return err
 		}
 	}
@@ -47,14 +47,14 @@ func (l *lane) submitScene(ctx context.Context, scene Scene) error {
 	if err := l.setPartitions("down"); err != nil {
 		return err
 	}
-	if err := l.submitJobs(scene.Queue); err != nil {
+	if err := l.submitJobs(scenario.Queue); err != nil {
 		return err
 	}
 	if err := l.setPartitions("up"); err != nil {
 		return err
 	}
 	cycles := 1
-	if len(scene.Before) > 0 {
+	if len(scenario.Before) > 0 {
 		cycles = settled / 2
 	}
 	return l.awaitSettled(ctx, &Trial{}, Trial{}, cycles)
@@ -73,11 +73,11 @@ func (l *lane) setPartitions(state string) error {
 }
 
 // runInitialJobs starts the initial jobs of the scenario.
-func (l *lane) runBefore(ctx context.Context, scene Scene) error {
-	if err := l.submitJobs(scene.Before); err != nil {
+func (l *lane) runBefore(ctx context.Context, scenario Scene) error {
+	if err := l.submitJobs(scenario.Before); err != nil {
 		return err
 	}
-	if err := l.bring(scene.There); err != nil {
+	if err := l.bring(scenario.There); err != nil {
 		return err
 	}
 	return l.awaitSettled(ctx, &Trial{}, Trial{}, settled/2)
@@ -211,9 +211,9 @@ func notDigit(r rune) bool { return r < '0' || r > '9' }
 
 // runTrial submits the jobs of a scenario and lets Slurm schedule them on the workers, until all
 // wanted jobs have started.
-func (l *lane) playTrial(ctx context.Context, scene Scene, up []uint64, wanted Trial) (Trial, error) {
+func (l *lane) playTrial(ctx context.Context, scenario Scene, up []uint64, wanted Trial) (Trial, error) {
 	trial := Trial{Up: up}
-	if err := l.submitScene(ctx, scene); err != nil {
+	if err := l.submitScene(ctx, scenario); err != nil {
 		return trial, err
 	}
 	return trial, l.schedule(ctx, &trial, wanted)
