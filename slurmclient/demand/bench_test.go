@@ -15,7 +15,8 @@ import (
 func largeSnapshot() *slurmclient.Snapshot {
 	s := markKnown(&slurmclient.Snapshot{})
 	for p := range 50 {
-		s.Partitions.Value = append(s.Partitions.Value, &slurm.Partition{Name: fmt.Sprintf("p%02d", p), State: slurm.PartitionUp})
+		s.Partitions.Value = append(s.Partitions.Value,
+			&slurm.Partition{Name: fmt.Sprintf("p%02d", p), State: slurm.PartitionUp})
 	}
 	states := []slurm.NodeBase{slurm.NodeAllocated, slurm.NodeMixed, slurm.NodeIdle, slurm.NodeDown}
 	for i := range 10_000 {
@@ -33,9 +34,12 @@ func largeSnapshot() *slurmclient.Snapshot {
 	for i := range 100_000 {
 		j := &slurm.Job{
 			ID: uint32(i + 1), Partition: fmt.Sprintf("p%02d", i%50), Reason: reasons[i%4], UserID: uint32(i % 500),
-			State: slurm.JobState{Base: slurm.JobPending}, SubmitTime: slurm.Time(1000 + i), EligibleTime: slurm.Time(1000 + i),
-			Priority: slurm.Num(uint64(i + 1)), NodeCount: slurm.Num(uint64(1 + i%3)), CPUs: slurm.Num(uint64(1+i%8) * 4),
-			Tasks: slurm.Num(uint64(1+i%8) * 4), CPUsPerTask: slurm.Num(1), MemoryPerCPU: slurm.Num(uint64(1000 * (1 + i%5))),
+			State: slurm.JobState{Base: slurm.JobPending}, SubmitTime: slurm.Time(1000 + i),
+			EligibleTime: slurm.Time(1000 + i),
+			Priority:     slurm.Num(uint64(i + 1)), NodeCount: slurm.Num(uint64(1 + i%3)),
+			CPUs:  slurm.Num(uint64(1+i%8) * 4),
+			Tasks: slurm.Num(uint64(1+i%8) * 4), CPUsPerTask: slurm.Num(1),
+			MemoryPerCPU:  slurm.Num(uint64(1000 * (1 + i%5))),
 			TRESRequested: fmt.Sprintf("cpu=%d,mem=%dM,node=1,billing=4", (1+i%8)*4, 4000*(1+i%8)),
 		}
 		if i%10 == 0 {
@@ -77,7 +81,8 @@ func poolsOfPartitions() (pools []demand.Pool) {
 		pools = append(pools, demand.Pool{
 			Name: "ns/" + feature, Feature: feature, Workers: feature + "-", Max: 100,
 			Partitions: []string{fmt.Sprintf("p%02d", i/4)},
-			Shape:      &demand.Shape{CPUs: 64, MemoryMiB: 256_000, GRES: "gpu:h100:4", Features: []string{"x86", "ib"}},
+			Shape: &demand.Shape{CPUs: 64, MemoryMiB: 256_000, GRES: "gpu:h100:4",
+				Features: []string{"x86", "ib"}},
 		})
 	}
 	return pools
@@ -112,8 +117,9 @@ func BenchmarkComputePoolsOfOnePartition(b *testing.B) {
 	var pools []demand.Pool
 	for i := range 200 {
 		pools = append(pools, demand.Pool{
-			Name: fmt.Sprintf("ns/pool-%03d", i), Feature: fmt.Sprintf("pool-%03d", i), Max: 10, Partitions: []string{"p00"},
-			Shape: &demand.Shape{CPUs: 64, MemoryMiB: 256_000, GRES: "gpu:h100:4", Weight: uint32(i % 5)},
+			Name: fmt.Sprintf("ns/pool-%03d", i), Feature: fmt.Sprintf("pool-%03d", i), Max: 10,
+			Partitions: []string{"p00"},
+			Shape:      &demand.Shape{CPUs: 64, MemoryMiB: 256_000, GRES: "gpu:h100:4", Weight: uint32(i % 5)},
 		})
 	}
 	b.ReportAllocs()
@@ -141,7 +147,8 @@ func BenchmarkComputePoolsAcrossPartitions(b *testing.B) {
 	s := largeSnapshot()
 	var pools []demand.Pool
 	for i := range 200 {
-		pools = append(pools, demand.Pool{Name: fmt.Sprintf("ns/pool-%03d", i), Feature: fmt.Sprintf("pool-%03d", i), Max: 100})
+		pools = append(pools, demand.Pool{Name: fmt.Sprintf("ns/pool-%03d", i), Feature: fmt.Sprintf("pool-%03d", i),
+			Max: 100})
 	}
 	for i, n := range s.Nodes.Value {
 		n.Features = append(n.Features, pools[i%200].Feature)
@@ -160,7 +167,8 @@ func BenchmarkComputePoolsOfShortQueue(b *testing.B) {
 	s.Jobs.Value = s.Jobs.Value[:400]
 	pools := poolsOfPartitions()
 	for i, n := range s.Nodes.Value {
-		n.Name, n.Features = fmt.Sprintf("%s%d", pools[i/50].Workers, i%50), append(n.Features, pools[i/50].Feature)
+		n.Name, n.Features = fmt.Sprintf("%s%d", pools[i/50].Workers, i%50),
+			append(n.Features, pools[i/50].Feature)
 	}
 	b.ReportAllocs()
 	for b.Loop() {
@@ -176,7 +184,8 @@ func BenchmarkComputeArrayOfUnlimitedPool(b *testing.B) {
 		ID: 1, ArrayJobID: 1, ArrayTasks: "0-49999", Partition: "p00", State: slurm.JobState{Base: slurm.JobPending},
 		Reason: "Resources", CPUs: slurm.Num(1), Tasks: slurm.Num(1), NodeCount: slurm.Num(1), Shared: "none",
 	}}
-	pool := demand.Pool{Name: "ns/w", Feature: "w", Partitions: []string{"p00"}, Shape: &demand.Shape{CPUs: 64, MemoryMiB: 256_000}}
+	pool := demand.Pool{Name: "ns/w", Feature: "w", Partitions: []string{"p00"},
+		Shape: &demand.Shape{CPUs: 64, MemoryMiB: 256_000}}
 	b.ReportAllocs()
 	for b.Loop() {
 		demand.Compute(time.Unix(1_000_000, 0), s, pool)

@@ -74,7 +74,8 @@ func (s *scale) bounds(jobs slurm.Number, tres map[string]uint64) []uint64 {
 // costOf returns what one job of the record costs, by its requested or allocated TRES. Callers do
 // not write to the result.
 func (s *scale) costOf(j *slurm.Job, tres string) []uint64 {
-	text := costText{tres: tres, licenses: j.Licenses, cpus: j.CPUs.Or(0), nodes: j.NodeCount.Or(1), whole: wholeNodes(j.Shared)}
+	text := costText{tres: tres, licenses: j.Licenses, cpus: j.CPUs.Or(0), nodes: j.NodeCount.Or(1),
+		whole: wholeNodes(j.Shared)}
 	cost, ok := s.costs[text]
 	if !ok {
 		cost = s.read(text)

@@ -47,7 +47,8 @@ func (b *bundler) allowed(r *request) uint64 {
 		return r.jobs
 	}
 	pieces := r.pieces()
-	if pieces == 0 || times(r.jobs, pieces) <= times(b.pools[r.pool].left, min(r.perEmpty, r.together(r.jobs))) {
+	if pieces == 0 ||
+		times(r.jobs, pieces) <= times(b.pools[r.pool].left, min(r.perEmpty, r.together(r.jobs))) {
 		return r.jobs
 	}
 	jobs := r.jobs
@@ -64,7 +65,8 @@ func (b *bundler) allowed(r *request) uint64 {
 // markFull records whether the pool has no room left for any job.
 func (b *bundler) mark(pool int) {
 	p := &b.pools[pool]
-	p.full = p.left == 0 && !slices.ContainsFunc(p.shapes, func(shape int) bool { return len(b.open[shape]) > 0 })
+	p.full = p.left == 0 &&
+		!slices.ContainsFunc(p.shapes, func(shape int) bool { return len(b.open[shape]) > 0 })
 }
 
 // chunkCapacity returns how many chunks of that many of the request's jobs fit on nodes with room

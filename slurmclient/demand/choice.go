@@ -51,7 +51,8 @@ func (c *choice) chooseNodes() bool {
 	}
 	slices.Sort(weights)
 	for _, w := range slices.Compact(weights) {
-		lighter := slices.DeleteFunc(slices.Clone(all), func(o offer) bool { return o.weight > w && !c.requiresSeat(o.seat) })
+		lighter := slices.DeleteFunc(slices.Clone(all),
+			func(o offer) bool { return o.weight > w && !c.requiresSeat(o.seat) })
 		if uint64(len(lighter)) >= c.r.nodes && c.chooseFrom(lighter) {
 			return true
 		}
@@ -69,7 +70,8 @@ func (c *choice) chooseFrom(offers []offer) bool {
 				least = min(least, o.cpus)
 			}
 		}
-		offers = slices.DeleteFunc(slices.Clone(offers), func(o offer) bool { return o.cpus <= least && !c.requiresSeat(o.seat) })
+		offers = slices.DeleteFunc(slices.Clone(offers),
+			func(o offer) bool { return o.cpus <= least && !c.requiresSeat(o.seat) })
 		if least == math.MaxUint64 || len(offers) == 0 || uint64(len(offers)) < c.r.nodes {
 			return false
 		}
@@ -106,7 +108,8 @@ func (c *choice) tryOffers(offers []offer) bool {
 		}
 		c.takeRow(best)
 	}
-	return c.cpus <= 0 && c.holdsTasks() && c.nodes <= max(0, int64(r.wantedNodes(c.mostNodes()))-int64(r.nodes)) && !c.lacksGRES()
+	return c.cpus <= 0 && c.holdsTasks() &&
+		c.nodes <= max(0, int64(r.wantedNodes(c.mostNodes()))-int64(r.nodes)) && !c.lacksGRES()
 }
 
 // maxNodesOfJob returns how many nodes the partition and the limits of QOS and associations allow
@@ -135,7 +138,8 @@ type row struct {
 func (c *choice) bestRow() (best row) {
 	for rest := c.offers; len(rest) > 0; {
 		end := 1
-		for end < len(rest) && rest[end].weight == rest[0].weight && c.seats[rest[end].seat].at == c.seats[rest[end-1].seat].at+1 {
+		for end < len(rest) && rest[end].weight == rest[0].weight &&
+			c.seats[rest[end].seat].at == c.seats[rest[end-1].seat].at+1 {
 			end++
 		}
 		r := c.rowOf(rest[:end])
@@ -209,7 +213,8 @@ func (c *choice) takeRow(r row) {
 func (c *choice) findSmallest(offers []offer) int {
 	best := -1
 	for i, o := range offers {
-		if c.nodes <= 1 && o.cpus > 0 && int64(o.cpus) >= c.cpus && c.givesGRES(o.seat) && (best < 0 || o.cpus < offers[best].cpus) {
+		if c.nodes <= 1 && o.cpus > 0 && int64(o.cpus) >= c.cpus && c.givesGRES(o.seat) &&
+			(best < 0 || o.cpus < offers[best].cpus) {
 			best = i
 		}
 	}

@@ -81,7 +81,8 @@ func expectedClass(reason string) demand.Class {
 			return demand.ClassLimit
 		}
 	}
-	if strings.HasPrefix(reason, "Max") && (strings.HasSuffix(reason, "PerAccount") || strings.HasSuffix(reason, "PerUser")) {
+	if strings.HasPrefix(reason, "Max") &&
+		(strings.HasSuffix(reason, "PerAccount") || strings.HasSuffix(reason, "PerUser")) {
 		return demand.ClassLimit
 	}
 	return demand.ClassOther
@@ -117,7 +118,8 @@ func TestAJobOfEveryReasonIsCountedOnceByItsClass(t *testing.T) {
 			eligible = 1
 		}
 		if p.EligiblePendingJobs != eligible || p.PendingNodes != eligible {
-			t.Errorf("%s: %d eligible jobs request %d nodes, want %d of both", r, p.EligiblePendingJobs, p.PendingNodes, eligible)
+			t.Errorf("%s: %d eligible jobs request %d nodes, want %d of both", r, p.EligiblePendingJobs, p.PendingNodes,
+				eligible)
 		}
 	}
 }
@@ -186,7 +188,8 @@ func TestClassify(t *testing.T) {
 		"empty reason, not evaluated":                   {func(j *slurm.Job) { j.Reason = "" }, demand.ClassUnevaluated},
 		"no reason, but evaluated":                      {func(j *slurm.Job) { j.Reason, j.LastSchedEval = "None", noon-5 }, demand.ClassCapacity},
 		"the longer text of a node limit": {func(j *slurm.Job) {
-			j.Reason, j.ReasonText = "PartitionNodeLimit", "Nodes required for job are DOWN, DRAINED or reserved for jobs in higher priority partitions"
+			j.Reason, j.ReasonText = "PartitionNodeLimit",
+				"Nodes required for job are DOWN, DRAINED or reserved for jobs in higher priority partitions"
 		}, demand.ClassCapacity},
 		"a node limit":                       {func(j *slurm.Job) { j.Reason = "PartitionNodeLimit" }, demand.ClassPartitionLimit},
 		"no reason, but a text about nodes":  {func(j *slurm.Job) { j.Reason, j.ReasonText = "None", "ReqNodeNotAvail, UnavailableNodes:n1" }, demand.ClassCapacity},

@@ -69,8 +69,9 @@ type member struct {
 
 func newCluster(s *slurmclient.Snapshot, pools []Pool) *cluster {
 	c := &cluster{
-		byName: map[string]int{}, listed: map[string][]int{}, byShape: map[string]int{}, running: map[string]map[int]uint64{},
-		nodes: make([]member, 0, len(s.Nodes.Value)),
+		byName: map[string]int{}, listed: map[string][]int{}, byShape: map[string]int{},
+		running: map[string]map[int]uint64{},
+		nodes:   make([]member, 0, len(s.Nodes.Value)),
 	}
 	for _, p := range s.Partitions.Value {
 		c.parts = append(c.parts, part{

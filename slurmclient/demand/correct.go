@@ -223,7 +223,8 @@ func (h *rehearsal) mayGo(s, all *stage) bool {
 		return true
 	}
 	for _, gone := range sets {
-		if !h.startsSame(cast{up: s.up, gone: gone}, all) || len(h.hets) > 0 && !h.startsSame(cast{up: s.up, gone: gone, hetFirst: true}, all) {
+		if !h.startsSame(cast{up: s.up, gone: gone}, all) ||
+			len(h.hets) > 0 && !h.startsSame(cast{up: s.up, gone: gone, hetFirst: true}, all) {
 			return false
 		}
 	}

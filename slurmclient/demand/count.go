@@ -103,7 +103,8 @@ func refuse(in map[string]Unsatisfiable, g *group, jobs uint64, f fault) {
 }
 
 func sorted(in map[string]Unsatisfiable) []Unsatisfiable {
-	return slices.SortedFunc(maps.Values(in), func(a, b Unsatisfiable) int { return strings.Compare(a.Reason, b.Reason) })
+	return slices.SortedFunc(maps.Values(in),
+		func(a, b Unsatisfiable) int { return strings.Compare(a.Reason, b.Reason) })
 }
 
 func (pt *part) add(g *group, class Class, jobs uint64) {
@@ -131,7 +132,8 @@ type audience struct {
 func (p *plan) audienceOf(list string) audience {
 	a := audience{list: list, byClass: map[Class]uint64{}}
 	for at := range p.pools {
-		if slices.ContainsFunc(p.partitionsOf(list), func(part int) bool { return slices.Contains(p.pools[at].parts, part) }) {
+		if slices.ContainsFunc(p.partitionsOf(list),
+			func(part int) bool { return slices.Contains(p.pools[at].parts, part) }) {
 			a.pools = append(a.pools, at)
 		}
 	}

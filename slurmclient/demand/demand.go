@@ -123,7 +123,8 @@ func Compute(now time.Time, s *slurmclient.Snapshot, pools ...Pool) Demand {
 	p.withhold()
 	p.count()
 	p.pack()
-	return Demand{Known: true, Partitions: c.results(), Pools: c.poolResults(), UnknownReasons: q.unknownReasons()}
+	return Demand{Known: true, Partitions: c.results(), Pools: c.poolResults(),
+		UnknownReasons: q.unknownReasons()}
 }
 
 // serverTime is the best estimate of slurmctld's clock at now. Every response of slurmctld includes

@@ -34,13 +34,15 @@ func TestNothingIsKnownBeforeNodesJobsAndPartitionsHaveBeenRead(t *testing.T) {
 }
 
 func TestAnEmptyClusterIsKnown(t *testing.T) {
-	if diff := cmp.Diff(demand.Demand{Known: true, Partitions: []demand.Partition{}}, compute(snapshotOf(t))); diff != "" {
+	if diff := cmp.Diff(demand.Demand{Known: true, Partitions: []demand.Partition{}},
+		compute(snapshotOf(t))); diff != "" {
 		t.Error(diff)
 	}
 }
 
 func TestPartitionsAreSortedAndAllThere(t *testing.T) {
-	d := compute(snapshotOf(t, partition("z"), partition("a"), partition("m"), node("n1", within("m"))))
+	d := compute(snapshotOf(t, partition("z"), partition("a"), partition("m"),
+		node("n1", within("m"))))
 	var names []string
 	for _, p := range d.Partitions {
 		names = append(names, p.Name)
@@ -55,12 +57,15 @@ func TestPartitionsAreSortedAndAllThere(t *testing.T) {
 
 func TestAPartitionOfEverything(t *testing.T) {
 	got := demandOn(t, "cpu", partition("cpu"),
-		node("n1", state("ALLOCATED")), node("n2"), node("n3", state("DOWN")), node("n4", state("FUTURE")),
+		node("n1", state("ALLOCATED")), node("n2"), node("n3", state("DOWN")),
+		node("n4", state("FUTURE")),
 		node("n5", state("IDLE+POWERING_UP")), node("n6", used(2, 0)),
 		job(1, running("n1")), job(2, running("n6")),
 		job(3, running("n1"), with(func(j *slurm.Job) { j.State.Base = slurm.JobSuspended })),
-		job(4, withArray(4, "1-40%30", 30), with(func(j *slurm.Job) { j.SubmitTime, j.EligibleTime = noon-500, noon-300 })),
-		job(5, reason("Priority"), with(func(j *slurm.Job) { j.SubmitTime, j.EligibleTime = noon-400, 0 })),
+		job(4, withArray(4, "1-40%30", 30),
+			with(func(j *slurm.Job) { j.SubmitTime, j.EligibleTime = noon-500, noon-300 })),
+		job(5, reason("Priority"),
+			with(func(j *slurm.Job) { j.SubmitTime, j.EligibleTime = noon-400, 0 })),
 		job(6, reason("JobHeldUser"), with(func(j *slurm.Job) { j.SubmitTime = noon - 900 })),
 		job(7, reason("Whatever")),
 		job(8, tasks(5), with(func(j *slurm.Job) { j.MaxNodes = slurm.Num(1) })),
@@ -83,7 +88,8 @@ func TestAPartitionOfEverything(t *testing.T) {
 		BusyNodes: 2, IdleNodes: 1, BootingNodes: 1, UnusableNodes: 1, OffNodes: 1,
 		// 31 CPUs minus the free 4, 4 and 2, on nodes of 4.
 		PendingNodes: 6, RequiredNodes: 8,
-		Unsatisfiable: []demand.Unsatisfiable{{Reason: "more nodes than the job or the partition allows", Jobs: 1, JobID: 8}},
+		Unsatisfiable: []demand.Unsatisfiable{{Reason: "more nodes than the job or the partition allows", Jobs: 1,
+			JobID: 8}},
 	}
 	if diff := cmp.Diff(want, got); diff != "" {
 		t.Error(diff)
@@ -102,7 +108,8 @@ func TestJobsOfOtherClustersOfAFederationAskForNothing(t *testing.T) {
 
 func TestUnknownReasonsAreReportedOnce(t *testing.T) {
 	d := compute(snapshotOf(t, partition("cpu"),
-		job(1, reason("Zeta")), job(2, reason("Alpha")), job(3, reason("Zeta")), job(4), job(5, reason("")),
+		job(1, reason("Zeta")), job(2, reason("Alpha")), job(3, reason("Zeta")), job(4),
+		job(5, reason("")),
 		job(6, reason("Gamma"), running("n1")),
 	))
 	if diff := cmp.Diff([]string{"Alpha", "Zeta"}, d.UnknownReasons); diff != "" {
@@ -151,7 +158,8 @@ func TestUnsatisfiableJobsSayWhy(t *testing.T) {
 			if p.PendingNodes != 0 || p.EligiblePendingJobs != 0 || p.PendingJobs != 2 {
 				t.Errorf("unsatisfiable jobs are counted as eligible: %+v", p)
 			}
-			if diff := cmp.Diff([]demand.ReasonCount{{Reason: "Resources", Class: demand.ClassUnsatisfiable, Jobs: 2}}, p.PendingByReason); diff != "" {
+			if diff := cmp.Diff([]demand.ReasonCount{{Reason: "Resources", Class: demand.ClassUnsatisfiable, Jobs: 2}},
+				p.PendingByReason); diff != "" {
 				t.Error(diff)
 			}
 		})
@@ -160,10 +168,12 @@ func TestUnsatisfiableJobsSayWhy(t *testing.T) {
 
 func TestAJobThatSlurmctldHasGivenUpOnIsNotHeld(t *testing.T) {
 	p := demandOn(t, "cpu", partition("cpu"), node("n1"), jobs(7, 2, asGivenUp))
-	if diff := cmp.Diff([]demand.Unsatisfiable{{Reason: "slurmctld found no node with its constraints", Jobs: 2, JobID: 7}}, p.Unsatisfiable); diff != "" {
+	if diff := cmp.Diff([]demand.Unsatisfiable{{Reason: "slurmctld found no node with its constraints", Jobs: 2,
+		JobID: 7}}, p.Unsatisfiable); diff != "" {
 		t.Error(diff)
 	}
-	if diff := cmp.Diff([]demand.ReasonCount{{Reason: "BadConstraints", Class: demand.ClassUnsatisfiable, Jobs: 2}}, p.PendingByReason); diff != "" {
+	if diff := cmp.Diff([]demand.ReasonCount{{Reason: "BadConstraints", Class: demand.ClassUnsatisfiable, Jobs: 2}},
+		p.PendingByReason); diff != "" {
 		t.Error(diff)
 	}
 	if p.PendingNodes != 0 || p.EligiblePendingJobs != 0 || p.PendingJobs != 2 {
@@ -173,7 +183,8 @@ func TestAJobThatSlurmctldHasGivenUpOnIsNotHeld(t *testing.T) {
 
 func TestTheRestOfAnUnsatisfiableHetJobSaysSo(t *testing.T) {
 	p := demandOn(t, "cpu", partition("cpu"), node("n1"),
-		job(1, het(1, 0)), job(2, het(1, 1), with(func(j *slurm.Job) { j.Features = "gold" })), job(3))
+		job(1, het(1, 0)), job(2, het(1, 1),
+			with(func(j *slurm.Job) { j.Features = "gold" })), job(3))
 	want := []demand.Unsatisfiable{
 		{Reason: "another component of the job cannot run", Jobs: 1, JobID: 1},
 		{Reason: "no node has the features or the disk", Jobs: 1, JobID: 2},
@@ -201,7 +212,8 @@ func TestAHetJobHasTheClassOfWhatBlocksIt(t *testing.T) {
 	}
 	for name, tt := range tests {
 		t.Run(name, func(t *testing.T) {
-			p := demandOn(t, "cpu", partition("cpu"), node("n1"), job(1, het(1, 0), tt.first), job(2, het(1, 1), tt.second))
+			p := demandOn(t, "cpu", partition("cpu"), node("n1"), job(1, het(1, 0), tt.first),
+				job(2, het(1, 1), tt.second))
 			for _, rc := range p.PendingByReason {
 				if rc.Class != tt.want {
 					t.Errorf("%s has class %q, want %q", rc.Reason, rc.Class, tt.want)

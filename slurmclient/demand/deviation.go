@@ -55,7 +55,8 @@ const (
 // Deviations returns every deviation, in display order.
 func Deviations() []Deviation {
 	return []Deviation{
-		DeviationFeatures, DeviationReservation, DeviationSockets, DeviationTopology, DeviationGRES, DeviationHeterogeneous,
+		DeviationFeatures, DeviationReservation, DeviationSockets, DeviationTopology, DeviationGRES,
+		DeviationHeterogeneous,
 		DeviationLimits, DeviationTasks, DeviationSharing, DeviationFederation, DeviationUpcomingReservation,
 		DeviationEnforcement,
 	}

@@ -52,9 +52,13 @@ func TestWhatDemandOnlyEstimatesIsCounted(t *testing.T) {
 			forced.OversubscribeJobs = 4
 			paid := partition("paid", func(p *slurm.Partition) { p.QOS = "limited" })
 			soon := &slurm.Reservation{Name: "r", StartTime: noon + 3600, EndTime: noon + 7200, Nodes: "r-0"}
-			s := snapshotOf(t, partition("cpu"), small, forced, partition("reserved"), soon, paid, node("r-0", within("reserved")), node("w-0", having("w"), func(n *slurm.Node) { n.GRES = "gpu:4" }), tc.job)
+			s := snapshotOf(t, partition("cpu"), small, forced, partition("reserved"), soon, paid,
+				node("r-0", within("reserved")),
+				node("w-0", having("w"), func(n *slurm.Node) { n.GRES = "gpu:4" }), tc.job)
 			setLimits(s, limits, slurm.QOS{Name: "minutes", MinuteLimits: true}, slurm.License{Name: "ansys", Total: 9})
-			d := demand.Compute(time.Unix(int64(noon), 0), s, demand.Pool{Name: "w", Feature: "w", Partitions: []string{"cpu", "small", "forced", "reserved", "paid"}, Max: 9})
+			d := demand.Compute(time.Unix(int64(noon), 0), s,
+				demand.Pool{Name: "w", Feature: "w", Partitions: []string{"cpu", "small", "forced", "reserved", "paid"},
+					Max: 9})
 			if diff := cmp.Diff(tc.want, d.Pools[0].Unmodelled); diff != "" {
 				t.Error(diff)
 			}

@@ -65,7 +65,8 @@ func TestConstraintsThatCanNotBeReadAreReported(t *testing.T) {
 func TestActiveFeaturesCountAsWell(t *testing.T) {
 	n := node("n1", having("avail"))
 	n.ActiveFeatures = []string{"active"}
-	p := demandOn(t, "cpu", partition("cpu"), n, job(1, with(func(j *slurm.Job) { j.Features = "avail&active" })))
+	p := demandOn(t, "cpu", partition("cpu"), n,
+		job(1, with(func(j *slurm.Job) { j.Features = "avail&active" })))
 	if p.EligiblePendingJobs != 1 {
 		t.Errorf("%+v", p.Unsatisfiable)
 	}

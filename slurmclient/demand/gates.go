@@ -70,7 +70,8 @@ type gate struct {
 
 func newGates(s *slurmclient.Snapshot, of *scale) gates {
 	g := gates{
-		scale: of, qos: map[string]*slurm.QOS{}, parts: map[string]*slurm.Partition{}, assocs: map[assocName]*slurm.Association{},
+		scale: of, qos: map[string]*slurm.QOS{}, parts: map[string]*slurm.Partition{},
+		assocs:  map[assocName]*slurm.Association{},
 		budgets: map[budgetName]*budget{}, known: map[payer]*gate{},
 	}
 	for _, p := range s.Partitions.Value {
@@ -94,7 +95,8 @@ func newGates(s *slurmclient.Snapshot, of *scale) gates {
 func (g *gates) addQOS(list []slurm.QOS) {
 	for i := range list {
 		q := &list[i]
-		g.scale.know(q.GrpTRES, q.MaxTRESPerUser, q.MaxTRESPerAccount, q.MaxTRESPerJob, q.MaxTRESPerNode, q.MinTRESPerJob)
+		g.scale.know(q.GrpTRES, q.MaxTRESPerUser, q.MaxTRESPerAccount, q.MaxTRESPerJob, q.MaxTRESPerNode,
+			q.MinTRESPerJob)
 		g.qos[q.Name] = q
 	}
 }
@@ -114,7 +116,8 @@ func (g *gates) addAssociations(list []slurm.Association, cluster string) {
 }
 
 func limitsAnything(a *slurm.Association) bool {
-	return isSet(a.GrpJobs) || isSet(a.MaxJobs) || isSet(a.MaxWallMinutesPerJob) || len(a.GrpTRES)+len(a.MaxTRESPerJob)+len(a.MaxTRESPerNode) > 0 || a.MinuteLimits
+	return isSet(a.GrpJobs) || isSet(a.MaxJobs) || isSet(a.MaxWallMinutesPerJob) ||
+		len(a.GrpTRES)+len(a.MaxTRESPerJob)+len(a.MaxTRESPerNode) > 0 || a.MinuteLimits
 }
 
 func isSet(n slurm.Number) bool { _, set := n.Value(); return set }
@@ -167,9 +170,10 @@ func (g *gate) admits(j *slurm.Job, cost []uint64) bool {
 // isModelled reports whether demand follows all limits of the job. The type of the job's generic
 // resources is unknown before it has nodes, unless it requests one.
 func (g *gate) followsLimits(j *slurm.Job) bool {
-	return !g.unfollowed && !strings.Contains(j.Licenses, "|") && !slices.ContainsFunc(g.typed, func(name string) bool {
-		return strings.Contains(j.TRESRequested, name+"=") && !strings.Contains(j.TRESRequested, name+":")
-	})
+	return !g.unfollowed && !strings.Contains(j.Licenses, "|") &&
+		!slices.ContainsFunc(g.typed, func(name string) bool {
+			return strings.Contains(j.TRESRequested, name+"=") && !strings.Contains(j.TRESRequested, name+":")
+		})
 }
 
 // jobLimitsBuilder collects limits in the order of their precedence.
@@ -182,7 +186,8 @@ type gateBuilder struct {
 }
 
 func (g *gates) gateOf(who payer) *gate {
-	b := gateBuilder{gates: g, gate: &gate{wall: math.MaxUint64, least: make([]uint64, g.scale.size())}}
+	b := gateBuilder{gates: g,
+		gate: &gate{wall: math.MaxUint64, least: make([]uint64, g.scale.size())}}
 	b.most, b.perNode = g.scale.bounds(slurm.Number{}, nil), g.scale.bounds(slurm.Number{}, nil)
 	b.mostSet, b.perNodeSet = make([]bool, g.scale.size()), make([]bool, g.scale.size())
 	for i := range b.taken {
@@ -205,7 +210,8 @@ func (g *gates) gateOf(who payer) *gate {
 	if at, limited := g.scale.places["cpu"]; limited {
 		b.cpusPerNode = b.perNode[at]
 	}
-	if len(b.draws) == 0 && !slices.Contains(b.mostSet, true) && !slices.Contains(b.perNodeSet, true) && b.wall == math.MaxUint64 && !b.unfollowed && slices.Max(b.least) == 0 {
+	if len(b.draws) == 0 && !slices.Contains(b.mostSet, true) && !slices.Contains(b.perNodeSet, true) &&
+		b.wall == math.MaxUint64 && !b.unfollowed && slices.Max(b.least) == 0 {
 		return nil
 	}
 	return b.gate
@@ -252,7 +258,8 @@ func (g *gates) qosOfPartition(list string) (of *slurm.QOS, certain bool) {
 func (b *gateBuilder) addQOS(q *slurm.QOS, who payer) {
 	b.addBudget(limitQOS, budgetName{name: q.Name}, q.MaxJobs, q.GrpTRES)
 	b.addBudget(limitQOSUser, budgetName{name: q.Name, user: who.user}, q.MaxJobsPerUser, q.MaxTRESPerUser)
-	b.addBudget(limitQOSAccount, budgetName{name: q.Name, account: who.account}, q.MaxJobsPerAccount, q.MaxTRESPerAccount)
+	b.addBudget(limitQOSAccount, budgetName{name: q.Name, account: who.account}, q.MaxJobsPerAccount,
+		q.MaxTRESPerAccount)
 	b.addPerJob(q.MaxTRESPerJob, q.MaxTRESPerNode, q.MaxWallMinutesPerJob)
 	for name, least := range q.MinTRESPerJob {
 		at := b.gates.scale.places[name]
@@ -272,14 +279,16 @@ func (b *gateBuilder) addAssociation(who payer) {
 	if a == nil {
 		return
 	}
-	b.taken[limitAssocUser][costJobs] = b.taken[limitQOSUser][costJobs] || b.taken[limitQOSAccount][costJobs]
+	b.taken[limitAssocUser][costJobs] = b.taken[limitQOSUser][costJobs] ||
+		b.taken[limitQOSAccount][costJobs]
 	b.addBudget(limitAssocUser, budgetName{account: a.Account, user: a.User, partition: a.Partition}, a.MaxJobs, nil)
 	b.addPerJob(a.MaxTRESPerJob, a.MaxTRESPerNode, a.MaxWallMinutesPerJob)
 	overridden := slices.Clone(b.taken[limitQOS])
 	for range maxDepth {
 		// Each ancestor counts separately.
 		b.taken[limitAssocGroup] = slices.Clone(overridden)
-		b.addBudget(limitAssocGroup, budgetName{account: a.Account, user: a.User, partition: a.Partition}, a.GrpJobs, a.GrpTRES)
+		b.addBudget(limitAssocGroup, budgetName{account: a.Account, user: a.User, partition: a.Partition}, a.GrpJobs,
+			a.GrpTRES)
 		b.unfollowed = b.unfollowed || a.MinuteLimits
 		parent := a.ParentAccount
 		if a.User != "" {

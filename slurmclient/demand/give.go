@@ -9,10 +9,12 @@ import (
 func (c *choice) cpusOf(i int) uint64 {
 	r, s := c.r, &c.seats[i]
 	sh := &c.shapes[s.shape]
-	if !c.isThere(i) || c.avoided[i] || c.kept != nil && c.kept[i] || !c.isMember(i) || !c.meets(r, s.shape) || r.excluded[s.name] {
+	if !c.isThere(i) || c.avoided[i] || c.kept != nil && c.kept[i] || !c.isMember(i) ||
+		!c.meets(r, s.shape) || r.excluded[s.name] {
 		return 0
 	}
-	if r.whole && !c.empty[i] || !c.empty[i] && c.alike[i] != nil && c.alike[i] != r || r.alike && !c.empty[i] && c.alike[i] != r {
+	if r.whole && !c.empty[i] || !c.empty[i] && c.alike[i] != nil && c.alike[i] != r ||
+		r.alike && !c.empty[i] && c.alike[i] != r {
 		return 0
 	}
 	cpus := c.free[i][amountCPUs]
@@ -82,7 +84,8 @@ func (c *choice) withinMemory(i int, cpus uint64) uint64 {
 	if !c.takesMemory {
 		return cpus
 	}
-	if r.wholeMemory && c.wholeMemory && r.memoryPerGRES == nil && free < c.shapes[c.seats[i].shape].room[amountMemory] {
+	if r.wholeMemory && c.wholeMemory && r.memoryPerGRES == nil &&
+		free < c.shapes[c.seats[i].shape].room[amountMemory] {
 		return 0
 	}
 	if free < r.memoryPerNode {
@@ -242,10 +245,12 @@ func (c *choice) fitsAgain() bool {
 				return false
 			}
 		}
-		if most := c.parts[c.part].maxCPUs; most > 0 && less(most, c.inPart[on.seat][c.part]) < on.amounts[amountCPUs] {
+		if most := c.parts[c.part].maxCPUs; most > 0 &&
+			less(most, c.inPart[on.seat][c.part]) < on.amounts[amountCPUs] {
 			return false
 		}
-		if least := c.r.wholeTasks(math.MaxUint32); c.r.tasksPerNode > 0 && c.free[on.seat][amountCPUs] < least {
+		if least := c.r.wholeTasks(math.MaxUint32); c.r.tasksPerNode > 0 &&
+			c.free[on.seat][amountCPUs] < least {
 			return false
 		}
 	}

@@ -16,7 +16,8 @@ func (s *stage) keepFor(t turn) {
 	c := choice{stage: s, r: t.r, part: t.part}
 	s.work -= len(s.seats)
 	for i := range s.seats {
-		if c.isMember(i) && s.meets(t.r, s.seats[i].shape) && !t.r.excluded[s.seats[i].name] {
+		if c.isMember(i) && s.meets(t.r, s.seats[i].shape) &&
+			!t.r.excluded[s.seats[i].name] {
 			s.kept[i] = true
 		}
 	}
@@ -30,7 +31,8 @@ func (h *rehearsal) runsLater(t turn) bool {
 	for _, i := range h.members {
 		m := &h.nodes[i]
 		sh := &h.shapes[m.shape]
-		if !m.use.usable() || !slices.Contains(sh.parts, t.part) || !h.meets(r, m.shape) || r.excluded[m.node.Name] {
+		if !m.use.usable() || !slices.Contains(sh.parts, t.part) || !h.meets(r, m.shape) ||
+			r.excluded[m.node.Name] {
 			continue
 		}
 		n := sh.room.fits(r.each)

@@ -103,7 +103,8 @@ func one(yes bool) uint64 {
 func (a *ask) numbers() [16]uint64 {
 	return [...]uint64{
 		a.nodes, a.maxNodes, a.cpus, a.tasks, a.cpusPerTask, a.tasksPerNode, a.minCPUs, a.tmpDisk,
-		a.memoryPerCPU, a.memoryPerNode, uint64(a.het), uint64(a.user), one(a.anyNodes), a.threadsPerCore, one(a.wholeMemory), a.nodesAllowed,
+		a.memoryPerCPU, a.memoryPerNode, uint64(a.het), uint64(a.user), one(a.anyNodes), a.threadsPerCore,
+		one(a.wholeMemory), a.nodesAllowed,
 	}
 }
 

@@ -80,7 +80,8 @@ func (l *limits) hold(j *slurm.Job, jobs uint64, g *group) {
 	if j.HetJobID != 0 {
 		l.priority[j.HetJobID] = max(l.priority[j.HetJobID], j.Priority.Or(0))
 	}
-	w := waiting{job: j, jobs: jobs, cost: l.costOf(j, j.TRESRequested), gate: applied, group: g, tier: l.gates.tierOf(j)}
+	w := waiting{job: j, jobs: jobs, cost: l.costOf(j, j.TRESRequested), gate: applied, group: g,
+		tier: l.gates.tierOf(j)}
 	if l.fillsNodes && j.TasksPerNode.Or(0) > 0 {
 		w.cpusPerNode = j.MinCPUsPerNode.Or(0)
 	}
@@ -166,7 +167,8 @@ func (l *limits) compare(a, b waiting) int {
 	}
 	return cmp.Or(
 		cmp.Compare(b.tier, a.tier), cmp.Compare(priority(b), priority(a)),
-		cmp.Compare(cmp.Or(a.job.HetJobID, a.job.ID), cmp.Or(b.job.HetJobID, b.job.ID)), cmp.Compare(a.job.ID, b.job.ID),
+		cmp.Compare(cmp.Or(a.job.HetJobID, a.job.ID), cmp.Or(b.job.HetJobID, b.job.ID)),
+		cmp.Compare(a.job.ID, b.job.ID),
 	)
 }
 

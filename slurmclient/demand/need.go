@@ -90,13 +90,15 @@ func (n *need) readNodes(a *ask) {
 // dropGuessedMaximum clears the maximum number of nodes of a job that names nodes, where it can be
 // a guess of slurmctld: the number of named nodes, which -N can have requested too.
 func (n *need) forgetGuess() {
-	if named := uint64(len(n.required)); named > 0 && n.maxNodes == named && n.tasks > named && n.tasksPerNode == 0 {
+	if named := uint64(len(n.required)); named > 0 && n.maxNodes == named && n.tasks > named &&
+		n.tasksPerNode == 0 {
 		n.maxNodes = 0
 	}
 }
 
 func (n *need) readGRES(a *ask) {
-	n.dealtGRES = a.maxNodes != 1 && (strings.Contains(a.tresPerJob, "gres") || strings.Contains(a.tresPerTask, "gres"))
+	n.dealtGRES = a.maxNodes != 1 &&
+		(strings.Contains(a.tresPerJob, "gres") || strings.Contains(a.tresPerTask, "gres"))
 	addGRES(&n.gresPerNode, a.tresPerNode)
 	addGRES(&n.gresPerNode, a.tresPerSocket) // at least one socket
 	addGRES(&n.gresPerJob, a.tresPerJob)
@@ -151,7 +153,8 @@ func (d *dims) perNode(n *need, v amounts, s *shape, nodes uint64) {
 	}
 	var memory uint64
 	for i, name := range d.names {
-		v[amountGRES+i] = max(n.gresPerNode[name], share(n.gresPerJob[name], nodes), times(n.gresPerTask[name], max(tasks, 1)))
+		v[amountGRES+i] = max(n.gresPerNode[name], share(n.gresPerJob[name], nodes),
+			times(n.gresPerTask[name], max(tasks, 1)))
 		memory = plus(memory, times(n.memoryPerGRES[name], v[amountGRES+i]))
 	}
 	v[amountMemory] = max(n.memoryPerNode, times(n.perCPU, v[amountCPUs]), memory)
@@ -164,7 +167,8 @@ func (d *dims) perNode(n *need, v amounts, s *shape, nodes uint64) {
 // many on each as fit. It does so for jobs that specify nothing but the needs of a task. most is
 // the maximum number of nodes.
 func (d *dims) scatters(n *need, s *shape, most uint64) bool {
-	return n.tasks > 1 && most >= n.tasks && n.nodes < n.tasks && n.tasksPerNode == 0 && !n.whole && !n.alike &&
+	return n.tasks > 1 && most >= n.tasks && n.nodes < n.tasks && n.tasksPerNode == 0 && !n.whole &&
+		!n.alike &&
 		n.memoryPerNode == 0 && n.minCPUs <= n.cpusPerTask && n.cpus <= times(n.tasks, n.cpusPerTask) &&
 		len(n.gresPerNode)+len(n.gresPerJob)+len(n.gresPerTask)+len(n.memoryPerGRES) == 0 &&
 		len(n.required) == 0 && !(n.wholeMemory && d.wholeMemory) && !(d.wholeCores && s.threads > 1)

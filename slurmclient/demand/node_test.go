@@ -56,7 +56,8 @@ func TestEveryNodeIsOneOfFive(t *testing.T) {
 	for name, tt := range tests {
 		t.Run(name, func(t *testing.T) {
 			tt.want.Name, tt.want.RequiredNodes = "cpu", tt.want.BusyNodes
-			if diff := cmp.Diff(tt.want, demandOn(t, "cpu", partition("cpu"), node("n1", state(tt.state)))); diff != "" {
+			if diff := cmp.Diff(tt.want, demandOn(t, "cpu", partition("cpu"),
+				node("n1", state(tt.state)))); diff != "" {
 				t.Error(diff)
 			}
 		})
@@ -89,7 +90,8 @@ func TestANodeThatLooksIdleIsBusyWhenSomethingHoldsIt(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			p := demandOn(t, "cpu", partition("cpu"), node("n1"), tt.noun)
 			if p.BusyNodes != tt.busy || p.IdleNodes != 1-tt.busy || p.RequiredNodes != tt.busy {
-				t.Errorf("busy %d, idle %d, required %d; want busy %d", p.BusyNodes, p.IdleNodes, p.RequiredNodes, tt.busy)
+				t.Errorf("busy %d, idle %d, required %d; want busy %d", p.BusyNodes, p.IdleNodes, p.RequiredNodes,
+					tt.busy)
 			}
 		})
 	}

@@ -28,7 +28,8 @@ func notedAs(namespace, name string) nodeOption {
 }
 
 func TestThePoolOfANode(t *testing.T) {
-	pools := []demand.Pool{nodeSet("gpu"), nodeSet("h100", shaped(&demand.Shape{CPUs: 4, Features: []string{"gpu"}})), nodeSet("h100-a")}
+	pools := []demand.Pool{nodeSet("gpu"),
+		nodeSet("h100", shaped(&demand.Shape{CPUs: 4, Features: []string{"gpu"}})), nodeSet("h100-a")}
 	twins := []demand.Pool{nodeSet("gpu"), {Name: "lab/gpu", Feature: "gpu", Workers: "gpu-"}}
 	for _, tc := range []struct {
 		name  string
@@ -67,13 +68,15 @@ func TestThePoolOfANode(t *testing.T) {
 
 // The workers of h100 also have the feature gpu, so that Slurm has them in both partitions.
 func TestANodeSetWithTheFeatureOfAnother(t *testing.T) {
-	pools := []demand.Pool{nodeSet("gpu"), nodeSet("h100", shaped(&demand.Shape{CPUs: 4, MemoryMiB: 8000, Features: []string{"gpu"}}))}
+	pools := []demand.Pool{nodeSet("gpu"),
+		nodeSet("h100", shaped(&demand.Shape{CPUs: 4, MemoryMiB: 8000, Features: []string{"gpu"}}))}
 	parts := []any{
 		partition("gpu", func(p *slurm.Partition) { p.NodeSets = "gpu" }),
 		partition("h100", func(p *slurm.Partition) { p.NodeSets = "h100" }),
 	}
 	h100 := func(name string, options ...nodeOption) *slurm.Node {
-		return node(name, append([]nodeOption{having("h100", "gpu"), within("gpu", "h100")}, options...)...)
+		return node(name, append([]nodeOption{having("h100", "gpu"), within("gpu", "h100")},
+			options...)...)
 	}
 	in := func(name string) jobOption { return func(j *slurm.Job) { j.Partition = name } }
 	for _, tc := range []struct {
@@ -89,7 +92,8 @@ func TestANodeSetWithTheFeatureOfAnother(t *testing.T) {
 	} {
 		t.Run(tc.name, func(t *testing.T) {
 			d := computePools(snapshotOf(t, append(parts[:2:2], tc.nouns...)...), pools)
-			if got, want := []uint64{d.Pools[0].Required, d.Pools[1].Required}, []uint64{tc.gpu, tc.h100}; !cmp.Equal(got, want) {
+			if got, want := []uint64{d.Pools[0].Required, d.Pools[1].Required},
+				[]uint64{tc.gpu, tc.h100}; !cmp.Equal(got, want) {
 				t.Errorf("gpu and h100 require %d, want %d", got, want)
 			}
 		})

@@ -150,7 +150,8 @@ func TestJobsInSeveralPartitions(t *testing.T) {
 			figures{1, 1, 0}, figures{1, 1, 1},
 		},
 		"a partition that could not run it is skipped": {
-			[]any{partition("a"), partition("b"), small, large, job(1, in("a,b"), nodes(1), tasks(8))},
+			[]any{partition("a"), partition("b"), small, large,
+				job(1, in("a,b"), nodes(1), tasks(8))},
 			figures{1, 0, 0}, figures{1, 1, 1},
 		},
 		"a partition that is down is skipped": {
@@ -158,19 +159,23 @@ func TestJobsInSeveralPartitions(t *testing.T) {
 			figures{1, 0, 0}, figures{1, 1, 1},
 		},
 		"an idle node of the second partition is enough": {
-			[]any{partition("a"), partition("b"), small, node("b2", within("b")), job(1, in("a,b"))},
+			[]any{partition("a"), partition("b"), small, node("b2", within("b")),
+				job(1, in("a,b"))},
 			figures{1, 1, 0}, figures{1, 1, 0},
 		},
 		"the nodes of one job are in one partition": {
-			[]any{partition("a"), partition("b"), small, node("b2", within("b")), job(1, in("a,b"), nodes(2))},
+			[]any{partition("a"), partition("b"), small, node("b2", within("b")),
+				job(1, in("a,b"), nodes(2))},
 			figures{1, 1, 2}, figures{1, 1, 0},
 		},
 		"jobs of two partitions share the nodes of both": {
-			[]any{partition("a"), partition("b"), shared, job(1, in("a")), job(2, in("b"))},
+			[]any{partition("a"), partition("b"), shared, job(1, in("a")),
+				job(2, in("b"))},
 			figures{1, 1, 1}, figures{1, 1, 0},
 		},
 		"jobs of two partitions share an idle node of both once": {
-			[]any{partition("a"), partition("b"), node("ab1", within("a", "b")), job(1, in("a"), tasks(4)), job(2, in("b"), tasks(4))},
+			[]any{partition("a"), partition("b"), node("ab1", within("a", "b")),
+				job(1, in("a"), tasks(4)), job(2, in("b"), tasks(4))},
 			figures{1, 1, 0}, figures{1, 1, 1},
 		},
 		"a partition that is not in the snapshot is ignored": {

@@ -54,7 +54,8 @@ func (p *plan) next(r *request) (option, bool) {
 		if r.faults[to.part] != faultNone || to.source == len(p.parts[at].sources) {
 			continue
 		}
-		if how, from, f := p.tryFrom(r, to); f == faultNone && from.source < len(p.parts[at].sources) && how.pool != noPool {
+		if how, from, f := p.tryFrom(r, to); f == faultNone && from.source < len(p.parts[at].sources) &&
+			how.pool != noPool {
 			return option{at, how, from}, true
 		}
 	}
@@ -100,7 +101,8 @@ func (p *plan) nodeLimit(r *request, part int) uint64 {
 // cutsTasks reports whether slurmctld would allocate CPUs on each node on which the tasks do not
 // fit, because the partition limits CPUs per node. It counts CPUs, and starts no such job.
 func (n *need) cutsTasks(maxCPUs uint64) bool {
-	if maxCPUs == 0 || n.cpusPerTask <= 1 || n.cpusPerTask > maxCPUs || n.whole || n.tasks*n.cpusPerTask <= maxCPUs {
+	if maxCPUs == 0 || n.cpusPerTask <= 1 || n.cpusPerTask > maxCPUs || n.whole ||
+		n.tasks*n.cpusPerTask <= maxCPUs {
 		return false
 	}
 	full := n.cpus / maxCPUs
@@ -115,7 +117,8 @@ func (n *need) cutsWhole(s *shape, maxCPUs uint64) bool {
 
 // placeOnUnknownNodes places a job on nodes of unknown shape.
 func (p *plan) unseen(r *request) placed {
-	how := placed{pool: noPool, shape: -1, each: make(amounts, amountGRES+len(p.names)), spread: r.nodes, perEmpty: 1}
+	how := placed{pool: noPool, shape: -1, each: make(amounts, amountGRES+len(p.names)), spread: r.nodes,
+		perEmpty: 1}
 	p.perNode(&r.need, how.each, nil, r.nodes)
 	return how
 }
@@ -142,7 +145,8 @@ func (p *plan) tryShapes(r *request, at int, from *source, most uint64) (placed,
 			worst = max(worst, f)
 			continue
 		}
-		how := placed{pool: from.pool, shape: i, each: v, spread: spread, scattered: p.scatters(&r.need, s, most)}
+		how := placed{pool: from.pool, shape: i, each: v, spread: spread,
+			scattered: p.scatters(&r.need, s, most)}
 		if how.scattered {
 			r.perTask(v)
 		}
@@ -212,7 +216,8 @@ func (p *plan) tryWorker(r *request, part int, name string) fault {
 
 // isCheaperThan reports whether a job with that many tasks uses a smaller share of its nodes.
 func (a placed) cheaper(b placed, tasks uint64) bool {
-	return times(a.pieces(tasks), b.perEmpty) < times(b.pieces(tasks), a.perEmpty)
+	return times(a.pieces(tasks), b.perEmpty) < times(b.pieces(tasks),
+		a.perEmpty)
 }
 
 // chunkCount returns the number of chunks of a job with that many tasks.

@@ -58,7 +58,8 @@ func newPlan(s *slurmclient.Snapshot, c *cluster, groups []*group) *plan {
 		if g.class != ClassCapacity {
 			continue
 		}
-		r := request{group: g, jobs: g.jobs, need: needOf(&g.ask), parts: c.partitionsOf(g.partition), option: option{target: -1}}
+		r := request{group: g, jobs: g.jobs, need: needOf(&g.ask),
+			parts: c.partitionsOf(g.partition), option: option{target: -1}}
 		if p.guessesNodes {
 			r.forgetGuess()
 		}
@@ -142,7 +143,8 @@ func (p *plan) satisfy() {
 			r.deviations |= sharesCores
 		}
 		p.measureLeast(r)
-		if r.fits && r.dealtGRES && (r.spread > 1 || r.scattered) || !r.fits && strings.Contains(r.tresPerJob, "gres") {
+		if r.fits && r.dealtGRES && (r.spread > 1 || r.scattered) || !r.fits &&
+			strings.Contains(r.tresPerJob, "gres") {
 			r.deviations |= dealsGRES
 		}
 	}
@@ -153,7 +155,8 @@ func (p *plan) satisfy() {
 // the nodes are unknown, or where no limit counts it.
 func (p *plan) measureLeast(r *request) {
 	threaded := func(s shape) bool { return s.threads > 1 }
-	counts := p.limitsNodes || r.whole || p.fillsNodes && r.tasksPerNode > 0 || p.wholeCores && slices.ContainsFunc(p.shapes, threaded)
+	counts := p.limitsNodes || r.whole || p.fillsNodes && r.tasksPerNode > 0 || p.wholeCores &&
+		slices.ContainsFunc(p.shapes, threaded)
 	if r.target < 0 || !counts {
 		return
 	}

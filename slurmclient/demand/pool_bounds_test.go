@@ -11,7 +11,8 @@ import (
 )
 
 func TestRequiredKeepsItsBounds(t *testing.T) {
-	busy := []any{worker("w1", state("ALLOCATED")), worker("w2", state("ALLOCATED")), worker("w3", state("ALLOCATED"))}
+	busy := []any{worker("w1", state("ALLOCATED")), worker("w2", state("ALLOCATED")),
+		worker("w3", state("ALLOCATED"))}
 	tests := map[string]struct {
 		pool  demand.Pool
 		nouns []any
@@ -62,7 +63,8 @@ func TestUnusableWorkersAreReplacedWhileThereIsDemand(t *testing.T) {
 			newPool("w", replicas(2)), []any{down("w1"), drained("w2")}, want{Unusable: 2},
 		},
 		"the minimum by itself replaces nothing": {
-			newPool("w", replicas(2), bounds(1, 10)), []any{down("w1"), drained("w2")}, want{Required: 1, Unusable: 2},
+			newPool("w", replicas(2), bounds(1, 10)), []any{down("w1"), drained("w2")},
+			want{Required: 1, Unusable: 2},
 		},
 		"an idle worker in its grace causes replacements": {
 			newPool("w", replicas(2), grace(time.Minute)), []any{down("w1"), worker("w2", idleSince(1))},
@@ -72,7 +74,8 @@ func TestUnusableWorkersAreReplacedWhileThereIsDemand(t *testing.T) {
 			newPool("w", replicas(1)), []any{busy, drained("w1")}, want{Required: 1, Busy: 1, Unusable: 1},
 		},
 		"an idle worker does not turn workers drained by scale-in into lost ones": {
-			newPool("w", replicas(2), leavingFor("go")), []any{busy, worker("w1"), drained("w2", why("go")), drained("w3", why("go"))},
+			newPool("w", replicas(2), leavingFor("go")),
+			[]any{busy, worker("w1"), drained("w2", why("go")), drained("w3", why("go"))},
 			want{Required: 1, Busy: 1, Idle: 1, Unusable: 2},
 		},
 		"a worker drained for another reason is lost": {
@@ -84,14 +87,16 @@ func TestUnusableWorkersAreReplacedWhileThereIsDemand(t *testing.T) {
 			want{Required: 2, Busy: 1, Unusable: 1, Replacements: 1},
 		},
 		"a record that scale-in left behind is not replaced": {
-			newPool("w", replicas(1)), []any{busy, down("w1"), down("w2")}, want{Required: 1, Busy: 1, Unusable: 2},
+			newPool("w", replicas(1)), []any{busy, down("w1"), down("w2")},
+			want{Required: 1, Busy: 1, Unusable: 2},
 		},
 		"workers beyond the replicas are being removed": {
 			newPool("w", replicas(2)), []any{busy, down("w1"), drained("w2")},
 			want{Required: 2, Busy: 1, Unusable: 2, Replacements: 1},
 		},
 		"missing replicas do not count as removed": {
-			newPool("w", replicas(6)), []any{busy, down("w1")}, want{Required: 2, Busy: 1, Unusable: 1, Replacements: 1},
+			newPool("w", replicas(6)), []any{busy, down("w1")},
+			want{Required: 2, Busy: 1, Unusable: 1, Replacements: 1},
 		},
 		"replacements stay within the maximum": {
 			newPool("w", replicas(3), bounds(0, 3)), []any{busy, down("w1"), down("w2"), jobs(1, 40)},
@@ -183,10 +188,12 @@ func TestAReservationDoesNotScaleToTheMaximum(t *testing.T) {
 				nouns = append(nouns, worker(name, state("FUTURE")))
 			}
 			if reserved != "" {
-				nouns = append(nouns, &slurm.Reservation{Name: "maint", StartTime: noon - 60, EndTime: noon + 3600, Nodes: reserved, Flags: []string{"MAINT"}})
+				nouns = append(nouns, &slurm.Reservation{Name: "maint", StartTime: noon - 60, EndTime: noon + 3600,
+					Nodes: reserved, Flags: []string{"MAINT"}})
 			}
 			if p, _ := demandsOf(t, nouns...).Pool("w"); p.Required != want {
-				t.Errorf("with records of %v and %q reserved, %d workers are required, want %d: %+v", records, reserved, p.Required, want, p)
+				t.Errorf("with records of %v and %q reserved, %d workers are required, want %d: %+v", records, reserved,
+					p.Required, want, p)
 			}
 		}
 	}

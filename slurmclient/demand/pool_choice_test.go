@@ -120,7 +120,8 @@ func TestTheShapeOfAPool(t *testing.T) {
 	}
 	for name, tt := range tests {
 		t.Run(name, func(t *testing.T) {
-			p, _ := demandsOf(t, append(tt.nouns, partition("cpu"), jobs(1, 16, with(func(j *slurm.Job) { j.MemoryPerCPU = slurm.Num(100) })))...).Pool("w")
+			p, _ := demandsOf(t, append(tt.nouns, partition("cpu"),
+				jobs(1, 16, with(func(j *slurm.Job) { j.MemoryPerCPU = slurm.Num(100) })))...).Pool("w")
 			if p.Pending != tt.want || p.EligiblePendingJobs != 16 {
 				t.Errorf("%d pending nodes, want %d\n%+v", p.Pending, tt.want, p)
 			}
@@ -129,13 +130,18 @@ func TestTheShapeOfAPool(t *testing.T) {
 }
 
 func TestAPoolCountsTheJobsOfItsPartitions(t *testing.T) {
-	d := demandsOf(t, newPool("w"), newPool("v", serving("b", "cpu")), newPool("z", serving("down")),
-		partition("cpu"), partition("b"), partition("down", func(p *slurm.Partition) { p.State = slurm.PartitionDown }),
+	d := demandsOf(t, newPool("w"), newPool("v", serving("b", "cpu")),
+		newPool("z", serving("down")),
+		partition("cpu"), partition("b"),
+		partition("down", func(p *slurm.Partition) { p.State = slurm.PartitionDown }),
 		job(1, with(func(j *slurm.Job) { j.SubmitTime, j.EligibleTime = noon-50, noon-40 })),
 		job(2, in("cpu,b"), held, with(func(j *slurm.Job) { j.SubmitTime = noon - 500 })),
-		job(3, withArray(3, "1-20%3", 3), with(func(j *slurm.Job) { j.SubmitTime, j.EligibleTime = noon-30, noon-30 })),
-		job(4, in("b"), withConstraint("gold"), with(func(j *slurm.Job) { j.SubmitTime = noon - 900 })),
-		job(5, in("down")), job(6, reason("Licenses"), withArray(6, "1,2,...", 0)), job(7, running("n1")),
+		job(3, withArray(3, "1-20%3", 3),
+			with(func(j *slurm.Job) { j.SubmitTime, j.EligibleTime = noon-30, noon-30 })),
+		job(4, in("b"), withConstraint("gold"),
+			with(func(j *slurm.Job) { j.SubmitTime = noon - 900 })),
+		job(5, in("down")), job(6, reason("Licenses"), withArray(6, "1,2,...", 0)),
+		job(7, running("n1")),
 	)
 	ignore := cmp.FilterPath(func(p cmp.Path) bool {
 		return p.String() == "Required" || p.String() == "Partitions" || p.String() == "Pending"
@@ -144,13 +150,17 @@ func TestAPoolCountsTheJobsOfItsPartitions(t *testing.T) {
 		{
 			// All jobs that v could run are assigned to w, the first by name.
 			Name: "w", PendingJobs: 24, Inexact: true, OldestPending: noon - 500,
-			ByClass: map[demand.Class]uint64{demand.ClassCapacity: 4, demand.ClassHeld: 1, demand.ClassArrayThrottle: 17, demand.ClassLicense: 2},
+			ByClass: map[demand.Class]uint64{demand.ClassCapacity: 4, demand.ClassHeld: 1,
+				demand.ClassArrayThrottle: 17, demand.ClassLicense: 2},
 		}, {
-			Name: "v", PendingJobs: 25, EligiblePendingJobs: 4, Inexact: true, OldestPending: noon - 900, OldestEligible: noon - 40,
-			ByClass:       map[demand.Class]uint64{demand.ClassCapacity: 4, demand.ClassHeld: 1, demand.ClassArrayThrottle: 17, demand.ClassLicense: 2, demand.ClassUnsatisfiable: 1},
+			Name: "v", PendingJobs: 25, EligiblePendingJobs: 4, Inexact: true, OldestPending: noon - 900,
+			OldestEligible: noon - 40,
+			ByClass: map[demand.Class]uint64{demand.ClassCapacity: 4, demand.ClassHeld: 1,
+				demand.ClassArrayThrottle: 17, demand.ClassLicense: 2, demand.ClassUnsatisfiable: 1},
 			Unsatisfiable: []demand.Unsatisfiable{{Reason: "no node has the features or the disk", Jobs: 1, JobID: 4}},
 		}, {
-			Name: "z", PendingJobs: 1, OldestPending: noon - 100, ByClass: map[demand.Class]uint64{demand.ClassPartitionLimit: 1},
+			Name: "z", PendingJobs: 1, OldestPending: noon - 100,
+			ByClass: map[demand.Class]uint64{demand.ClassPartitionLimit: 1},
 		},
 	}
 	if diff := cmp.Diff(want, d.Pools, ignore); diff != "" {

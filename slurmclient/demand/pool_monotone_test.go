@@ -140,7 +140,8 @@ func TestRequiredComesToRest(t *testing.T) {
 			j.RequiredNodes, j.ExcludedNodes = "", ""
 		}
 		pools := ownPools(s, r)[:1]
-		pools[0].Shape = &demand.Shape{CPUs: 8, MemoryMiB: 16000, TmpDiskMiB: 100, GRES: "gpu:h100:4", Features: []string{"x", "y"}}
+		pools[0].Shape = &demand.Shape{CPUs: 8, MemoryMiB: 16000, TmpDiskMiB: 100, GRES: "gpu:h100:4",
+			Features: []string{"x", "y"}}
 		var last uint64
 		for round := range 10 {
 			p := computePools(s, pools).Pools[0]
@@ -167,7 +168,8 @@ func follow(s *slurmclient.Snapshot, p *demand.Pool, d demand.PoolDemand) {
 	there := d.Busy + d.Idle + d.Booting + d.Unusable
 	draining := func(n *slurm.Node) bool { return n.Reason == "scale-in" }
 	s.Nodes.Value = slices.DeleteFunc(s.Nodes.Value, func(n *slurm.Node) bool {
-		goes := there > d.Required && slices.Contains(n.Features, p.Feature) && (draining(n) || n.State.Base == slurm.NodeDown)
+		goes := there > d.Required && slices.Contains(n.Features, p.Feature) &&
+			(draining(n) || n.State.Base == slurm.NodeDown)
 		if goes {
 			there--
 		}
@@ -183,7 +185,8 @@ func follow(s *slurmclient.Snapshot, p *demand.Pool, d demand.PoolDemand) {
 		}
 	}
 	for ; there < d.Required; there++ {
-		n := node(fmt.Sprintf("new%d", len(s.Nodes.Value)), within(p.Name), size(8, 16000), having(p.Feature, "x", "y"))
+		n := node(fmt.Sprintf("new%d", len(s.Nodes.Value)), within(p.Name), size(8, 16000),
+			having(p.Feature, "x", "y"))
 		n.GRES, n.Weight = "gpu:h100:4", 1
 		s.Nodes.Value = append(s.Nodes.Value, n)
 	}

@@ -30,9 +30,12 @@ func TestIdleWorkersThatAJobCanNotUseAreNotEnough(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			s := snapshotOf(t, partition("cpu"), node("w-0", having("w")), tc.job)
-			p := demand.Compute(time.Unix(int64(noon), 0), s, demand.Pool{Name: "ns/w", Feature: "w", Workers: "w-", Partitions: []string{"cpu"}, Max: tc.max}).Pools[0]
+			p := demand.Compute(time.Unix(int64(noon), 0), s,
+				demand.Pool{Name: "ns/w", Feature: "w", Workers: "w-", Partitions: []string{"cpu"},
+					Max: tc.max}).Pools[0]
 			if p.Required != tc.required || whyNot(p.Unsatisfiable) != tc.why {
-				t.Errorf("%d workers are required, want %d; unsatisfiable since %q, want %q: %+v", p.Required, tc.required, whyNot(p.Unsatisfiable), tc.why, p)
+				t.Errorf("%d workers are required, want %d; unsatisfiable since %q, want %q: %+v", p.Required,
+					tc.required, whyNot(p.Unsatisfiable), tc.why, p)
 			}
 		})
 	}

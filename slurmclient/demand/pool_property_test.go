@@ -16,7 +16,8 @@ import (
 )
 
 // forRandomPools runs a check on clusters and pools that depend only on the seed.
-func forRandomPools(t *testing.T, check func(t *testing.T, r *rand.Rand, s *slurmclient.Snapshot, pools []demand.Pool)) {
+func forRandomPools(t *testing.T,
+	check func(t *testing.T, r *rand.Rand, s *slurmclient.Snapshot, pools []demand.Pool)) {
 	t.Helper()
 	forRandomClusters(t, func(t *testing.T, r *rand.Rand, s *slurmclient.Snapshot) {
 		for _, n := range s.Nodes.Value {
@@ -24,7 +25,8 @@ func forRandomPools(t *testing.T, check func(t *testing.T, r *rand.Rand, s *slur
 			n.ActiveFeatures = pick(r, nil, nil, n.Features)
 		}
 		if r.IntN(3) == 0 {
-			s.Reservations.Value = append(s.Reservations.Value, &slurm.Reservation{Name: "soon", StartTime: noon + 30, EndTime: noon + 99, Nodes: "n[3-5]"})
+			s.Reservations.Value = append(s.Reservations.Value,
+				&slurm.Reservation{Name: "soon", StartTime: noon + 30, EndTime: noon + 99, Nodes: "n[3-5]"})
 		}
 		check(t, r, s, randomPools(r))
 	})
@@ -34,13 +36,16 @@ func randomPools(r *rand.Rand) []demand.Pool {
 	var pools []demand.Pool
 	for _, feature := range []string{"x", "y", "z", "x"} {
 		p := demand.Pool{
-			Name: feature + string(rune('1'+len(pools))), Feature: feature, Min: r.Uint64N(3), Max: pick[uint64](r, 0, 1, 2, 3, 5, 9),
+			Name: feature + string(rune('1'+len(pools))), Feature: feature, Min: r.Uint64N(3),
+			Max:        pick[uint64](r, 0, 1, 2, 3, 5, 9),
 			Partitions: pick(r, nil, []string{"a"}, []string{"b", "a"}, []string{"c"}, []string{"a", "b", "c", "d"}),
-			Running:    r.Uint64N(6), IdleGrace: pick(r, 0, time.Minute), Lead: pick(r, 0, time.Minute),
+			Running:    r.Uint64N(6), IdleGrace: pick(r, 0, time.Minute),
+			Lead: pick(r, 0, time.Minute),
 		}
 		if r.IntN(2) == 0 {
 			p.Shape = &demand.Shape{
-				CPUs: pick[uint64](r, 0, 4, 8), MemoryMiB: pick[uint64](r, 0, 8000, 16000), GRES: pick(r, "", "gpu:h100:4"),
+				CPUs: pick[uint64](r, 0, 4, 8), MemoryMiB: pick[uint64](r, 0, 8000, 16000),
+				GRES:     pick(r, "", "gpu:h100:4"),
 				Features: pick(r, nil, []string{"y"}), Weight: pick[uint32](r, 0, 1, 2),
 			}
 		}
@@ -81,13 +86,17 @@ func TestThePartsOfAPoolAddUp(t *testing.T) {
 	forRandomPools(t, func(t *testing.T, _ *rand.Rand, s *slurmclient.Snapshot, pools []demand.Pool) {
 		for i, p := range computePools(s, pools).Pools {
 			most := max(pools[i].Max, p.Busy)
-			if p.Required < p.Busy || (pools[i].Max > 0 && (p.Required > most || p.Required < min(pools[i].Min, most))) {
+			if p.Required < p.Busy || (pools[i].Max > 0 &&
+				(p.Required > most || p.Required < min(pools[i].Min, most))) {
 				t.Errorf("Required is out of bounds: %+v of %+v", p, pools[i])
 			}
-			if p.Claimed > p.Idle+p.Booting || p.Grace > p.Idle || p.Replacements > p.Unusable || p.Replacements > pools[i].Running {
+			if p.Claimed > p.Idle+p.Booting || p.Grace > p.Idle || p.Replacements > p.Unusable ||
+				p.Replacements > pools[i].Running {
 				t.Errorf("the numbers exceed the existing nodes: %+v of %+v", p, pools[i])
 			}
-			if working := p.Busy + max(p.Claimed, p.Grace) + p.Pending; p.Busy+p.Idle+p.Booting+p.Pending <= most-min(most, p.Off) && p.Required < working && pools[i].Max > 0 { // off nodes can be reserved
+			if working := p.Busy + max(p.Claimed,
+				p.Grace) + p.Pending; p.Busy+p.Idle+p.Booting+p.Pending <= most-min(most, p.Off) &&
+				p.Required < working && pools[i].Max > 0 { // off nodes can be reserved
 				t.Errorf("not all of %d working nodes are required: %+v of %+v", working, p, pools[i])
 			}
 			var jobs uint64
@@ -155,7 +164,8 @@ func TestAnIneligibleJobChangesNoNodeOfAPool(t *testing.T) {
 	forRandomPools(t, func(t *testing.T, _ *rand.Rand, s *slurmclient.Snapshot, pools []demand.Pool) {
 		ineligible := func(j *slurm.Job) bool {
 			class := demand.Classify(noon, j)
-			return j.State.Base == slurm.JobPending && j.HetJobID == 0 && j.ArrayJobID == 0 && class != demand.ClassCapacity
+			return j.State.Base == slurm.JobPending && j.HetJobID == 0 && j.ArrayJobID == 0 &&
+				class != demand.ClassCapacity
 		}
 		before := computePools(s, pools)
 		s.Jobs.Value = slices.DeleteFunc(s.Jobs.Value, ineligible)
@@ -173,7 +183,8 @@ func TestAnIneligibleJobChangesNoNodeOfAPool(t *testing.T) {
 func ownPools(s *slurmclient.Snapshot, r *rand.Rand) []demand.Pool {
 	var pools []demand.Pool
 	for _, p := range s.Partitions.Value {
-		pools = append(pools, demand.Pool{Name: p.Name, Feature: "pool-" + p.Name, Partitions: []string{p.Name}, Max: pick[uint64](r, 0, 3, 9), Running: r.Uint64N(9)})
+		pools = append(pools, demand.Pool{Name: p.Name, Feature: "pool-" + p.Name, Partitions: []string{p.Name},
+			Max: pick[uint64](r, 0, 3, 9), Running: r.Uint64N(9)})
 	}
 	for _, n := range s.Nodes.Value {
 		n.Partitions = n.Partitions[:1]
@@ -194,7 +205,9 @@ func TestPoolsAskForWhatThePartitionsAsk(t *testing.T) {
 			if p.PendingJobs != part.PendingJobs || p.OldestPending != part.OldestPending || p.Inexact != part.Inexact {
 				t.Errorf("pool %+v\nhas other jobs than partition %+v", p, part)
 			}
-			if got, want := [...]uint64{p.Busy, p.Idle, p.Booting, p.Unusable, p.Off}, [...]uint64{part.BusyNodes, part.IdleNodes, part.BootingNodes, part.UnusableNodes, part.OffNodes}; got != want {
+			if got, want := [...]uint64{p.Busy, p.Idle, p.Booting, p.Unusable, p.Off},
+				[...]uint64{part.BusyNodes, part.IdleNodes, part.BootingNodes, part.UnusableNodes,
+					part.OffNodes}; got != want {
 				t.Errorf("pool %s has nodes %v, the partition %v", p.Name, got, want)
 			}
 		}

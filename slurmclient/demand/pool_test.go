@@ -105,7 +105,8 @@ func TestTheNodesOfAPool(t *testing.T) {
 		"the first feature identifies the pool":     {[]any{newPool("w"), newPool("v"), node("n1", having("w", "v"), state("ALLOCATED"))}, want{Required: 1, Busy: 1}},
 		"an active feature identifies the pool":     {[]any{newPool("w"), node("n1", state("ALLOCATED"), func(n *slurm.Node) { n.ActiveFeatures = []string{"w", "x"} })}, want{Required: 1, Busy: 1}},
 		"allocated, mixed and completing are busy": {
-			[]any{newPool("w"), worker("w1", state("ALLOCATED")), worker("w2", used(1, 0)), worker("w3", state("IDLE+COMPLETING"))}, want{Required: 3, Busy: 3},
+			[]any{newPool("w"), worker("w1", state("ALLOCATED")), worker("w2", used(1, 0)),
+				worker("w3", state("IDLE+COMPLETING"))}, want{Required: 3, Busy: 3},
 		},
 		"a draining worker with work is busy":       {[]any{newPool("w"), worker("w1", state("MIXED+DRAIN"), used(1, 0))}, want{Required: 1, Busy: 1}},
 		"a suspended job keeps its node busy":       {[]any{newPool("w"), worker("w1"), job(1, running("w1"), with(func(j *slurm.Job) { j.State.Base = slurm.JobSuspended }))}, want{Required: 1, Busy: 1}},
@@ -127,7 +128,8 @@ func TestTheNodesOfAPool(t *testing.T) {
 		"a new worker has its grace":              {[]any{newPool("w", grace(time.Minute)), worker("w1", func(n *slurm.Node) { n.SlurmdStartTime = noon - 5 })}, want{Required: 1, Idle: 1, Grace: 1}},
 		"an unknown idle time has no grace":       {[]any{newPool("w", grace(time.Minute)), worker("w1")}, want{Idle: 1}},
 		"jobs take the nodes in their grace first": {
-			[]any{newPool("w", grace(time.Minute)), worker("w1", idleSince(5)), worker("w2"), jobs(1, 4)}, want{Required: 1, Idle: 2, Grace: 1, Claimed: 1, Eligible: 4},
+			[]any{newPool("w", grace(time.Minute)), worker("w1", idleSince(5)), worker("w2"),
+				jobs(1, 4)}, want{Required: 1, Idle: 2, Grace: 1, Claimed: 1, Eligible: 4},
 		},
 	}
 	for name, tt := range tests {

@@ -53,7 +53,8 @@ func randomSnapshot(t *testing.T, r *rand.Rand) *slurmclient.Snapshot {
 }
 
 func randomNode(r *rand.Rand, name string) *slurm.Node {
-	n := node(name, within(pick(r, []string{"a"}, []string{"a", "b"}, []string{"b"}, []string{"c", "d"})...))
+	n := node(name, within(pick(r, []string{"a"}, []string{"a", "b"}, []string{"b"},
+		[]string{"c", "d"})...))
 	size(pick[uint32](r, 4, 8), pick[uint64](r, 8000, 16000))(n)
 	n.Features = pick(r, nil, nil, []string{"x"}, []string{"x", "y"})
 	n.GRES = pick(r, "", "", "gpu:h100:4")
@@ -63,13 +64,15 @@ func randomNode(r *rand.Rand, name string) *slurm.Node {
 		n.GRESUsed = pick(r, "", "gpu:h100:2(IDX:0-1)")
 		return n
 	}
-	state(pick(r, "IDLE", "IDLE", "IDLE", "ALLOCATED", "ALLOCATED", "DOWN", "IDLE+DRAIN", "MIXED+DRAIN", "FUTURE", "IDLE+POWERED_DOWN", "IDLE+POWERING_UP", "IDLE+RESERVED"))(n)
+	state(pick(r, "IDLE", "IDLE", "IDLE", "ALLOCATED", "ALLOCATED", "DOWN", "IDLE+DRAIN", "MIXED+DRAIN",
+		"FUTURE", "IDLE+POWERED_DOWN", "IDLE+POWERING_UP", "IDLE+RESERVED"))(n)
 	return n
 }
 
 func randomJob(r *rand.Rand, id uint32) *slurm.Job {
 	j := job(id, in(pick(r, "a", "a", "b", "a,b", "b,a", "c", "d,c,a", "zz")), tasks(1+r.Uint64N(6)))
-	j.Reason = pick(r, "Resources", "Resources", "Resources", "Priority", "Licenses", "QOSJobLimit", "None", "Strange")
+	j.Reason = pick(r, "Resources", "Resources", "Resources", "Priority", "Licenses", "QOSJobLimit", "None",
+		"Strange")
 	j.CPUsPerTask = slurm.Num(pick[uint64](r, 1, 1, 2, 3))
 	j.CPUs = slurm.Num(j.Tasks.Or(0) * j.CPUsPerTask.Or(0))
 	if r.IntN(3) == 0 {
@@ -94,7 +97,8 @@ func randomJob(r *rand.Rand, id uint32) *slurm.Job {
 	case 1:
 		j.ArrayTaskID, j.ArrayJobID = slurm.Num(uint64(id)), 1000
 	case 2:
-		withArray(1000+uint32(r.IntN(2)), pick(r, "1-9", "1-30%5", "2-9:3%2", "1,2,..."), pick[uint32](r, 0, 2, 5))(j)
+		withArray(1000+uint32(r.IntN(2)), pick(r, "1-9", "1-30%5", "2-9:3%2", "1,2,..."),
+			pick[uint32](r, 0, 2, 5))(j)
 	case 3:
 		het(2000, uint32(r.IntN(3)))(j)
 	}
@@ -171,7 +175,8 @@ func TestAnIneligibleJobChangesNoNodeFigure(t *testing.T) {
 		want := nodeFigures(compute(s))
 		ineligible := func(j *slurm.Job) bool {
 			class := demand.Classify(noon, j)
-			return j.State.Base == slurm.JobPending && j.HetJobID == 0 && j.ArrayJobID == 0 && class != demand.ClassCapacity
+			return j.State.Base == slurm.JobPending && j.HetJobID == 0 && j.ArrayJobID == 0 &&
+				class != demand.ClassCapacity
 		}
 		all := len(s.Jobs.Value)
 		s.Jobs.Value = slices.DeleteFunc(s.Jobs.Value, ineligible)
@@ -230,7 +235,8 @@ func TestAJobInTwoPartitionsAsksForNoMoreThanInOne(t *testing.T) {
 				largest = max(largest, totalPending(compute(&alone)))
 			}
 			if together > largest {
-				t.Errorf("job %d in %s requests %d nodes, at most %d in each of them", j.ID, j.Partition, together, largest)
+				t.Errorf("job %d in %s requests %d nodes, at most %d in each of them", j.ID, j.Partition, together,
+					largest)
 			}
 		}
 	})

@@ -50,7 +50,9 @@ func TestRehearsalsAreWhatSlurmDoes(t *testing.T) {
 			repeat(4, 2, func(id uint32) *slurm.Job { return asTold(id, 1, 1, most(1), 1) }),
 			[]any{asTold(6, 2, 1, max(2, most(8)), 8, named("w-1"))},
 			repeat(6, 7, func(id uint32) *slurm.Job { return asTold(id, 2, 1, most(5), 5) }),
-			[]any{asTold(13, 3, 3, 3, 3), asTold(14, 1, 1, most(3), 3, with(func(j *slurm.Job) { j.MemoryPerCPU = slurm.Num(2000) }))},
+			[]any{asTold(13, 3, 3, 3, 3),
+				asTold(14, 1, 1, most(3), 3,
+					with(func(j *slurm.Job) { j.MemoryPerCPU = slurm.Num(2000) }))},
 		)
 	}
 	// Tasks per node: 24.11 allocates the CPUs of the existing tasks, 26.05 those of all tasks that
@@ -58,7 +60,8 @@ func TestRehearsalsAreWhatSlurmDoes(t *testing.T) {
 	fill := func(most func(uint64) uint64) []any {
 		return beside(
 			repeat(2, 1, func(id uint32) *slurm.Job { return asTold(id, 1, 1, most(1), 1) }),
-			[]any{asTold(3, 2, 2, most(2), 4, perNode(3)), asTold(4, 1, 1, most(1), 1), asTold(5, 1, 1, most(1), 1)},
+			[]any{asTold(3, 2, 2, most(2), 4, perNode(3)), asTold(4, 1, 1, most(1), 1),
+				asTold(5, 1, 1, most(1), 1)},
 			repeat(2, 6, func(id uint32) *slurm.Job { return asTold(id, 1, 1, most(1), 2, perNode(3)) }),
 			repeat(5, 8, func(id uint32) *slurm.Job { return asTold(id, 2, 2, 2, 2) }),
 		)
@@ -98,9 +101,14 @@ func TestRehearsalsAreWhatSlurmDoes(t *testing.T) {
 func TestGRESOfEachNodeAreTakenWhereTheirSumIsToldToo(t *testing.T) {
 	nouns := []any{partition("cpu"), job(9, with(func(j *slurm.Job) { j.Priority = slurm.Num(2) }))}
 	nouns = append(nouns, repeat(6, 1, func(id uint32) *slurm.Job {
-		return asTold(id, 1, 1, 1, 4, with(func(j *slurm.Job) { j.TRESPerNode, j.TRESRequested = "gres/gpu:2", j.TRESRequested+",gres/gpu=2" }))
+		return asTold(id, 1, 1, 1, 4,
+			with(func(j *slurm.Job) {
+				j.TRESPerNode, j.TRESRequested = "gres/gpu:2",
+					j.TRESRequested+",gres/gpu=2"
+			}))
 	})...)
-	pool := demand.Pool{Name: "w", Feature: "w", Workers: "w-", Partitions: []string{"cpu"}, Max: 12, Shape: &demand.Shape{CPUs: 8, MemoryMiB: 16000, GRES: "gpu:2"}}
+	pool := demand.Pool{Name: "w", Feature: "w", Workers: "w-", Partitions: []string{"cpu"}, Max: 12,
+		Shape: &demand.Shape{CPUs: 8, MemoryMiB: 16000, GRES: "gpu:2"}}
 	if p := demand.Compute(time.Unix(int64(noon), 0), snapshotOf(t, nouns...), pool).Pools[0]; p.Required != 6 {
 		t.Errorf("%d workers are required, want 6 for six jobs with all GPUs of a worker: %+v", p.Required, p)
 	}
@@ -114,8 +122,10 @@ func TestAPoolWhoseJobsWaitForOthersDoesNotMakeAnotherDear(t *testing.T) {
 		j.Priority, j.CPUs, j.CPUsPerTask, j.MinCPUsPerNode = slurm.Num(9), slurm.Num(6), slurm.Num(2), slurm.Num(2)
 	})}
 	s := snapshotOf(t, partition("a"), partition("b"),
-		node("b-0", within("b"), having("b"), size(4, 8000), used(1, 100)), job(1, in("b"), running("b-0")),
-		asTold(2, 3, 3, 3, 3, first...), asTold(3, 3, 3, 3, 3, first...), asTold(4, 3, 3, 3, 3, in("a,b")))
+		node("b-0", within("b"), having("b"), size(4, 8000), used(1, 100)),
+		job(1, in("b"), running("b-0")),
+		asTold(2, 3, 3, 3, 3, first...), asTold(3, 3, 3, 3, 3, first...),
+		asTold(4, 3, 3, 3, 3, in("a,b")))
 	d := demand.Compute(noon.Time(), s,
 		demand.Pool{Name: "a", Feature: "a", Workers: "a-", Partitions: []string{"a"}, Max: 8, Shape: small},
 		demand.Pool{Name: "b", Feature: "b", Workers: "b-", Partitions: []string{"b"}, Max: 3, Shape: small})
@@ -128,7 +138,8 @@ func TestAPoolWhoseJobsWaitForOthersDoesNotMakeAnotherDear(t *testing.T) {
 // the maximum that it requests (seed 1474 of the oracle).
 func TestALimitOfNodesBoundsOneJob(t *testing.T) {
 	for limit, want := range map[uint64]uint64{3: 7, 6: 6, 0: 6} {
-		nouns := []any{partition("cpu"), job(1, running("w-[0-5]")), asTold(9, 2, 1, 6, 6, with(func(j *slurm.Job) { j.QOS, j.Licenses = "q", "ansys" }))}
+		nouns := []any{partition("cpu"), job(1, running("w-[0-5]")),
+			asTold(9, 2, 1, 6, 6, with(func(j *slurm.Job) { j.QOS, j.Licenses = "q", "ansys" }))}
 		for i := range 6 {
 			nouns = append(nouns, node(fmt.Sprint("w-", i), having("w"), size(4, 8000), used(3, 100)))
 		}
@@ -139,7 +150,8 @@ func TestALimitOfNodesBoundsOneJob(t *testing.T) {
 			setLimits(s, slurm.License{Name: "ansys", Total: 5})
 		}
 		p := demand.Compute(noon.Time(), s, demand.Pool{
-			Name: "w", Feature: "w", Workers: "w-", Partitions: []string{"cpu"}, Max: 16, Shape: &demand.Shape{CPUs: 4, MemoryMiB: 8000},
+			Name: "w", Feature: "w", Workers: "w-", Partitions: []string{"cpu"}, Max: 16,
+			Shape: &demand.Shape{CPUs: 4, MemoryMiB: 8000},
 		}).Pools[0]
 		if p.Required != want {
 			t.Errorf("%d workers are required for six tasks on %d nodes, want %d: %+v", p.Required, limit, want, p)

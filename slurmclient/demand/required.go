@@ -5,7 +5,8 @@ func (c *cluster) allot() {
 	for at := range c.pools {
 		p := &c.pools[at]
 		p.limited = p.offer.Max > 0
-		p.left = less(p.reach(), plus(p.result.Busy, p.lost(p.result.Idle+p.result.Booting)))
+		p.left = less(p.reach(),
+			plus(p.result.Busy, p.lost(p.result.Idle+p.result.Booting)))
 		p.spare = less(p.left, p.result.Idle+p.result.Booting)
 	}
 }

@@ -79,7 +79,8 @@ func (h *rehearsal) addFresh(at int) (names []string) {
 		}
 		name := prefix + strconv.FormatUint(ordinal, 10)
 		names = append(names, name)
-		h.seats = append(h.seats, seat{name: name, shape: shape, fresh: fresh, room: h.shapes[shape].room, empty: true})
+		h.seats = append(h.seats,
+			seat{name: name, shape: shape, fresh: fresh, room: h.shapes[shape].room, empty: true})
 		fresh++
 	}
 	return names

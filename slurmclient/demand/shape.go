@@ -46,7 +46,8 @@ func (s *shape) gresText() string {
 // sameShape reports whether two nodes certainly have the same shape.
 func sameShape(a, b *slurm.Node) bool {
 	return cpusOf(a) == cpusOf(b) && memoryOf(a) == memoryOf(b) && a.TmpDiskMiB == b.TmpDiskMiB &&
-		a.Weight == b.Weight && a.GRES == b.GRES && threadsOf(a) == threadsOf(b) && slices.Equal(a.Partitions, b.Partitions) &&
+		a.Weight == b.Weight && a.GRES == b.GRES && threadsOf(a) == threadsOf(b) &&
+		slices.Equal(a.Partitions, b.Partitions) &&
 		slices.Equal(a.Features, b.Features) && slices.Equal(a.ActiveFeatures, b.ActiveFeatures)
 }
 
@@ -111,7 +112,8 @@ func (c *cluster) shapeOf(n *slurm.Node, pool int) int {
 		return i
 	}
 	s := shape{
-		name: string(name), weight: n.Weight, tmpDisk: n.TmpDiskMiB, threads: threadsOf(n), sample: n, pool: pool, features: n.Features,
+		name: string(name), weight: n.Weight, tmpDisk: n.TmpDiskMiB, threads: threadsOf(n), sample: n, pool: pool,
+		features: n.Features,
 	}
 	if len(n.ActiveFeatures) > 0 {
 		s.features = slices.Concat(n.Features, n.ActiveFeatures)

@@ -82,7 +82,8 @@ type footprint struct {
 func tally(now slurm.Time, s *slurmclient.Snapshot, c *cluster) *queue {
 	q := &queue{
 		cluster: c, now: now, index: map[key]*group{}, unknown: map[string]bool{},
-		arrays: map[uint32]*array{}, hets: map[uint32]blocker{}, anyNodes: qosOfAnyNodes(s), limits: newLimits(s, c),
+		arrays: map[uint32]*array{}, hets: map[uint32]blocker{}, anyNodes: qosOfAnyNodes(s),
+		limits: newLimits(s, c),
 	}
 	if !s.Nodes.ReadAt.IsZero() {
 		q.nodesAt = serverTime(s.Nodes.ReadAt, s)

@@ -62,7 +62,8 @@ func FuzzConstraints(f *testing.F) {
 			}
 		}
 		if !c.met(&shape{features: names}) || c.met(&shape{}) {
-			t.Errorf("a node with all features %[2]q meets %[1]q: %[3]v, a node without features: %[4]v", text, names, c.met(&shape{features: names}), c.met(&shape{}))
+			t.Errorf("a node with all features %[2]q meets %[1]q: %[3]v, a node without features: %[4]v", text, names,
+				c.met(&shape{features: names}), c.met(&shape{}))
 		}
 		checkRewritten(t, &c, names)
 	})
@@ -85,7 +86,8 @@ func checkRewritten(t *testing.T, c *constraint, names []string) {
 			}
 		}
 		if node := (shape{features: has}); ok && c.met(&node) != again.met(&node) {
-			t.Errorf("a node with %[2]q meets %[1]q: %[3]v, the formatted constraint: %[4]v", textOf(c), has, c.met(&node), again.met(&node))
+			t.Errorf("a node with %[2]q meets %[1]q: %[3]v, the formatted constraint: %[4]v", textOf(c), has,
+				c.met(&node), again.met(&node))
 		}
 	}
 }
@@ -131,7 +133,8 @@ func FuzzGRES(f *testing.F) {
 
 // FuzzLicenses parses any text as licenses.
 func FuzzLicenses(f *testing.F) {
-	for _, text := range []string{"matlab:2,ansys", "a|b", "a:99999999999999999999", "a@db:4", "a:4611686018427387904,a:4611686018427387904,a:4611686018427387904,a:4611686018427387904"} {
+	for _, text := range []string{"matlab:2,ansys", "a|b", "a:99999999999999999999", "a@db:4",
+		"a:4611686018427387904,a:4611686018427387904,a:4611686018427387904,a:4611686018427387904"} {
 		f.Add(text)
 	}
 	f.Fuzz(func(t *testing.T, text string) {
@@ -183,7 +186,8 @@ func FuzzNodeComments(f *testing.F) {
 
 // FuzzReasons passes any text to the parsers of reasons, dependencies and node names.
 func FuzzReasons(f *testing.F) {
-	for _, text := range []string{"Resources", "ReqNodeNotAvail, UnavailableNodes:n1", "afterok:7(fulfilled)", "afterok:7(unfulfilled),singleton", "n12", "n99999999999999999999"} {
+	for _, text := range []string{"Resources", "ReqNodeNotAvail, UnavailableNodes:n1", "afterok:7(fulfilled)",
+		"afterok:7(unfulfilled),singleton", "n12", "n99999999999999999999"} {
 		f.Add(text)
 	}
 	f.Fuzz(func(t *testing.T, text string) {
@@ -193,7 +197,8 @@ func FuzzReasons(f *testing.F) {
 		if waitsForJobs(text) != waitsForJobs(text+",") || strings.Trim(text, ",?") == "" && waitsForJobs(text) {
 			t.Errorf("the dependency %q is unfulfilled: %v", text, waitsForJobs(text))
 		}
-		if head, n := cutNumber(text); n > math.MaxInt64/2 && len(text)-len(head) < 19 || n < 0 && head != text || !strings.HasPrefix(text, head) {
+		if head, n := cutNumber(text); n > math.MaxInt64/2 && len(text)-len(head) < 19 || n < 0 && head != text ||
+			!strings.HasPrefix(text, head) {
 			t.Errorf("%q is split into %q and %d", text, head, n)
 		}
 		p := Pool{Workers: "gpu-"}

@@ -15,7 +15,8 @@ func compareExporter(_ *testing.T, s *sight) ([]string, int) {
 	differences, compared := numbers.Differences(s.commands.Series, s.metrics)
 	for k, v := range s.metrics {
 		name, _, _ := strings.Cut(k, "{")
-		if v != 1 && (name == "slurm_up" || name == "slurm_exporter_collector_success" || name == "slurm_exporter_resource_up") {
+		if v != 1 && (name == "slurm_up" || name == "slurm_exporter_collector_success" ||
+			name == "slurm_exporter_resource_up") {
 			differences = append(differences, fmt.Sprintf("%s is %v", k, v))
 		}
 	}
@@ -45,7 +46,8 @@ func compareCompat(_ *testing.T, s *sight) (differences []string, compared int) 
 	same := func(theirs string, want float64) {
 		compared++
 		if got, ok := s.metrics[theirs]; !ok || got != want {
-			differences = append(differences, fmt.Sprintf("%s is %v (%v), but Slurm's commands say %v", theirs, got, ok, want))
+			differences = append(differences,
+				fmt.Sprintf("%s is %v (%v), but Slurm's commands say %v", theirs, got, ok, want))
 		}
 	}
 	for _, c := range compatible {

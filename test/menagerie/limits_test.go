@@ -14,8 +14,10 @@ import (
 
 // The columns of sacctmgr with limits, after those that identify whom they limit.
 var (
-	qosLimits         = []string{"Name", "GrpJobs", "MaxJobsPU", "MaxJobsPA", "GrpTRES", "MaxTRES", "MaxTRESPerNode", "MaxTRESPU", "MaxTRESPA", "MinTRES"}
-	associationLimits = []string{"Cluster", "Account", "User", "Partition", "GrpJobs", "MaxJobs", "GrpTRES", "MaxTRES", "MaxTRESPerNode"}
+	qosLimits = []string{"Name", "GrpJobs", "MaxJobsPU", "MaxJobsPA", "GrpTRES", "MaxTRES", "MaxTRESPerNode",
+		"MaxTRESPU", "MaxTRESPA", "MinTRES"}
+	associationLimits = []string{"Cluster", "Account", "User", "Partition", "GrpJobs", "MaxJobs", "GrpTRES", "MaxTRES",
+		"MaxTRESPerNode"}
 )
 
 // readLimits reads the limits that sacctmgr shows, by QOS or association.
@@ -77,7 +79,8 @@ func compareLimits(_ *testing.T, s *sight) ([]string, int) {
 		}
 	}
 	for _, p := range snapshot.Partitions.Value {
-		c.same("partition "+p.Name, "OverSubscribe", oversubscribeJobs(s.slurm.partitions[p.Name]["OverSubscribe"]), fmt.Sprint(max(p.OversubscribeJobs, 1)))
+		c.same("partition "+p.Name, "OverSubscribe", oversubscribeJobs(s.slurm.partitions[p.Name]["OverSubscribe"]),
+			fmt.Sprint(max(p.OversubscribeJobs, 1)))
 	}
 	for whose, limits := range s.slurm.limits {
 		if got[whose] == nil {

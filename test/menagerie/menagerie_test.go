@@ -100,7 +100,8 @@ type sight struct {
 
 // compareAll compares the output of each program with Slurm's commands until they agree.
 func (h *habitat) watch(t *testing.T, cluster *realslurm.Cluster) {
-	exporter := numbers.StartExporter(t, exporterBinary, "--slurm.url="+cluster.URL, "--slurm.token-file="+cluster.TokenFile,
+	exporter := numbers.StartExporter(t, exporterBinary, "--slurm.url="+cluster.URL,
+		"--slurm.token-file="+cluster.TokenFile,
 		"--collector.users", "--compat=slinky,openmetrics,vpenso")
 	a := startAdapter(t, cluster, h)
 	programs := []struct {

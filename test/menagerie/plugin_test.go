@@ -97,11 +97,13 @@ func (c *comparison) pluginNodes(rows []map[string]any, s *sight) {
 	for _, r := range rows {
 		name := text(r["name"])
 		want := s.slurm.nodes[name]
-		for column, field := range map[string]string{"cpus": "CPUEfctv", "allocatedCPUs": "CPUAlloc", "memoryMiB": "RealMemory", "allocatedMemoryMiB": "AllocMem"} {
+		for column, field := range map[string]string{"cpus": "CPUEfctv", "allocatedCPUs": "CPUAlloc",
+			"memoryMiB": "RealMemory", "allocatedMemoryMiB": "AllocMem"} {
 			c.same("node "+name, column, want[field], text(r[column]))
 		}
 		c.same("node "+name, "gpus", fmt.Sprint(s.ofNode("slurm_node_gpus", name)), text(r["gpus"]))
-		c.same("node "+name, "allocatedGPUs", fmt.Sprint(s.ofNode("slurm_node_gpus_allocated", name)), text(r["allocatedGPUs"]))
+		c.same("node "+name, "allocatedGPUs", fmt.Sprint(s.ofNode("slurm_node_gpus_allocated", name)),
+			text(r["allocatedGPUs"]))
 	}
 	c.same("all nodes", "the number of rows", fmt.Sprint(len(s.slurm.nodes)), fmt.Sprint(len(rows)))
 }
@@ -122,7 +124,8 @@ func (c *comparison) pluginPartitions(rows []map[string]any, s *sight) {
 		want := s.slurm.partitions[name]
 		c.same("partition "+name, "nodes", want["TotalNodes"], text(r["nodes"]))
 		c.same("partition "+name, "cpus", want["TotalCPUs"], text(r["cpus"]))
-		for column, metric := range map[string]string{"running": "slurm_partition_running_jobs", "pending": "slurm_partition_pending_jobs", "idle": "slurm_partition_idle_nodes"} {
+		for column, metric := range map[string]string{"running": "slurm_partition_running_jobs",
+			"pending": "slurm_partition_pending_jobs", "idle": "slurm_partition_idle_nodes"} {
 			n, _ := s.toldOfPartition(metric, name)
 			c.same("partition "+name, column, fmt.Sprint(n), text(r[column]))
 		}

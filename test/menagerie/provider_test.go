@@ -36,7 +36,8 @@ func compareProvider(t *testing.T, s *sight) ([]string, int) {
 		if e.OfPartitions() {
 			for partition := range s.slurm.partitions {
 				if want, ok := s.toldOfPartition(e.Name, partition); ok {
-					got := s.adapter.metric(t, metricsapi.Clusters(), s.adapter.name, e.Name, labels.Set{"partition": partition}.AsSelector())
+					got := s.adapter.metric(t, metricsapi.Clusters(), s.adapter.name, e.Name,
+						labels.Set{"partition": partition}.AsSelector())
 					c.same("partition "+partition, e.Name, fmt.Sprint(want), got)
 				}
 			}
@@ -53,7 +54,8 @@ func (c *comparison) nodeSet(t *testing.T, s *sight, name string) {
 	var parts float64
 	for _, part := range []string{"busy", "idle", "booting", "unusable"} {
 		var n float64
-		text := s.adapter.metric(t, metricsapi.NodeSets(), name, "slurm_nodeset_"+part+"_nodes", labels.Everything())
+		text := s.adapter.metric(t, metricsapi.NodeSets(), name, "slurm_nodeset_"+part+"_nodes",
+			labels.Everything())
 		if _, err := fmt.Sscan(text, &n); err != nil {
 			c.same("NodeSet "+name, part, "a number", text)
 		}
@@ -61,7 +63,8 @@ func (c *comparison) nodeSet(t *testing.T, s *sight, name string) {
 	}
 	var want float64
 	for _, n := range s.slurm.nodes {
-		if first, _, _ := strings.Cut(n["ActiveFeatures"], ","); first == name && !strings.Contains(n["State"], "POWERED_DOWN") {
+		if first, _, _ := strings.Cut(n["ActiveFeatures"], ","); first == name &&
+			!strings.Contains(n["State"], "POWERED_DOWN") {
 			want++
 		}
 	}
@@ -69,9 +72,11 @@ func (c *comparison) nodeSet(t *testing.T, s *sight, name string) {
 }
 
 // readMetric returns the value of a metric, or the error.
-func (a *adapter) metric(t *testing.T, of metricsapi.Resource, name, metric string, selector labels.Selector) string {
+func (a *adapter) metric(t *testing.T, of metricsapi.Resource, name, metric string,
+	selector labels.Selector) string {
 	info := provider.CustomMetricInfo{GroupResource: of.GroupResource, Namespaced: of.Namespaced, Metric: metric}
-	v, err := a.provider.GetMetricByName(t.Context(), types.NamespacedName{Namespace: a.namespace, Name: name}, info, selector)
+	v, err := a.provider.GetMetricByName(t.Context(), types.NamespacedName{Namespace: a.namespace, Name: name}, info,
+		selector)
 	if err != nil {
 		return err.Error()
 	}

@@ -35,12 +35,14 @@ func readRecords(t *testing.T, cluster *realslurm.Cluster) *records {
 		}
 		return strings.Split(strings.TrimRight(out, "\n"), "\n")
 	}
-	r := &records{jobs: map[string]record{}, priorities: map[string]record{}, limits: readLimits(t, cluster)}
+	r := &records{jobs: map[string]record{}, priorities: map[string]record{},
+		limits: readLimits(t, cluster)}
 	var formats []string
 	for _, f := range squeueFields {
 		formats = append(formats, f.format)
 	}
-	for _, line := range run("squeue", "--local", "-a", "-h", "-t", "all", "-o", strings.Join(formats, between)) {
+	for _, line := range run("squeue", "--local", "-a", "-h", "-t", "all", "-o",
+		strings.Join(formats, between)) {
 		if cells := strings.Split(line, between); len(cells) == len(squeueFields) {
 			job := record{}
 			for i, f := range squeueFields {

@@ -79,11 +79,13 @@ func (a *adapter) Changed() <-chan struct{} { return nil }
 // startAdapter reads the cluster and serves the result until the test ends.
 func startAdapter(t *testing.T, cluster *realslurm.Cluster, h *habitat) *adapter {
 	t.Helper()
-	client, err := slurmclient.New(slurmclient.Config{URL: cluster.URL, Token: slurmclient.TokenFromFile(cluster.TokenFile)})
+	client, err := slurmclient.New(slurmclient.Config{URL: cluster.URL,
+		Token: slurmclient.TokenFromFile(cluster.TokenFile)})
 	if err != nil {
 		t.Fatal(err)
 	}
-	a := &adapter{namespace: "zoo", name: h.Name, cache: slurmclient.NewCache(client, slurmclient.CacheConfig{Period: time.Second})}
+	a := &adapter{namespace: "zoo", name: h.Name,
+		cache: slurmclient.NewCache(client, slurmclient.CacheConfig{Period: time.Second})}
 	for i := range h.Variants {
 		v := &h.Variants[i]
 		a.pools = append(a.pools, demand.Pool{
@@ -113,10 +115,12 @@ func (a *adapter) serve(t *testing.T) {
 	namer := openapinamer.NewDefinitionNamer(apiserver.Scheme, scheme)
 	cfg.OpenAPIConfig = genericapiserver.DefaultOpenAPIConfig(definitions, namer)
 	cfg.OpenAPIV3Config = genericapiserver.DefaultOpenAPIV3Config(definitions, namer)
-	cfg.Authentication.Authenticator = authenticator.RequestFunc(func(*http.Request) (*authenticator.Response, bool, error) {
+	cfg.Authentication.Authenticator = authenticator.RequestFunc(func(*http.Request) (*authenticator.Response, bool,
+		error) {
 		return &authenticator.Response{User: &user.DefaultInfo{Name: "root"}}, true, nil
 	})
-	everything := authorizer.AuthorizerFunc(func(context.Context, authorizer.Attributes) (authorizer.Decision, string, error) {
+	everything := authorizer.AuthorizerFunc(func(context.Context, authorizer.Attributes) (authorizer.Decision, string,
+		error) {
 		return authorizer.DecisionAllow, "", nil
 	})
 	cfg.Authorization.Authorizer = everything
@@ -143,7 +147,8 @@ func (a *adapter) serve(t *testing.T) {
 // resources and no HPAs.
 func withoutObjects(next http.Handler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		if strings.HasPrefix(r.URL.Path, "/apis/slinky.slurm.net/") || strings.HasPrefix(r.URL.Path, "/apis/autoscaling/") {
+		if strings.HasPrefix(r.URL.Path, "/apis/slinky.slurm.net/") ||
+			strings.HasPrefix(r.URL.Path, "/apis/autoscaling/") {
 			w.Header().Set("Content-Type", "application/json")
 			_, _ = io.WriteString(w, `{"kind": "List", "apiVersion": "v1", "metadata": {}, "items": []}`)
 			return

@@ -101,7 +101,8 @@ func (v *variant) nodeNames() []string {
 
 // clusterConfig returns the configuration of the cluster.
 func (h *habitat) config(release string) realslurm.Config {
-	c := realslurm.Config{Version: release, Name: h.Name, WithoutAccounting: h.Lonely, Munge: h.Munge, Conf: slices.Clone(h.Conf), Files: h.Files}
+	c := realslurm.Config{Version: release, Name: h.Name, WithoutAccounting: h.Lonely, Munge: h.Munge,
+		Conf: slices.Clone(h.Conf), Files: h.Files}
 	for i := range h.Variants {
 		v := &h.Variants[i]
 		names := v.nodeNames()
@@ -113,7 +114,8 @@ func (h *habitat) config(release string) realslurm.Config {
 		}
 		c.Conf = append(c.Conf, v.Conf...)
 		if len(names) > 0 {
-			c.Conf = append(c.Conf, strings.TrimSpace("PartitionName="+v.Name+" Nodes="+strings.Join(names, ",")+" "+v.Partition))
+			c.Conf = append(c.Conf, strings.TrimSpace("PartitionName="+v.Name+" Nodes="+strings.Join(names,
+				",")+" "+v.Partition))
 		}
 	}
 	return c
@@ -131,7 +133,8 @@ func (v *variant) submitted(jobs []job, first int) []realslurm.Job {
 			args = append([]string{"-p", v.Name}, args...)
 		}
 		script := "sleep 86400\n#" + strings.Repeat("x", j.Pad)
-		out = append(out, realslurm.Job{Name: name, User: j.User, Args: append(args, "--wrap", script), Want: strings.Split(j.Want, ";")})
+		out = append(out, realslurm.Job{Name: name, User: j.User, Args: append(args, "--wrap", script),
+			Want: strings.Split(j.Want, ";")})
 	}
 	return out
 }

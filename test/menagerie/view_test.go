@@ -43,7 +43,8 @@ type comparison struct {
 func (c *comparison) same(what, field, want, got string) {
 	c.compared++
 	if want != got {
-		c.differences = append(c.differences, fmt.Sprintf("%s: %s is %q, but Slurm's commands say %q", what, field, got, want))
+		c.differences = append(c.differences,
+			fmt.Sprintf("%s: %s is %q, but Slurm's commands say %q", what, field, got, want))
 	}
 }
 

@@ -84,7 +84,10 @@ func TestKnownCasesOnRealSlurm(t *testing.T) {
 			}
 			defer l.close()
 			cases := knownCases()
-			slices.SortStableFunc(cases, func(a, b knownCase) int { return variantIndex(a.variant) - variantIndex(b.variant) })
+			slices.SortStableFunc(cases, func(a,
+				b knownCase) int {
+				return variantIndex(a.variant) - variantIndex(b.variant)
+			})
 			for _, c := range cases {
 				// The cache of the environment outlives the case.
 				ctx := t.Context()

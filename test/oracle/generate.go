@@ -15,7 +15,8 @@ func NewScene(seed uint64) Scene {
 		g := generator{random, scenario.Variant, n}
 		scenario.Queue = append(scenario.Queue, Job{Name: fmt.Sprintf("q%d", n+1), Args: g.drawJob()})
 	}
-	scenario.There, scenario.Before = drawBefore(generator{rand.New(rand.NewPCG(seed, 1)), scenario.Variant, 0})
+	scenario.There, scenario.Before = drawBefore(generator{rand.New(rand.NewPCG(seed, 1)),
+		scenario.Variant, 0})
 	return scenario
 }
 

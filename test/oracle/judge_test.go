@@ -119,7 +119,8 @@ func TestFindLeast(t *testing.T) {
 		})
 	}
 	broken := errors.New("broken")
-	if _, err := findLeast([]uint64{1}, func([]uint64) (bool, error) { return false, broken }); !errors.Is(err, broken) {
+	if _, err := findLeast([]uint64{1}, func([]uint64) (bool, error) { return false, broken }); !errors.Is(err,
+		broken) {
 		t.Errorf("error %v, want %v", err, broken)
 	}
 }
@@ -144,7 +145,8 @@ func TestMinimise(t *testing.T) {
 	}
 	contains := func(wanted ...string) func([]Job) bool {
 		return func(jobs []Job) bool {
-			return !slices.ContainsFunc(wanted, func(name string) bool { return !slices.Contains(jobs, Job{Name: name}) })
+			return !slices.ContainsFunc(wanted,
+				func(name string) bool { return !slices.Contains(jobs, Job{Name: name}) })
 		}
 	}
 	tests := map[string]struct {

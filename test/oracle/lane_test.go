@@ -50,13 +50,14 @@ func startKeeper(ctx context.Context, version string) (*realslurm.Cluster, error
 
 // newSlurmEnv starts a cluster with the name.
 func newLane(ctx context.Context, keeper *realslurm.Cluster, name string) (*lane, error) {
-	cluster, err := realslurm.Start(ctx, realslurm.Config{Version: keeper.Version, Name: name, Nodes: 1, AccountingOf: keeper, Conf: []string{
-		"AccountingStorageEnforce=nojobs",
-		// Backfill evaluates all jobs each second.
-		"SchedulerParameters=sched_interval=2,sched_min_interval=0,bf_interval=1,bf_continue,bf_max_job_test=1000",
-		"SlurmdTimeout=65000",
-		"MaxNodeCount=1000",
-	}, MinJobAge: 2e9})
+	cluster, err := realslurm.Start(ctx,
+		realslurm.Config{Version: keeper.Version, Name: name, Nodes: 1, AccountingOf: keeper, Conf: []string{
+			"AccountingStorageEnforce=nojobs",
+			// Backfill evaluates all jobs each second.
+			"SchedulerParameters=sched_interval=2,sched_min_interval=0,bf_interval=1,bf_continue,bf_max_job_test=1000",
+			"SlurmdTimeout=65000",
+			"MaxNodeCount=1000",
+		}, MinJobAge: 2e9})
 	if err != nil {
 		return nil, err
 	}
@@ -75,11 +76,13 @@ func addAccounts(cluster string) string {
 		if i > 0 {
 			parent = accounts[0].name
 		}
-		script = append(script, fmt.Sprintf("sacctmgr -Qi add account %s cluster=%s parent=%s %s", a.name, cluster, parent, a.limits))
+		script = append(script, fmt.Sprintf("sacctmgr -Qi add account %s cluster=%s parent=%s %s", a.name, cluster,
+			parent, a.limits))
 	}
 	script = append(script,
 		fmt.Sprintf("sacctmgr -Qi add user root cluster=%s account=%s", cluster, strings.Join(accountNames(), ",")),
-		fmt.Sprintf("sacctmgr -Qi modify user root where cluster=%s set qos+=%s", cluster, strings.Join(limitNames(slices.Concat(cpuQOS, gpuQOS)), ",")))
+		fmt.Sprintf("sacctmgr -Qi modify user root where cluster=%s set qos+=%s", cluster,
+			strings.Join(limitNames(slices.Concat(cpuQOS, gpuQOS)), ",")))
 	return strings.Join(script, "\n")
 }
 
@@ -100,7 +103,8 @@ func (l *lane) open(ctx context.Context) (err error) {
 	if l.shell, err = l.cluster.OpenShell(ctx); err != nil {
 		return err
 	}
-	l.client, err = slurmclient.New(slurmclient.Config{URL: l.cluster.URL, Token: slurmclient.TokenFromFile(l.cluster.TokenFile)})
+	l.client, err = slurmclient.New(slurmclient.Config{URL: l.cluster.URL,
+		Token: slurmclient.TokenFromFile(l.cluster.TokenFile)})
 	return err
 }
 

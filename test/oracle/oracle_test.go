@@ -37,7 +37,8 @@ func TestDemandIsWhatSlurmNeeds(t *testing.T) {
 		t.Fatal(missing)
 	}
 	t.Parallel() // in parallel with the known cases
-	versions := slices.DeleteFunc(realslurm.Versions(), func(v string) bool { return *release != "both" && *release != v })
+	versions := slices.DeleteFunc(realslurm.Versions(),
+		func(v string) bool { return *release != "both" && *release != v })
 	if len(versions) == 0 {
 		t.Fatalf("unknown release %q, want one of %v or both", *release, realslurm.Versions())
 	}
@@ -47,8 +48,10 @@ func TestDemandIsWhatSlurmNeeds(t *testing.T) {
 			began := time.Now()
 			f := playRounds(t, version, *rounds/len(versions))
 			t.Logf("slurm=%s rounds=%d oracle_starved=%d oracle_exact=%.3f oracle_excessive=%.3f unmodelled=%d unsteady=%d took=%s",
-				version, f.Rounds, f.Starved, f.ExactShare(), f.DearShare(), f.Allowed, f.Unsteady, time.Since(began).Round(time.Second))
-			if share(f.Starved, f.Rounds) > starvedBar || f.ExactShare() < exactBar || f.DearShare() > dearBar {
+				version, f.Rounds, f.Starved, f.ExactShare(), f.DearShare(), f.Allowed, f.Unsteady,
+				time.Since(began).Round(time.Second))
+			if share(f.Starved, f.Rounds) > starvedBar || f.ExactShare() < exactBar ||
+				f.DearShare() > dearBar {
 				t.Errorf("demand differs from what Slurm needs: %+v", f)
 			}
 		})
@@ -114,7 +117,8 @@ func byVariant(seed uint64, rounds int) (scenarios []Scene) {
 
 // runScenarios runs scenarios in an environment of its own. It calls report with every round, which
 // returns how many rounds have failed so far, and shorter with every minimised round.
-func playLane(ctx context.Context, keeper *realslurm.Cluster, name string, scenarios <-chan Scene, report func(Round) int, shorter func(string)) error {
+func playLane(ctx context.Context, keeper *realslurm.Cluster, name string, scenarios <-chan Scene,
+	report func(Round) int, shorter func(string)) error {
 	l, err := newLane(ctx, keeper, name)
 	if err != nil {
 		return err
@@ -131,7 +135,8 @@ func playLane(ctx context.Context, keeper *realslurm.Cluster, name string, scena
 		if r, err = l.shorten(ctx, r); err != nil {
 			return err
 		}
-		shorter(describe(r) + "\n" + tableRow(fmt.Sprintf("oracle, seed %d", r.Seed), r.Snapshot, r.Variant.Pools, r.Least))
+		shorter(describe(r) + "\n" + tableRow(fmt.Sprintf("oracle, seed %d", r.Seed), r.Snapshot, r.Variant.Pools,
+			r.Least))
 	}
 	return nil
 }

@@ -82,11 +82,13 @@ func workers(pool string, from, to uint64) string {
 // their pings.
 func nodeLine(p demand.Pool, port, more string) string {
 	s := p.Shape
-	options := []string{"NodeName=" + workers(p.Name, 0, p.Max), "NodeHostname=ctl", "NodeAddr=127.0.0.1", "Port=" + port}
+	options := []string{"NodeName=" + workers(p.Name, 0, p.Max), "NodeHostname=ctl", "NodeAddr=127.0.0.1",
+		"Port=" + port}
 	if !strings.Contains(more, "CPUs=") {
 		options = append(options, fmt.Sprintf("CPUs=%d", s.CPUs))
 	}
-	options = append(options, fmt.Sprintf("RealMemory=%d", s.MemoryMiB), "Feature="+strings.Join(append([]string{p.Feature}, s.Features...), ","))
+	options = append(options, fmt.Sprintf("RealMemory=%d", s.MemoryMiB),
+		"Feature="+strings.Join(append([]string{p.Feature}, s.Features...), ","))
 	if s.GRES != "" {
 		options = append(options, "Gres="+s.GRES)
 	}

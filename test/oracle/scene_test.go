@@ -13,7 +13,8 @@ func TestAVariantsSlurmConf(t *testing.T) {
 	v := Variant{
 		Pools: []demand.Pool{
 			pool("a", 8, demand.Shape{CPUs: 4, MemoryMiB: 8000}),
-			pool("g", 2, demand.Shape{CPUs: 8, MemoryMiB: 9000, TmpDiskMiB: 50, GRES: "gpu:2", Weight: 3, Features: []string{"h100"}}),
+			pool("g", 2, demand.Shape{CPUs: 8, MemoryMiB: 9000, TmpDiskMiB: 50, GRES: "gpu:2", Weight: 3,
+				Features: []string{"h100"}}),
 		},
 		Nodes: map[string]string{"a": "Sockets=1"},
 		Conf:  []string{"PartitionName=all Nodes=a,g"},

@@ -13,13 +13,15 @@ func Variants() []Variant {
 			Pools: []demand.Pool{pool("a", 16, small)},
 			Conf:  []string{"PartitionName=a Nodes=a"},
 		}, {
-			Name: "two NodeSets, one partition", Partitions: []string{"all"}, Constraints: []string{"a", "b", "big", "a|b"},
-			Pools: []demand.Pool{pool("a", 10, small, "all"), pool("b", 6, large, "all")},
-			Conf:  []string{"PartitionName=all Nodes=a,b"},
+			Name: "two NodeSets, one partition", Partitions: []string{"all"},
+			Constraints: []string{"a", "b", "big", "a|b"},
+			Pools:       []demand.Pool{pool("a", 10, small, "all"), pool("b", 6, large, "all")},
+			Conf:        []string{"PartitionName=all Nodes=a,b"},
 		}, {
 			Name: "partitions that share", Partitions: []string{"a", "b", "all", "a,b"},
 			Pools: []demand.Pool{pool("a", 10, small, "a", "all"), pool("b", 6, large, "b", "all")},
-			Conf:  []string{"PartitionName=a Nodes=a", "PartitionName=b Nodes=b MaxNodes=2", "PartitionName=all Nodes=a,b"},
+			Conf: []string{"PartitionName=a Nodes=a", "PartitionName=b Nodes=b MaxNodes=2",
+				"PartitionName=all Nodes=a,b"},
 		}, {
 			Name: "typed GPUs", Partitions: []string{"g", "a,g"}, GRES: []string{"gpu", "gpu:h100"},
 			Pools: []demand.Pool{pool("a", 8, small), pool("g", 8, typed)},
@@ -110,5 +112,6 @@ func pool(name string, most uint64, shape demand.Shape, partitions ...string) de
 	if len(partitions) == 0 {
 		partitions = []string{name}
 	}
-	return demand.Pool{Name: name, Feature: name, Workers: name + "-", Partitions: partitions, Max: most, Shape: &shape}
+	return demand.Pool{Name: name, Feature: name, Workers: name + "-", Partitions: partitions, Max: most,
+		Shape: &shape}
 }
