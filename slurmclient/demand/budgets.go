@@ -90,11 +90,11 @@ func (s *scale) read(text costText) []uint64 {
 	cpus, nodes := max(t.CPUs, text.cpus), max(t.Nodes, text.nodes, 1)
 	out[costJobs], out[costNodes], out[costNodeParts] = 1, nodes, times(nodes, 1000)
 	if s.maxCPUs > 0 {
-		parts := max(1, times(cpus, 1000)/s.maxCPUs)
+		milliNodes := max(1, times(cpus, 1000)/s.maxCPUs)
 		if text.whole {
-			parts = max(times(nodes, 1000), times(share(cpus, s.maxCPUs), 1000))
+			milliNodes = max(times(nodes, 1000), times(share(cpus, s.maxCPUs), 1000))
 		}
-		out[costNodeParts] = parts
+		out[costNodeParts] = milliNodes
 	}
 	put := func(name string, count uint64) {
 		if at, ok := s.places[name]; ok {

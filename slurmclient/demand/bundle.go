@@ -46,14 +46,15 @@ func (b *bundler) allowed(r *request) uint64 {
 	if r.pool == noPool || !b.pools[r.pool].limited {
 		return r.jobs
 	}
-	pieces := r.pieces()
-	if pieces == 0 ||
-		times(r.jobs, pieces) <= times(b.pools[r.pool].left, min(r.perEmpty, r.together(r.jobs))) {
+	chunks := r.pieces()
+	if chunks == 0 ||
+		times(r.jobs, chunks) <= times(b.pools[r.pool].left,
+			min(r.perEmpty, r.together(r.jobs))) {
 		return r.jobs
 	}
 	jobs := r.jobs
 	for jobs > 0 {
-		fit := b.capacity(r, jobs) / pieces
+		fit := b.capacity(r, jobs) / chunks
 		if fit >= jobs {
 			return jobs
 		}
@@ -168,31 +169,31 @@ func (b *bundler) fillBundle(i int, r *request, left uint64) (put uint64) {
 		have.add(r, per)
 		return put
 	}
-	part := *have
+	old := *have
 	have.left -= full
 	if rest > 0 {
 		have.left--
-		b.split(part, 1, r, rest)
+		b.split(old, 1, r, rest)
 	}
 	if full > 0 {
-		b.split(part, full, r, per)
+		b.split(old, full, r, per)
 	}
 	if b.bundles[i].left == 0 {
-		b.bundles[i].room = make(amounts, len(part.room))
+		b.bundles[i].room = make(amounts, len(old.room))
 	}
 	return put
 }
 
 // splitBin adds a copy of the bin with more chunks on it.
-func (b *bundler) split(from bundle, count uint64, r *request, parts uint64) {
+func (b *bundler) split(from bundle, count uint64, r *request, chunks uint64) {
 	from.runs, from.room, from.left = slices.Clone(from.runs), slices.Clone(from.room), count
-	from.add(r, parts)
+	from.add(r, chunks)
 	b.push(from)
 }
 
-func (b *bundle) add(r *request, parts uint64) {
-	b.runs = append(b.runs, run{r, parts})
-	b.room.take(r.each, parts)
+func (b *bundle) add(r *request, chunks uint64) {
+	b.runs = append(b.runs, run{r, chunks})
+	b.room.take(r.each, chunks)
 }
 
 func (b *bundler) push(n bundle) {
@@ -210,17 +211,17 @@ func (b *bundler) openNew(r *request, left uint64) {
 	if left == 0 || per == 0 {
 		return
 	}
-	for _, n := range [...]struct{ nodes, parts uint64 }{{left / per, per}, {min(1, left%per), left % per}} {
+	for _, n := range [...]struct{ nodes, chunks uint64 }{{left / per, per}, {min(1, left%per), left % per}} {
 		if n.nodes == 0 {
 			continue
 		}
-		fresh := bundle{part: r.target, pool: r.pool, shape: r.shape, left: n.nodes, runs: []run{{r, n.parts}}}
+		fresh := bundle{part: r.target, pool: r.pool, shape: r.shape, left: n.nodes, runs: []run{{r, n.chunks}}}
 		if r.shape >= 0 {
 			fresh.room = slices.Clone(b.shapes[r.shape].room)
 			if r.alone() || b.shapes[r.shape].single {
 				clear(fresh.room)
 			} else {
-				fresh.room.take(r.each, n.parts)
+				fresh.room.take(r.each, n.chunks)
 			}
 		}
 		b.push(fresh)

@@ -157,7 +157,7 @@ func (c *cluster) countReservedWorkers(reserved map[string]bool) {
 	}
 }
 
-// saysNothingOfNewWorkers reports whether nodes of the pool do not describe new workers: nodes of
+// describesNoNewWorkers reports whether nodes of the pool do not describe new workers: nodes of
 // no pool, and nodes of a pool with its own Shape.
 func (c *cluster) besidePools(pool int) bool {
 	return pool == noPool || c.pools[pool].offer.Shape != nil

@@ -30,8 +30,8 @@ func (h *rehearsal) correct() {
 }
 
 // startsSameJobs reports whether every job starts that starts in the run with all workers.
-func (h *rehearsal) startsSame(who cast, all *stage) bool {
-	s := h.playQueue(who)
+func (h *rehearsal) startsSame(workers cast, all *stage) bool {
+	s := h.playQueue(workers)
 	return s != nil && s.startsAllOf(all)
 }
 
@@ -224,7 +224,8 @@ func (h *rehearsal) mayGo(s, all *stage) bool {
 	}
 	for _, gone := range sets {
 		if !h.startsSame(cast{up: s.up, gone: gone}, all) ||
-			len(h.hets) > 0 && !h.startsSame(cast{up: s.up, gone: gone, hetFirst: true}, all) {
+			len(h.hets) > 0 &&
+				!h.startsSame(cast{up: s.up, gone: gone, hetFirst: true}, all) {
 			return false
 		}
 	}
@@ -245,8 +246,8 @@ func (h *rehearsal) freeOfPool(at int) (free []int) {
 }
 
 // addToSet adds indexes to a set.
-func addAll(to map[int]bool, places []int) {
-	for _, i := range places {
+func addAll(to map[int]bool, indexes []int) {
+	for _, i := range indexes {
 		to[i] = true
 	}
 }

@@ -35,8 +35,8 @@ func (p *plan) count() {
 			p.parts[at].addRequest(r, r.faults[k])
 		}
 		if r.target >= 0 {
-			for _, part := range r.portions() {
-				a.add(g, part.class, part.jobs)
+			for _, count := range r.portions() {
+				a.add(g, count.class, count.jobs)
 			}
 			continue
 		}
@@ -67,8 +67,8 @@ func (p *plan) countOther(g *group, pools []int) {
 func (pt *part) addRequest(r *request, f fault) {
 	switch f {
 	case faultNone:
-		for _, part := range r.portions() {
-			pt.add(r.group, part.class, part.jobs)
+		for _, count := range r.portions() {
+			pt.add(r.group, count.class, count.jobs)
 		}
 		if r.jobs > 0 {
 			pt.OldestEligible = earliest(pt.OldestEligible, r.eligible)

@@ -128,17 +128,17 @@ func (g *gates) of(j *slurm.Job) *gate {
 	if len(g.qos) == 0 && len(g.assocs) == 0 && !licensed {
 		return nil
 	}
-	who := payer{j.Partition, j.Account, j.UserName, j.QOS, licensed}
-	if who == g.last {
+	subject := payer{j.Partition, j.Account, j.UserName, j.QOS, licensed}
+	if subject == g.last {
 		return g.lastGate
 	}
-	at, ok := g.known[who]
+	limits, ok := g.known[subject]
 	if !ok {
-		at = g.gateOf(who)
-		g.known[who] = at
+		limits = g.gateOf(subject)
+		g.known[subject] = limits
 	}
-	g.last, g.lastGate = who, at
-	return at
+	g.last, g.lastGate = subject, limits
+	return limits
 }
 
 // tierOf returns the highest tier of the job's partitions, where slurmctld tries first.
@@ -185,7 +185,7 @@ type gateBuilder struct {
 	mostSet, perNodeSet []bool
 }
 
-func (g *gates) gateOf(who payer) *gate {
+func (g *gates) gateOf(subject payer) *gate {
 	b := gateBuilder{gates: g,
 		gate: &gate{wall: math.MaxUint64, least: make([]uint64, g.scale.size())}}
 	b.most, b.perNode = g.scale.bounds(slurm.Number{}, nil), g.scale.bounds(slurm.Number{}, nil)
@@ -193,18 +193,18 @@ func (g *gates) gateOf(who payer) *gate {
 	for i := range b.taken {
 		b.taken[i] = make([]bool, g.scale.size())
 	}
-	all, certain := g.qosOf(who)
+	all, certain := g.qosOf(subject)
 	for _, q := range all {
-		b.addQOS(q, who)
+		b.addQOS(q, subject)
 	}
 	b.unfollowed = b.unfollowed || !certain
-	b.addAssociation(who)
-	if who.licensed {
-		places := make([]bool, g.scale.size())
-		for i := range places {
-			places[i] = true
+	b.addAssociation(subject)
+	if subject.licensed {
+		binds := make([]bool, g.scale.size())
+		for i := range binds {
+			binds[i] = true
 		}
-		b.draws = append(b.draws, draw{g.licenses, places, ClassLicense})
+		b.draws = append(b.draws, draw{g.licenses, binds, ClassLicense})
 	}
 	b.cpusPerNode = unlimited
 	if at, limited := g.scale.places["cpu"]; limited {
@@ -219,9 +219,9 @@ func (g *gates) gateOf(who payer) *gate {
 
 // qosOf returns the QOS that apply to the jobs, in order of precedence. Partitions with different
 // QOS apply none of them to a job that can run in any; certain is false then.
-func (g *gates) qosOf(who payer) (out []*slurm.QOS, certain bool) {
-	ofPartition, certain := g.qosOfPartition(who.partition)
-	own := g.qos[who.qos]
+func (g *gates) qosOf(subject payer) (out []*slurm.QOS, certain bool) {
+	ofPartition, certain := g.qosOfPartition(subject.partition)
+	own := g.qos[subject.qos]
 	for _, q := range []*slurm.QOS{ofPartition, own} {
 		if q != nil && !slices.Contains(out, q) {
 			out = append(out, q)
@@ -255,10 +255,10 @@ func (g *gates) qosOfPartition(list string) (of *slurm.QOS, certain bool) {
 	return first, true
 }
 
-func (b *gateBuilder) addQOS(q *slurm.QOS, who payer) {
+func (b *gateBuilder) addQOS(q *slurm.QOS, subject payer) {
 	b.addBudget(limitQOS, budgetName{name: q.Name}, q.MaxJobs, q.GrpTRES)
-	b.addBudget(limitQOSUser, budgetName{name: q.Name, user: who.user}, q.MaxJobsPerUser, q.MaxTRESPerUser)
-	b.addBudget(limitQOSAccount, budgetName{name: q.Name, account: who.account}, q.MaxJobsPerAccount,
+	b.addBudget(limitQOSUser, budgetName{name: q.Name, user: subject.user}, q.MaxJobsPerUser, q.MaxTRESPerUser)
+	b.addBudget(limitQOSAccount, budgetName{name: q.Name, account: subject.account}, q.MaxJobsPerAccount,
 		q.MaxTRESPerAccount)
 	b.addPerJob(q.MaxTRESPerJob, q.MaxTRESPerNode, q.MaxWallMinutesPerJob)
 	for name, least := range q.MinTRESPerJob {
@@ -271,10 +271,10 @@ func (b *gateBuilder) addQOS(q *slurm.QOS, who payer) {
 // addAssociation adds the limits of the association and of its ancestors. A group limit of an
 // association does not apply where a QOS sets the limit for all its jobs. The job limit of a user
 // does not apply where a QOS limits the jobs of users or accounts.
-func (b *gateBuilder) addAssociation(who payer) {
-	a := b.assocs[assocName{who.account, who.user, who.partition}]
+func (b *gateBuilder) addAssociation(subject payer) {
+	a := b.assocs[assocName{subject.account, subject.user, subject.partition}]
 	if a == nil {
-		a = b.assocs[assocName{account: who.account, user: who.user}]
+		a = b.assocs[assocName{account: subject.account, user: subject.user}]
 	}
 	if a == nil {
 		return
@@ -335,7 +335,7 @@ func (b *gateBuilder) addPerJob(tres, perNode map[string]uint64, wall slurm.Numb
 	}
 }
 
-// noteTypedGRES records the generic resources of which a type is limited.
+// recordTypedGRES records the generic resources of which a type is limited.
 func (b *gateBuilder) noteTypes(tres map[string]uint64) {
 	for name := range tres {
 		if base, _, typed := strings.Cut(name, ":"); typed {

@@ -26,7 +26,7 @@ func (s *stage) keepFor(t turn) {
 // canRunLater reports whether the job could run on the existing nodes if they were empty.
 func (h *rehearsal) runsLater(t turn) bool {
 	r := t.r
-	nodes, parts, named := uint64(0), uint64(0), 0
+	nodes, chunks, named := uint64(0), uint64(0), 0
 	h.work -= len(h.members)
 	for _, i := range h.members {
 		m := &h.nodes[i]
@@ -39,7 +39,7 @@ func (h *rehearsal) runsLater(t turn) bool {
 		if n == 0 {
 			continue
 		}
-		nodes, parts = nodes+1, plus(parts, n)
+		nodes, chunks = nodes+1, plus(chunks, n)
 		if slices.Contains(r.required, m.node.Name) {
 			named++
 		}
@@ -48,7 +48,7 @@ func (h *rehearsal) runsLater(t turn) bool {
 		return false
 	}
 	if r.scattered {
-		return parts >= r.spread
+		return chunks >= r.spread
 	}
 	return nodes >= r.spread
 }

@@ -150,11 +150,11 @@ func (l *limits) raiseCost(w *waiting) {
 	for name, count := range takes.gres {
 		raise("gres/"+name, count)
 	}
-	parts := times(cpus, 1000) / takes.ofNode
+	milliNodes := times(cpus, 1000) / takes.ofNode
 	if wholeNodes(w.job.Shared) {
-		parts = times(takes.nodes, 1000)
+		milliNodes = times(takes.nodes, 1000)
 	}
-	w.cost[costNodeParts] = max(w.cost[costNodeParts], parts)
+	w.cost[costNodeParts] = max(w.cost[costNodeParts], milliNodes)
 }
 
 // compare orders jobs as slurmctld evaluates them.

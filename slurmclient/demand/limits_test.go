@@ -137,11 +137,12 @@ func TestNoMoreJobsAreEligibleThanLimitsLetRun(t *testing.T) {
 func TestTasksForEachNodeUnderALimit(t *testing.T) {
 	for _, nodes := range []map[string]uint64{nil, {"node": 9}} {
 		for release, want := range map[string]uint64{"24.11.5": 2, "26.05.0": 1} {
-			s := snapshotOf(t, partition("cpu"), node("n0", size(4, 8000)), jobs(1, 3, of("alice", "ml", "q"), tasks(2), with(func(j *slurm.Job) {
-				j.TasksPerNode, j.MinCPUsPerNode = slurm.Num(3), slurm.Num(3)
-			})))
+			perNode := with(func(j *slurm.Job) { j.TasksPerNode, j.MinCPUsPerNode = slurm.Num(3), slurm.Num(3) })
+			s := snapshotOf(t, partition("cpu"), node("n0", size(4, 8000)),
+				jobs(1, 3, of("alice", "ml", "q"), tasks(2), perNode))
 			s.Server.Release = release
-			setLimits(s, slurm.QOS{Name: "q", MaxTRESPerUser: map[string]uint64{"cpu": 4}, GrpTRES: nodes}, slurm.Conf{AccountingEnforce: []string{"limits"}, SelectTypeParameters: []string{"CR_CORE"}})
+			setLimits(s, slurm.QOS{Name: "q", MaxTRESPerUser: map[string]uint64{"cpu": 4}, GrpTRES: nodes},
+				slurm.Conf{AccountingEnforce: []string{"limits"}, SelectTypeParameters: []string{"CR_CORE"}})
 			if got := compute(s).Partitions[0].EligiblePendingJobs; got != want {
 				t.Errorf("on %s, with a limit of nodes %v, %d jobs are eligible, want %d", release, nodes, got, want)
 			}
@@ -228,7 +229,8 @@ func TestLimitsThatMayNotBeEnforcedAreTold(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			s := snapshotOf(t, append(tc.nouns, partition("cpu"), jobs(1, 3, mine))...)
 			setLimits(s, tc.limits...)
-			got := demand.Compute(noon.Time(), s, demand.Pool{Name: "w", Feature: "w", Partitions: []string{"cpu"}, Max: 9}).Pools[0].Unmodelled
+			pool := demand.Pool{Name: "w", Feature: "w", Partitions: []string{"cpu"}, Max: 9}
+			got := demand.Compute(noon.Time(), s, pool).Pools[0].Unmodelled
 			if diff := cmp.Diff(tc.want, got); diff != "" {
 				t.Error(diff)
 			}

@@ -24,7 +24,8 @@ func active(features ...string) nodeOption {
 
 // withNodeSetComment sets slurm-operator's comment on a worker of the NodeSet.
 func notedAs(namespace, name string) nodeOption {
-	return noting(`{"namespace":"` + namespace + `","podName":"x-0","node":"","nodeSetName":"` + name + `","nodeSetUID":"u"}`)
+	return noting(`{"namespace":"` + namespace + `","podName":"x-0","node":"","nodeSetName":"` + name +
+		`","nodeSetUID":"u"}`)
 }
 
 func TestThePoolOfANode(t *testing.T) {

@@ -36,10 +36,10 @@ func (p *plan) pack() {
 	free := p.supplies()
 	p.settleRequired(free)
 	order(free)
-	bundles := p.bundle()
-	p.takeOff(bundles, free)
-	for i := range bundles {
-		p.ask(bundles[i].part, bundles[i].pool, bundles[i].left)
+	bins := p.bundle()
+	p.takeOff(bins, free)
+	for i := range bins {
+		p.ask(bins[i].part, bins[i].pool, bins[i].left)
 	}
 	for i := range free {
 		p.claim(&free[i])

@@ -151,12 +151,12 @@ func (h *rehearsal) countChoices() (count uint64) {
 		if r.target < 0 || r.jobs == 0 || !h.inside[r.target] {
 			continue
 		}
-		turns := min(uint64(len(r.records)), r.jobs) * uint64(len(r.parts))
+		attempts := min(uint64(len(r.records)), r.jobs) * uint64(len(r.parts))
 		fills := r.jobs
 		if r.pieces() == 1 {
 			fills = share(r.jobs, max(r.perEmpty, 1))
 		}
-		count = plus(count, max(turns, fills))
+		count = plus(count, max(attempts, fills))
 	}
 	return count
 }
@@ -194,9 +194,9 @@ func (h *rehearsal) addTurns() bool {
 		}
 	}
 	slices.SortFunc(h.turns, turn.compare)
-	for _, turns := range hets {
-		slices.SortFunc(turns, turn.compare)
-		h.hets = append(h.hets, turns)
+	for _, attempts := range hets {
+		slices.SortFunc(attempts, turn.compare)
+		h.hets = append(h.hets, attempts)
 	}
 	slices.SortFunc(h.hets, func(a, b []turn) int { return a[0].compare(b[0]) })
 	return len(h.turns)+len(h.hets) > 0

@@ -38,11 +38,11 @@ type cast struct {
 
 // playQueue starts what slurmctld's rules allow, first on the ready nodes, then on all. It returns
 // nil when that costs too much.
-func (h *rehearsal) playQueue(who cast) *stage {
-	s := h.newStage(who)
+func (h *rehearsal) playQueue(workers cast) *stage {
+	s := h.newStage(workers)
 	left := map[*record]uint64{}
-	for _, turns := range append([][]turn{h.turns}, h.hets...) {
-		for _, t := range turns {
+	for _, attempts := range append([][]turn{h.turns}, h.hets...) {
+		for _, t := range attempts {
 			left[t.rec] = t.rec.jobs
 		}
 	}
@@ -70,8 +70,8 @@ func (h *rehearsal) playQueue(who cast) *stage {
 }
 
 // newRun returns the state before any job starts.
-func (h *rehearsal) newStage(who cast) *stage {
-	s := &stage{rehearsal: h, cast: who, started: map[*request]uint64{}}
+func (h *rehearsal) newStage(workers cast) *stage {
+	s := &stage{rehearsal: h, cast: workers, started: map[*request]uint64{}}
 	size := amountGRES + len(h.names)
 	all := make(amounts, len(h.seats)*size)
 	s.free, s.empty = make([]amounts, len(h.seats)), make([]bool, len(h.seats))
@@ -107,23 +107,23 @@ func (s *stage) startJobs(t turn, jobs uint64) (started uint64) {
 
 // startHets starts the pending heterogeneous jobs.
 func (s *stage) startHets(left map[*record]uint64) {
-	for _, turns := range s.hets {
-		if slices.ContainsFunc(turns, func(t turn) bool { return left[t.rec] > 0 }) {
-			s.startHet(turns, left)
+	for _, attempts := range s.hets {
+		if slices.ContainsFunc(attempts, func(t turn) bool { return left[t.rec] > 0 }) {
+			s.startHet(attempts, left)
 		}
 	}
 }
 
 // startHet starts all components of a heterogeneous job or none, no two of them on one node.
-func (s *stage) startHet(turns []turn, left map[*record]uint64) {
+func (s *stage) startHet(attempts []turn, left map[*record]uint64) {
 	before := s.cloneStage()
 	had := maps.Clone(left)
 	s.avoided = map[int]bool{}
 	defer func() { s.avoided = nil }()
-	for _, t := range turns {
+	for _, t := range attempts {
 		left[t.rec] -= s.startJobs(t, left[t.rec])
 	}
-	if slices.ContainsFunc(turns, func(t turn) bool { return left[t.rec] > 0 }) {
+	if slices.ContainsFunc(attempts, func(t turn) bool { return left[t.rec] > 0 }) {
 		*s = before
 		maps.Copy(left, had)
 	}

@@ -30,11 +30,11 @@ func (p *plan) supplies() []supply {
 	scratch := make(amounts, amountGRES+len(p.names))
 	var buf []byte
 	for _, m := range p.nodes {
-		whole, claim, ok := p.readRoom(&m, scratch)
+		empty, state, ok := p.readRoom(&m, scratch)
 		if !ok {
 			continue
 		}
-		s := supply{shape: m.shape, whole: whole, claim: claim}
+		s := supply{shape: m.shape, whole: empty, claim: state}
 		if named[m.node.Name] {
 			s.name = m.node.Name
 		}
@@ -53,7 +53,7 @@ func (p *plan) supplies() []supply {
 
 // readRoom writes to free what is left on a node, and returns whether the node has no work and how
 // it counts once a job takes it. ok is false where no job could start on it.
-func (p *plan) readRoom(m *member, free amounts) (whole bool, as claim, ok bool) {
+func (p *plan) readRoom(m *member, free amounts) (empty bool, state claim, ok bool) {
 	if !m.room {
 		return false, claimNone, false
 	}
@@ -61,12 +61,12 @@ func (p *plan) readRoom(m *member, free amounts) (whole bool, as claim, ok bool)
 	if m.before != nil {
 		n, work = m.before, false
 	}
-	if whole = !work && n.AllocCPUs == 0 && n.AllocMemoryMiB == 0; whole {
-		as = m.claim
+	if empty = !work && n.AllocCPUs == 0 && n.AllocMemoryMiB == 0; empty {
+		state = m.claim
 	}
 	p.freeOf(free, p.shapes[m.shape].room, n)
 	free[amountCPUs] = min(free[amountCPUs], p.allowedCPUs(m))
-	return whole, as, free[amountCPUs] > 0
+	return empty, state, free[amountCPUs] > 0
 }
 
 // sortFreeNodes puts nodes with work before empty ones, and idle nodes before booting ones.
@@ -79,8 +79,8 @@ func order(free []supply) {
 	})
 }
 
-func wholeness(whole bool) int {
-	if whole {
+func wholeness(empty bool) int {
+	if empty {
 		return 1
 	}
 	return 0

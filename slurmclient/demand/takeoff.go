@@ -5,9 +5,9 @@ import "slices"
 // fillFreeNodes replaces new nodes by free ones. Each free node takes chunks from the bins in their
 // order and without gaps, as far as its room allows. One more free node therefore never costs a new
 // one.
-func (p *plan) takeOff(bundles []bundle, free []supply) {
-	queues := p.queues(bundles)
-	own := p.ownQueues(bundles)
+func (p *plan) takeOff(bins []bundle, free []supply) {
+	queues := p.queues(bins)
+	own := p.ownQueues(bins)
 	seq := uint64(0)
 	for i := range free {
 		s := &free[i]
@@ -38,10 +38,10 @@ func (p *plan) takeOff(bundles []bundle, free []supply) {
 }
 
 // binsByPartition lists the bins by the partitions whose free nodes can replace them.
-func (p *plan) queues(bundles []bundle) [][]*bundle {
+func (p *plan) queues(bins []bundle) [][]*bundle {
 	out := make([][]*bundle, len(p.parts))
-	for i := range bundles {
-		b := &bundles[i]
+	for i := range bins {
+		b := &bins[i]
 		if b.left == 0 {
 			continue
 		}
@@ -56,10 +56,10 @@ func (p *plan) queues(bundles []bundle) [][]*bundle {
 }
 
 // binsByPool lists the bins by their pools.
-func (p *plan) ownQueues(bundles []bundle) [][]*bundle {
+func (p *plan) ownQueues(bins []bundle) [][]*bundle {
 	out := make([][]*bundle, len(p.pools))
-	for i := range bundles {
-		if b := &bundles[i]; b.left > 0 && b.pool != noPool {
+	for i := range bins {
+		if b := &bins[i]; b.left > 0 && b.pool != noPool {
 			out[b.pool] = append(out[b.pool], b)
 		}
 	}
@@ -70,7 +70,7 @@ func (p *plan) ownQueues(bundles []bundle) [][]*bundle {
 // first. Each chunk in the bins must fit on such a node.
 func (p *plan) candidates(queues, own [][]*bundle, s *supply) []*bundle {
 	var out []*bundle
-	look := func(queues [][]*bundle, at int) {
+	search := func(queues [][]*bundle, at int) {
 		q := queues[at]
 		for len(q) > 0 && q[0].left == 0 {
 			q = q[1:]
@@ -83,10 +83,10 @@ func (p *plan) candidates(queues, own [][]*bundle, s *supply) []*bundle {
 		}
 	}
 	if pool := p.shapes[s.shape].pool; pool != noPool {
-		look(own, pool)
+		search(own, pool)
 	}
 	for _, at := range p.shapes[s.shape].parts {
-		look(queues, at)
+		search(queues, at)
 	}
 	return out
 }

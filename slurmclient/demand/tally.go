@@ -127,7 +127,7 @@ func (q *queue) survey(jobs []*slurm.Job) {
 	}
 }
 
-// noteHetBlocker records the first component that does not wait for capacity. A component that no
+// recordHetBlocker records the first component that does not wait for capacity. A component that no
 // scheduler has evaluated only blocks the job as long as none has been evaluated: slurmctld sets
 // reasons on some components and not on others.
 func (q *queue) surveyHet(j *slurm.Job) {

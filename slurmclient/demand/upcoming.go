@@ -7,7 +7,7 @@ import (
 	"github.com/slurmtide/slurmtide/slurmclient/slurm"
 )
 
-// noteReservations records, per partition, the start of the first future reservation of its nodes.
+// indexReservations records, per partition, the start of the first future reservation of its nodes.
 func (c *cluster) noteReservations(s *slurmclient.Snapshot, now slurm.Time) {
 	begins := map[string]slurm.Time{}
 	for _, r := range s.Reservations.Value {

@@ -112,8 +112,8 @@ func (h *habitat) watch(t *testing.T, cluster *realslurm.Cluster) {
 	}
 	open := map[string][]string{}
 	var table []string
-	const looks = 8
-	for range looks {
+	const maxObservations = 8
+	for range maxObservations {
 		s := look(t, cluster, exporter, a)
 		for _, p := range programs {
 			if differences, seen := open[p.name]; seen && len(differences) == 0 {
@@ -140,7 +140,7 @@ func (h *habitat) watch(t *testing.T, cluster *realslurm.Cluster) {
 	}
 }
 
-// observe refreshes every program and then reads the commands. A difference that exists only
+// observeCluster refreshes every program and then reads the commands. A difference that exists only
 // because something changed in between disappears in the next observation.
 func look(t *testing.T, cluster *realslurm.Cluster, exporter *numbers.Exporter, a *adapter) *sight {
 	t.Helper()

@@ -133,7 +133,7 @@ var telling = []string{
 
 var digits = regexp.MustCompile(`\d+`)
 
-// noteForms adds the forms of a record's fields to seen, and reports whether one is new.
+// addForms adds the forms of a record's fields to seen, and reports whether one is new.
 func isNew(seen map[string]bool, r map[string]any) bool {
 	found := false
 	for key, value := range r {

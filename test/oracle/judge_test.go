@@ -114,7 +114,7 @@ func TestFindLeast(t *testing.T) {
 				t.Errorf("%d trials, want at most %d", asked, tt.asked)
 			}
 			if !slices.Equal(tt.from, from) {
-				t.Error("findLeast wrote to its input")
+				t.Error("findFewestWorkers wrote to its input")
 			}
 		})
 	}

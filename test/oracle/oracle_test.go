@@ -135,8 +135,8 @@ func playLane(ctx context.Context, keeper *realslurm.Cluster, name string, scena
 		if r, err = l.shorten(ctx, r); err != nil {
 			return err
 		}
-		shorter(describe(r) + "\n" + tableRow(fmt.Sprintf("oracle, seed %d", r.Seed), r.Snapshot, r.Variant.Pools,
-			r.Least))
+		shorter(describe(r) + "\n" +
+			tableRow(fmt.Sprintf("oracle, seed %d", r.Seed), r.Snapshot, r.Variant.Pools, r.Least))
 	}
 	return nil
 }

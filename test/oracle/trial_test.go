@@ -98,22 +98,22 @@ func (l *lane) submitJobs(jobs []Job) error {
 
 // setWorkers adds or removes workers so that each pool has that many, with the lowest ordinals.
 func (l *lane) bring(up []uint64) error {
-	var come, leave []string
+	var added, removed []string
 	for i, p := range l.variant.Pools {
 		if list := workers(p.Name, l.up[i], up[i]); list != "" {
-			come = append(come, list)
+			added = append(added, list)
 		}
 		if list := workers(p.Name, up[i], l.up[i]); list != "" {
-			leave = append(leave, list)
+			removed = append(removed, list)
 		}
 	}
 	l.up = slices.Clone(up)
 	var script []string
-	if len(come) > 0 {
-		script = append(script, "scontrol update nodename="+strings.Join(come, ",")+" state=idle")
+	if len(added) > 0 {
+		script = append(script, "scontrol update nodename="+strings.Join(added, ",")+" state=idle")
 	}
-	if len(leave) > 0 {
-		script = append(script, "scontrol update nodename="+strings.Join(leave, ",")+" state=drain reason=oracle")
+	if len(removed) > 0 {
+		script = append(script, "scontrol update nodename="+strings.Join(removed, ",")+" state=drain reason=oracle")
 	}
 	if len(script) == 0 {
 		return nil
@@ -172,7 +172,7 @@ type givenUp []string
 func (g givenUp) Error() string { return "Slurm has given up on " + strings.Join(g, ",") }
 
 // startedJobs returns the started jobs of the queue, sorted. Array tasks and components are listed
-// separately. Failed jobs are returned as a givenUp error.
+// separately. Failed jobs are returned as a givenUpError.
 func (l *lane) startedJobs() ([]string, error) {
 	out, err := l.shell.Run("squeue -h -a -r -t all -o '%j|%K|%i|%t'")
 	if err != nil {
