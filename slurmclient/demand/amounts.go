@@ -9,17 +9,17 @@ import (
 	"github.com/slurmtide/slurmtide/slurmclient/slurm"
 )
 
-// amounts is a quantity of each resource that counts in one Compute: CPUs, memory
-// in MiB, and the generic resources that some job asks for.
+// amounts is a quantity of each resource that counts in one Compute: CPUs, memory in MiB, and the
+// generic resources that some job requests.
 type amounts []uint64
 
 const (
 	amountCPUs = iota
 	amountMemory
-	amountGRES // the first of the generic ones
+	amountGRES // index of the first generic resource
 )
 
-// fits is how many times v goes into a; v has at least one resource.
+// fits returns how many times v fits into a. v has at least one resource greater than 0.
 func (a amounts) fits(v amounts) uint64 {
 	n := uint64(math.MaxUint64)
 	for i, x := range v {
@@ -30,30 +30,31 @@ func (a amounts) fits(v amounts) uint64 {
 	return n
 }
 
-// take removes v n times; it is there.
+// take subtracts v from a n times. The caller ensures that a is large enough.
 func (a amounts) take(v amounts, n uint64) {
 	for i, x := range v {
 		a[i] -= x * n
 	}
 }
 
-// dims names the generic resources that count.
+// selection is how slurmctld allocates resources (SelectType), and the generic resources that
+// count.
 type dims struct {
 	names  []string
-	parsed map[string]map[string]uint64 // by Slurm's text
-	// wholeCores is whether jobs get whole cores, takesMemory whether what they get of
-	// memory is no longer there for others, wholeMemory whether those that are to have all
-	// of it get that, which is so where memory is known to be taken.
+	parsed map[string]map[string]uint64 // by the text in Slurm's syntax
+	// wholeCores is whether jobs get whole cores. takesMemory is whether allocated memory is
+	// unavailable to other jobs. wholeMemory is whether jobs that request all memory of a node get
+	// it, which holds where memory is known to be allocated.
 	wholeCores, takesMemory, wholeMemory bool
-	// fillsNodes is whether a job with --ntasks-per-node takes room for that many tasks of
-	// each node, has it so many or not. slurmctld 24.11 does not, 26.05 does.
+	// fillsNodes is whether a job with --ntasks-per-node occupies room for that many tasks on each
+	// node even if it has fewer tasks. slurmctld 26.05 does this, 24.11 does not.
 	fillsNodes bool
-	// guessesNodes is whether slurmctld tells as the most nodes of a job that names some how
-	// many it names. 24.11 does.
+	// guessesNodes is whether slurmctld reports the number of required nodes as the maximum number
+	// of nodes of a job. 24.11 does.
 	guessesNodes bool
 }
 
-// gres reads a node's text once.
+// parseGRES parses the GRES text of a node and caches the result.
 func (d *dims) gres(text string) map[string]uint64 {
 	m, ok := d.parsed[text]
 	if !ok {
@@ -63,7 +64,7 @@ func (d *dims) gres(text string) map[string]uint64 {
 	return m
 }
 
-// roomOfNode is what an empty node has.
+// roomOfNode returns the resources of an empty node.
 func (d *dims) roomOfNode(n *slurm.Node) amounts {
 	a := make(amounts, amountGRES+len(d.names))
 	a[amountCPUs], a[amountMemory] = cpusOf(n), memoryOf(n)
@@ -76,7 +77,7 @@ func (d *dims) roomOfNode(n *slurm.Node) amounts {
 	return a
 }
 
-// freeOf writes to a what a node with the room has left.
+// freeOf writes to a what is left of room on the node.
 func (d *dims) freeOf(a, room amounts, n *slurm.Node) {
 	copy(a, room)
 	a[amountCPUs] = less(a[amountCPUs], uint64(n.AllocCPUs))
@@ -88,16 +89,17 @@ func (d *dims) freeOf(a, room amounts, n *slurm.Node) {
 	for i, name := range d.names {
 		taken := max(used[name], allocatedGRES(n.TRESUsed, name))
 		if base, _, typed := strings.Cut(name, ":"); typed && have[base] == have[name] {
-			// The only type that the node has: what jobs took without a type is of it.
+			// The node has only this type, so untyped allocations are of it.
 			taken = max(taken, used[base], allocatedGRES(n.TRESUsed, base))
 		}
 		a[amountGRES+i] = less(a[amountGRES+i], taken)
 	}
 }
 
-// allocatedGRES is how much of a generic resource the text of a node's allocated TRES has, such
-// as 3 of gpu in "cpu=2,gres/gpu=3"; 0 where it is not accounted for. slurmctld's GresUsed may
-// tell less: it counts what --gpus-per-task took of a typed resource nowhere.
+// allocatedGRES returns the count of a generic resource in the text of a node's allocated TRES,
+// such as 3 for gpu in "cpu=2,gres/gpu=3". It returns 0 where the resource is not in
+// AccountingStorageTRES. slurmctld's GresUsed can be lower, since it does not count typed resources
+// of --gpus-per-task.
 func allocatedGRES(text, name string) uint64 {
 	for rest := text; ; {
 		_, after, ok := strings.Cut(rest, "gres/")
@@ -113,10 +115,10 @@ func allocatedGRES(text, name string) uint64 {
 	}
 }
 
-// less is a-b, but not less than 0.
+// saturatingSub returns a-b, or 0 if b is larger.
 func less(a, b uint64) uint64 { return a - min(a, b) }
 
-// times is a*b, or the largest number when that is too much.
+// saturatingMul returns a*b, or the largest uint64 on overflow.
 func times(a, b uint64) uint64 {
 	hi, lo := bits.Mul64(a, b)
 	if hi > 0 {
@@ -125,7 +127,7 @@ func times(a, b uint64) uint64 {
 	return lo
 }
 
-// share is a/b rounded up; b is not 0.
+// divideUp returns a/b rounded up. b must not be 0.
 func share(a, b uint64) uint64 {
 	if a == 0 {
 		return 0

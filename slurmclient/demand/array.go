@@ -7,13 +7,13 @@ import (
 	"github.com/slurmtide/slurmtide/slurmclient/slurm"
 )
 
-// maxTasks is the most tasks one array can have (slurm.conf(5), MaxArraySize).
+// maxArrayTasks is the largest number of tasks of one array (slurm.conf(5), MaxArraySize).
 const maxTasks = 4_000_001
 
-// PendingTasks returns how many pending jobs the record stands for: the tasks
-// that an array's base record lists, 1 for any other pending job, 0 for a job
-// that is not pending. It is a lower bound, and exact is false, when slurmctld cut
-// the list (at 64 bytes by default) or it can not be read.
+// PendingTasks returns how many pending jobs the record represents: the number of tasks that the
+// base record of an array lists, 1 for any other pending job, 0 for a job that is not pending. The
+// result is a lower bound, and exact is false, when slurmctld truncated the list (at 64 bytes by
+// default) or the list is malformed.
 func PendingTasks(j *slurm.Job) (tasks uint64, exact bool) {
 	if j.State.Base != slurm.JobPending {
 		return 0, true
@@ -27,8 +27,8 @@ func PendingTasks(j *slurm.Job) (tasks uint64, exact bool) {
 	return min(max(tasks, 1), maxTasks), exact && tasks > 0 && tasks <= maxTasks
 }
 
-// RunnableTasks returns how many of the record's pending tasks the array's
-// throttle (%N) would let run now, while running other tasks of the array do.
+// RunnableTasks returns how many of the record's pending tasks the array's throttle (%N) allows to
+// run now, given the number of tasks of the array that are running.
 func RunnableTasks(j *slurm.Job, running uint64) uint64 {
 	tasks, _ := PendingTasks(j)
 	limit := throttle(j)
@@ -38,7 +38,7 @@ func RunnableTasks(j *slurm.Job, running uint64) uint64 {
 	return min(tasks, limit-min(limit, running))
 }
 
-// throttle is how many tasks of the record's array may run at once, 0 for no limit.
+// arrayThrottle returns how many tasks of the array can run at once, 0 for no limit.
 func throttle(j *slurm.Job) uint64 {
 	if j.ArrayMaxRunning > 0 {
 		return uint64(j.ArrayMaxRunning)
@@ -51,7 +51,7 @@ func throttle(j *slurm.Job) uint64 {
 	return n
 }
 
-// cutMark takes off the mark that slurmctld leaves where it cut a list.
+// trimTruncation removes the ellipsis that slurmctld appends to a truncated list.
 func cutMark(list string) (rest string, whole bool) {
 	for _, mark := range []string{"...", "…"} {
 		if rest, cut := strings.CutSuffix(list, mark); cut {
@@ -61,8 +61,8 @@ func cutMark(list string) (rest string, whole bool) {
 	return list, true
 }
 
-// countTasks adds up a list such as "1-9:2,12". The last item of a list that is
-// not whole may have lost digits, so it counts as one task.
+// countArrayTasks counts the tasks of a list such as "1-9:2,12". The last item of a truncated list
+// can lack digits, so it counts as one task.
 func countTasks(list string, whole bool) (sum uint64, exact bool) {
 	exact = whole
 	for list != "" && sum <= maxTasks {
@@ -80,7 +80,7 @@ func countTasks(list string, whole bool) (sum uint64, exact bool) {
 	return sum, exact
 }
 
-// countItem counts "7", "1-9" and "1-9:2"; what it can not read is one task.
+// countRangeTasks counts the tasks of "7", "1-9" or "1-9:2". A malformed item counts as one task.
 func countItem(item string) (n uint64, ok bool) {
 	item, stepText, stepped := strings.Cut(item, ":")
 	firstText, lastText, isRange := strings.Cut(item, "-")

@@ -10,12 +10,13 @@ import (
 	"github.com/slurmtide/slurmtide/slurmclient/slurm"
 )
 
-// largeSnapshot has 10,000 nodes and 100,000 job records in 50 partitions: most of
-// the queue waits, in a few hundred shapes that alternate.
+// largeSnapshot returns 10,000 nodes and 100,000 job records in 50 partitions. Most of the jobs are
+// pending, in a few hundred alternating shapes.
 func largeSnapshot() *slurmclient.Snapshot {
-	s := known(&slurmclient.Snapshot{})
+	s := markKnown(&slurmclient.Snapshot{})
 	for p := range 50 {
-		s.Partitions.Value = append(s.Partitions.Value, &slurm.Partition{Name: fmt.Sprintf("p%02d", p), State: slurm.PartitionUp})
+		s.Partitions.Value = append(s.Partitions.Value,
+			&slurm.Partition{Name: fmt.Sprintf("p%02d", p), State: slurm.PartitionUp})
 	}
 	states := []slurm.NodeBase{slurm.NodeAllocated, slurm.NodeMixed, slurm.NodeIdle, slurm.NodeDown}
 	for i := range 10_000 {
@@ -33,9 +34,12 @@ func largeSnapshot() *slurmclient.Snapshot {
 	for i := range 100_000 {
 		j := &slurm.Job{
 			ID: uint32(i + 1), Partition: fmt.Sprintf("p%02d", i%50), Reason: reasons[i%4], UserID: uint32(i % 500),
-			State: slurm.JobState{Base: slurm.JobPending}, SubmitTime: slurm.Time(1000 + i), EligibleTime: slurm.Time(1000 + i),
-			Priority: slurm.Num(uint64(i + 1)), NodeCount: slurm.Num(uint64(1 + i%3)), CPUs: slurm.Num(uint64(1+i%8) * 4),
-			Tasks: slurm.Num(uint64(1+i%8) * 4), CPUsPerTask: slurm.Num(1), MemoryPerCPU: slurm.Num(uint64(1000 * (1 + i%5))),
+			State: slurm.JobState{Base: slurm.JobPending}, SubmitTime: slurm.Time(1000 + i),
+			EligibleTime: slurm.Time(1000 + i),
+			Priority:     slurm.Num(uint64(i + 1)), NodeCount: slurm.Num(uint64(1 + i%3)),
+			CPUs:  slurm.Num(uint64(1+i%8) * 4),
+			Tasks: slurm.Num(uint64(1+i%8) * 4), CPUsPerTask: slurm.Num(1),
+			MemoryPerCPU:  slurm.Num(uint64(1000 * (1 + i%5))),
 			TRESRequested: fmt.Sprintf("cpu=%d,mem=%dM,node=1,billing=4", (1+i%8)*4, 4000*(1+i%8)),
 		}
 		if i%10 == 0 {
@@ -70,21 +74,22 @@ func BenchmarkComputeOneLargeArray(b *testing.B) {
 	}
 }
 
-// poolsOfPartitions returns 200 pools, four to a partition.
+// poolsOfPartitions returns 200 pools, four per partition.
 func poolsOfPartitions() (pools []demand.Pool) {
 	for i := range 200 {
 		feature := fmt.Sprintf("pool-%03d", i)
 		pools = append(pools, demand.Pool{
 			Name: "ns/" + feature, Feature: feature, Workers: feature + "-", Max: 100,
 			Partitions: []string{fmt.Sprintf("p%02d", i/4)},
-			Shape:      &demand.Shape{CPUs: 64, MemoryMiB: 256_000, GRES: "gpu:h100:4", Features: []string{"x86", "ib"}},
+			Shape: &demand.Shape{CPUs: 64, MemoryMiB: 256_000, GRES: "gpu:h100:4",
+				Features: []string{"x86", "ib"}},
 		})
 	}
 	return pools
 }
 
-// BenchmarkComputePools is the aim of 100 ms: 100,000 jobs and 10,000 nodes against
-// 200 pools, four to a partition, some of which have reached their maximum.
+// BenchmarkComputePools has the target of 100 ms: 100,000 jobs and 10,000 nodes with 200 pools,
+// four per partition, some of which have reached their maximum.
 func BenchmarkComputePools(b *testing.B) {
 	s := largeSnapshot()
 	pools := poolsOfPartitions()
@@ -101,8 +106,8 @@ func BenchmarkComputePools(b *testing.B) {
 	}
 }
 
-// BenchmarkComputePoolsOfOnePartition has all 200 pools in one partition, each with
-// little room, so that jobs go from one to the next.
+// BenchmarkComputePoolsOfOnePartition has all 200 pools in one partition, each with little room, so
+// that jobs move on from one pool to the next.
 func BenchmarkComputePoolsOfOnePartition(b *testing.B) {
 	s := largeSnapshot()
 	s.Nodes.Value = nil
@@ -112,8 +117,9 @@ func BenchmarkComputePoolsOfOnePartition(b *testing.B) {
 	var pools []demand.Pool
 	for i := range 200 {
 		pools = append(pools, demand.Pool{
-			Name: fmt.Sprintf("ns/pool-%03d", i), Feature: fmt.Sprintf("pool-%03d", i), Max: 10, Partitions: []string{"p00"},
-			Shape: &demand.Shape{CPUs: 64, MemoryMiB: 256_000, GRES: "gpu:h100:4", Weight: uint32(i % 5)},
+			Name: fmt.Sprintf("ns/pool-%03d", i), Feature: fmt.Sprintf("pool-%03d", i), Max: 10,
+			Partitions: []string{"p00"},
+			Shape:      &demand.Shape{CPUs: 64, MemoryMiB: 256_000, GRES: "gpu:h100:4", Weight: uint32(i % 5)},
 		})
 	}
 	b.ReportAllocs()
@@ -135,13 +141,14 @@ func BenchmarkComputePoolsOfUnlikeJobs(b *testing.B) {
 	}
 }
 
-// BenchmarkComputePoolsAcrossPartitions has every pool in every partition, with
-// nodes that take turns, and no shape told.
+// BenchmarkComputePoolsAcrossPartitions has every pool in every partition, with alternating nodes
+// and without a Shape.
 func BenchmarkComputePoolsAcrossPartitions(b *testing.B) {
 	s := largeSnapshot()
 	var pools []demand.Pool
 	for i := range 200 {
-		pools = append(pools, demand.Pool{Name: fmt.Sprintf("ns/pool-%03d", i), Feature: fmt.Sprintf("pool-%03d", i), Max: 100})
+		pools = append(pools, demand.Pool{Name: fmt.Sprintf("ns/pool-%03d", i), Feature: fmt.Sprintf("pool-%03d", i),
+			Max: 100})
 	}
 	for i, n := range s.Nodes.Value {
 		n.Features = append(n.Features, pools[i%200].Feature)
@@ -153,14 +160,15 @@ func BenchmarkComputePoolsAcrossPartitions(b *testing.B) {
 	}
 }
 
-// BenchmarkComputePoolsOfShortQueue has 200 pools of 50 workers each that are busy, and a few
-// jobs in each partition: what a large cluster costs that has little to do.
+// BenchmarkComputePoolsOfShortQueue has 200 pools of 50 busy workers each and a few jobs in each
+// partition, like a large cluster with a short queue.
 func BenchmarkComputePoolsOfShortQueue(b *testing.B) {
 	s := largeSnapshot()
 	s.Jobs.Value = s.Jobs.Value[:400]
 	pools := poolsOfPartitions()
 	for i, n := range s.Nodes.Value {
-		n.Name, n.Features = fmt.Sprintf("%s%d", pools[i/50].Workers, i%50), append(n.Features, pools[i/50].Feature)
+		n.Name, n.Features = fmt.Sprintf("%s%d", pools[i/50].Workers, i%50),
+			append(n.Features, pools[i/50].Feature)
 	}
 	b.ReportAllocs()
 	for b.Loop() {
@@ -176,7 +184,8 @@ func BenchmarkComputeArrayOfUnlimitedPool(b *testing.B) {
 		ID: 1, ArrayJobID: 1, ArrayTasks: "0-49999", Partition: "p00", State: slurm.JobState{Base: slurm.JobPending},
 		Reason: "Resources", CPUs: slurm.Num(1), Tasks: slurm.Num(1), NodeCount: slurm.Num(1), Shared: "none",
 	}}
-	pool := demand.Pool{Name: "ns/w", Feature: "w", Partitions: []string{"p00"}, Shape: &demand.Shape{CPUs: 64, MemoryMiB: 256_000}}
+	pool := demand.Pool{Name: "ns/w", Feature: "w", Partitions: []string{"p00"},
+		Shape: &demand.Shape{CPUs: 64, MemoryMiB: 256_000}}
 	b.ReportAllocs()
 	for b.Loop() {
 		demand.Compute(time.Unix(1_000_000, 0), s, pool)

@@ -7,29 +7,29 @@ import (
 	"github.com/slurmtide/slurmtide/slurmclient/slurm"
 )
 
-// unlimited is a limit that is none.
+// unlimited is the value of a limit that is not set.
 const unlimited = math.MaxUint64
 
-// The places in a cost that every cluster has. Others follow, by Slurm's names of TRES.
+// The positions in a cost that every cluster has. The TRES of the cluster's limits follow.
 const (
 	costJobs = iota
-	// costNodeParts is thousandths of nodes. Slurm counts a node once, however many jobs
-	// are on it, so a job that shares its nodes costs the part of them that it takes.
+	// costMilliNodes is thousandths of nodes. Slurm counts a node once, however many jobs are on
+	// it, so a job that shares its nodes costs the part of them that it allocates.
 	costNodeParts
 	costNodes
 	costOthers
 )
 
-// scale is the TRES that limits count, and their places in a cost.
+// costIndex maps the TRES that limits count to positions in a cost.
 type scale struct {
 	places map[string]int
 	// limitsNodes is whether a limit counts nodes.
 	limitsNodes bool
-	maxCPUs     uint64 // of any node, be it there or to come; 0 when that is not known
+	maxCPUs     uint64 // the most CPUs of any existing or future node, 0 when unknown
 	costs       map[costText][]uint64
 }
 
-// costText is what the cost of a job is read from.
+// costKey is the part of a job record that determines its cost.
 type costText struct {
 	tres, licenses string
 	cpus, nodes    uint64
@@ -40,7 +40,7 @@ func newScale() scale {
 	return scale{places: map[string]int{"node": costNodes}, costs: map[costText][]uint64{}}
 }
 
-// know gives the names of a limit places.
+// addTRES assigns a position to each TRES of the limits.
 func (s *scale) know(limits ...map[string]uint64) {
 	for _, limit := range limits {
 		for name := range limit {
@@ -51,10 +51,10 @@ func (s *scale) know(limits ...map[string]uint64) {
 	}
 }
 
-// size is how many places a cost has.
+// size returns the number of positions in a cost.
 func (s *scale) size() int { return costOthers - 1 + len(s.places) }
 
-// bounds is a limit as the most of each place, and for Nodes of the parts too.
+// boundsOf returns a limit as the maximum at each position. A limit of nodes bounds costMilliNodes.
 func (s *scale) bounds(jobs slurm.Number, tres map[string]uint64) []uint64 {
 	out := make([]uint64, s.size())
 	for i := range out {
@@ -71,10 +71,11 @@ func (s *scale) bounds(jobs slurm.Number, tres map[string]uint64) []uint64 {
 	return out
 }
 
-// costOf is what one job of the record takes, by the TRES that slurmctld tells of it:
-// those asked for, or those that it has. Callers do not write to it.
+// costOf returns what one job of the record costs, by its requested or allocated TRES. Callers do
+// not write to the result.
 func (s *scale) costOf(j *slurm.Job, tres string) []uint64 {
-	text := costText{tres: tres, licenses: j.Licenses, cpus: j.CPUs.Or(0), nodes: j.NodeCount.Or(1), whole: wholeNodes(j.Shared)}
+	text := costText{tres: tres, licenses: j.Licenses, cpus: j.CPUs.Or(0), nodes: j.NodeCount.Or(1),
+		whole: wholeNodes(j.Shared)}
 	cost, ok := s.costs[text]
 	if !ok {
 		cost = s.read(text)
@@ -85,15 +86,15 @@ func (s *scale) costOf(j *slurm.Job, tres string) []uint64 {
 
 func (s *scale) read(text costText) []uint64 {
 	out := make([]uint64, s.size())
-	t, _ := slurm.ParseTRES(text.tres) // what can not be read costs nothing
+	t, _ := slurm.ParseTRES(text.tres) // malformed text costs nothing
 	cpus, nodes := max(t.CPUs, text.cpus), max(t.Nodes, text.nodes, 1)
 	out[costJobs], out[costNodes], out[costNodeParts] = 1, nodes, times(nodes, 1000)
 	if s.maxCPUs > 0 {
-		parts := max(1, times(cpus, 1000)/s.maxCPUs)
+		milliNodes := max(1, times(cpus, 1000)/s.maxCPUs)
 		if text.whole {
-			parts = max(times(nodes, 1000), times(share(cpus, s.maxCPUs), 1000))
+			milliNodes = max(times(nodes, 1000), times(share(cpus, s.maxCPUs), 1000))
 		}
-		out[costNodeParts] = parts
+		out[costNodeParts] = milliNodes
 	}
 	put := func(name string, count uint64) {
 		if at, ok := s.places[name]; ok {
@@ -112,7 +113,7 @@ func (s *scale) read(text costText) []uint64 {
 	return out
 }
 
-// readLicenses reads "matlab:2,ansys"; of alternatives ("a|b") it tells nothing.
+// parseLicenses parses "matlab:2,ansys". It returns nil for alternatives ("a|b").
 func readLicenses(text string) map[string]uint64 {
 	if text == "" || strings.Contains(text, "|") {
 		return nil
@@ -128,15 +129,15 @@ func wholeNodes(shared string) bool {
 	return strings.Contains(shared, "none") || strings.Contains(shared, "topo")
 }
 
-// budget is what may still be used under one limit.
+// budget is what can still be used under one limit.
 type budget struct {
 	left  []uint64
-	nodes map[string]bool // that its jobs are on
-	// nodeParts is what costNodeParts was before any job, where that is limited.
+	nodes map[string]bool // of the running jobs under the limit
+	// milliNodes is the initial value of costMilliNodes, where that is limited.
 	nodeParts uint64
 }
 
-// use takes a job that runs off the budget.
+// chargeRunning subtracts a running job from the budget.
 func (b *budget) use(j *slurm.Job, cost []uint64) {
 	for i, x := range cost {
 		if b.left[i] != unlimited && i != costNodeParts {
@@ -157,8 +158,8 @@ func (b *budget) use(j *slurm.Job, cost []uint64) {
 	}
 }
 
-// draw is a budget that jobs draw on, and for which places it holds them back: where
-// another limit takes precedence it only counts.
+// sharedLimit is a budget and the positions at which it limits jobs. At the other positions another
+// limit takes precedence, and the budget only counts.
 type draw struct {
 	*budget
 	binds []bool
@@ -169,12 +170,12 @@ func (d *draw) limitsNodes() bool {
 	return d.binds[costNodeParts] && d.left[costNodeParts] != unlimited
 }
 
-// holdsNodes reports whether a job could have so many nodes if it were alone.
+// fitsNodes reports whether the limit allows one job with that many nodes if no other job runs.
 func (d *draw) holdsNodes(nodes uint64) bool {
 	return !d.limitsNodes() || times(nodes, 1000) <= d.nodeParts
 }
 
-// allows is how many jobs of the cost the budget would still let run.
+// countAllowed returns how many of the jobs with the cost the budget still allows.
 func (d *draw) allows(cost []uint64, jobs uint64) uint64 {
 	for i, x := range cost {
 		if x > 0 && d.binds[i] && d.left[i] != unlimited {
@@ -184,7 +185,7 @@ func (d *draw) allows(cost []uint64, jobs uint64) uint64 {
 	return jobs
 }
 
-// take takes so many jobs of the cost off the budget.
+// charge subtracts that many jobs of the cost from the budget.
 func (d *draw) take(cost []uint64, jobs uint64) {
 	for i, x := range cost {
 		if d.left[i] != unlimited {

@@ -10,19 +10,19 @@ import (
 	"github.com/slurmtide/slurmtide/slurmclient/slurm"
 )
 
-// noon is the moment of the tests, by everybody's clock.
+// noon is the current time of the tests, on every clock.
 const noon = slurm.Time(1_700_000_000)
 
-// known marks nodes, jobs and partitions as read.
-func known(s *slurmclient.Snapshot) *slurmclient.Snapshot {
+// markKnown marks nodes, jobs and partitions as read.
+func markKnown(s *slurmclient.Snapshot) *slurmclient.Snapshot {
 	s.Nodes.Known, s.Jobs.Known, s.Partitions.Known = true, true, true
 	return s
 }
 
-// snapshotOf sorts nouns into a snapshot of which all is known.
+// snapshotOf returns a snapshot of the objects, of which nodes, jobs and partitions are known.
 func snapshotOf(t *testing.T, nouns ...any) *slurmclient.Snapshot {
 	t.Helper()
-	s := known(&slurmclient.Snapshot{})
+	s := markKnown(&slurmclient.Snapshot{})
 	for _, noun := range nouns {
 		switch v := noun.(type) {
 		case *slurm.Partition:
@@ -39,7 +39,7 @@ func snapshotOf(t *testing.T, nouns ...any) *slurmclient.Snapshot {
 			s.Reservations.Known = true
 			s.Reservations.Value = append(s.Reservations.Value, v)
 		default:
-			t.Fatalf("a snapshot holds no %T", noun)
+			t.Fatalf("a snapshot does not contain %T", noun)
 		}
 	}
 	return s
@@ -72,7 +72,7 @@ func partition(name string, options ...partitionOption) *slurm.Partition {
 
 type nodeOption func(*slurm.Node)
 
-// node is idle, in partition cpu, with 4 CPUs and 8,000 MiB, unless told otherwise.
+// newNode returns an idle node in partition cpu with 4 CPUs and 8,000 MiB, changed by the options.
 func node(name string, options ...nodeOption) *slurm.Node {
 	n := &slurm.Node{
 		Name: name, Partitions: []string{"cpu"}, CPUs: 4, EffectiveCPUs: 4, MemoryMiB: 8000, TmpDiskMiB: 100,
@@ -84,7 +84,7 @@ func node(name string, options ...nodeOption) *slurm.Node {
 	return n
 }
 
-// state is Slurm's text for it, such as "MIXED+DRAIN".
+// withState sets the state by Slurm's text, such as "MIXED+DRAIN".
 func state(text string) nodeOption {
 	return func(n *slurm.Node) {
 		n.State = slurm.ParseNodeState(strings.Split(text, "+")...)
@@ -114,8 +114,8 @@ func within(partitions ...string) nodeOption {
 
 type jobOption func(*slurm.Job)
 
-// job is pending for Resources in partition cpu, one task of one CPU, unless told
-// otherwise.
+// newJob returns a job in partition cpu, pending for Resources, with one task of one CPU, changed
+// by the options.
 func job(id uint32, options ...jobOption) *slurm.Job {
 	j := &slurm.Job{
 		ID: id, Partition: "cpu", Reason: "Resources", State: slurm.JobState{Base: slurm.JobPending},
@@ -129,7 +129,7 @@ func job(id uint32, options ...jobOption) *slurm.Job {
 	return j
 }
 
-// jobs are n of the same, with ids from id on.
+// newJobs returns n equal jobs, with IDs from id on.
 func jobs(id uint32, n int, options ...jobOption) []*slurm.Job {
 	var out []*slurm.Job
 	for i := range n {
@@ -144,12 +144,12 @@ func reason(text string) jobOption { return func(j *slurm.Job) { j.Reason = text
 
 func in(partitions string) jobOption { return func(j *slurm.Job) { j.Partition = partitions } }
 
-// tasks is n tasks of one CPU each.
+// withTasks sets n tasks of one CPU each.
 func tasks(n uint64) jobOption {
 	return func(j *slurm.Job) { j.Tasks, j.CPUs = slurm.Num(n), slurm.Num(n) }
 }
 
-// nodes is -N n, with at least a task for each.
+// onNodes sets -N n, with at least one task per node.
 func nodes(n uint64) jobOption {
 	return func(j *slurm.Job) {
 		j.NodeCount, j.MaxNodes = slurm.Num(n), slurm.Num(n)
@@ -157,7 +157,7 @@ func nodes(n uint64) jobOption {
 	}
 }
 
-func array(id uint32, list string, throttle uint32) jobOption {
+func withArray(id uint32, list string, throttle uint32) jobOption {
 	return func(j *slurm.Job) {
 		j.ArrayJobID, j.ArrayTasks, j.ArrayMaxRunning, j.ArrayTaskID = id, list, throttle, slurm.Unset()
 	}

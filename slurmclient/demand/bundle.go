@@ -2,18 +2,18 @@ package demand
 
 import "slices"
 
-// bundler packs on new nodes.
+// packer packs requests on new nodes.
 type bundler struct {
 	*plan
 	bundles []bundle
-	// open are the bundles with room, by shape.
+	// openBins are the bins with room, by shape.
 	open [][]int
 }
 
-// deal puts the request's jobs in the pools that could run them, as many in each as
+// assignPools assigns the request's jobs to the pools that could run them, as many to each pool as
 // its Max allows, and returns how many are left.
 func (b *bundler) deal(r *request) uint64 {
-	rest, copied := r, false // rest is written to only when it is a copy that was not put
+	rest, copied := r, false // only a copy that has not been packed is modified
 	for {
 		n := b.allowed(rest)
 		if n == rest.jobs {
@@ -40,19 +40,21 @@ func (b *bundler) deal(r *request) uint64 {
 	}
 }
 
-// allowed is how many of the request's jobs its pool may have nodes for: whole
-// jobs, as a part of one is of no use.
+// countAllowed returns for how many of the request's jobs the pool can have nodes. Only whole jobs
+// count, since a part of a job cannot start.
 func (b *bundler) allowed(r *request) uint64 {
 	if r.pool == noPool || !b.pools[r.pool].limited {
 		return r.jobs
 	}
-	pieces := r.pieces()
-	if pieces == 0 || times(r.jobs, pieces) <= times(b.pools[r.pool].left, min(r.perEmpty, r.together(r.jobs))) {
+	chunks := r.pieces()
+	if chunks == 0 ||
+		times(r.jobs, chunks) <= times(b.pools[r.pool].left,
+			min(r.perEmpty, r.together(r.jobs))) {
 		return r.jobs
 	}
 	jobs := r.jobs
 	for jobs > 0 {
-		fit := b.capacity(r, jobs) / pieces
+		fit := b.capacity(r, jobs) / chunks
 		if fit >= jobs {
 			return jobs
 		}
@@ -61,15 +63,16 @@ func (b *bundler) allowed(r *request) uint64 {
 	return 0
 }
 
-// mark notes when the pool has no room left for anything.
+// markFull records whether the pool has no room left for any job.
 func (b *bundler) mark(pool int) {
 	p := &b.pools[pool]
-	p.full = p.left == 0 && !slices.ContainsFunc(p.shapes, func(shape int) bool { return len(b.open[shape]) > 0 })
+	p.full = p.left == 0 &&
+		!slices.ContainsFunc(p.shapes, func(shape int) bool { return len(b.open[shape]) > 0 })
 }
 
-// capacity is how many parts of so many of the request's jobs fit on nodes with
-// room and on those that its pool may still have. No two parts of one job go on one
-// node, so a node takes as many parts as there are jobs at most.
+// chunkCapacity returns how many chunks of that many of the request's jobs fit on nodes with room
+// and on the nodes that the pool can still add. No two chunks of one job share a node, so a node
+// takes at most one chunk of each job.
 func (b *bundler) capacity(r *request, jobs uint64) uint64 {
 	sum := times(b.pools[r.pool].left, min(r.perEmpty, r.together(jobs)))
 	if r.alone() || r.shape < 0 {
@@ -87,7 +90,7 @@ func (b *bundler) capacity(r *request, jobs uint64) uint64 {
 	return sum
 }
 
-// pieces is of how many parts, beside those on nodes that it names, a job is.
+// chunkCount returns the number of chunks of a job, not counting the nodes that it names.
 func (r *request) pieces() uint64 {
 	if r.scattered {
 		return r.tasks
@@ -95,8 +98,8 @@ func (r *request) pieces() uint64 {
 	return r.fresh()
 }
 
-// together is how many parts of so many jobs one node may have: one of each, if the job
-// is to be on several nodes.
+// maxChunksPerNode returns how many chunks of that many jobs one node can have: one of each job,
+// unless the tasks are scattered.
 func (r *request) together(jobs uint64) uint64 {
 	if r.scattered {
 		return times(jobs, r.tasks)
@@ -104,13 +107,13 @@ func (r *request) together(jobs uint64) uint64 {
 	return jobs
 }
 
-// fresh is on how many nodes beside those that it names a job runs.
+// unnamedNodes returns how many nodes a job needs in addition to those that it names.
 func (r *request) fresh() uint64 { return r.spread - min(r.spread, uint64(len(r.required))) }
 
-// alone reports whether jobs of others are kept off the request's nodes.
+// keepsOthersOff reports whether other jobs are kept off the request's nodes.
 func (r *request) alone() bool { return r.whole || r.alike }
 
-// shapesFor are the shapes of the source that the request's nodes come from.
+// candidateShapes returns the shapes of the source that the request's nodes come from.
 func (b *bundler) shapesFor(r *request) []int {
 	if r.pool != noPool {
 		return b.pools[r.pool].shapes
@@ -118,7 +121,7 @@ func (b *bundler) shapesFor(r *request) []int {
 	return b.parts[r.target].shapes
 }
 
-// put packs the request's jobs where they were placed.
+// packRequest packs the request's jobs on the nodes of their assignment.
 func (b *bundler) put(r *request) {
 	if r.pool != noPool {
 		d := &b.pools[r.pool].result
@@ -132,8 +135,8 @@ func (b *bundler) put(r *request) {
 	b.openNew(r, left)
 }
 
-// fill puts parts of the request's jobs where there is room, no two parts of one
-// job on one node, and returns how many are left.
+// fillOpenBins packs chunks of the request's jobs where there is room, no two chunks of one job on
+// one node, and returns how many are left.
 func (b *bundler) fill(r *request, left uint64) uint64 {
 	for _, shape := range b.shapesFor(r) {
 		if !b.meets(r, shape) {
@@ -152,9 +155,8 @@ func (b *bundler) fill(r *request, left uint64) uint64 {
 	return left
 }
 
-// fillBundle puts up to left parts on the nodes of a bundle. Those that get as
-// many as fit, the one that gets the rest and those that get none become bundles
-// of their own.
+// fillBin packs up to left chunks on the nodes of a bin. It splits the bin into the nodes that get
+// as many chunks as fit, the one that gets the rest, and those that get none.
 func (b *bundler) fillBundle(i int, r *request, left uint64) (put uint64) {
 	have := &b.bundles[i]
 	per := min(have.room.fits(r.each), r.together(r.jobs))
@@ -167,31 +169,31 @@ func (b *bundler) fillBundle(i int, r *request, left uint64) (put uint64) {
 		have.add(r, per)
 		return put
 	}
-	part := *have
+	old := *have
 	have.left -= full
 	if rest > 0 {
 		have.left--
-		b.split(part, 1, r, rest)
+		b.split(old, 1, r, rest)
 	}
 	if full > 0 {
-		b.split(part, full, r, per)
+		b.split(old, full, r, per)
 	}
 	if b.bundles[i].left == 0 {
-		b.bundles[i].room = make(amounts, len(part.room))
+		b.bundles[i].room = make(amounts, len(old.room))
 	}
 	return put
 }
 
-// split adds a copy of the bundle that has something more on it.
-func (b *bundler) split(from bundle, count uint64, r *request, parts uint64) {
+// splitBin adds a copy of the bin with more chunks on it.
+func (b *bundler) split(from bundle, count uint64, r *request, chunks uint64) {
 	from.runs, from.room, from.left = slices.Clone(from.runs), slices.Clone(from.room), count
-	from.add(r, parts)
+	from.add(r, chunks)
 	b.push(from)
 }
 
-func (b *bundle) add(r *request, parts uint64) {
-	b.runs = append(b.runs, run{r, parts})
-	b.room.take(r.each, parts)
+func (b *bundle) add(r *request, chunks uint64) {
+	b.runs = append(b.runs, run{r, chunks})
+	b.room.take(r.each, chunks)
 }
 
 func (b *bundler) push(n bundle) {
@@ -203,23 +205,23 @@ func (b *bundler) push(n bundle) {
 	b.open[n.shape] = b.open[n.shape][max(0, len(b.open[n.shape])-maxOpen):]
 }
 
-// openNew puts what is left on new nodes.
+// addBins packs the remaining chunks on new nodes.
 func (b *bundler) openNew(r *request, left uint64) {
 	per := min(r.perEmpty, r.together(r.jobs))
 	if left == 0 || per == 0 {
 		return
 	}
-	for _, n := range [...]struct{ nodes, parts uint64 }{{left / per, per}, {min(1, left%per), left % per}} {
+	for _, n := range [...]struct{ nodes, chunks uint64 }{{left / per, per}, {min(1, left%per), left % per}} {
 		if n.nodes == 0 {
 			continue
 		}
-		fresh := bundle{part: r.target, pool: r.pool, shape: r.shape, left: n.nodes, runs: []run{{r, n.parts}}}
+		fresh := bundle{part: r.target, pool: r.pool, shape: r.shape, left: n.nodes, runs: []run{{r, n.chunks}}}
 		if r.shape >= 0 {
 			fresh.room = slices.Clone(b.shapes[r.shape].room)
 			if r.alone() || b.shapes[r.shape].single {
 				clear(fresh.room)
 			} else {
-				fresh.room.take(r.each, n.parts)
+				fresh.room.take(r.each, n.chunks)
 			}
 		}
 		b.push(fresh)

@@ -5,37 +5,38 @@ import (
 	"slices"
 )
 
-// choice is how slurmctld finds the nodes of one job. It follows select/cons_tres and the
-// flat topology (topology/common/eval_nodes.c): nodes of the lowest weight first; among
-// these the smallest row of neighbours that is enough, else the largest; in it the nodes
-// one after the other, or for a job of one node the fullest that has room.
+// nodeChoice selects the nodes of one job as slurmctld does. It follows select/cons_tres with the
+// flat topology (topology/common/eval_nodes.c). Nodes of the lowest weight come first. Among these,
+// slurmctld takes the smallest row of adjacent nodes that is large enough, else the largest row. It
+// takes the nodes of a row in order, or for a job of one node the fullest node that has room.
 type choice struct {
 	*stage
 	r    *request
 	part int
-	// offers are the seats that could give something, in their order, and how many CPUs.
+	// offers are the nodes that could contribute CPUs, in node order.
 	offers []offer
 	taken  []taking
-	// What is still to be found: CPUs, nodes, of them at least, at most; most CPUs.
+	// What is still needed: CPUs, nodes, the minimum and maximum number of nodes, the maximum of
+	// CPUs.
 	cpus, nodes, least, most, mostCPUs int64
 	gres                               []uint64
 }
 
-// offer is a seat that could give the job so many CPUs.
+// nodeOffer is a node and how many CPUs it could give the job.
 type offer struct {
 	seat   int
 	cpus   uint64
 	weight uint32
 }
 
-// taking is what a job takes of a seat.
+// allocation is what a job allocates on a node.
 type taking struct {
 	seat int
 	amounts
 }
 
-// chooseNodes finds nodes for one job, or returns false. Nodes of a greater weight are looked
-// at only where those of less weight do not do.
+// chooseNodes finds nodes for one job, or returns false. Nodes of a higher weight are considered
+// only where the nodes of lower weight are not enough.
 func (c *choice) chooseNodes() bool {
 	c.work -= len(c.seats)
 	for i := range c.seats {
@@ -50,7 +51,8 @@ func (c *choice) chooseNodes() bool {
 	}
 	slices.Sort(weights)
 	for _, w := range slices.Compact(weights) {
-		lighter := slices.DeleteFunc(slices.Clone(all), func(o offer) bool { return o.weight > w && !c.requiresSeat(o.seat) })
+		lighter := slices.DeleteFunc(slices.Clone(all),
+			func(o offer) bool { return o.weight > w && !c.requiresSeat(o.seat) })
 		if uint64(len(lighter)) >= c.r.nodes && c.chooseFrom(lighter) {
 			return true
 		}
@@ -58,8 +60,8 @@ func (c *choice) chooseNodes() bool {
 	return false
 }
 
-// chooseFrom tries the offers, and where they do not do, leaves out the smallest ones:
-// they may have been in the way.
+// chooseFrom tries the offers. Where they fail, it leaves out the smallest ones and tries again,
+// since they can prevent a better selection.
 func (c *choice) chooseFrom(offers []offer) bool {
 	for !c.tryOffers(offers) {
 		least := uint64(math.MaxUint64)
@@ -68,7 +70,8 @@ func (c *choice) chooseFrom(offers []offer) bool {
 				least = min(least, o.cpus)
 			}
 		}
-		offers = slices.DeleteFunc(slices.Clone(offers), func(o offer) bool { return o.cpus <= least && !c.requiresSeat(o.seat) })
+		offers = slices.DeleteFunc(slices.Clone(offers),
+			func(o offer) bool { return o.cpus <= least && !c.requiresSeat(o.seat) })
 		if least == math.MaxUint64 || len(offers) == 0 || uint64(len(offers)) < c.r.nodes {
 			return false
 		}
@@ -77,8 +80,8 @@ func (c *choice) chooseFrom(offers []offer) bool {
 	return true
 }
 
-func (c *choice) requiresSeat(seat int) bool {
-	return len(c.r.required) > 0 && slices.Contains(c.r.required, c.seats[seat].name)
+func (c *choice) requiresSeat(node int) bool {
+	return len(c.r.required) > 0 && slices.Contains(c.r.required, c.seats[node].name)
 }
 
 // tryOffers takes nodes of the offers until the job has what it needs.
@@ -105,11 +108,12 @@ func (c *choice) tryOffers(offers []offer) bool {
 		}
 		c.takeRow(best)
 	}
-	return c.cpus <= 0 && c.holdsTasks() && c.nodes <= max(0, int64(r.wantedNodes(c.mostNodes()))-int64(r.nodes)) && !c.lacksGRES()
+	return c.cpus <= 0 && c.holdsTasks() &&
+		c.nodes <= max(0, int64(r.wantedNodes(c.mostNodes()))-int64(r.nodes)) && !c.lacksGRES()
 }
 
-// mostNodes is how many nodes the partition and the limits of QOS and associations let the job
-// have; 0 for any (acct_policy_get_max_nodes).
+// maxNodesOfJob returns how many nodes the partition and the limits of QOS and associations allow
+// the job; 0 for any number (acct_policy_get_max_nodes).
 func (c *choice) mostNodes() uint64 {
 	most := c.nodeLimit(c.r, c.part)
 	if limit := c.r.nodesAllowed; limit > 0 && (most == 0 || limit < most) {
@@ -120,8 +124,8 @@ func (c *choice) mostNodes() uint64 {
 
 func (c *choice) hasEnough() bool { return c.nodes <= 0 && c.cpus <= 0 && !c.lacksGRES() }
 
-// row is neighbouring offers of one weight; required is the first one in it that the job
-// names, -1 for none.
+// offerRow is a row of adjacent offers of one weight. required is the index of the first offer
+// whose node the job names, -1 for none.
 type row struct {
 	offers   []offer
 	required int
@@ -129,12 +133,13 @@ type row struct {
 	enough   bool
 }
 
-// bestRow is the row of neighbours that slurmctld takes next: one with nodes that the job
-// names, or of less weight, else the smallest that is enough, else the largest.
+// bestRow returns the row that slurmctld takes next: one with nodes that the job names, or of lower
+// weight, else the smallest that is enough, else the largest.
 func (c *choice) bestRow() (best row) {
 	for rest := c.offers; len(rest) > 0; {
 		end := 1
-		for end < len(rest) && rest[end].weight == rest[0].weight && c.seats[rest[end].seat].at == c.seats[rest[end-1].seat].at+1 {
+		for end < len(rest) && rest[end].weight == rest[0].weight &&
+			c.seats[rest[end].seat].at == c.seats[rest[end-1].seat].at+1 {
 			end++
 		}
 		r := c.rowOf(rest[:end])
@@ -152,7 +157,7 @@ func (c *choice) bestRow() (best row) {
 	return best
 }
 
-// rowOf measures a row.
+// rowOf adds up the offers of a row.
 func (c *choice) rowOf(offers []offer) row {
 	r := row{offers: offers, required: -1}
 	nodes := int64(0)
@@ -162,7 +167,7 @@ func (c *choice) rowOf(offers []offer) row {
 			r.required = i
 		}
 		if o.cpus == 0 {
-			continue // it is taken
+			continue // already taken
 		}
 		nodes++
 		r.cpus += int64(o.cpus)
@@ -178,8 +183,8 @@ func (c *choice) rowOf(offers []offer) row {
 	return r
 }
 
-// takeRow takes nodes of the row, as many as are needed: from those that the job names
-// upwards, then downwards. For a job of one more node it is the smallest that will do.
+// takeRow takes as many nodes of the row as needed: from those that the job names upwards, then
+// downwards. If the job needs one more node, it takes the smallest one that is enough.
 func (c *choice) takeRow(r row) {
 	offers := r.offers
 	if r.required >= 0 {
@@ -203,12 +208,13 @@ func (c *choice) takeRow(r row) {
 	}
 }
 
-// findSmallest returns the place of the smallest offer that is all that the job needs, when it needs
-// one node more at most; -1 for none.
+// findSmallest returns the index of the smallest offer that completes the job when it needs at most
+// one more node; -1 for none.
 func (c *choice) findSmallest(offers []offer) int {
 	best := -1
 	for i, o := range offers {
-		if c.nodes <= 1 && o.cpus > 0 && int64(o.cpus) >= c.cpus && c.givesGRES(o.seat) && (best < 0 || o.cpus < offers[best].cpus) {
+		if c.nodes <= 1 && o.cpus > 0 && int64(o.cpus) >= c.cpus && c.givesGRES(o.seat) &&
+			(best < 0 || o.cpus < offers[best].cpus) {
 			best = i
 		}
 	}

@@ -11,8 +11,8 @@ import (
 	"github.com/slurmtide/slurmtide/slurmclient/slurm"
 )
 
-// slurmReasons is what slurmctld of 24.11 and 26.05 can say, in the order of its
-// numbers, and what it said until 23.11.
+// slurmReasons are the pending reasons of slurmctld 24.11 and 26.05, in the order of their numbers,
+// and those that only existed until 23.11.
 const slurmReasons = `
 None Priority Dependency Resources PartitionNodeLimit PartitionTimeLimit PartitionDown PartitionInactive
 JobHeldAdmin BeginTime Licenses AssociationJobLimit AssociationResourceLimit AssociationTimeLimit Reservation
@@ -56,7 +56,7 @@ MaxBillingRunMinsPerUser MaxCpuRunMinsPerUser MaxEnergyRunMinsPerUser MaxGRESRun
 MaxLicenseRunMinsPerUser MaxMemoryRunMinsPerUser MaxUnknownRunMinsPerUser MaxPoweredUpNodes MpiPortsBusy
 FrontEndDown PowerNotAvail PowerReserved`
 
-// expectedClass is the class of a reason by the rules of the documentation.
+// expectedClass returns the class of a reason by the documented rules.
 func expectedClass(reason string) demand.Class {
 	byName := map[demand.Class]string{
 		demand.ClassCapacity:       "Resources Priority ReqNodeNotAvail NodeDown PartitionConfig BadConstraints Constraints",
@@ -81,7 +81,8 @@ func expectedClass(reason string) demand.Class {
 			return demand.ClassLimit
 		}
 	}
-	if strings.HasPrefix(reason, "Max") && (strings.HasSuffix(reason, "PerAccount") || strings.HasSuffix(reason, "PerUser")) {
+	if strings.HasPrefix(reason, "Max") &&
+		(strings.HasSuffix(reason, "PerAccount") || strings.HasSuffix(reason, "PerUser")) {
 		return demand.ClassLimit
 	}
 	return demand.ClassOther
@@ -95,11 +96,11 @@ func TestEveryReasonOfSlurmHasItsClass(t *testing.T) {
 			t.Errorf("%s: class %q, known %v; want %q", r, class, known, expectedClass(r))
 		}
 	}
-	// One that slurmctld means to say and never does: it says AssocMaxBBMinutesPerJob.
+	// slurmctld has this reason, but reports it as AssocMaxBBMinutesPerJob.
 	reasons = append(reasons, "QOSMaxBBMinutesPerJob")
 	slices.Sort(reasons)
 	if diff := cmp.Diff(reasons, demand.Reasons()); diff != "" {
-		t.Errorf("the table and Slurm differ (-Slurm +table):\n%s", diff)
+		t.Errorf("the table differs from Slurm (-Slurm +table):\n%s", diff)
 	}
 }
 
@@ -117,7 +118,8 @@ func TestAJobOfEveryReasonIsCountedOnceByItsClass(t *testing.T) {
 			eligible = 1
 		}
 		if p.EligiblePendingJobs != eligible || p.PendingNodes != eligible {
-			t.Errorf("%s: %d eligible jobs ask for %d nodes, want %d and the same", r, p.EligiblePendingJobs, p.PendingNodes, eligible)
+			t.Errorf("%s: %d eligible jobs request %d nodes, want %d of both", r, p.EligiblePendingJobs, p.PendingNodes,
+				eligible)
 		}
 	}
 }
@@ -142,14 +144,14 @@ func TestClassOfLongerAndUnknownTexts(t *testing.T) {
 		class  demand.Class
 		known  bool
 	}{
-		"empty text is None":                  {"", demand.ClassUnevaluated, true},
-		"nodes that are down are capacity":    {"Nodes required for job are DOWN, DRAINED or reserved for jobs in higher priority partitions", demand.ClassCapacity, true},
-		"the nodes that are not available":    {"ReqNodeNotAvail, UnavailableNodes:cpu-[0-3]", demand.ClassCapacity, true},
-		"nodes that may be another job's":     {"ReqNodeNotAvail, May be reserved for other job", demand.ClassCapacity, true},
-		"a new reason is other and unknown":   {"QuantumFlux", demand.ClassOther, false},
-		"a new QOS reason is unknown as well": {"QOSMaxQubitsPerUser", demand.ClassOther, false},
-		"slurmctld's word for no word":        {"InvalidReason", demand.ClassOther, false},
-		"case matters":                        {"resources", demand.ClassOther, false},
+		"empty text is None":                     {"", demand.ClassUnevaluated, true},
+		"nodes that are down mean capacity":      {"Nodes required for job are DOWN, DRAINED or reserved for jobs in higher priority partitions", demand.ClassCapacity, true},
+		"unavailable nodes":                      {"ReqNodeNotAvail, UnavailableNodes:cpu-[0-3]", demand.ClassCapacity, true},
+		"nodes reserved for another job":         {"ReqNodeNotAvail, May be reserved for other job", demand.ClassCapacity, true},
+		"an unknown reason is other":             {"QuantumFlux", demand.ClassOther, false},
+		"an unknown QOS reason is other":         {"QOSMaxQubitsPerUser", demand.ClassOther, false},
+		"slurmctld's text for an invalid reason": {"InvalidReason", demand.ClassOther, false},
+		"case matters":                           {"resources", demand.ClassOther, false},
 	}
 	for name, tt := range tests {
 		t.Run(name, func(t *testing.T) {
@@ -165,43 +167,44 @@ func TestClassify(t *testing.T) {
 		change func(*slurm.Job)
 		want   demand.Class
 	}{
-		"resources":                       {func(*slurm.Job) {}, demand.ClassCapacity},
-		"the hold flag beats the reason":  {func(j *slurm.Job) { j.Hold = true }, demand.ClassHeld},
-		"priority 0 is a hold":            {func(j *slurm.Job) { j.Priority = slurm.Num(0) }, demand.ClassHeld},
-		"no priority at all is none":      {func(j *slurm.Job) { j.Priority = slurm.Unset() }, demand.ClassCapacity},
-		"requeued in hold":                {func(j *slurm.Job) { j.State.Flags = slurm.JobRequeueHold }, demand.ClassHeld},
-		"special exit":                    {func(j *slurm.Job) { j.State.Flags = slurm.JobSpecialExit }, demand.ClassHeld},
-		"reservation gone, job held":      {func(j *slurm.Job) { j.State.Flags = slurm.JobReservationDelHold }, demand.ClassHeld},
-		"held though it has a dependency": {func(j *slurm.Job) { j.Hold, j.Dependency = true, "singleton(unfulfilled)" }, demand.ClassHeld},
-		"a dependency beats the reason":   {func(j *slurm.Job) { j.Dependency = "afterok:7(unfulfilled)" }, demand.ClassDependency},
-		"one of two dependencies is met":  {func(j *slurm.Job) { j.Dependency = "afterok:6(fulfilled),afterany:7(unfulfilled)" }, demand.ClassDependency},
-		"a failed dependency":             {func(j *slurm.Job) { j.Dependency = "afterok:7(failed)" }, demand.ClassDependency},
-		"a dependency that has been met":  {func(j *slurm.Job) { j.Dependency = "afterok:7(fulfilled)" }, demand.ClassCapacity},
-		"eligible in a minute":            {func(j *slurm.Job) { j.EligibleTime = noon + 60 }, demand.ClassTime},
-		"eligible now":                    {func(j *slurm.Job) { j.EligibleTime = noon }, demand.ClassCapacity},
-		"never eligible":                  {func(j *slurm.Job) { j.EligibleTime = slurm.Never }, demand.ClassTime},
-		"begin time that has come":        {func(j *slurm.Job) { j.Reason = "BeginTime" }, demand.ClassCapacity},
-		"begin time that is not told":     {func(j *slurm.Job) { j.Reason, j.EligibleTime = "BeginTime", 0 }, demand.ClassTime},
-		"no reason, not looked at":        {func(j *slurm.Job) { j.Reason = "None" }, demand.ClassUnevaluated},
-		"empty reason, not looked at":     {func(j *slurm.Job) { j.Reason = "" }, demand.ClassUnevaluated},
-		"no reason after a look":          {func(j *slurm.Job) { j.Reason, j.LastSchedEval = "None", noon-5 }, demand.ClassCapacity},
+		"resources": {func(*slurm.Job) {}, demand.ClassCapacity},
+		"the hold takes precedence over the reason":     {func(j *slurm.Job) { j.Hold = true }, demand.ClassHeld},
+		"priority 0 means held":                         {func(j *slurm.Job) { j.Priority = slurm.Num(0) }, demand.ClassHeld},
+		"an unset priority does not":                    {func(j *slurm.Job) { j.Priority = slurm.Unset() }, demand.ClassCapacity},
+		"requeued and held":                             {func(j *slurm.Job) { j.State.Flags = slurm.JobRequeueHold }, demand.ClassHeld},
+		"special exit":                                  {func(j *slurm.Job) { j.State.Flags = slurm.JobSpecialExit }, demand.ClassHeld},
+		"held since its reservation was deleted":        {func(j *slurm.Job) { j.State.Flags = slurm.JobReservationDelHold }, demand.ClassHeld},
+		"a hold takes precedence over a dependency":     {func(j *slurm.Job) { j.Hold, j.Dependency = true, "singleton(unfulfilled)" }, demand.ClassHeld},
+		"a dependency takes precedence over the reason": {func(j *slurm.Job) { j.Dependency = "afterok:7(unfulfilled)" }, demand.ClassDependency},
+		"one of two dependencies is fulfilled":          {func(j *slurm.Job) { j.Dependency = "afterok:6(fulfilled),afterany:7(unfulfilled)" }, demand.ClassDependency},
+		"a failed dependency":                           {func(j *slurm.Job) { j.Dependency = "afterok:7(failed)" }, demand.ClassDependency},
+		"a fulfilled dependency":                        {func(j *slurm.Job) { j.Dependency = "afterok:7(fulfilled)" }, demand.ClassCapacity},
+		"eligible in a minute":                          {func(j *slurm.Job) { j.EligibleTime = noon + 60 }, demand.ClassTime},
+		"eligible now":                                  {func(j *slurm.Job) { j.EligibleTime = noon }, demand.ClassCapacity},
+		"never eligible":                                {func(j *slurm.Job) { j.EligibleTime = slurm.Never }, demand.ClassTime},
+		"a begin time in the past":                      {func(j *slurm.Job) { j.Reason = "BeginTime" }, demand.ClassCapacity},
+		"an unknown begin time":                         {func(j *slurm.Job) { j.Reason, j.EligibleTime = "BeginTime", 0 }, demand.ClassTime},
+		"no reason, not evaluated":                      {func(j *slurm.Job) { j.Reason = "None" }, demand.ClassUnevaluated},
+		"empty reason, not evaluated":                   {func(j *slurm.Job) { j.Reason = "" }, demand.ClassUnevaluated},
+		"no reason, but evaluated":                      {func(j *slurm.Job) { j.Reason, j.LastSchedEval = "None", noon-5 }, demand.ClassCapacity},
 		"the longer text of a node limit": {func(j *slurm.Job) {
-			j.Reason, j.ReasonText = "PartitionNodeLimit", "Nodes required for job are DOWN, DRAINED or reserved for jobs in higher priority partitions"
+			j.Reason, j.ReasonText = "PartitionNodeLimit",
+				"Nodes required for job are DOWN, DRAINED or reserved for jobs in higher priority partitions"
 		}, demand.ClassCapacity},
-		"a node limit":                     {func(j *slurm.Job) { j.Reason = "PartitionNodeLimit" }, demand.ClassPartitionLimit},
-		"no reason but a text about nodes": {func(j *slurm.Job) { j.Reason, j.ReasonText = "None", "ReqNodeNotAvail, UnavailableNodes:n1" }, demand.ClassCapacity},
-		"a text that says nothing of them": {func(j *slurm.Job) { j.Reason, j.ReasonText = "Prolog", "job requeued" }, demand.ClassOther},
-		"a limit in spite of the text": {func(j *slurm.Job) {
+		"a node limit":                       {func(j *slurm.Job) { j.Reason = "PartitionNodeLimit" }, demand.ClassPartitionLimit},
+		"no reason, but a text about nodes":  {func(j *slurm.Job) { j.Reason, j.ReasonText = "None", "ReqNodeNotAvail, UnavailableNodes:n1" }, demand.ClassCapacity},
+		"a text that does not mention nodes": {func(j *slurm.Job) { j.Reason, j.ReasonText = "Prolog", "job requeued" }, demand.ClassOther},
+		"a limit, whatever the text": {func(j *slurm.Job) {
 			j.Reason, j.ReasonText = "QOSJobLimit", "Nodes required for job are DOWN, DRAINED or reserved"
 		}, demand.ClassLimit},
-		"resources of a reservation":          {func(j *slurm.Job) { j.Reservation = "maint" }, demand.ClassReservation},
-		"a licence inside a reservation":      {func(j *slurm.Job) { j.Reservation, j.Reason = "maint", "Licenses" }, demand.ClassLicense},
-		"constraints that may be met":         {func(j *slurm.Job) { j.Reason = "BadConstraints" }, demand.ClassCapacity},
-		"bad constraints take the priority":   {func(j *slurm.Job) { j.Reason, j.Priority = "BadConstraints", slurm.Num(0) }, demand.ClassUnsatisfiable},
-		"slurmrestd calls that a hold":        {func(j *slurm.Job) { j.Reason, j.Priority, j.Hold = "BadConstraints", slurm.Num(0), true }, demand.ClassUnsatisfiable},
-		"a user's hold comes first":           {func(j *slurm.Job) { j.Reason, j.Priority, j.Hold = "JobHeldUser", slurm.Num(0), true }, demand.ClassHeld},
-		"an administrator's hold comes first": {func(j *slurm.Job) { j.Reason, j.Priority, j.Hold = "JobHeldAdmin", slurm.Num(0), true }, demand.ClassHeld},
-		"bad constraints of a job requeued in hold": {func(j *slurm.Job) {
+		"resources of a reservation":                {func(j *slurm.Job) { j.Reservation = "maint" }, demand.ClassReservation},
+		"a license inside a reservation":            {func(j *slurm.Job) { j.Reservation, j.Reason = "maint", "Licenses" }, demand.ClassLicense},
+		"constraints that could be met":             {func(j *slurm.Job) { j.Reason = "BadConstraints" }, demand.ClassCapacity},
+		"impossible constraints clear the priority": {func(j *slurm.Job) { j.Reason, j.Priority = "BadConstraints", slurm.Num(0) }, demand.ClassUnsatisfiable},
+		"slurmrestd reports that as a hold":         {func(j *slurm.Job) { j.Reason, j.Priority, j.Hold = "BadConstraints", slurm.Num(0), true }, demand.ClassUnsatisfiable},
+		"a user's hold takes precedence":            {func(j *slurm.Job) { j.Reason, j.Priority, j.Hold = "JobHeldUser", slurm.Num(0), true }, demand.ClassHeld},
+		"an administrator's hold takes precedence":  {func(j *slurm.Job) { j.Reason, j.Priority, j.Hold = "JobHeldAdmin", slurm.Num(0), true }, demand.ClassHeld},
+		"impossible constraints of a job requeued and held": {func(j *slurm.Job) {
 			j.Reason, j.Priority, j.State.Flags = "BadConstraints", slurm.Num(0), slurm.JobRequeueHold
 		}, demand.ClassHeld},
 	}

@@ -9,43 +9,44 @@ import (
 	"github.com/slurmtide/slurmtide/slurmclient/slurm"
 )
 
-// cluster is what there is to run on.
+// cluster is the nodes, partitions and pools that jobs can run on.
 type cluster struct {
 	parts   []part // sorted by name
 	byName  map[string]int
 	listed  map[string][]int // the partitions of a job's list, by its text
-	shapes  []shape          // in a fixed order once the nodes are in
+	shapes  []shape          // in a fixed order once all nodes are added
 	byShape map[string]int
 	nodes   []member
 	pools   []pool // sorted by name
-	given   []int  // the places in pools, in the order of the input
+	given   []int  // indexes in pools, in the order of the input
 	owners  owners
-	// limitsCPUs is whether a partition limits the CPUs of a node, running what the jobs
-	// of each partition have of a node's, by its name, where one does.
+	// limitsCPUs is whether a partition limits the CPUs per node. Where one does, runningCPUs has
+	// the CPUs that the jobs of each partition have on each node, by node name.
 	limitsCPUs bool
 	running    map[string]map[int]uint64
 }
 
-// part is a partition with its result.
+// partition is a partition with its result.
 type part struct {
 	Partition
-	// open is whether queued jobs are started there at all.
+	// open is whether the partition starts queued jobs.
 	open bool
-	// maxNodes and maxCPUs are the most that a job may have in all, and of a node; 0 for any.
+	// maxNodes is the maximum number of nodes of a job, maxCPUs the maximum number of CPUs that
+	// jobs of the partition can have on one node; 0 for any.
 	maxNodes, maxCPUs uint64
-	// shared is whether jobs may share cores there, reservedFrom when the first reservation
-	// begins that has some of its nodes and has not begun; 0 for none.
+	// shared is whether jobs can share cores. nextReservation is when the first future reservation
+	// of some of its nodes starts; 0 for none.
 	shared       bool
 	reservedFrom slurm.Time
-	// tier is the partition's PriorityTier: jobs of a higher one come first.
+	// tier is PriorityTier of the partition: jobs in partitions of a higher tier come first.
 	tier uint32
-	// beyond is how much of PendingNodes is of no pool.
+	// pendingOutsidePools is the part of PendingNodes that belongs to no pool.
 	beyond uint64
-	// totalNodes is how many node records slurmctld counts in it, FUTURE ones too.
+	// totalNodes is how many node records slurmctld counts in the partition, including FUTURE ones.
 	totalNodes uint64
-	// shapes are those of its nodes that are not like new workers of a pool, others how
-	// many of these it has, beside how many are of no pool and there to run jobs, and
-	// sources where its new nodes come from.
+	// shapes are the shapes of the nodes that are not like new workers of a pool, and otherNodes
+	// counts these nodes. nodesOutsidePools counts the usable nodes of no pool. sources are where
+	// new nodes come from.
 	shapes         []int
 	others, beside uint64
 	sources        []source
@@ -53,23 +54,24 @@ type part struct {
 	unsatisfiable  map[string]Unsatisfiable
 }
 
-// member is a node and what it is doing.
+// nodeInfo is a node and its use.
 type member struct {
 	node  *slurm.Node
 	shape int
 	use   use
 	claim claim
-	// room is whether a job could be put on it.
+	// hasRoom is whether a job could start on the node.
 	room bool
-	// before is the node as it was when jobs were read, where it has got work since: what
-	// waits by their list may be what it runs. nil for a node that is as it was.
+	// beforeWork is the node as it was when jobs were read, if it got work since: pending jobs of
+	// that list can be the jobs that it runs. nil if the node is unchanged.
 	before *slurm.Node
 }
 
 func newCluster(s *slurmclient.Snapshot, pools []Pool) *cluster {
 	c := &cluster{
-		byName: map[string]int{}, listed: map[string][]int{}, byShape: map[string]int{}, running: map[string]map[int]uint64{},
-		nodes: make([]member, 0, len(s.Nodes.Value)),
+		byName: map[string]int{}, listed: map[string][]int{}, byShape: map[string]int{},
+		running: map[string]map[int]uint64{},
+		nodes:   make([]member, 0, len(s.Nodes.Value)),
 	}
 	for _, p := range s.Partitions.Value {
 		c.parts = append(c.parts, part{
@@ -93,8 +95,8 @@ func newCluster(s *slurmclient.Snapshot, pools []Pool) *cluster {
 	return c
 }
 
-// partitionsOf are the partitions of a list such as "a,b", in its order; what the
-// snapshot does not have is left out. Callers do not write to it.
+// partitionsOf returns the partitions of a list such as "a,b", in its order, without those that the
+// snapshot does not have. Callers do not write to the result.
 func (c *cluster) partitionsOf(list string) []int {
 	if known, ok := c.listed[list]; ok {
 		return known
@@ -133,7 +135,7 @@ func (c *cluster) addNodes(s *slurmclient.Snapshot, now slurm.Time, q *queue) {
 		for _, i := range c.shapes[at].parts {
 			c.count(&c.parts[i], m.use, c.shapes[at].pool)
 		}
-		// A FUTURE record says what may come, not what a node is.
+		// A FUTURE record announces a node, but does not describe an existing one.
 		c.shapes[at].real = c.shapes[at].real || n.State.Base != slurm.NodeFuture
 		delete(reserved, n.Name)
 	}
@@ -143,8 +145,7 @@ func (c *cluster) addNodes(s *slurmclient.Snapshot, now slurm.Time, q *queue) {
 	c.addSources()
 }
 
-// countReservedWorkers counts the workers to come that have no record and whose names a
-// reservation has.
+// countReservedWorkers counts the future workers that have no record and are in a reservation.
 func (c *cluster) countReservedWorkers(reserved map[string]bool) {
 	for name := range reserved {
 		for at := range c.pools {
@@ -156,13 +157,13 @@ func (c *cluster) countReservedWorkers(reserved map[string]bool) {
 	}
 }
 
-// besidePools reports whether nodes of the pool tell nothing of new workers: those
-// of no pool, and those of one whose shape is told.
+// describesNoNewWorkers reports whether nodes of the pool do not describe new workers: nodes of
+// no pool, and nodes of a pool with its own Shape.
 func (c *cluster) besidePools(pool int) bool {
 	return pool == noPool || c.pools[pool].offer.Shape != nil
 }
 
-// count counts a node of the pool in a partition.
+// countNode counts a node of the pool in a partition.
 func (c *cluster) count(pt *part, u use, pool int) {
 	u.count(&pt.Partition)
 	if c.besidePools(pool) {
@@ -173,8 +174,8 @@ func (c *cluster) count(pt *part, u use, pool int) {
 	}
 }
 
-// orderShapes puts the shapes in an order that the order of the nodes does not
-// change, and tells the partitions which shapes they have.
+// sortShapes sorts the shapes so that the order of the nodes does not matter, and lists the shapes
+// of each partition.
 func (c *cluster) orderShapes() {
 	order := make([]int, len(c.shapes))
 	for i := range order {
@@ -199,7 +200,7 @@ func (c *cluster) orderShapes() {
 	}
 }
 
-// results hands out the partitions.
+// partitionResults returns the results of all partitions.
 func (c *cluster) results() []Partition {
 	out := make([]Partition, len(c.parts))
 	for i := range c.parts {

@@ -9,43 +9,48 @@ import (
 	"github.com/slurmtide/slurmtide/slurmclient/slurm"
 )
 
-// FuzzTextsOfAJob computes the demand of a job whose texts are anything, beside one that
-// asks for little. Whatever the texts are, both are counted once, and no pool asks for more
-// than its maximum.
+// FuzzComputeWithArbitraryJobTexts computes the demand of a job with arbitrary texts beside a small
+// job. Both are counted once whatever the texts are, and no pool requires more than its maximum.
 func FuzzTextsOfAJob(f *testing.F) {
-	f.Add("a*4294967295", "gres/gpu:99999999999999999999", "matlab:18446744073709551615", "cpu=4611686018427387904,node=4611686018427387904", "n[1-1000]", "0-4294967295%1", uint64(1))
-	f.Add("[a*2&b]|c", "gres/gpu=4611686018427387904,gres/gpu:a=9", "a|b", "mem=999999999P,gres/gpu=4611686018427387904", "", "", uint64(1)<<63)
+	f.Add("a*4294967295", "gres/gpu:99999999999999999999", "matlab:18446744073709551615",
+		"cpu=4611686018427387904,node=4611686018427387904", "n[1-1000]", "0-4294967295%1", uint64(1))
+	f.Add("[a*2&b]|c", "gres/gpu=4611686018427387904,gres/gpu:a=9", "a|b",
+		"mem=999999999P,gres/gpu=4611686018427387904", "", "", uint64(1)<<63)
 	f.Add("", "gres/gpu:2", "", "cpu=2,mem=10,node=1,gres/gpu=2", "gpu-0", "1-9%2", uint64(1)<<32)
 	f.Fuzz(func(t *testing.T, features, gres, licenses, tres, required, list string, count uint64) {
 		if n, _ := hostlist.Count(required); n > 10_000 {
-			return // slurmctld refuses names of nodes that it does not have
+			return // slurmctld refuses names of unknown nodes
 		}
-		hostile := job(1, array(1, list, 0), with(func(j *slurm.Job) {
+		hostile := job(1, withArray(1, list, 0), with(func(j *slurm.Job) {
 			j.Partition = "gpu"
 			j.Features, j.Licenses, j.TRESRequested, j.RequiredNodes = features, licenses, tres, required
 			j.TRESPerNode, j.TRESPerJob, j.TRESPerTask = gres, gres, gres
-			j.Tasks, j.CPUs, j.CPUsPerTask, j.NodeCount = slurm.Num(count), slurm.Num(count), slurm.Num(count), slurm.Num(count)
+			j.Tasks, j.CPUs, j.CPUsPerTask, j.NodeCount = slurm.Num(count), slurm.Num(count), slurm.Num(count),
+				slurm.Num(count)
 			j.MemoryPerCPU, j.MemoryPerNode = slurm.Num(count), slurm.Num(count)
 		}))
 		small := job(2, in("gpu"))
-		s := snapshotOf(t, partition("gpu"), node("gpu-0", within("gpu"), having("gpu", "a"), gpus("gpu:2")), hostile, small)
+		s := snapshotOf(t, partition("gpu"),
+			node("gpu-0", within("gpu"), having("gpu", "a"), gpus("gpu:2")), hostile, small)
 		pools := []demand.Pool{nodeSet("gpu", func(p *demand.Pool) { p.Max, p.Running = 5, 1 })}
 		start := time.Now()
 		d := demand.Compute(noon.Time(), s, pools...)
 		if took := time.Since(start); took > 20*time.Second {
-			t.Errorf("it took %s", took)
+			t.Errorf("Compute took %s", took)
 		}
 		tasks, _ := demand.PendingTasks(hostile)
 		p := d.Pools[0]
 		if p.Required > 5 || p.PendingJobs != tasks+1 {
-			t.Errorf("of at most 5 workers %d are required for %d jobs of %d", p.Required, p.PendingJobs, tasks+1)
+			t.Errorf("%d workers of at most 5 are required for %d jobs, want %d jobs", p.Required, p.PendingJobs,
+				tasks+1)
 		}
 		var byClass uint64
 		for _, n := range p.ByClass {
 			byClass += n
 		}
 		if byClass != p.PendingJobs || p.EligiblePendingJobs > p.PendingJobs {
-			t.Errorf("the classes have %d of %d jobs, %d of them eligible", byClass, p.PendingJobs, p.EligiblePendingJobs)
+			t.Errorf("the classes contain %d of %d jobs, %d of them eligible", byClass, p.PendingJobs,
+				p.EligiblePendingJobs)
 		}
 	})
 }

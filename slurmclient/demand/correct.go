@@ -5,8 +5,8 @@ import (
 	"slices"
 )
 
-// correct finds the fewest new workers with which every job starts that would start with
-// all, and takes them for the estimate.
+// correctEstimate finds the fewest new workers that start every job which all possible workers
+// would start, and replaces the estimate by them.
 func (h *rehearsal) correct() {
 	all := h.playQueue(cast{up: h.most})
 	if all == nil || h.contradicts(all) {
@@ -29,13 +29,13 @@ func (h *rehearsal) correct() {
 	}
 }
 
-// startsSame reports whether no job waits that starts in a run with all.
-func (h *rehearsal) startsSame(who cast, all *stage) bool {
-	s := h.playQueue(who)
+// startsSameJobs reports whether every job starts that starts in the run with all workers.
+func (h *rehearsal) startsSame(workers cast, all *stage) bool {
+	s := h.playQueue(workers)
 	return s != nil && s.startsAllOf(all)
 }
 
-// leavesJobs reports whether a job waits even in a run with all workers.
+// leavesJobs reports whether a job is pending even in the run with all workers.
 func (h *rehearsal) leavesJobs(all *stage) bool {
 	for i := range h.requests {
 		if r := &h.requests[i]; r.target >= 0 && h.inside[r.target] && all.started[r] < r.jobs {
@@ -45,9 +45,9 @@ func (h *rehearsal) leavesJobs(all *stage) bool {
 	return false
 }
 
-// contradicts reports whether jobs wait though their pool has new workers that nobody uses,
-// as many as they would take by the estimate: then the rules followed here do not know
-// something of them, and the estimate stands.
+// contradicts reports whether jobs are pending although their pool has as many unused new workers
+// as they need by the estimate. The rules of the simulation then lack something about these jobs,
+// and the estimate stands.
 func (h *rehearsal) contradicts(all *stage) bool {
 	unused := make([]uint64, len(h.plan.pools))
 	for i, s := range h.seats {
@@ -67,7 +67,7 @@ func (h *rehearsal) contradicts(all *stage) bool {
 	return false
 }
 
-// startsAllOf reports whether no job waits that starts in the other run.
+// startsAllOf reports whether every job starts that starts in the other run.
 func (s *stage) startsAllOf(other *stage) bool {
 	for r, n := range other.started {
 		if s.started[r] < n {
@@ -77,7 +77,7 @@ func (s *stage) startsAllOf(other *stage) bool {
 	return true
 }
 
-// raiseWorkers adds workers to all pools, more and more, until they are enough.
+// raiseWorkers adds workers to all pools, in growing steps, until they are enough.
 func (h *rehearsal) raiseWorkers(up []uint64, all *stage, enough func([]uint64) bool) {
 	used := make([]uint64, len(up))
 	for i, s := range h.seats {
@@ -103,8 +103,8 @@ func (h *rehearsal) raiseWorkers(up []uint64, all *stage, enough func([]uint64) 
 	}
 }
 
-// provideForHets adds one worker where it would help if heterogeneous jobs started before all
-// others: slurmctld starts them when backfill has looked at the others, mostly after these
+// addWorkerForHets adds one worker where it would help if heterogeneous jobs started before all
+// others. slurmctld starts them when backfill has considered the other jobs, usually after these
 // have started.
 func (h *rehearsal) provideForHets(up []uint64, all *stage) {
 	enough := func() bool { return h.startsSame(cast{up: up, hetFirst: true}, all) }
@@ -122,15 +122,15 @@ func (h *rehearsal) provideForHets(up []uint64, all *stage) {
 	}
 }
 
-// lowerWorkers takes workers away as long as they are enough, first of the pools where jobs ask
-// last: the heaviest, and of these the last by name.
+// lowerWorkers removes workers as long as the rest is enough. It begins with the pools that jobs
+// request last: the highest weight first, and the last name among equals.
 func (h *rehearsal) lowerWorkers(up []uint64, enough func([]uint64) bool) {
 	pools := slices.Clone(h.pools)
 	slices.SortStableFunc(pools, func(a, b int) int {
 		return cmp.Or(cmp.Compare(h.plan.pools[b].weight, h.plan.pools[a].weight), cmp.Compare(b, a))
 	})
 	for _, at := range pools {
-		low, high := uint64(0), up[at] // high is enough
+		low, high := uint64(0), up[at] // high workers are enough
 		for first := true; low < high && h.work >= 0; first = false {
 			up[at] = low + (high-low)/2
 			if first {
@@ -146,7 +146,7 @@ func (h *rehearsal) lowerWorkers(up []uint64, enough func([]uint64) bool) {
 	}
 }
 
-// applyRun takes what a run used for the estimate.
+// applyRun replaces the estimate by what a run used.
 func (h *rehearsal) applyRun(s, all *stage) {
 	busy := false
 	for _, at := range h.pools {
@@ -158,7 +158,7 @@ func (h *rehearsal) applyRun(s, all *stage) {
 		tooMany := p.result.Pending > h.most[at]
 		over = over || tooMany
 		p.rehearsed, p.fresh = true, s.up[at]
-		// What is there stays for jobs that wait until others end.
+		// Existing workers stay for jobs that wait until others end.
 		p.keepsAll = tooMany && waits
 	}
 	if over {
@@ -173,19 +173,19 @@ func (h *rehearsal) applyRun(s, all *stage) {
 			h.parts[i].PendingNodes = h.parts[i].beyond
 		}
 	}
-	for i, seat := range h.seats {
-		pool := h.shapes[seat.shape].pool
+	for i, n := range h.seats {
+		pool := h.shapes[n.shape].pool
 		if s.first[i] < 0 || pool == noPool {
 			continue
 		}
 		p := &h.plan.pools[pool]
 		switch {
-		case seat.fresh > 0:
+		case n.fresh > 0:
 			p.result.Pending++
 			h.parts[s.first[i]].PendingNodes++
-		case seat.claim == claimIdle:
+		case n.claim == claimIdle:
 			p.claimedIdle++
-		case seat.claim == claimBooting:
+		case n.claim == claimBooting:
 			p.claimedBooting++
 		}
 	}
@@ -195,9 +195,9 @@ func (h *rehearsal) applyRun(s, all *stage) {
 	}
 }
 
-// mayGo reports whether the idle and booting workers that a run did not use may go,
-// whichever of them will: as many stay as it used. A worker that nobody uses may be what
-// keeps two others from being neighbours, whom slurmctld would give to one job.
+// canRemoveUnused reports whether the idle and booting workers that a run did not use can be
+// removed, no matter which ones are removed: as many stay as the run used. An unused worker can be
+// what keeps two others from being adjacent, which slurmctld would give to one job.
 func (h *rehearsal) mayGo(s, all *stage) bool {
 	unused, last, first := map[int]bool{}, map[int]bool{}, map[int]bool{}
 	sets := []map[int]bool{unused, last, first}
@@ -223,29 +223,31 @@ func (h *rehearsal) mayGo(s, all *stage) bool {
 		return true
 	}
 	for _, gone := range sets {
-		if !h.startsSame(cast{up: s.up, gone: gone}, all) || len(h.hets) > 0 && !h.startsSame(cast{up: s.up, gone: gone, hetFirst: true}, all) {
+		if !h.startsSame(cast{up: s.up, gone: gone}, all) ||
+			len(h.hets) > 0 &&
+				!h.startsSame(cast{up: s.up, gone: gone, hetFirst: true}, all) {
 			return false
 		}
 	}
 	return true
 }
 
-// maxTried bounds how many workers of a pool are tried to be done without, one by one.
+// maxTriedWorkers bounds how many workers of a pool are left out one by one.
 const maxTried = 16
 
-// freeOfPool lists the seats of the pool's workers that are idle or boot.
+// freeWorkers returns the indexes of the pool's idle and booting workers in simNodes.
 func (h *rehearsal) freeOfPool(at int) (free []int) {
-	for i, seat := range h.seats {
-		if seat.fresh == 0 && seat.claim != claimNone && h.shapes[seat.shape].pool == at {
+	for i, n := range h.seats {
+		if n.fresh == 0 && n.claim != claimNone && h.shapes[n.shape].pool == at {
 			free = append(free, i)
 		}
 	}
 	return free
 }
 
-// addAll adds places to a set.
-func addAll(to map[int]bool, places []int) {
-	for _, i := range places {
+// addToSet adds indexes to a set.
+func addAll(to map[int]bool, indexes []int) {
+	for _, i := range indexes {
 		to[i] = true
 	}
 }

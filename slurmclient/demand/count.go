@@ -7,9 +7,9 @@ import (
 	"strings"
 )
 
-// count puts every pending job into one class of each of its partitions and pools.
+// countJobs assigns every pending job to one class in each of its partitions and pools.
 func (p *plan) count() {
-	next := 0 // the requests are the groups of ClassCapacity, in their order
+	next := 0 // requests and groups of ClassCapacity have the same order
 	var a audience
 	for _, g := range p.groups {
 		if a.byClass == nil || a.list != g.partition {
@@ -35,8 +35,8 @@ func (p *plan) count() {
 			p.parts[at].addRequest(r, r.faults[k])
 		}
 		if r.target >= 0 {
-			for _, part := range r.portions() {
-				a.add(g, part.class, part.jobs)
+			for _, count := range r.portions() {
+				a.add(g, count.class, count.jobs)
 			}
 			continue
 		}
@@ -47,8 +47,8 @@ func (p *plan) count() {
 	p.tell(&a)
 }
 
-// countOther counts jobs that more nodes would not help in their partitions. Of those
-// that can not run the pools say why as well.
+// countIneligible counts jobs that more nodes would not help. For unsatisfiable jobs it also
+// records the reason in the pools.
 func (p *plan) countOther(g *group, pools []int) {
 	for _, at := range p.partitionsOf(g.partition) {
 		p.parts[at].add(g, g.class, g.jobs)
@@ -67,8 +67,8 @@ func (p *plan) countOther(g *group, pools []int) {
 func (pt *part) addRequest(r *request, f fault) {
 	switch f {
 	case faultNone:
-		for _, part := range r.portions() {
-			pt.add(r.group, part.class, part.jobs)
+		for _, count := range r.portions() {
+			pt.add(r.group, count.class, count.jobs)
 		}
 		if r.jobs > 0 {
 			pt.OldestEligible = earliest(pt.OldestEligible, r.eligible)
@@ -81,18 +81,18 @@ func (pt *part) addRequest(r *request, f fault) {
 	}
 }
 
-// portion is how many jobs of a group are in a class.
+// classCount is how many jobs of a group are in a class.
 type portion struct {
 	class Class
 	jobs  uint64
 }
 
-// portions splits the jobs of a group that could run by what limits let run.
+// splitByClass splits the jobs of a group that could run by what limits allow.
 func (g *group) portions() [3]portion {
 	return [...]portion{{ClassCapacity, g.allowed()}, {ClassLimit, g.limited}, {ClassLicense, g.unlicensed}}
 }
 
-// refuse counts so many jobs of the group among those that can not run.
+// addUnsatisfiable counts jobs of the group as unsatisfiable.
 func refuse(in map[string]Unsatisfiable, g *group, jobs uint64, f fault) {
 	u := in[f.text()]
 	if u.Jobs == 0 || g.example < u.JobID {
@@ -103,7 +103,8 @@ func refuse(in map[string]Unsatisfiable, g *group, jobs uint64, f fault) {
 }
 
 func sorted(in map[string]Unsatisfiable) []Unsatisfiable {
-	return slices.SortedFunc(maps.Values(in), func(a, b Unsatisfiable) int { return strings.Compare(a.Reason, b.Reason) })
+	return slices.SortedFunc(maps.Values(in),
+		func(a, b Unsatisfiable) int { return strings.Compare(a.Reason, b.Reason) })
 }
 
 func (pt *part) add(g *group, class Class, jobs uint64) {
@@ -119,19 +120,20 @@ func (pt *part) add(g *group, class Class, jobs uint64) {
 	pt.OldestPending = earliest(pt.OldestPending, g.submitted)
 }
 
-// audience is the pending jobs with one list of partitions, and the pools that
-// serve any of these.
+// listTotals adds up the pending jobs with one list of partitions, for the pools that serve any of
+// these partitions.
 type audience struct {
 	list    string
 	pools   []int
 	byClass map[Class]uint64
-	group   // jobs, inexact and submitted are the sums
+	group   // inexact and submitted are the totals
 }
 
 func (p *plan) audienceOf(list string) audience {
 	a := audience{list: list, byClass: map[Class]uint64{}}
 	for at := range p.pools {
-		if slices.ContainsFunc(p.partitionsOf(list), func(part int) bool { return slices.Contains(p.pools[at].parts, part) }) {
+		if slices.ContainsFunc(p.partitionsOf(list),
+			func(part int) bool { return slices.Contains(p.pools[at].parts, part) }) {
 			a.pools = append(a.pools, at)
 		}
 	}
@@ -147,7 +149,7 @@ func (a *audience) add(g *group, class Class, jobs uint64) {
 	a.submitted = earliest(a.submitted, g.submitted)
 }
 
-// tell adds what all pools of the audience have in common to each of them.
+// addTotals adds the totals to the result of each of their pools.
 func (p *plan) tell(a *audience) {
 	for _, at := range a.pools {
 		d := &p.pools[at].result
@@ -167,8 +169,8 @@ func (d *PoolDemand) add(class Class, jobs uint64) {
 	d.PendingJobs += jobs
 }
 
-// refuse counts a request that can run nowhere in one of the pools that serve its
-// partitions, with what keeps it from running there.
+// refuseInPool counts a request that can run nowhere in a pool that serves its partitions, with the
+// reason why it cannot run there.
 func (p *plan) refuse(at int, r *request) {
 	worst := faultNone
 	for _, i := range r.parts {

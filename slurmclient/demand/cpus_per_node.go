@@ -6,8 +6,9 @@ import (
 	"github.com/slurmtide/slurmtide/slurmclient/slurm"
 )
 
-// noteRun notes how many CPUs of each of its nodes a job has that runs, where partitions limit
-// what their jobs together may have of a node (MaxCPUsPerNode). slurmctld tells their sum only.
+// addRunningCPUs records how many CPUs a running job has on each of its nodes, where partitions
+// limit the CPUs of their jobs per node (MaxCPUsPerNode). slurmctld only reports the sum over all
+// nodes.
 func (c *cluster) noteRun(j *slurm.Job) {
 	if !c.limitsCPUs {
 		return
@@ -27,7 +28,7 @@ func (c *cluster) noteRun(j *slurm.Job) {
 	}
 }
 
-// usedCPUs is how many CPUs of the node the jobs of partitions have, by their places.
+// usedCPUs returns how many CPUs of the node the jobs of each partition have.
 func (c *cluster) usedCPUs(m *member) map[int]uint64 {
 	if m.before != nil {
 		return nil
@@ -41,7 +42,7 @@ func (c *cluster) usedCPUs(m *member) map[int]uint64 {
 	return used
 }
 
-// allowedCPUs is how many more CPUs of the node jobs may have by what its partitions allow.
+// allowedCPUs returns how many more CPUs of the node its partitions allow jobs to have.
 func (c *cluster) allowedCPUs(m *member) (allowed uint64) {
 	if !c.limitsCPUs {
 		return math.MaxUint64

@@ -8,18 +8,19 @@ import (
 	"github.com/slurmtide/slurmtide/slurmclient/slurm"
 )
 
-// TestWhatRunsCountsInMaxCPUsPerNode: the jobs of a partition together may have that many CPUs
-// of a node, while those of others have theirs beside them.
+// TestRunningJobsCountInMaxCPUsPerNode: MaxCPUsPerNode bounds the CPUs that all jobs of the
+// partition have on a node. Jobs of other partitions do not count.
 func TestWhatRunsCountsInMaxCPUsPerNode(t *testing.T) {
 	runsIn := func(partition string, cpus uint64) *slurm.Job {
-		return job(1, in(partition), running("w-0"), with(func(j *slurm.Job) { j.CPUs = slurm.Num(cpus) }))
+		return job(1, in(partition), running("w-0"),
+			with(func(j *slurm.Job) { j.CPUs = slurm.Num(cpus) }))
 	}
 	for name, tc := range map[string]struct {
 		runs     []*slurm.Job
 		used     uint32
 		required uint64
 	}{
-		"nothing":                        {nil, 0, 1},
+		"no running job":                 {nil, 0, 1},
 		"a job that leaves enough":       {[]*slurm.Job{runsIn("cpu", 1)}, 1, 1},
 		"a job that leaves too little":   {[]*slurm.Job{runsIn("cpu", 2)}, 2, 2},
 		"a job of another partition":     {[]*slurm.Job{runsIn("other", 2)}, 2, 1},
@@ -27,14 +28,17 @@ func TestWhatRunsCountsInMaxCPUsPerNode(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			both := within("cpu", "other")
-			s := snapshotOf(t, partition("cpu", func(p *slurm.Partition) { p.MaxCPUsPerNode = slurm.Num(3) }), partition("other"),
+			s := snapshotOf(t, partition("cpu", func(p *slurm.Partition) { p.MaxCPUsPerNode = slurm.Num(3) }),
+				partition("other"),
 				node("w-0", both, having("w"), used(tc.used, 0)), tc.runs, job(9, tasks(2)))
 			if tc.used == 0 {
 				s.Nodes.Value[0].State.Base = slurm.NodeIdle
 			}
-			p := demand.Compute(time.Unix(int64(noon), 0), s, demand.Pool{Name: "w", Feature: "w", Workers: "w-", Partitions: []string{"cpu", "other"}, Max: 9}).Pools[0]
+			p := demand.Compute(time.Unix(int64(noon), 0), s,
+				demand.Pool{Name: "w", Feature: "w", Workers: "w-", Partitions: []string{"cpu", "other"},
+					Max: 9}).Pools[0]
 			if p.Required != tc.required {
-				t.Errorf("%d workers are required, not %d: %+v", p.Required, tc.required, p)
+				t.Errorf("%d workers are required, want %d: %+v", p.Required, tc.required, p)
 			}
 		})
 	}

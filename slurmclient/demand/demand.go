@@ -7,79 +7,78 @@ import (
 	"github.com/slurmtide/slurmtide/slurmclient/slurm"
 )
 
-// Demand is what the queue asks for.
+// Demand is the number of nodes and workers that the queue needs.
 type Demand struct {
-	// Known is true once nodes, jobs and partitions have each been read. While it is
-	// false nothing else means anything and Partitions and Pools are empty.
+	// Known is true once nodes, jobs and partitions have each been read. While it is false, no
+	// other field has a meaning and Partitions and Pools are empty.
 	Known bool
-	// Partitions has every partition of the snapshot, sorted by name.
+	// Partitions contains every partition of the snapshot, sorted by name.
 	Partitions []Partition
-	// Pools has every pool that Compute was given, in that order.
+	// Pools contains every pool that was passed to Compute, in the same order.
 	Pools []PoolDemand
-	// UnknownReasons are the pending reasons seen that ClassOf does not know, sorted.
-	// Their jobs are in ClassOther unless something else in their records tells more.
+	// UnknownReasons are the observed pending reasons that ClassOf does not know, sorted. Their
+	// jobs are in ClassOther unless another field of the job record determines the class.
 	UnknownReasons []string
 }
 
-// Partition is the demand on one partition. A job that may run in several
-// partitions counts as a job in each of them, and asks for nodes in one: the
-// first that it lists whose nodes could run it.
+// Partition is the demand on one partition. A job with several partitions counts as a job in each
+// of them, and requests nodes in one: the first partition of its list whose nodes could run it.
 type Partition struct {
 	Name string
 
-	// PendingJobs counts pending jobs, an array task as one job, whatever they wait
-	// for; EligiblePendingJobs those of ClassCapacity: more nodes would help them.
+	// PendingJobs counts the pending jobs, an array task as one job, whatever they wait for.
+	// EligiblePendingJobs counts those of ClassCapacity, which more nodes would help.
 	PendingJobs, EligiblePendingJobs uint64
-	// PendingByReason splits PendingJobs by reason and class, sorted by reason, then
-	// class. Its sum is PendingJobs, its ClassCapacity part EligiblePendingJobs.
+	// PendingByReason splits PendingJobs by reason and class, sorted by reason, then class. The
+	// jobs add up to PendingJobs, and those of ClassCapacity to EligiblePendingJobs.
 	PendingByReason []ReasonCount
-	// Inexact is true when a job array's list of tasks was cut by slurmctld, so that
-	// the counts of pending jobs are lower bounds.
+	// Inexact is true when slurmctld truncated the task list of a job array, so that the counts of
+	// pending jobs are lower bounds.
 	Inexact bool
-	// RunningJobs and SuspendedJobs count the jobs that hold nodes.
+	// RunningJobs and SuspendedJobs count the jobs that occupy nodes.
 	RunningJobs, SuspendedJobs uint64
-	// OldestPending is the earliest submit time of the pending jobs, OldestEligible
-	// the earliest time since when one of the eligible jobs could have run (its
-	// eligible time, else its submit time). 0 when there is none. slurmctld's clock.
+	// OldestPending is the earliest submit time of the pending jobs. OldestEligible is the earliest
+	// time at which an eligible job could have run: its eligible time, else its submit time. Both
+	// are 0 when there is no such job, and are times of slurmctld's clock.
 	OldestPending, OldestEligible slurm.Time
 
-	// Every node record of the partition is in exactly one of these five:
-	// BusyNodes have work (allocated, mixed, completing, or a job that is suspended or
-	// being configured, draining or not) or are in an active reservation; IdleNodes
-	// can start a job now; BootingNodes will in a moment (powering up, rebooting, not
-	// responding yet); UnusableNodes are down, drained or failed and have no work;
-	// OffNodes are powered down or FUTURE records: not there, but may come.
+	// Every node record of the partition is in exactly one of these five numbers. BusyNodes do
+	// work: they are allocated, mixed or completing, have a suspended or configuring job, whether
+	// they drain or not, or are in an active reservation. IdleNodes can start a job now.
+	// BootingNodes can start one soon: they power up, reboot, or do not respond yet. UnusableNodes
+	// are down, drained or failed and do no work. OffNodes are powered down or FUTURE records: they
+	// do not exist now, but can be added.
 	BusyNodes, IdleNodes, BootingNodes, UnusableNodes, OffNodes uint64
-	// PendingNodes is how many nodes the eligible pending jobs need beyond those that
-	// are idle or booting. The sum over the partitions counts no job twice.
+	// PendingNodes is how many nodes the eligible pending jobs need beyond the idle and booting
+	// ones. The sum over all partitions counts no job twice.
 	PendingNodes uint64
 	// RequiredNodes is BusyNodes + PendingNodes.
 	RequiredNodes uint64
 
-	// Unsatisfiable are the jobs that no node of this partition could run, so that
-	// they ask for none here, sorted by reason. They are in ClassUnsatisfiable.
+	// Unsatisfiable are the jobs that no node of this partition could run, sorted by reason. They
+	// request no nodes here and are in ClassUnsatisfiable.
 	Unsatisfiable []Unsatisfiable
 }
 
-// ReasonCount is a number of pending jobs.
+// ReasonCount is the number of pending jobs of one reason and class.
 type ReasonCount struct {
-	// Reason is slurmctld's word for why they wait, "None" when it gives none. Reasons
-	// go stale: Class is what they wait for by all that their records say.
+	// Reason is slurmctld's reason why the jobs are pending, "None" when it gives none. Reasons go
+	// stale; Class is what the jobs wait for, judged by their whole records.
 	Reason string
 	Class  Class
 	Jobs   uint64
 }
 
-// Unsatisfiable is a number of jobs that a partition can not run.
+// Unsatisfiable is the number of jobs that a partition or pool cannot run for one reason.
 type Unsatisfiable struct {
-	// Reason is our words, one of a few constant texts: it fits a metric label.
+	// Reason is one of a few constant texts of this package, suitable as a metric label.
 	Reason string
 	Jobs   uint64
-	// JobID is the lowest id of them, as an example.
+	// JobID is the lowest ID of these jobs, as an example.
 	JobID uint32
 }
 
-// Partition returns the partition with the name, or false.
+// Partition returns the demand on the named partition, or false if there is none.
 func (d Demand) Partition(name string) (Partition, bool) {
 	for _, p := range d.Partitions {
 		if p.Name == name {
@@ -89,25 +88,25 @@ func (d Demand) Partition(name string) (Partition, bool) {
 	return Partition{}, false
 }
 
-// Compute tells the demand that the snapshot shows. It is pure and total, and
-// does not write to the snapshot.
+// Compute returns the demand of a snapshot. It is pure and total, and does not write to the
+// snapshot.
 //
-// pools are what NodeSets offer; their order is of no consequence. Where pools serve
-// a partition, its PendingNodes are new workers of theirs: a pool tells what nodes
-// will be even at zero, and so Partitions may differ from those without pools.
+// pools are the NodeSets to scale; their order does not affect the result. Where pools serve a
+// partition, its PendingNodes are new workers of these pools. A pool describes its nodes even at
+// zero workers, so Partitions can differ from the result without pools.
 //
-// now is the caller's clock. The times of jobs are slurmctld's, whose clock may
-// differ, so they are compared with an estimate of slurmctld's clock at now.
+// now is the caller's clock. The times of jobs are from slurmctld's clock, which can differ, so
+// they are compared with an estimate of slurmctld's clock at now.
 //
-// Nodes and jobs are not read at the same moment. A job that began in between is counted
-// once: on the node where it runs, though that looks idle yet, or as what waits, where the
-// node has got work of which the list of jobs does not know (Snapshot.Earlier).
+// Nodes and jobs are not read at the same moment. A job that started in between counts once: either
+// on the node where it runs, though the node still looks idle, or as a pending job, where the node
+// has work that the job list does not show yet (Snapshot.BusySinceJobs).
 //
-// Nodes asked for are found in three steps: each eligible job is given the shape
-// of node that it needs fewest of, in the first pool that could run it; all of them
-// are packed on new, empty nodes, and what a pool's Max leaves no room for goes on
-// to the next pool; and what fits on the free nodes is taken off again. So a free
-// node more, of a shape that the partition has, never raises PendingNodes.
+// Compute finds the requested nodes in three steps. It assigns each eligible job the node shape of
+// which the job needs fewest nodes, in the first pool that could run it. It packs all jobs on new,
+// empty nodes; jobs beyond the Max of a pool move on to the next pool. It then subtracts what fits
+// on free nodes. One more free node of a shape that the partition has therefore never raises
+// PendingNodes.
 func Compute(now time.Time, s *slurmclient.Snapshot, pools ...Pool) Demand {
 	if s == nil || !s.Nodes.Known || !s.Jobs.Known || !s.Partitions.Known {
 		return Demand{}
@@ -124,14 +123,15 @@ func Compute(now time.Time, s *slurmclient.Snapshot, pools ...Pool) Demand {
 	p.withhold()
 	p.count()
 	p.pack()
-	return Demand{Known: true, Partitions: c.results(), Pools: c.poolResults(), UnknownReasons: q.unknownReasons()}
+	return Demand{Known: true, Partitions: c.results(), Pools: c.poolResults(),
+		UnknownReasons: q.unknownReasons()}
 }
 
-// serverTime is slurmctld's clock at now, by our best knowledge. Statistics are
-// never left out of an answer, so they tell how far its clock is ahead of ours;
-// without them it is taken to be ours, but not earlier than what it has told. A clock
-// that tells T is between T and T+1: it is taken to be at the end of its second, since
-// what has just happened is not in the future.
+// serverTime is the best estimate of slurmctld's clock at now. Every response of slurmctld includes
+// the time of its statistics, which gives the offset between the clocks. Without statistics the
+// clocks are assumed to agree, except that slurmctld's clock is not earlier than any time it has
+// reported. A reported second T means a time between T and T+1; the end of that second is used, so
+// that what just happened is not in the future.
 func serverTime(now time.Time, s *slurmclient.Snapshot) slurm.Time {
 	if at := s.Stats; at.Known && at.Value != nil && at.Value.At.IsSet() && !at.ReadAt.IsZero() {
 		return slurm.At(now.Add((at.Value.At + 1).Time().Sub(at.ReadAt)))
@@ -139,9 +139,9 @@ func serverTime(now time.Time, s *slurmclient.Snapshot) slurm.Time {
 	return max(slurm.At(now), s.Nodes.ServerTime, s.Jobs.ServerTime, s.Partitions.ServerTime)
 }
 
-// Resources lists what Compute reads of a snapshot. Without nodes, jobs and partitions
-// nothing is known; without the others what they tell is left out. Statistics are not
-// among them: they tell only how slurmctld's clock goes.
+// Resources returns the resources of a snapshot that Compute reads. Without nodes, jobs and
+// partitions the demand is unknown; the others are optional. Statistics are not in the list, since
+// they only improve the estimate of slurmctld's clock.
 func Resources() []slurmclient.Resource {
 	return []slurmclient.Resource{
 		slurmclient.Nodes, slurmclient.Jobs, slurmclient.Partitions, slurmclient.Reservations, slurmclient.Licenses,

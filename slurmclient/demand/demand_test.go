@@ -34,13 +34,15 @@ func TestNothingIsKnownBeforeNodesJobsAndPartitionsHaveBeenRead(t *testing.T) {
 }
 
 func TestAnEmptyClusterIsKnown(t *testing.T) {
-	if diff := cmp.Diff(demand.Demand{Known: true, Partitions: []demand.Partition{}}, compute(snapshotOf(t))); diff != "" {
+	if diff := cmp.Diff(demand.Demand{Known: true, Partitions: []demand.Partition{}},
+		compute(snapshotOf(t))); diff != "" {
 		t.Error(diff)
 	}
 }
 
 func TestPartitionsAreSortedAndAllThere(t *testing.T) {
-	d := compute(snapshotOf(t, partition("z"), partition("a"), partition("m"), node("n1", within("m"))))
+	d := compute(snapshotOf(t, partition("z"), partition("a"), partition("m"),
+		node("n1", within("m"))))
 	var names []string
 	for _, p := range d.Partitions {
 		names = append(names, p.Name)
@@ -49,22 +51,25 @@ func TestPartitionsAreSortedAndAllThere(t *testing.T) {
 		t.Error(diff)
 	}
 	if _, ok := d.Partition("nosuch"); ok {
-		t.Error("a partition that is not there was found")
+		t.Error("a missing partition was found")
 	}
 }
 
 func TestAPartitionOfEverything(t *testing.T) {
 	got := demandOn(t, "cpu", partition("cpu"),
-		node("n1", state("ALLOCATED")), node("n2"), node("n3", state("DOWN")), node("n4", state("FUTURE")),
+		node("n1", state("ALLOCATED")), node("n2"), node("n3", state("DOWN")),
+		node("n4", state("FUTURE")),
 		node("n5", state("IDLE+POWERING_UP")), node("n6", used(2, 0)),
 		job(1, running("n1")), job(2, running("n6")),
 		job(3, running("n1"), with(func(j *slurm.Job) { j.State.Base = slurm.JobSuspended })),
-		job(4, array(4, "1-40%30", 30), with(func(j *slurm.Job) { j.SubmitTime, j.EligibleTime = noon-500, noon-300 })),
-		job(5, reason("Priority"), with(func(j *slurm.Job) { j.SubmitTime, j.EligibleTime = noon-400, 0 })),
+		job(4, withArray(4, "1-40%30", 30),
+			with(func(j *slurm.Job) { j.SubmitTime, j.EligibleTime = noon-500, noon-300 })),
+		job(5, reason("Priority"),
+			with(func(j *slurm.Job) { j.SubmitTime, j.EligibleTime = noon-400, 0 })),
 		job(6, reason("JobHeldUser"), with(func(j *slurm.Job) { j.SubmitTime = noon - 900 })),
 		job(7, reason("Whatever")),
 		job(8, tasks(5), with(func(j *slurm.Job) { j.MaxNodes = slurm.Num(1) })),
-		job(9, array(9, "1,3,5...", 0), reason("QOSGrpCpuLimit")),
+		job(9, withArray(9, "1,3,5...", 0), reason("QOSGrpCpuLimit")),
 		job(10, with(func(j *slurm.Job) { j.State.Base = slurm.JobFailed })),
 	)
 	want := demand.Partition{
@@ -79,30 +84,32 @@ func TestAPartitionOfEverything(t *testing.T) {
 			{Reason: "Whatever", Class: demand.ClassOther, Jobs: 1},
 		},
 		RunningJobs: 2, SuspendedJobs: 1, OldestPending: noon - 900, OldestEligible: noon - 400,
-		// n1 has the suspended job too, but it was busy already.
+		// n1 also has the suspended job, but it was busy already.
 		BusyNodes: 2, IdleNodes: 1, BootingNodes: 1, UnusableNodes: 1, OffNodes: 1,
-		// 31 CPUs, less 4 and 4 and 2 that are free, on nodes of 4.
+		// 31 CPUs minus the free 4, 4 and 2, on nodes of 4.
 		PendingNodes: 6, RequiredNodes: 8,
-		Unsatisfiable: []demand.Unsatisfiable{{Reason: "more nodes than the job or the partition may have", Jobs: 1, JobID: 8}},
+		Unsatisfiable: []demand.Unsatisfiable{{Reason: "more nodes than the job or the partition allows", Jobs: 1,
+			JobID: 8}},
 	}
 	if diff := cmp.Diff(want, got); diff != "" {
 		t.Error(diff)
 	}
 }
 
-// A federation's tracker record is PENDING with REVOKED where the job is to run on another
-// cluster (squeue(1), JOB STATE CODES).
+// A job that runs on another cluster of the federation has a tracker record in state PENDING with
+// REVOKED (squeue(1), JOB STATE CODES).
 func TestJobsOfOtherClustersOfAFederationAskForNothing(t *testing.T) {
 	revoked := func(j *slurm.Job) { j.State.Flags = slurm.JobRevoked }
 	got := demandOn(t, "cpu", partition("cpu"), node("n1"), job(1, revoked), job(2))
 	if pending := got.PendingJobs; pending != 1 {
-		t.Errorf("%d jobs are pending, 1 of them here", pending)
+		t.Errorf("%d jobs are pending, want 1", pending)
 	}
 }
 
 func TestUnknownReasonsAreReportedOnce(t *testing.T) {
 	d := compute(snapshotOf(t, partition("cpu"),
-		job(1, reason("Zeta")), job(2, reason("Alpha")), job(3, reason("Zeta")), job(4), job(5, reason("")),
+		job(1, reason("Zeta")), job(2, reason("Alpha")), job(3, reason("Zeta")), job(4),
+		job(5, reason("")),
 		job(6, reason("Gamma"), running("n1")),
 	))
 	if diff := cmp.Diff([]string{"Alpha", "Zeta"}, d.UnknownReasons); diff != "" {
@@ -125,17 +132,17 @@ func TestUnsatisfiableJobsSayWhy(t *testing.T) {
 		partition partitionOption
 		want      string
 	}{
-		"too many CPUs of one node":   {with(func(j *slurm.Job) { j.CPUs, j.CPUsPerTask = slurm.Num(5), slurm.Num(5) }), nil, "no node has the CPUs"},
-		"too much memory":             {with(func(j *slurm.Job) { j.MemoryPerNode = slurm.Num(9000) }), nil, "no node has the memory"},
-		"GPUs":                        {with(func(j *slurm.Job) { j.TRESPerNode = "gres/gpu:1" }), nil, "no node has the generic resources"},
-		"a feature":                   {with(func(j *slurm.Job) { j.Features = "gold" }), nil, "no node has the features or the disk"},
-		"too much disk":               {with(func(j *slurm.Job) { j.MinTmpDiskMiB = slurm.Num(101) }), nil, "no node has the features or the disk"},
-		"an expression out of reach":  {with(func(j *slurm.Job) { j.Features = "a&&b" }), nil, "constraint can not be read"},
-		"more nodes than allowed":     {nodes(3), func(p *slurm.Partition) { p.MaxNodes = slurm.Num(2) }, "more nodes than the job or the partition may have"},
-		"more CPUs of one than given": {with(func(j *slurm.Job) { j.CPUs, j.CPUsPerTask = slurm.Num(3), slurm.Num(3) }), func(p *slurm.Partition) { p.MaxCPUsPerNode = slurm.Num(2) }, "no node has the CPUs"},
-		"a whole node":                {with(func(j *slurm.Job) { j.Shared = "none" }), func(p *slurm.Partition) { p.MaxCPUsPerNode = slurm.Num(2) }, "a whole node is more CPUs than the partition lets a job have of one"},
-		"nodes of another partition":  {with(func(j *slurm.Job) { j.RequiredNodes = "other" }), nil, "required nodes are not in the partition"},
-		"a required node too small":   {with(func(j *slurm.Job) { j.RequiredNodes, j.MemoryPerNode = "n1", slurm.Num(9000) }), nil, "no node has the memory"},
+		"too many CPUs of one node": {with(func(j *slurm.Job) { j.CPUs, j.CPUsPerTask = slurm.Num(5), slurm.Num(5) }), nil, "no node has the CPUs"},
+		"too much memory":           {with(func(j *slurm.Job) { j.MemoryPerNode = slurm.Num(9000) }), nil, "no node has the memory"},
+		"GPUs":                      {with(func(j *slurm.Job) { j.TRESPerNode = "gres/gpu:1" }), nil, "no node has the generic resources"},
+		"a feature":                 {with(func(j *slurm.Job) { j.Features = "gold" }), nil, "no node has the features or the disk"},
+		"too much disk":             {with(func(j *slurm.Job) { j.MinTmpDiskMiB = slurm.Num(101) }), nil, "no node has the features or the disk"},
+		"a malformed expression":    {with(func(j *slurm.Job) { j.Features = "a&&b" }), nil, "constraint cannot be parsed"},
+		"more nodes than allowed":   {nodes(3), func(p *slurm.Partition) { p.MaxNodes = slurm.Num(2) }, "more nodes than the job or the partition allows"},
+		"more CPUs of a node than the partition allows": {with(func(j *slurm.Job) { j.CPUs, j.CPUsPerTask = slurm.Num(3), slurm.Num(3) }), func(p *slurm.Partition) { p.MaxCPUsPerNode = slurm.Num(2) }, "no node has the CPUs"},
+		"a whole node":               {with(func(j *slurm.Job) { j.Shared = "none" }), func(p *slurm.Partition) { p.MaxCPUsPerNode = slurm.Num(2) }, "a whole node has more CPUs than the partition's MaxCPUsPerNode"},
+		"nodes of another partition": {with(func(j *slurm.Job) { j.RequiredNodes = "other" }), nil, "required nodes are not in the partition"},
+		"a required node too small":  {with(func(j *slurm.Job) { j.RequiredNodes, j.MemoryPerNode = "n1", slurm.Num(9000) }), nil, "no node has the memory"},
 	}
 	for name, tt := range tests {
 		t.Run(name, func(t *testing.T) {
@@ -149,9 +156,10 @@ func TestUnsatisfiableJobsSayWhy(t *testing.T) {
 				t.Error(diff)
 			}
 			if p.PendingNodes != 0 || p.EligiblePendingJobs != 0 || p.PendingJobs != 2 {
-				t.Errorf("unsatisfiable jobs count: %+v", p)
+				t.Errorf("unsatisfiable jobs are counted as eligible: %+v", p)
 			}
-			if diff := cmp.Diff([]demand.ReasonCount{{Reason: "Resources", Class: demand.ClassUnsatisfiable, Jobs: 2}}, p.PendingByReason); diff != "" {
+			if diff := cmp.Diff([]demand.ReasonCount{{Reason: "Resources", Class: demand.ClassUnsatisfiable, Jobs: 2}},
+				p.PendingByReason); diff != "" {
 				t.Error(diff)
 			}
 		})
@@ -159,23 +167,26 @@ func TestUnsatisfiableJobsSayWhy(t *testing.T) {
 }
 
 func TestAJobThatSlurmctldHasGivenUpOnIsNotHeld(t *testing.T) {
-	p := demandOn(t, "cpu", partition("cpu"), node("n1"), jobs(7, 2, givenUp))
-	if diff := cmp.Diff([]demand.Unsatisfiable{{Reason: "slurmctld found no node with its constraints", Jobs: 2, JobID: 7}}, p.Unsatisfiable); diff != "" {
+	p := demandOn(t, "cpu", partition("cpu"), node("n1"), jobs(7, 2, asGivenUp))
+	if diff := cmp.Diff([]demand.Unsatisfiable{{Reason: "slurmctld found no node with its constraints", Jobs: 2,
+		JobID: 7}}, p.Unsatisfiable); diff != "" {
 		t.Error(diff)
 	}
-	if diff := cmp.Diff([]demand.ReasonCount{{Reason: "BadConstraints", Class: demand.ClassUnsatisfiable, Jobs: 2}}, p.PendingByReason); diff != "" {
+	if diff := cmp.Diff([]demand.ReasonCount{{Reason: "BadConstraints", Class: demand.ClassUnsatisfiable, Jobs: 2}},
+		p.PendingByReason); diff != "" {
 		t.Error(diff)
 	}
 	if p.PendingNodes != 0 || p.EligiblePendingJobs != 0 || p.PendingJobs != 2 {
-		t.Errorf("they count: %+v", p)
+		t.Errorf("the jobs are counted as eligible: %+v", p)
 	}
 }
 
 func TestTheRestOfAnUnsatisfiableHetJobSaysSo(t *testing.T) {
 	p := demandOn(t, "cpu", partition("cpu"), node("n1"),
-		job(1, het(1, 0)), job(2, het(1, 1), with(func(j *slurm.Job) { j.Features = "gold" })), job(3))
+		job(1, het(1, 0)), job(2, het(1, 1),
+			with(func(j *slurm.Job) { j.Features = "gold" })), job(3))
 	want := []demand.Unsatisfiable{
-		{Reason: "another component of the job can not run", Jobs: 1, JobID: 1},
+		{Reason: "another component of the job cannot run", Jobs: 1, JobID: 1},
 		{Reason: "no node has the features or the disk", Jobs: 1, JobID: 2},
 	}
 	if diff := cmp.Diff(want, p.Unsatisfiable); diff != "" {
@@ -191,17 +202,18 @@ func TestAHetJobHasTheClassOfWhatBlocksIt(t *testing.T) {
 		first, second jobOption
 		want          demand.Class
 	}{
-		"both wait for capacity":            {reason("Resources"), reason("Resources"), demand.ClassCapacity},
-		"the second is held":                {reason("Resources"), with(func(j *slurm.Job) { j.Hold = true }), demand.ClassHeld},
-		"the first waits for a licence":     {reason("Licenses"), reason("Resources"), demand.ClassLicense},
-		"one was not looked at by itself":   {reason("Resources"), reason("None"), demand.ClassCapacity},
-		"no part of it was looked at":       {reason("None"), reason("None"), demand.ClassUnevaluated},
-		"not looked at, and held elsewhere": {reason("None"), with(func(j *slurm.Job) { j.Hold = true }), demand.ClassHeld},
-		"the first of two that block":       {reason("Licenses"), with(func(j *slurm.Job) { j.Hold = true }), demand.ClassLicense},
+		"both wait for capacity":             {reason("Resources"), reason("Resources"), demand.ClassCapacity},
+		"the second is held":                 {reason("Resources"), with(func(j *slurm.Job) { j.Hold = true }), demand.ClassHeld},
+		"the first waits for a license":      {reason("Licenses"), reason("Resources"), demand.ClassLicense},
+		"one was not evaluated separately":   {reason("Resources"), reason("None"), demand.ClassCapacity},
+		"no component was evaluated":         {reason("None"), reason("None"), demand.ClassUnevaluated},
+		"one was not evaluated, one is held": {reason("None"), with(func(j *slurm.Job) { j.Hold = true }), demand.ClassHeld},
+		"the first of two that block":        {reason("Licenses"), with(func(j *slurm.Job) { j.Hold = true }), demand.ClassLicense},
 	}
 	for name, tt := range tests {
 		t.Run(name, func(t *testing.T) {
-			p := demandOn(t, "cpu", partition("cpu"), node("n1"), job(1, het(1, 0), tt.first), job(2, het(1, 1), tt.second))
+			p := demandOn(t, "cpu", partition("cpu"), node("n1"), job(1, het(1, 0), tt.first),
+				job(2, het(1, 1), tt.second))
 			for _, rc := range p.PendingByReason {
 				if rc.Class != tt.want {
 					t.Errorf("%s has class %q, want %q", rc.Reason, rc.Class, tt.want)
@@ -219,7 +231,7 @@ func TestAQOSMayLiftThePartitionsNodeLimit(t *testing.T) {
 	s.QOS.Value = []slurm.QOS{{Name: "wide", Flags: []string{"PARTITION_MAXIMUM_NODE"}}, {Name: "normal"}}
 	p := compute(s).Partitions[0]
 	if p.PendingNodes != 3 || p.EligiblePendingJobs != 1 {
-		t.Errorf("%d jobs ask for %d nodes, want 1 for 3", p.EligiblePendingJobs, p.PendingNodes)
+		t.Errorf("%d jobs request %d nodes, want 1 job and 3 nodes", p.EligiblePendingJobs, p.PendingNodes)
 	}
 }
 
@@ -231,15 +243,15 @@ func TestJobTimesAreComparedWithSlurmctldsClock(t *testing.T) {
 		setup func(*slurmclient.Snapshot)
 		want  uint64
 	}{
-		"no other clock is known":                 {at(noon), func(*slurmclient.Snapshot) {}, 0},
-		"our clock passes":                        {at(noon + 60), func(*slurmclient.Snapshot) {}, 1},
-		"slurmctld is two minutes ahead":          {at(noon), stats(noon-10+120, at(noon-10)), 1},
-		"slurmctld is two minutes behind":         {at(noon + 100), stats(noon-120, at(noon)), 0},
-		"slurmctld has told a later time":         {at(noon), func(s *slurmclient.Snapshot) { s.Jobs.ServerTime = noon + 61 }, 1},
-		"what it told an hour ago means nothing":  {at(noon), func(s *slurmclient.Snapshot) { s.Jobs.ServerTime = noon - 3600 }, 0},
-		"its clock is cut to whole seconds":       {at(noon + 60).Add(100 * time.Millisecond), stats(noon-1, at(noon-1).Add(900*time.Millisecond)), 1},
-		"statistics without a time mean nothing":  {at(noon), stats(0, at(noon-10)), 0},
-		"statistics go before other server times": {at(noon), func(s *slurmclient.Snapshot) { stats(noon, at(noon))(s); s.Jobs.ServerTime = noon + 61 }, 0},
+		"no other clock is known":                      {at(noon), func(*slurmclient.Snapshot) {}, 0},
+		"our clock advances":                           {at(noon + 60), func(*slurmclient.Snapshot) {}, 1},
+		"slurmctld is two minutes ahead":               {at(noon), stats(noon-10+120, at(noon-10)), 1},
+		"slurmctld is two minutes behind":              {at(noon + 100), stats(noon-120, at(noon)), 0},
+		"slurmctld has reported a later time":          {at(noon), func(s *slurmclient.Snapshot) { s.Jobs.ServerTime = noon + 61 }, 1},
+		"an old server time has no effect":             {at(noon), func(s *slurmclient.Snapshot) { s.Jobs.ServerTime = noon - 3600 }, 0},
+		"its clock is truncated to whole seconds":      {at(noon + 60).Add(100 * time.Millisecond), stats(noon-1, at(noon-1).Add(900*time.Millisecond)), 1},
+		"statistics without a time have no effect":     {at(noon), stats(0, at(noon-10)), 0},
+		"statistics take precedence over server times": {at(noon), func(s *slurmclient.Snapshot) { stats(noon, at(noon))(s); s.Jobs.ServerTime = noon + 61 }, 0},
 	}
 	for name, tt := range tests {
 		t.Run(name, func(t *testing.T) {
@@ -252,7 +264,7 @@ func TestJobTimesAreComparedWithSlurmctldsClock(t *testing.T) {
 	}
 }
 
-// stats is a reading of slurmctld's statistics, taken by its clock and by ours.
+// withStats sets slurmctld's statistics with the times of both clocks.
 func stats(server slurm.Time, ours time.Time) func(*slurmclient.Snapshot) {
 	return func(s *slurmclient.Snapshot) {
 		s.Stats.Known, s.Stats.Value, s.Stats.ReadAt = true, &slurm.Stats{At: server}, ours

@@ -7,63 +7,65 @@ import (
 	"github.com/slurmtide/slurmtide/slurmclient/slurm"
 )
 
-// Deviation is something that a pending job asks for and that Slurm follows
-// exactly, while demand only estimates it. docs/autoscaling.md says what demand does
-// instead.
+// Deviation is a request of a pending job that Slurm follows exactly, while demand only estimates
+// it. docs/autoscaling.md describes what demand does instead.
 type Deviation string
 
 // The deviations.
 const (
-	// DeviationFeatures is a feature expression that counts nodes or wants them alike,
-	// such as "a*2&b*2" or "[a|b]".
+	// DeviationFeatures is a feature expression that counts nodes or requires alike nodes, such as
+	// "a*2&b*2" or "[a|b]".
 	DeviationFeatures Deviation = "features"
-	// DeviationReservation is a job that may only run inside a reservation.
+	// DeviationReservation is a job that can only run inside a reservation.
 	DeviationReservation Deviation = "reservation"
-	// DeviationTopology is a job whose nodes must be neighbours (--contiguous).
+	// DeviationTopology is a job whose nodes must be adjacent (--contiguous).
 	DeviationTopology Deviation = "topology"
-	// DeviationGRES is generic resources that a job asks for in all (--gpus) or for each task
-	// (--gpus-per-task) where slurmctld chooses how many nodes it has: from how many it will
-	// not take them follows no rule that can be told.
+	// DeviationGRES is a request of generic resources for the whole job (--gpus) or per task
+	// (--gpus-per-task) where slurmctld chooses the number of nodes. How it distributes them
+	// follows no rule that demand could reproduce.
 	DeviationGRES Deviation = "gres"
-	// DeviationHeterogeneous is a component of a heterogeneous job: slurmctld starts these in
-	// backfill, and keeps whole nodes from others until it does.
+	// DeviationHeterogeneous is a component of a heterogeneous job. slurmctld starts these jobs in
+	// backfill, and keeps whole nodes from other jobs until then.
 	DeviationHeterogeneous Deviation = "heterogeneous"
 	// DeviationLimits is a job under a limit of a QOS or an association that demand does not
-	// follow: one in minutes, one of a type of generic resources where the job names none, one of
-	// partitions of different QOS, or of licences of which one of several will do.
+	// follow: a limit in minutes, a limit on a type of generic resources where the job requests no
+	// type, a limit of partitions with different QOS, or a limit on licenses of which the job needs
+	// only one of several.
 	DeviationLimits Deviation = "limits"
-	// DeviationEnforcement is a job that a limit holds back where nothing tells whether slurmctld
-	// enforces limits: slurmrestd does not before v0.0.45, and no job waits for a limit's reason.
+	// DeviationEnforcement is a job that a limit would hold back where it is unknown whether
+	// slurmctld enforces limits: slurmrestd does not report it before v0.0.45, and no job is
+	// pending for a limit.
 	DeviationEnforcement Deviation = "enforcement"
-	// DeviationTasks is a job whose tasks do not fit the CPUs that slurmctld takes of each node
-	// under a partition's MaxCPUsPerNode. Where others leave odd numbers of CPUs they may fit.
+	// DeviationTasks is a job whose tasks do not fit the CPUs that slurmctld allocates on each node
+	// under a partition's MaxCPUsPerNode. They can fit where other jobs leave odd numbers of CPUs.
 	DeviationTasks Deviation = "tasks"
-	// DeviationSharing is a job of a partition whose jobs may share cores (OverSubscribe): demand
-	// counts a core once.
+	// DeviationSharing is a job in a partition whose jobs can share cores (OverSubscribe). Demand
+	// counts each core once.
 	DeviationSharing Deviation = "sharing"
-	// DeviationFederation is a job that another cluster of the federation may run: it asks on
-	// each of them.
+	// DeviationFederation is a job that another cluster of the federation could run. It requests
+	// nodes in each of these clusters.
 	DeviationFederation Deviation = "federation"
 	// DeviationUpcomingReservation is a job whose time limit ends after a reservation of nodes of
-	// its partition begins: slurmctld starts it on other nodes only.
+	// its partition starts. slurmctld starts it on other nodes only.
 	DeviationUpcomingReservation Deviation = "upcoming_reservation"
-	// DeviationSockets is generic resources for each socket.
+	// DeviationSockets is a request of generic resources per socket.
 	DeviationSockets Deviation = "sockets"
 )
 
-// Deviations returns every deviation, in the order in which they are shown.
+// Deviations returns every deviation, in display order.
 func Deviations() []Deviation {
 	return []Deviation{
-		DeviationFeatures, DeviationReservation, DeviationSockets, DeviationTopology, DeviationGRES, DeviationHeterogeneous,
+		DeviationFeatures, DeviationReservation, DeviationSockets, DeviationTopology, DeviationGRES,
+		DeviationHeterogeneous,
 		DeviationLimits, DeviationTasks, DeviationSharing, DeviationFederation, DeviationUpcomingReservation,
 		DeviationEnforcement,
 	}
 }
 
-// deviations is a set of places in the list of Deviations.
+// deviationSet is a set of deviations, one bit for each index of Deviations.
 type deviations uint16
 
-// deviationsOf tells what of the job demand estimates, by its record alone.
+// deviationsOf returns the deviations that follow from the job record.
 func deviationsOf(j *slurm.Job) deviations {
 	var set deviations
 	if j.Features != "" && strings.ContainsAny(j.Features, "*[") {
@@ -87,7 +89,7 @@ func deviationsOf(j *slurm.Job) deviations {
 	return set
 }
 
-// The sets of one deviation each, in the order of Deviations.
+// One bit per deviation, in the order of Deviations.
 const (
 	hasFeatureCounts deviations = 1 << iota
 	isReserved
@@ -103,7 +105,7 @@ const (
 	mayBeUnenforced
 )
 
-// addUnmodelled counts so many jobs with the deviations.
+// addUnmodelled counts jobs with the deviations.
 func (d *PoolDemand) addUnmodelled(set deviations, jobs uint64) {
 	if jobs == 0 {
 		return

@@ -1,28 +1,27 @@
-// Package demand tells how many nodes a Slurm cluster's queue asks for.
+// Package demand computes how many nodes the queue of a Slurm cluster needs.
 //
-// Everything here is a pure function of a snapshot and a clock: no I/O, no
-// goroutines, no state, no panics; the same input gives the same answer, in
-// whatever order it lists its jobs and nodes. What the snapshot has not read is
-// not known, and Demand says so instead of saying zero.
+// Everything here is a pure function of a snapshot and a clock. There is no I/O, no goroutine, no
+// state and no panic. The same input gives the same result, whatever the order of its jobs and
+// nodes. What the snapshot has not read is unknown, and Demand says so instead of reporting zero.
 //
-// Compute answers per partition, and per pool of nodes that may become more or
-// fewer, as a NodeSet's workers do. Nodes asked for are an estimate: jobs are packed
-// on the free parts of the nodes that are there, and then on new nodes of the
-// shapes that the partition's pools have, or, where it has none, its nodes.
+// Compute answers per partition, and per pool of nodes that can grow and shrink, such as the
+// workers of a NodeSet. The number of nodes is an estimate: jobs are packed on the free parts of
+// existing nodes, and then on new nodes. New nodes have the shapes of the partition's pools or,
+// where a partition has no pool, the shapes of its nodes.
 //
-// What the pools need is an estimate first: it is fast for any queue. Where the queue of
-// pools that share partitions is short enough, a rehearsal corrects it: it plays what
-// slurmctld would do, and finds the fewest new workers with which every job starts that
-// would start with all that there may be. test/oracle holds both against real Slurm.
+// The demand on pools starts as an estimate, which is fast for any queue. Where the queue of the
+// pools that share partitions is short enough, a simulation corrects the estimate. The simulation
+// follows the scheduling rules of slurmctld and finds the fewest new workers that start every job
+// which the maximum number of workers would start. test/oracle compares both with real Slurm.
 //
-// Partitions and pools are counted in one go, so they never contradict each other:
-// a new node is asked for in one partition and one pool at most.
+// Partitions and pools are counted together and never contradict each other: a new node is
+// requested in at most one partition and at most one pool.
 //
-// What is steady, and what is not. An idle worker more makes no pool's busy and
-// pending nodes more. Where workers of a pool are alike it raises Required, of all
-// pools together, or of each when no job may run in two of them, by no more than
-// itself, and that only where no waiting job takes it while others need new workers; in
-// rare cases slurmctld puts jobs on it so that others find less room, and so does a rehearsal.
-// Where they are not, a small one may be claimed beside a large one that is still needed. A higher Max does not lower a
-// pool's Required; it may lower that of the next pool, whose jobs it takes.
+// Stability. One more idle worker never raises Busy plus Pending of a pool. Where the workers of a
+// pool are alike, it raises Required by at most one: summed over all pools, or per pool when no job
+// can run in two of them. Even that happens only where no waiting job takes the worker while other
+// jobs need new workers. In rare cases slurmctld puts jobs on the additional worker so that others
+// find less room, and so does the simulation. Where the workers differ, a small worker can be
+// claimed beside a large one that is still needed. A higher Max never lowers the Required of a
+// pool. It can lower the Required of the next pool, whose jobs it takes over.
 package demand

@@ -4,17 +4,18 @@ import (
 	"strings"
 )
 
-// constraint is a feature expression of a job (sbatch(1), --constraint), true or
-// false for one node. Counts ("a*2") and brackets ask for a mix of nodes or for
-// nodes alike; here each node of the job must be one of those that they name.
+// constraint is a feature expression of a job (sbatch(1), --constraint), evaluated for one node.
+// Counts ("a*2") and brackets request a mix of nodes or alike nodes; here each node of the job must
+// be one of the nodes that they describe.
 type constraint struct {
-	// terms are joined by any (|) or else all (&); a leaf has a feature.
+	// any is whether one of the terms is enough (|); otherwise all are required (&). A leaf has a
+	// feature and no terms.
 	feature string
 	any     bool
 	terms   []constraint
 }
 
-// met reports whether nodes of the shape meet the constraint.
+// isMetBy reports whether nodes of the shape meet the constraint.
 func (c *constraint) met(s *shape) bool {
 	if len(c.terms) == 0 {
 		return c.feature == "" || s.has(c.feature)
@@ -27,12 +28,11 @@ func (c *constraint) met(s *shape) bool {
 	return !c.any
 }
 
-// maxNesting bounds the depth of brackets in an expression.
+// maxNesting bounds the nesting of brackets in an expression.
 const maxNesting = 16
 
-// readConstraint reads "a&b", "a|b", "(a&b)|c", "[r1|r2]", "[r1*2&r2*4]&x". As in
-// Slurm both operators bind alike, from left to right. ok is false for text that it
-// can not read.
+// parseConstraint parses "a&b", "a|b", "(a&b)|c", "[r1|r2]", "[r1*2&r2*4]&x". As in Slurm, both
+// operators have the same precedence and associate to the left. ok is false for malformed text.
 func readConstraint(text string) (c constraint, ok bool) {
 	p := constraintReader{rest: strings.ReplaceAll(text, " ", "")}
 	if p.rest == "" {
@@ -44,8 +44,8 @@ func readConstraint(text string) (c constraint, ok bool) {
 
 type constraintReader struct{ rest string }
 
-// expression reads terms up to a closing bracket or the end. Where one of them has
-// a count, "&" joins kinds of nodes, and any kind will do.
+// parseExpression parses terms up to a closing bracket or the end. Where a term has a count, "&"
+// joins kinds of nodes, and a node of any kind meets the expression.
 func (p *constraintReader) expression(depth int) (c constraint, ok bool) {
 	c, counted, ok := p.term(depth)
 	for ok && p.rest != "" && (p.rest[0] == '&' || p.rest[0] == '|' || p.rest[0] == ',') {

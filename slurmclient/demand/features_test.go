@@ -44,7 +44,7 @@ func TestConstraintsAreMetByFeatures(t *testing.T) {
 			p := demandOn(t, "cpu", partition("cpu"), node("n1", having(strings.Fields(tt.features)...)),
 				job(1, with(func(j *slurm.Job) { j.Features = tt.text })))
 			if met := p.EligiblePendingJobs == 1; met != tt.met {
-				t.Errorf("met %v, want %v: %+v", met, tt.met, p.Unsatisfiable)
+				t.Errorf("met: %v, want %v: %+v", met, tt.met, p.Unsatisfiable)
 			}
 		})
 	}
@@ -56,7 +56,7 @@ func TestConstraintsThatCanNotBeReadAreReported(t *testing.T) {
 	} {
 		p := demandOn(t, "cpu", partition("cpu"), node("n1", having("a", "b")),
 			job(1, with(func(j *slurm.Job) { j.Features = text })))
-		if len(p.Unsatisfiable) != 1 || p.Unsatisfiable[0].Reason != "constraint can not be read" {
+		if len(p.Unsatisfiable) != 1 || p.Unsatisfiable[0].Reason != "constraint cannot be parsed" {
 			t.Errorf("%q: %+v", text, p.Unsatisfiable)
 		}
 	}
@@ -65,7 +65,8 @@ func TestConstraintsThatCanNotBeReadAreReported(t *testing.T) {
 func TestActiveFeaturesCountAsWell(t *testing.T) {
 	n := node("n1", having("avail"))
 	n.ActiveFeatures = []string{"active"}
-	p := demandOn(t, "cpu", partition("cpu"), n, job(1, with(func(j *slurm.Job) { j.Features = "avail&active" })))
+	p := demandOn(t, "cpu", partition("cpu"), n,
+		job(1, with(func(j *slurm.Job) { j.Features = "avail&active" })))
 	if p.EligiblePendingJobs != 1 {
 		t.Errorf("%+v", p.Unsatisfiable)
 	}

@@ -9,11 +9,10 @@ import (
 	"github.com/slurmtide/slurmtide/slurmclient/slurm"
 )
 
-// gates tell what limits hold for a job (resource_limits in Slurm's documentation): those
-// of the QOS of its partition, of its own QOS, of its user's association and of the
-// accounts above, and the licences that are left. A limit that one of them sets takes
-// the place of the same limit of those after it; a QOS with OverPartQOS comes before
-// that of the partition.
+// limitRules are the limits of the cluster (resource_limits in Slurm's documentation). A job is
+// subject to the limits of the QOS of its partition, of its own QOS, of its user's association and
+// of the parent accounts, and to the licenses that are left. A limit that one of them sets replaces
+// the same limit of the following ones. A QOS with OverPartQOS precedes that of the partition.
 type gates struct {
 	scale    *scale
 	qos      map[string]*slurm.QOS
@@ -26,7 +25,7 @@ type gates struct {
 	lastGate *gate
 }
 
-// payer is what the jobs of a gate have in common.
+// limitSubject is what jobs with the same limits have in common.
 type payer struct {
 	partition, account, user, qos string
 	licensed                      bool
@@ -34,8 +33,8 @@ type payer struct {
 
 type assocName struct{ account, user, partition string }
 
-// budgetName is whose a budget is: of a QOS for all, for a user or for an account, or
-// of an association.
+// budgetKey identifies a budget: of a QOS for all jobs, for a user or for an account, or of an
+// association.
 type budgetName struct {
 	kind                limitKind
 	name, user, account string
@@ -53,25 +52,26 @@ const (
 	limitKinds
 )
 
-// gate is the limits that hold for a payer's jobs.
+// jobLimits are the limits that apply to the jobs of a limitSubject.
 type gate struct {
 	draws []draw
-	// most and least are what one job may have, perNode the most on average over its
-	// nodes, wall the longest that it may run, in minutes.
+	// maxPerJob and minPerJob bound one job. maxPerNode bounds its average over its nodes.
+	// maxWallMinutes bounds its time limit, in minutes.
 	most, least, perNode []uint64
 	wall                 uint64
-	// cpusPerNode is perNode's limit of CPUs.
+	// maxCPUsPerNode is the CPU limit in maxPerNode.
 	cpusPerNode uint64
-	// unfollowed is whether there are limits that demand does not follow: those that Slurm
-	// counts in minutes, and those of partitions of different QOS. typed are the generic
-	// resources, such as "gres/gpu", of which a type is limited.
+	// unmodelled is whether there are limits that demand does not follow: limits in minutes, and
+	// limits of partitions with different QOS. typedGRES are the generic resources, such as
+	// "gres/gpu", of which a type is limited.
 	unfollowed bool
 	typed      []string
 }
 
 func newGates(s *slurmclient.Snapshot, of *scale) gates {
 	g := gates{
-		scale: of, qos: map[string]*slurm.QOS{}, parts: map[string]*slurm.Partition{}, assocs: map[assocName]*slurm.Association{},
+		scale: of, qos: map[string]*slurm.QOS{}, parts: map[string]*slurm.Partition{},
+		assocs:  map[assocName]*slurm.Association{},
 		budgets: map[budgetName]*budget{}, known: map[payer]*gate{},
 	}
 	for _, p := range s.Partitions.Value {
@@ -95,12 +95,13 @@ func newGates(s *slurmclient.Snapshot, of *scale) gates {
 func (g *gates) addQOS(list []slurm.QOS) {
 	for i := range list {
 		q := &list[i]
-		g.scale.know(q.GrpTRES, q.MaxTRESPerUser, q.MaxTRESPerAccount, q.MaxTRESPerJob, q.MaxTRESPerNode, q.MinTRESPerJob)
+		g.scale.know(q.GrpTRES, q.MaxTRESPerUser, q.MaxTRESPerAccount, q.MaxTRESPerJob, q.MaxTRESPerNode,
+			q.MinTRESPerJob)
 		g.qos[q.Name] = q
 	}
 }
 
-// addAssociations takes in those of the cluster, if one of them limits anything.
+// indexAssociations indexes the associations of the cluster, if any of them has limits.
 func (g *gates) addAssociations(list []slurm.Association, cluster string) {
 	here := func(a *slurm.Association) bool { return a.Cluster == "" || cluster == "" || a.Cluster == cluster }
 	if !slices.ContainsFunc(list, func(a slurm.Association) bool { return here(&a) && limitsAnything(&a) }) {
@@ -115,31 +116,32 @@ func (g *gates) addAssociations(list []slurm.Association, cluster string) {
 }
 
 func limitsAnything(a *slurm.Association) bool {
-	return isSet(a.GrpJobs) || isSet(a.MaxJobs) || isSet(a.MaxWallMinutesPerJob) || len(a.GrpTRES)+len(a.MaxTRESPerJob)+len(a.MaxTRESPerNode) > 0 || a.MinuteLimits
+	return isSet(a.GrpJobs) || isSet(a.MaxJobs) || isSet(a.MaxWallMinutesPerJob) ||
+		len(a.GrpTRES)+len(a.MaxTRESPerJob)+len(a.MaxTRESPerNode) > 0 || a.MinuteLimits
 }
 
 func isSet(n slurm.Number) bool { _, set := n.Value(); return set }
 
-// of is the gate of the job, nil where no limit holds for it.
+// limitsOf returns the limits of the job, nil if it has none.
 func (g *gates) of(j *slurm.Job) *gate {
 	licensed := j.Licenses != "" && g.licenses != nil
 	if len(g.qos) == 0 && len(g.assocs) == 0 && !licensed {
 		return nil
 	}
-	who := payer{j.Partition, j.Account, j.UserName, j.QOS, licensed}
-	if who == g.last {
+	subject := payer{j.Partition, j.Account, j.UserName, j.QOS, licensed}
+	if subject == g.last {
 		return g.lastGate
 	}
-	at, ok := g.known[who]
+	limits, ok := g.known[subject]
 	if !ok {
-		at = g.gateOf(who)
-		g.known[who] = at
+		limits = g.gateOf(subject)
+		g.known[subject] = limits
 	}
-	g.last, g.lastGate = who, at
-	return at
+	g.last, g.lastGate = subject, limits
+	return limits
 }
 
-// tierOf is the highest tier of the job's partitions: slurmctld starts there.
+// tierOf returns the highest tier of the job's partitions, where slurmctld tries first.
 func (g *gates) tierOf(j *slurm.Job) (tier uint32) {
 	if p := g.parts[j.Partition]; p != nil {
 		return p.PriorityTier
@@ -152,7 +154,7 @@ func (g *gates) tierOf(j *slurm.Job) (tier uint32) {
 	return tier
 }
 
-// admits reports whether the limits on single jobs let one of the cost run.
+// admits reports whether the limits on single jobs allow a job of the cost.
 func (g *gate) admits(j *slurm.Job, cost []uint64) bool {
 	if limit, set := j.TimeLimit.Value(); set && limit > g.wall {
 		return false
@@ -165,59 +167,61 @@ func (g *gate) admits(j *slurm.Job, cost []uint64) bool {
 	return true
 }
 
-// followsLimits reports whether demand knows what the limits let the job do. Of which type its
-// generic resources are is not known before it has nodes, unless it names one.
+// isModelled reports whether demand follows all limits of the job. The type of the job's generic
+// resources is unknown before it has nodes, unless it requests one.
 func (g *gate) followsLimits(j *slurm.Job) bool {
-	return !g.unfollowed && !strings.Contains(j.Licenses, "|") && !slices.ContainsFunc(g.typed, func(name string) bool {
-		return strings.Contains(j.TRESRequested, name+"=") && !strings.Contains(j.TRESRequested, name+":")
-	})
+	return !g.unfollowed && !strings.Contains(j.Licenses, "|") &&
+		!slices.ContainsFunc(g.typed, func(name string) bool {
+			return strings.Contains(j.TRESRequested, name+"=") && !strings.Contains(j.TRESRequested, name+":")
+		})
 }
 
-// gateBuilder collects the limits in the order of their precedence.
+// jobLimitsBuilder collects limits in the order of their precedence.
 type gateBuilder struct {
 	*gates
 	*gate
-	// taken has for each kind of limit the places that one has set already.
+	// positionsSet are, for each kind of limit, the positions that an earlier limit has set.
 	taken               [limitKinds][]bool
 	mostSet, perNodeSet []bool
 }
 
-func (g *gates) gateOf(who payer) *gate {
-	b := gateBuilder{gates: g, gate: &gate{wall: math.MaxUint64, least: make([]uint64, g.scale.size())}}
+func (g *gates) gateOf(subject payer) *gate {
+	b := gateBuilder{gates: g,
+		gate: &gate{wall: math.MaxUint64, least: make([]uint64, g.scale.size())}}
 	b.most, b.perNode = g.scale.bounds(slurm.Number{}, nil), g.scale.bounds(slurm.Number{}, nil)
 	b.mostSet, b.perNodeSet = make([]bool, g.scale.size()), make([]bool, g.scale.size())
 	for i := range b.taken {
 		b.taken[i] = make([]bool, g.scale.size())
 	}
-	all, certain := g.qosOf(who)
+	all, certain := g.qosOf(subject)
 	for _, q := range all {
-		b.addQOS(q, who)
+		b.addQOS(q, subject)
 	}
 	b.unfollowed = b.unfollowed || !certain
-	b.addAssociation(who)
-	if who.licensed {
-		places := make([]bool, g.scale.size())
-		for i := range places {
-			places[i] = true
+	b.addAssociation(subject)
+	if subject.licensed {
+		binds := make([]bool, g.scale.size())
+		for i := range binds {
+			binds[i] = true
 		}
-		b.draws = append(b.draws, draw{g.licenses, places, ClassLicense})
+		b.draws = append(b.draws, draw{g.licenses, binds, ClassLicense})
 	}
 	b.cpusPerNode = unlimited
 	if at, limited := g.scale.places["cpu"]; limited {
 		b.cpusPerNode = b.perNode[at]
 	}
-	if len(b.draws) == 0 && !slices.Contains(b.mostSet, true) && !slices.Contains(b.perNodeSet, true) && b.wall == math.MaxUint64 && !b.unfollowed && slices.Max(b.least) == 0 {
+	if len(b.draws) == 0 && !slices.Contains(b.mostSet, true) && !slices.Contains(b.perNodeSet, true) &&
+		b.wall == math.MaxUint64 && !b.unfollowed && slices.Max(b.least) == 0 {
 		return nil
 	}
 	return b.gate
 }
 
-// qosOf are the QOS that count for the payer's jobs, those that take precedence first.
-// A job that may run in partitions of different QOS is held back by none of these; it is not
-// certain then.
-func (g *gates) qosOf(who payer) (out []*slurm.QOS, certain bool) {
-	ofPartition, certain := g.qosOfPartition(who.partition)
-	own := g.qos[who.qos]
+// qosOf returns the QOS that apply to the jobs, in order of precedence. Partitions with different
+// QOS apply none of them to a job that can run in any; certain is false then.
+func (g *gates) qosOf(subject payer) (out []*slurm.QOS, certain bool) {
+	ofPartition, certain := g.qosOfPartition(subject.partition)
+	own := g.qos[subject.qos]
 	for _, q := range []*slurm.QOS{ofPartition, own} {
 		if q != nil && !slices.Contains(out, q) {
 			out = append(out, q)
@@ -229,8 +233,8 @@ func (g *gates) qosOf(who payer) (out []*slurm.QOS, certain bool) {
 	return out, certain
 }
 
-// qosOfPartition is the QOS that all partitions of the list have; it is not certain where they
-// have different ones.
+// qosOfPartition returns the QOS that all partitions of the list have. certain is false if they
+// differ.
 func (g *gates) qosOfPartition(list string) (of *slurm.QOS, certain bool) {
 	if p := g.parts[list]; p != nil {
 		return g.qos[p.QOS], true
@@ -251,10 +255,11 @@ func (g *gates) qosOfPartition(list string) (of *slurm.QOS, certain bool) {
 	return first, true
 }
 
-func (b *gateBuilder) addQOS(q *slurm.QOS, who payer) {
+func (b *gateBuilder) addQOS(q *slurm.QOS, subject payer) {
 	b.addBudget(limitQOS, budgetName{name: q.Name}, q.MaxJobs, q.GrpTRES)
-	b.addBudget(limitQOSUser, budgetName{name: q.Name, user: who.user}, q.MaxJobsPerUser, q.MaxTRESPerUser)
-	b.addBudget(limitQOSAccount, budgetName{name: q.Name, account: who.account}, q.MaxJobsPerAccount, q.MaxTRESPerAccount)
+	b.addBudget(limitQOSUser, budgetName{name: q.Name, user: subject.user}, q.MaxJobsPerUser, q.MaxTRESPerUser)
+	b.addBudget(limitQOSAccount, budgetName{name: q.Name, account: subject.account}, q.MaxJobsPerAccount,
+		q.MaxTRESPerAccount)
 	b.addPerJob(q.MaxTRESPerJob, q.MaxTRESPerNode, q.MaxWallMinutesPerJob)
 	for name, least := range q.MinTRESPerJob {
 		at := b.gates.scale.places[name]
@@ -263,25 +268,27 @@ func (b *gateBuilder) addQOS(q *slurm.QOS, who payer) {
 	b.unfollowed = b.unfollowed || q.MinuteLimits
 }
 
-// addAssociation adds the limits of the payer's association and of all above it. What a
-// QOS limits for all its jobs the associations do not limit for a group, nor do they the
-// jobs of a user where a QOS limits those of users or accounts.
-func (b *gateBuilder) addAssociation(who payer) {
-	a := b.assocs[assocName{who.account, who.user, who.partition}]
+// addAssociation adds the limits of the association and of its ancestors. A group limit of an
+// association does not apply where a QOS sets the limit for all its jobs. The job limit of a user
+// does not apply where a QOS limits the jobs of users or accounts.
+func (b *gateBuilder) addAssociation(subject payer) {
+	a := b.assocs[assocName{subject.account, subject.user, subject.partition}]
 	if a == nil {
-		a = b.assocs[assocName{account: who.account, user: who.user}]
+		a = b.assocs[assocName{account: subject.account, user: subject.user}]
 	}
 	if a == nil {
 		return
 	}
-	b.taken[limitAssocUser][costJobs] = b.taken[limitQOSUser][costJobs] || b.taken[limitQOSAccount][costJobs]
+	b.taken[limitAssocUser][costJobs] = b.taken[limitQOSUser][costJobs] ||
+		b.taken[limitQOSAccount][costJobs]
 	b.addBudget(limitAssocUser, budgetName{account: a.Account, user: a.User, partition: a.Partition}, a.MaxJobs, nil)
 	b.addPerJob(a.MaxTRESPerJob, a.MaxTRESPerNode, a.MaxWallMinutesPerJob)
 	overridden := slices.Clone(b.taken[limitQOS])
 	for range maxDepth {
-		// Every association above counts by itself.
+		// Each ancestor counts separately.
 		b.taken[limitAssocGroup] = slices.Clone(overridden)
-		b.addBudget(limitAssocGroup, budgetName{account: a.Account, user: a.User, partition: a.Partition}, a.GrpJobs, a.GrpTRES)
+		b.addBudget(limitAssocGroup, budgetName{account: a.Account, user: a.User, partition: a.Partition}, a.GrpJobs,
+			a.GrpTRES)
 		b.unfollowed = b.unfollowed || a.MinuteLimits
 		parent := a.ParentAccount
 		if a.User != "" {
@@ -295,10 +302,10 @@ func (b *gateBuilder) addAssociation(who payer) {
 	}
 }
 
-// maxDepth bounds the depth of the tree of accounts.
+// maxAccountDepth bounds the depth of the account tree.
 const maxDepth = 64
 
-// addBudget adds a limit that several jobs share, if it is one.
+// addBudget adds a limit that several jobs share, if any value is set.
 func (b *gateBuilder) addBudget(kind limitKind, name budgetName, jobs slurm.Number, tres map[string]uint64) {
 	if !isSet(jobs) && len(tres) == 0 {
 		return
@@ -319,7 +326,7 @@ func (b *gateBuilder) addBudget(kind limitKind, name budgetName, jobs slurm.Numb
 	b.draws = append(b.draws, draw{have, binds, ClassLimit})
 }
 
-// addPerJob adds limits on single jobs.
+// addPerJobLimits adds limits on single jobs.
 func (b *gateBuilder) addPerJob(tres, perNode map[string]uint64, wall slurm.Number) {
 	b.addMost(b.most, b.mostSet, tres)
 	b.addMost(b.perNode, b.perNodeSet, perNode)
@@ -328,7 +335,7 @@ func (b *gateBuilder) addPerJob(tres, perNode map[string]uint64, wall slurm.Numb
 	}
 }
 
-// noteTypes notes the generic resources of which a type is limited.
+// recordTypedGRES records the generic resources of which a type is limited.
 func (b *gateBuilder) noteTypes(tres map[string]uint64) {
 	for name := range tres {
 		if base, _, typed := strings.Cut(name, ":"); typed {
@@ -337,7 +344,7 @@ func (b *gateBuilder) noteTypes(tres map[string]uint64) {
 	}
 }
 
-// addMost adds limits to those that nobody has set.
+// addMaxima sets the maxima that no earlier limit has set.
 func (b *gateBuilder) addMost(to []uint64, set []bool, tres map[string]uint64) {
 	b.noteTypes(tres)
 	for name, most := range tres {

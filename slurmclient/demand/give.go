@@ -5,14 +5,16 @@ import (
 	"slices"
 )
 
-// cpusOf returns how many CPUs the seat could give the job; 0 where the job cannot run on it.
+// offeredCPUs returns how many CPUs the node could give the job; 0 where the job cannot run on it.
 func (c *choice) cpusOf(i int) uint64 {
 	r, s := c.r, &c.seats[i]
 	sh := &c.shapes[s.shape]
-	if !c.isThere(i) || c.avoided[i] || c.kept != nil && c.kept[i] || !c.isMember(i) || !c.meets(r, s.shape) || r.excluded[s.name] {
+	if !c.isThere(i) || c.avoided[i] || c.kept != nil && c.kept[i] || !c.isMember(i) ||
+		!c.meets(r, s.shape) || r.excluded[s.name] {
 		return 0
 	}
-	if r.whole && !c.empty[i] || !c.empty[i] && c.alike[i] != nil && c.alike[i] != r || r.alike && !c.empty[i] && c.alike[i] != r {
+	if r.whole && !c.empty[i] || !c.empty[i] && c.alike[i] != nil && c.alike[i] != r ||
+		r.alike && !c.empty[i] && c.alike[i] != r {
 		return 0
 	}
 	cpus := c.free[i][amountCPUs]
@@ -29,7 +31,7 @@ func (c *choice) cpusOf(i int) uint64 {
 		if r.cutsWhole(sh, most) {
 			return 0
 		}
-		// slurmctld does not care here whether that is whole tasks, but for the least of a node.
+		// slurmctld only checks the minimum per node here, not whether the CPUs are whole tasks.
 		cpus = min(cpus, less(most, c.inPart[i][c.part]))
 		if cpus < max(r.minCPUs, times(r.tasksPerNode, r.cpusPerTask)) {
 			return 0
@@ -38,8 +40,8 @@ func (c *choice) cpusOf(i int) uint64 {
 	return cpus
 }
 
-// isMember reports whether the seat is in the partition: a new worker is in those of its
-// pool.
+// isInPartition reports whether the node is in the partition. A new worker is in the partitions of
+// its pool.
 func (c *choice) isMember(i int) bool {
 	s := &c.seats[i]
 	if s.fresh > 0 {
@@ -48,7 +50,7 @@ func (c *choice) isMember(i int) bool {
 	return slices.Contains(c.shapes[s.shape].parts, c.part)
 }
 
-// threadsOn is how many CPUs of a core of the shape the job uses.
+// threadsOn returns how many CPUs of each core of the shape the job uses.
 func (n *need) threadsOn(s *shape) uint64 {
 	if s.threads <= 1 {
 		return 1
@@ -59,8 +61,8 @@ func (n *need) threadsOn(s *shape) uint64 {
 	return n.threadsPerCore
 }
 
-// wholeTasks is the CPUs of the tasks that fit into so many; none where a node would have
-// to have more tasks than fit.
+// cpusOfWholeTasks returns the CPUs of the tasks that fit on so many CPUs; 0 where each node needs
+// more tasks than fit.
 func (n *need) wholeTasks(cpus uint64) uint64 {
 	tasks, least := cpus/n.cpusPerTask, uint64(1)
 	switch {
@@ -76,13 +78,14 @@ func (n *need) wholeTasks(cpus uint64) uint64 {
 	return tasks * n.cpusPerTask
 }
 
-// withinMemory is how many of the CPUs the seat has memory for.
+// withinMemory returns for how many of the CPUs the node has memory.
 func (c *choice) withinMemory(i int, cpus uint64) uint64 {
 	r, free := c.r, c.free[i][amountMemory]
 	if !c.takesMemory {
 		return cpus
 	}
-	if r.wholeMemory && c.wholeMemory && r.memoryPerGRES == nil && free < c.shapes[c.seats[i].shape].room[amountMemory] {
+	if r.wholeMemory && c.wholeMemory && r.memoryPerGRES == nil &&
+		free < c.shapes[c.seats[i].shape].room[amountMemory] {
 		return 0
 	}
 	if free < r.memoryPerNode {
@@ -94,7 +97,7 @@ func (c *choice) withinMemory(i int, cpus uint64) uint64 {
 	return cpus
 }
 
-// withinGRES is how many of the CPUs the seat has generic resources for.
+// withinGRES returns for how many of the CPUs the node has generic resources.
 func (c *choice) withinGRES(i int, cpus uint64) uint64 {
 	r, whole := c.r, false
 	for k, name := range c.names {
@@ -115,8 +118,8 @@ func (c *choice) withinGRES(i int, cpus uint64) uint64 {
 	return cpus
 }
 
-// ofJob is how much of a generic resource the job needs in all, where it does not tell how
-// much of each node or task.
+// gresPerJobOnly returns how much of a generic resource the whole job requests, where it does not
+// request a quantity per node or task.
 func (c *choice) ofJob(name string) uint64 {
 	if c.r.gresPerNode != nil || c.r.gresPerTask != nil {
 		return 0
@@ -139,7 +142,7 @@ func (c *choice) lacksGRES() bool {
 	return slices.ContainsFunc(c.gres, func(n uint64) bool { return n > 0 })
 }
 
-// givesGRES reports whether the seat alone has what the job needs in all.
+// hasAllGRES reports whether the node by itself has the generic resources that the job still needs.
 func (c *choice) givesGRES(i int) bool {
 	for k, need := range c.gres {
 		if c.free[i][amountGRES+k] < need {
@@ -149,8 +152,8 @@ func (c *choice) givesGRES(i int) bool {
 	return true
 }
 
-// takeOffer takes the offer: as many of its CPUs as the job needs, one left for each node that
-// it must have beside this one.
+// takeOffer allocates as many CPUs of the offer as the job needs, leaving at least one for each
+// further node that the job requires.
 func (c *choice) takeOffer(o *offer) {
 	r, sh := c.r, &c.shapes[c.seats[o.seat].shape]
 	cpus := int64(o.cpus)
@@ -186,8 +189,8 @@ func (c *choice) takeOffer(o *offer) {
 	c.most--
 }
 
-// holdsTasks reports whether what was taken has room for the tasks: a partition's
-// MaxCPUsPerNode may cut one.
+// fitsTasks reports whether the allocations have room for the tasks. A partition's MaxCPUsPerNode
+// can cut a task.
 func (c *choice) holdsTasks() bool {
 	if c.parts[c.part].maxCPUs == 0 || c.r.whole {
 		return true
@@ -199,7 +202,7 @@ func (c *choice) holdsTasks() bool {
 	return tasks >= c.r.tasks
 }
 
-// leastCPUs is how many CPUs of each node the job takes in any case.
+// minCPUsPerNode returns how many CPUs of each node the job takes at least.
 func (c *choice) leastCPUs() uint64 {
 	if !c.fillsNodes && c.r.minCPUs == times(c.r.tasksPerNode, c.r.cpusPerTask) {
 		return 0
@@ -207,7 +210,7 @@ func (c *choice) leastCPUs() uint64 {
 	return c.r.minCPUs
 }
 
-// amountsOf writes what the job takes of a node of which it has so many CPUs.
+// setAmounts writes what the job allocates on a node on which it has that many CPUs.
 func (c *choice) amountsOf(v amounts, sh *shape, cpus uint64) {
 	r := c.r
 	tasks := max(1, share(cpus, r.cpusPerTask))
@@ -230,8 +233,8 @@ func (c *choice) amountsOf(v amounts, sh *shape, cpus uint64) {
 	}
 }
 
-// fitsAgain reports whether the next job of its kind would get the same nodes, and as much of
-// each.
+// canRepeat reports whether the next job of the same kind would get the same nodes and the same
+// amounts.
 func (c *choice) fitsAgain() bool {
 	if len(c.taken) > 1 && c.r.maxNodes != c.r.nodes || c.r.whole || c.avoided != nil {
 		return false
@@ -242,10 +245,12 @@ func (c *choice) fitsAgain() bool {
 				return false
 			}
 		}
-		if most := c.parts[c.part].maxCPUs; most > 0 && less(most, c.inPart[on.seat][c.part]) < on.amounts[amountCPUs] {
+		if most := c.parts[c.part].maxCPUs; most > 0 &&
+			less(most, c.inPart[on.seat][c.part]) < on.amounts[amountCPUs] {
 			return false
 		}
-		if least := c.r.wholeTasks(math.MaxUint32); c.r.tasksPerNode > 0 && c.free[on.seat][amountCPUs] < least {
+		if least := c.r.wholeTasks(math.MaxUint32); c.r.tasksPerNode > 0 &&
+			c.free[on.seat][amountCPUs] < least {
 			return false
 		}
 	}

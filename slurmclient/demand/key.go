@@ -7,8 +7,8 @@ import (
 	"github.com/slurmtide/slurmtide/slurmclient/slurm"
 )
 
-// key is all that two pending jobs must have in common to be counted and packed
-// together. Jobs that ask for no node differ in the first four only.
+// groupKey is everything that pending jobs must have in common to be counted and packed together.
+// Jobs that request no nodes differ in the first four fields only.
 type key struct {
 	partition, reason string
 	class             Class
@@ -16,8 +16,8 @@ type key struct {
 	ask
 }
 
-// ask is what a job asks of its nodes, in Slurm's texts and numbers. Numbers that
-// are not set are 0.
+// jobSpec is what a job requests, as texts and numbers of its record. Numbers that are not set are
+// 0.
 type ask struct {
 	features, required, excluded         string
 	tresPerNode, tresPerJob, tresPerTask string
@@ -29,7 +29,7 @@ type ask struct {
 	threadsPerCore                       uint64
 	het, user                            uint32
 	anyNodes, wholeMemory                bool
-	// nodesAllowed is the most nodes by limits of QOS and associations, 0 for any.
+	// nodesAllowed is the maximum number of nodes by limits of QOS and associations, 0 for any.
 	nodesAllowed uint64
 }
 
@@ -57,8 +57,7 @@ func keyOf(j *slurm.Job, class Class, anyNodes map[string]bool) key {
 	return k
 }
 
-// compare orders keys in some fixed way, so that results do not depend on the
-// order of the input.
+// compare defines a fixed order of keys, so that results do not depend on the order of the input.
 func (k *key) compare(l *key) int {
 	if c := cmp.Or(
 		cmp.Compare(k.partition, l.partition), cmp.Compare(k.reason, l.reason),
@@ -85,9 +84,9 @@ func (a *ask) compare(b *ask) int {
 	return 0
 }
 
-// wantsWholeMemory reports whether the job is to have all the memory of its nodes:
-// --mem=0, or no memory told where there is no default (DefMemPerCPU, DefMemPerNode).
-// With a default of none for each CPU it takes no memory.
+// wantsWholeMemory reports whether the job gets all the memory of its nodes: with --mem=0, or
+// without a memory request where there is no default (DefMemPerCPU, DefMemPerNode). With a default
+// of 0 per CPU it allocates no memory.
 func wantsWholeMemory(j *slurm.Job) bool {
 	memory, set := j.MemoryPerNode.Value()
 	_, perCPU := j.MemoryPerCPU.Value()
@@ -104,7 +103,8 @@ func one(yes bool) uint64 {
 func (a *ask) numbers() [16]uint64 {
 	return [...]uint64{
 		a.nodes, a.maxNodes, a.cpus, a.tasks, a.cpusPerTask, a.tasksPerNode, a.minCPUs, a.tmpDisk,
-		a.memoryPerCPU, a.memoryPerNode, uint64(a.het), uint64(a.user), one(a.anyNodes), a.threadsPerCore, one(a.wholeMemory), a.nodesAllowed,
+		a.memoryPerCPU, a.memoryPerNode, uint64(a.het), uint64(a.user), one(a.anyNodes), a.threadsPerCore,
+		one(a.wholeMemory), a.nodesAllowed,
 	}
 }
 

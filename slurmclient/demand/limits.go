@@ -9,27 +9,27 @@ import (
 	"github.com/slurmtide/slurmtide/slurmclient/slurm"
 )
 
-// limits are what QOS, associations and licences let run. slurmctld tells of a limit by
-// a job's reason only when nothing that it looks at before keeps the job from running:
-// while nodes are missing or jobs of higher priority wait, it tells of those. So of the
-// jobs that wait for nodes no more are eligible than the limits let run beside those
-// that do, the jobs of the highest priority first.
+// limits are the limits of QOS, associations and licenses. slurmctld reports a limit as a job's
+// reason only when nothing that it checks earlier keeps the job from running; while nodes are
+// missing or jobs of higher priority wait, it reports those. So of the jobs that wait for nodes,
+// only as many are eligible as the limits allow beside the running ones, in order of priority.
 //
-// Limits hold where AccountingStorageEnforce says so (slurmrestd tells from v0.0.45 on),
-// and where that is not known.
+// Limits apply where AccountingStorageEnforce says so (slurmrestd reports it since v0.0.45), and
+// where that is unknown.
 type limits struct {
 	scale
 	gates   gates
 	waiting []waiting
-	// fillsNodes is dims.fillsNodes.
+	// fillsNodes is selection.fillsNodes.
 	fillsNodes bool
-	// told is whether a job waits for a limit's reason: then limits are enforced.
+	// seesLimitReason is whether a job is pending for a limit, which shows that limits are
+	// enforced.
 	told bool
-	// priority has the highest of the components of heterogeneous jobs.
+	// hetPriority is the highest priority of the components of each heterogeneous job.
 	priority map[uint32]uint64
 }
 
-// waiting are jobs of one record that a limit may keep from running.
+// waitingJobs are jobs of one record that a limit could keep from running.
 type waiting struct {
 	job   *slurm.Job
 	jobs  uint64
@@ -37,8 +37,8 @@ type waiting struct {
 	gate  *gate
 	group *group
 	tier  uint32
-	// cpusPerNode is how many CPUs of each node it counts with, where that may be more than
-	// it has of all of them.
+	// cpusPerNode is the CPUs per node that count against limits, where that can be more than the
+	// CPUs of the job. 0 otherwise.
 	cpusPerNode uint64
 }
 
@@ -56,7 +56,7 @@ func newLimits(s *slurmclient.Snapshot, c *cluster) *limits {
 	return l
 }
 
-// ran counts a job that runs or is suspended.
+// chargeRunning charges a running or suspended job to its limits.
 func (l *limits) ran(j *slurm.Job) {
 	g := l.gates.of(j)
 	if g == nil || len(g.draws) == 0 {
@@ -68,26 +68,28 @@ func (l *limits) ran(j *slurm.Job) {
 	}
 }
 
-// hold notes eligible jobs that a limit may keep from running.
+// addWaiting records eligible jobs that a limit could keep from running.
 func (l *limits) hold(j *slurm.Job, jobs uint64, g *group) {
-	gate := l.gates.of(j)
-	if gate == nil {
+	applied := l.gates.of(j)
+	if applied == nil {
 		return
 	}
-	if !gate.followsLimits(j) {
+	if !applied.followsLimits(j) {
 		g.unfollowed += jobs
 	}
 	if j.HetJobID != 0 {
 		l.priority[j.HetJobID] = max(l.priority[j.HetJobID], j.Priority.Or(0))
 	}
-	w := waiting{job: j, jobs: jobs, cost: l.costOf(j, j.TRESRequested), gate: gate, group: g, tier: l.gates.tierOf(j)}
+	w := waiting{job: j, jobs: jobs, cost: l.costOf(j, j.TRESRequested), gate: applied, group: g,
+		tier: l.gates.tierOf(j)}
 	if l.fillsNodes && j.TasksPerNode.Or(0) > 0 {
 		w.cpusPerNode = j.MinCPUsPerNode.Or(0)
 	}
 	l.waiting = append(l.waiting, w)
 }
 
-// nodesAllowed is the most nodes that limits let the job have, were it alone; 0 for any.
+// nodesAllowed returns the maximum number of nodes that limits allow the job if no other job runs;
+// 0 for any.
 func (l *limits) nodesAllowed(j *slurm.Job) uint64 {
 	g := l.gates.of(j)
 	if g == nil {
@@ -105,8 +107,8 @@ func (l *limits) nodesAllowed(j *slurm.Job) uint64 {
 	return max(most, 1)
 }
 
-// deal gives what the limits leave to the jobs that could run, and withholds the rest.
-// Components of a heterogeneous job run together or not at all.
+// applyLimits lets jobs use what the limits leave, and withholds the others. Components of a
+// heterogeneous job run together or not at all.
 func (l *limits) deal() {
 	l.waiting = slices.DeleteFunc(l.waiting, func(w waiting) bool { return !w.group.fits })
 	for i := range l.waiting {
@@ -126,10 +128,9 @@ func (l *limits) deal() {
 	}
 }
 
-// raiseCost counts what the job will have rather than what it asks for: CPUs, the memory that goes
-// with them, all generic resources of nodes that it has to itself, and the part of its nodes that
-// it takes. slurmctld holds limits against what it is about to give
-// (acct_policy_job_runnable_post_select).
+// raiseCost counts what the job will allocate rather than what it requests: CPUs, the memory that
+// goes with them, all generic resources of exclusive nodes, and its part of the nodes. slurmctld
+// compares limits with what it is about to allocate (acct_policy_job_runnable_post_select).
 func (l *limits) raiseCost(w *waiting) {
 	takes := &w.group.takes
 	if takes.ofNode == 0 {
@@ -149,14 +150,14 @@ func (l *limits) raiseCost(w *waiting) {
 	for name, count := range takes.gres {
 		raise("gres/"+name, count)
 	}
-	parts := times(cpus, 1000) / takes.ofNode
+	milliNodes := times(cpus, 1000) / takes.ofNode
 	if wholeNodes(w.job.Shared) {
-		parts = times(takes.nodes, 1000)
+		milliNodes = times(takes.nodes, 1000)
 	}
-	w.cost[costNodeParts] = max(w.cost[costNodeParts], parts)
+	w.cost[costNodeParts] = max(w.cost[costNodeParts], milliNodes)
 }
 
-// compare orders jobs as slurmctld looks at them.
+// compare orders jobs as slurmctld evaluates them.
 func (l *limits) compare(a, b waiting) int {
 	priority := func(w waiting) uint64 {
 		if w.job.HetJobID != 0 {
@@ -166,12 +167,13 @@ func (l *limits) compare(a, b waiting) int {
 	}
 	return cmp.Or(
 		cmp.Compare(b.tier, a.tier), cmp.Compare(priority(b), priority(a)),
-		cmp.Compare(cmp.Or(a.job.HetJobID, a.job.ID), cmp.Or(b.job.HetJobID, b.job.ID)), cmp.Compare(a.job.ID, b.job.ID),
+		cmp.Compare(cmp.Or(a.job.HetJobID, a.job.ID), cmp.Or(b.job.HetJobID, b.job.ID)),
+		cmp.Compare(a.job.ID, b.job.ID),
 	)
 }
 
-// allowed is how many of the jobs the gate lets run, and the class of what holds the
-// others back.
+// countAllowed returns how many of the jobs their limits allow, and the class of the limit that
+// holds the others back.
 func (w *waiting) allowed() (jobs uint64, class Class) {
 	if !w.gate.admits(w.job, w.cost) || w.cpusPerNode > w.gate.cpusPerNode {
 		return 0, ClassLimit
@@ -197,7 +199,7 @@ func (w *waiting) take() {
 	w.group.withhold(class, w.jobs-jobs)
 }
 
-// takeTogether takes one job of each record, or none.
+// chargeTogether charges one job of each record, or none.
 func takeTogether(all []waiting) {
 	var undo []func()
 	for i := range all {
@@ -221,7 +223,7 @@ func takeTogether(all []waiting) {
 	}
 }
 
-// withhold notes that a limit keeps so many of the group's jobs from running.
+// withhold records that a limit keeps jobs of the group from running.
 func (g *group) withhold(class Class, jobs uint64) {
 	switch {
 	case jobs == 0:
@@ -232,13 +234,13 @@ func (g *group) withhold(class Class, jobs uint64) {
 	}
 }
 
-// allowed is how many of the group's jobs no limit keeps from running.
+// countAllowed returns how many of the group's jobs no limit keeps from running.
 func (g *group) allowed() uint64 { return g.jobs - g.limited - g.unlicensed }
 
-// knowsEnforcement reports whether slurmctld's configuration tells whether limits hold jobs back.
+// isEnforcementKnown reports whether the snapshot shows if slurmctld enforces limits.
 func knowsEnforcement(s *slurmclient.Snapshot) bool { return s.Conf.Known && s.Conf.Value != nil }
 
-// enforced reports whether limits hold jobs back, as far as that is known.
+// areLimitsEnforced reports whether slurmctld enforces limits. It is true if that is unknown.
 func enforced(s *slurmclient.Snapshot) bool {
 	if !knowsEnforcement(s) {
 		return true

@@ -11,7 +11,7 @@ import (
 	"github.com/slurmtide/slurmtide/slurmclient/slurm"
 )
 
-// setLimits gives a snapshot QOS, associations, licences, or a configuration.
+// setLimits adds QOS, associations, licenses, or a configuration to a snapshot.
 func setLimits(s *slurmclient.Snapshot, limits ...any) {
 	for _, limit := range limits {
 		switch v := limit.(type) {
@@ -27,12 +27,12 @@ func setLimits(s *slurmclient.Snapshot, limits ...any) {
 	}
 }
 
-// of is whose a job is: user, account, QOS.
+// ownedBy sets the user, the account and the QOS of a job.
 func of(user, account, qos string) jobOption {
 	return func(j *slurm.Job) { j.UserName, j.Account, j.QOS = user, account, qos }
 }
 
-// takes is the TRES that slurmctld tells of a job.
+// withTRES sets the requested TRES, and the allocated TRES of a running job.
 func takes(tres string) jobOption {
 	return func(j *slurm.Job) {
 		j.TRESRequested = tres
@@ -42,8 +42,8 @@ func takes(tres string) jobOption {
 	}
 }
 
-// TestNoMoreJobsAreEligibleThanLimitsLetRun has what real slurmctlds of 24.11 and 26.05
-// did where their nodes sufficed.
+// TestNoMoreJobsAreEligibleThanLimitsLetRun expects what slurmctld 24.11 and 26.05 started when
+// there were enough nodes.
 func TestNoMoreJobsAreEligibleThanLimitsLetRun(t *testing.T) {
 	tres := func(name string, n uint64) map[string]uint64 { return map[string]uint64{name: n} }
 	ml := func(change func(*slurm.Association)) slurm.Association {
@@ -64,58 +64,58 @@ func TestNoMoreJobsAreEligibleThanLimitsLetRun(t *testing.T) {
 		queue  []any
 		want   uint64
 	}{
-		"fifty jobs, two of a user":                {[]any{slurm.QOS{Name: "q", MaxJobsPerUser: slurm.Num(2)}}, []any{jobsOf(50)}, 2},
-		"whatever reason is shown":                 {[]any{slurm.QOS{Name: "q", MaxJobsPerUser: slurm.Num(2)}}, []any{jobsOf(50, reason("ReqNodeNotAvail"))}, 2},
-		"two users, two each":                      {[]any{slurm.QOS{Name: "q", MaxJobsPerUser: slurm.Num(2)}}, []any{jobsOf(5), jobs(60, 5, of("bob", "ml", "q"))}, 4},
-		"a QOS that lets no job run":               {[]any{slurm.QOS{Name: "q", MaxJobs: slurm.Num(0)}}, []any{jobsOf(3)}, 0},
-		"those that run count":                     {[]any{slurm.QOS{Name: "q", MaxJobs: slurm.Num(3)}}, []any{runs(70), jobsOf(9)}, 2},
-		"more run than it lets":                    {[]any{slurm.QOS{Name: "q", MaxJobs: slurm.Num(1)}}, []any{runs(70), runs(71), jobsOf(9)}, 0},
-		"a limit for each account":                 {[]any{slurm.QOS{Name: "q", MaxJobsPerAccount: slurm.Num(1)}}, []any{jobsOf(5), jobs(60, 5, of("alice", "hpc", "q"))}, 2},
-		"tasks of an array count":                  {[]any{slurm.QOS{Name: "q", MaxJobs: slurm.Num(3)}}, []any{job(1, mine, array(1, "1-20", 0))}, 3},
-		"as far as its throttle lets them":         {[]any{slurm.QOS{Name: "q", MaxJobs: slurm.Num(3)}}, []any{job(1, mine, array(1, "1-20", 2))}, 2},
-		"another QOS":                              {[]any{slurm.QOS{Name: "other", MaxJobs: slurm.Num(0)}}, []any{jobsOf(9)}, 9},
-		"GPUs of a user":                           {[]any{slurm.QOS{Name: "q", MaxTRESPerUser: tres("gres/gpu", 8)}}, []any{jobsOf(50, takes("cpu=1,gres/gpu=8"))}, 1},
-		"of which some are in use":                 {[]any{slurm.QOS{Name: "q", MaxTRESPerUser: tres("gres/gpu", 8)}}, []any{runs(70, takes("cpu=1,gres/gpu=6")), jobsOf(50, takes("cpu=1,gres/gpu=2"))}, 1},
-		"GPUs of an account":                       {[]any{slurm.QOS{Name: "q", MaxTRESPerAccount: tres("gres/gpu", 8)}}, []any{jobsOf(50, takes("cpu=1,gres/gpu=2"))}, 4},
-		"GPUs of a QOS":                            {[]any{slurm.QOS{Name: "q", GrpTRES: tres("gres/gpu", 8)}}, []any{jobsOf(50, takes("cpu=1,gres/gpu=4"))}, 2},
-		"memory of a QOS":                          {[]any{slurm.QOS{Name: "q", GrpTRES: tres("mem", 4096)}}, []any{jobsOf(50, takes("cpu=1,mem=1G"))}, 4},
-		"too many GPUs for one job":                {[]any{slurm.QOS{Name: "q", MaxTRESPerJob: tres("gres/gpu", 4)}}, []any{jobsOf(1, takes("cpu=1,gres/gpu=8")), job(60, mine, takes("gres/gpu=4"))}, 1},
-		"too many GPUs on a node":                  {[]any{slurm.QOS{Name: "q", MaxTRESPerNode: tres("gres/gpu", 4)}}, []any{jobsOf(1, takes("cpu=1,gres/gpu=8")), job(60, mine, nodes(2), takes("cpu=2,node=2,gres/gpu=8"))}, 1},
-		"too many GPUs on a user's node":           {[]any{ml(func(*slurm.Association) {}), slurm.Association{Account: "ml", User: "alice", MaxTRESPerNode: tres("gres/gpu", 4)}}, []any{jobsOf(1, takes("cpu=1,gres/gpu=8")), job(60, mine, takes("gres/gpu=4"))}, 1},
-		"CPUs of whole nodes":                      {[]any{slurm.QOS{Name: "q", MaxTRESPerUser: tres("cpu", 8)}}, []any{node("n0", size(4, 8000)), jobsOf(9, with(func(j *slurm.Job) { j.Shared = "none" }))}, 2},
-		"CPUs of the smallest of whole nodes":      {[]any{slurm.QOS{Name: "q", MaxTRESPerUser: tres("cpu", 8)}}, []any{node("n0", size(8, 8000)), node("n1", size(2, 8000), func(n *slurm.Node) { n.Weight = 9 }), jobsOf(9, with(func(j *slurm.Job) { j.Shared = "none" }))}, 4},
-		"memory of whole nodes' CPUs":              {[]any{slurm.QOS{Name: "q", MaxTRESPerUser: tres("mem", 1000)}}, []any{node("n0", size(4, 8000)), jobsOf(9, with(func(j *slurm.Job) { j.Shared, j.MemoryPerCPU = "none", slurm.Num(100) }))}, 2},
-		"CPUs of whole cores":                      {[]any{slurm.QOS{Name: "q", MaxTRESPerJob: tres("cpu", 4)}}, []any{node("n0", size(8, 8000), threaded), node("n1", size(8, 8000), threaded), node("n2", size(8, 8000), threaded), jobsOf(1, nodes(3)), job(60, mine, nodes(2))}, 1},
-		"too few CPUs for one job":                 {[]any{slurm.QOS{Name: "q", MinTRESPerJob: tres("cpu", 4)}}, []any{jobsOf(3), job(60, mine, tasks(4))}, 1},
-		"too long for the QOS":                     {[]any{slurm.QOS{Name: "q", MaxWallMinutesPerJob: slurm.Num(60)}}, []any{jobsOf(3, with(func(j *slurm.Job) { j.TimeLimit = slurm.Num(61) })), job(60, mine, with(func(j *slurm.Job) { j.TimeLimit = slurm.Num(60) }))}, 1},
-		"an account's jobs":                        {[]any{alice, ml(func(a *slurm.Association) { a.GrpJobs = slurm.Num(2) })}, []any{jobsOf(9)}, 2},
-		"a user's jobs":                            {[]any{ml(func(*slurm.Association) {}), slurm.Association{Account: "ml", User: "alice", MaxJobs: slurm.Num(3)}}, []any{jobsOf(9)}, 3},
-		"an account's CPUs":                        {[]any{alice, ml(func(a *slurm.Association) { a.GrpTRES = tres("cpu", 4) })}, []any{jobsOf(9, tasks(2))}, 2},
-		"up to the root":                           {[]any{alice, ml(func(a *slurm.Association) { a.GrpJobs = slurm.Num(4) }), slurm.Association{Account: "root", GrpJobs: slurm.Num(2)}}, []any{jobsOf(9)}, 2},
-		"others below the root count":              {[]any{alice, ml(func(*slurm.Association) {}), slurm.Association{Account: "hpc", ParentAccount: "root"}, slurm.Association{Account: "hpc", User: "bob"}, slurm.Association{Account: "root", GrpJobs: slurm.Num(3)}}, []any{job(70, of("bob", "hpc", "q"), running("n9")), jobsOf(9)}, 2},
-		"of another cluster":                       {[]any{alice, ml(func(a *slurm.Association) { a.GrpJobs, a.Cluster = slurm.Num(2), "other" })}, []any{jobsOf(9)}, 9},
-		"a QOS before an account":                  {[]any{alice, ml(func(a *slurm.Association) { a.GrpJobs = slurm.Num(1) }), slurm.QOS{Name: "q", MaxJobs: slurm.Num(3)}}, []any{jobsOf(9)}, 3},
-		"a QOS before an account, CPUs":            {[]any{alice, ml(func(a *slurm.Association) { a.GrpTRES = tres("cpu", 2) }), slurm.QOS{Name: "q", GrpTRES: tres("cpu", 4)}}, []any{jobsOf(9)}, 4},
-		"a QOS's limit for users before theirs":    {[]any{ml(func(*slurm.Association) {}), slurm.Association{Account: "ml", User: "alice", MaxJobs: slurm.Num(1)}, slurm.QOS{Name: "q", MaxJobsPerUser: slurm.Num(3)}}, []any{jobsOf(9)}, 3},
-		"and its limit for accounts":               {[]any{ml(func(*slurm.Association) {}), slurm.Association{Account: "ml", User: "alice", MaxJobs: slurm.Num(1)}, slurm.QOS{Name: "q", MaxJobsPerAccount: slurm.Num(3)}}, []any{jobsOf(9)}, 3},
-		"of a user and of an account":              {[]any{alice, ml(func(a *slurm.Association) { a.GrpTRES = tres("cpu", 2) }), slurm.QOS{Name: "q", MaxTRESPerUser: tres("cpu", 4)}}, []any{jobsOf(9)}, 2},
-		"the partition's QOS before the job's":     {[]any{slurm.QOS{Name: "p", MaxJobsPerUser: slurm.Num(3)}, slurm.QOS{Name: "q", MaxJobsPerUser: slurm.Num(1)}}, []any{partQOS("p"), jobsOf(9)}, 3},
-		"after it with OverPartQOS":                {[]any{slurm.QOS{Name: "p", MaxJobsPerUser: slurm.Num(1)}, slurm.QOS{Name: "q", MaxJobsPerUser: slurm.Num(3), Flags: []string{"OVERRIDE_PARTITION_QOS"}}}, []any{partQOS("p"), jobsOf(9)}, 3},
-		"licences":                                 {[]any{slurm.License{Name: "ansys", Total: 5}}, []any{jobsOf(9, with(func(j *slurm.Job) { j.Licenses = "ansys:2" }))}, 2},
-		"licences in use":                          {[]any{slurm.License{Name: "ansys", Total: 5, Used: 2}}, []any{runs(70, with(func(j *slurm.Job) { j.Licenses = "ansys:2" })), jobsOf(9, with(func(j *slurm.Job) { j.Licenses = "ansys:2" }))}, 1},
-		"licences of jobs of whole nodes":          {[]any{slurm.License{Name: "ansys", Total: 5}}, []any{node("n0", size(4, 8000)), jobsOf(9, with(func(j *slurm.Job) { j.Licenses, j.Shared = "ansys:2", "none" }))}, 2},
-		"licences that others reserved":            {[]any{slurm.License{Name: "ansys", Total: 5, Reserved: 2, Deficit: 1}}, []any{jobsOf(9, with(func(j *slurm.Job) { j.Licenses = "ansys:2" }))}, 1},
-		"jobs that share the one node allowed":     {[]any{slurm.QOS{Name: "q", GrpTRES: tres("node", 1)}}, []any{node("n0", size(4, 8000)), jobsOf(9)}, 4},
-		"jobs that are larger than a node":         {[]any{slurm.QOS{Name: "q", GrpTRES: tres("node", 3)}}, []any{node("n0", size(4, 8000)), jobsOf(9, tasks(8))}, 1},
-		"jobs larger than a node of theirs":        {[]any{slurm.QOS{Name: "q", GrpTRES: tres("node", 3)}}, []any{node("n0", size(4, 8000)), node("big", size(32, 8000), within("other")), jobsOf(9, tasks(8))}, 1},
-		"a job that would have more nodes":         {[]any{slurm.QOS{Name: "q", GrpTRES: tres("node", 3)}}, []any{node("n0", size(4, 8000)), jobsOf(1, tasks(4), with(func(j *slurm.Job) { j.CPUs, j.CPUsPerTask = slurm.Num(12), slurm.Num(3) })), job(60, mine)}, 1},
-		"CPUs of tasks that a node may have":       {[]any{slurm.QOS{Name: "q", MaxTRESPerNode: tres("cpu", 2)}}, []any{node("n0", size(4, 8000)), jobsOf(3, tasks(2), with(func(j *slurm.Job) { j.TasksPerNode, j.MinCPUsPerNode = slurm.Num(3), slurm.Num(3) })), job(60, mine, tasks(2))}, 1},
-		"jobs that have their nodes to themselves": {[]any{slurm.QOS{Name: "q", GrpTRES: tres("node", 2)}}, []any{jobsOf(9, with(func(j *slurm.Job) { j.Shared = "none" }))}, 2},
-		"all GPUs of the nodes to themselves":      {[]any{slurm.QOS{Name: "q", MaxTRESPerUser: tres("gres/gpu", 9)}}, []any{node("n0", size(4, 8000), func(n *slurm.Node) { n.GRES = "gpu:h100:4" }), jobsOf(9, with(func(j *slurm.Job) { j.Shared = "none" }))}, 2},
-		"of the nodes that have the fewest":        {[]any{slurm.QOS{Name: "q", MaxTRESPerJob: tres("gres/gpu", 2)}}, []any{node("n0", size(4, 8000), func(n *slurm.Node) { n.GRES = "gpu:4" }), node("n1", size(4, 8000)), jobsOf(9, with(func(j *slurm.Job) { j.Shared = "none" }))}, 9},
-		"more GPUs than a job may have":            {[]any{slurm.QOS{Name: "q", MaxTRESPerJob: tres("gres/gpu", 2)}}, []any{node("n0", size(4, 8000), func(n *slurm.Node) { n.GRES = "gpu:4" }), jobsOf(9, with(func(j *slurm.Job) { j.Shared = "none" }))}, 0},
-		"limits that are not enforced":             {[]any{slurm.QOS{Name: "q", MaxJobs: slurm.Num(1)}, slurm.Conf{AccountingEnforce: []string{"associations"}}}, []any{jobsOf(9)}, 9},
-		"limits that are":                          {[]any{slurm.QOS{Name: "q", MaxJobs: slurm.Num(1)}, slurm.Conf{AccountingEnforce: []string{"associations", "limits"}}}, []any{jobsOf(9)}, 1},
+		"fifty jobs, two of a user":                       {[]any{slurm.QOS{Name: "q", MaxJobsPerUser: slurm.Num(2)}}, []any{jobsOf(50)}, 2},
+		"two of a user, whatever the reason":              {[]any{slurm.QOS{Name: "q", MaxJobsPerUser: slurm.Num(2)}}, []any{jobsOf(50, reason("ReqNodeNotAvail"))}, 2},
+		"two users, two each":                             {[]any{slurm.QOS{Name: "q", MaxJobsPerUser: slurm.Num(2)}}, []any{jobsOf(5), jobs(60, 5, of("bob", "ml", "q"))}, 4},
+		"a QOS that allows no job":                        {[]any{slurm.QOS{Name: "q", MaxJobs: slurm.Num(0)}}, []any{jobsOf(3)}, 0},
+		"running jobs count":                              {[]any{slurm.QOS{Name: "q", MaxJobs: slurm.Num(3)}}, []any{runs(70), jobsOf(9)}, 2},
+		"more jobs run than the QOS allows":               {[]any{slurm.QOS{Name: "q", MaxJobs: slurm.Num(1)}}, []any{runs(70), runs(71), jobsOf(9)}, 0},
+		"a limit per account":                             {[]any{slurm.QOS{Name: "q", MaxJobsPerAccount: slurm.Num(1)}}, []any{jobsOf(5), jobs(60, 5, of("alice", "hpc", "q"))}, 2},
+		"tasks of an array count":                         {[]any{slurm.QOS{Name: "q", MaxJobs: slurm.Num(3)}}, []any{job(1, mine, withArray(1, "1-20", 0))}, 3},
+		"tasks of an array with a throttle":               {[]any{slurm.QOS{Name: "q", MaxJobs: slurm.Num(3)}}, []any{job(1, mine, withArray(1, "1-20", 2))}, 2},
+		"another QOS":                                     {[]any{slurm.QOS{Name: "other", MaxJobs: slurm.Num(0)}}, []any{jobsOf(9)}, 9},
+		"GPUs of a user":                                  {[]any{slurm.QOS{Name: "q", MaxTRESPerUser: tres("gres/gpu", 8)}}, []any{jobsOf(50, takes("cpu=1,gres/gpu=8"))}, 1},
+		"GPUs of a user, some in use":                     {[]any{slurm.QOS{Name: "q", MaxTRESPerUser: tres("gres/gpu", 8)}}, []any{runs(70, takes("cpu=1,gres/gpu=6")), jobsOf(50, takes("cpu=1,gres/gpu=2"))}, 1},
+		"GPUs of an account":                              {[]any{slurm.QOS{Name: "q", MaxTRESPerAccount: tres("gres/gpu", 8)}}, []any{jobsOf(50, takes("cpu=1,gres/gpu=2"))}, 4},
+		"GPUs of a QOS":                                   {[]any{slurm.QOS{Name: "q", GrpTRES: tres("gres/gpu", 8)}}, []any{jobsOf(50, takes("cpu=1,gres/gpu=4"))}, 2},
+		"memory of a QOS":                                 {[]any{slurm.QOS{Name: "q", GrpTRES: tres("mem", 4096)}}, []any{jobsOf(50, takes("cpu=1,mem=1G"))}, 4},
+		"too many GPUs for one job":                       {[]any{slurm.QOS{Name: "q", MaxTRESPerJob: tres("gres/gpu", 4)}}, []any{jobsOf(1, takes("cpu=1,gres/gpu=8")), job(60, mine, takes("gres/gpu=4"))}, 1},
+		"too many GPUs on a node":                         {[]any{slurm.QOS{Name: "q", MaxTRESPerNode: tres("gres/gpu", 4)}}, []any{jobsOf(1, takes("cpu=1,gres/gpu=8")), job(60, mine, nodes(2), takes("cpu=2,node=2,gres/gpu=8"))}, 1},
+		"too many GPUs on a user's node":                  {[]any{ml(func(*slurm.Association) {}), slurm.Association{Account: "ml", User: "alice", MaxTRESPerNode: tres("gres/gpu", 4)}}, []any{jobsOf(1, takes("cpu=1,gres/gpu=8")), job(60, mine, takes("gres/gpu=4"))}, 1},
+		"CPUs of whole nodes":                             {[]any{slurm.QOS{Name: "q", MaxTRESPerUser: tres("cpu", 8)}}, []any{node("n0", size(4, 8000)), jobsOf(9, with(func(j *slurm.Job) { j.Shared = "none" }))}, 2},
+		"CPUs of the smallest whole node":                 {[]any{slurm.QOS{Name: "q", MaxTRESPerUser: tres("cpu", 8)}}, []any{node("n0", size(8, 8000)), node("n1", size(2, 8000), func(n *slurm.Node) { n.Weight = 9 }), jobsOf(9, with(func(j *slurm.Job) { j.Shared = "none" }))}, 4},
+		"memory of whole nodes' CPUs":                     {[]any{slurm.QOS{Name: "q", MaxTRESPerUser: tres("mem", 1000)}}, []any{node("n0", size(4, 8000)), jobsOf(9, with(func(j *slurm.Job) { j.Shared, j.MemoryPerCPU = "none", slurm.Num(100) }))}, 2},
+		"CPUs of whole cores":                             {[]any{slurm.QOS{Name: "q", MaxTRESPerJob: tres("cpu", 4)}}, []any{node("n0", size(8, 8000), threaded), node("n1", size(8, 8000), threaded), node("n2", size(8, 8000), threaded), jobsOf(1, nodes(3)), job(60, mine, nodes(2))}, 1},
+		"too few CPUs for one job":                        {[]any{slurm.QOS{Name: "q", MinTRESPerJob: tres("cpu", 4)}}, []any{jobsOf(3), job(60, mine, tasks(4))}, 1},
+		"too long for the QOS":                            {[]any{slurm.QOS{Name: "q", MaxWallMinutesPerJob: slurm.Num(60)}}, []any{jobsOf(3, with(func(j *slurm.Job) { j.TimeLimit = slurm.Num(61) })), job(60, mine, with(func(j *slurm.Job) { j.TimeLimit = slurm.Num(60) }))}, 1},
+		"an account's jobs":                               {[]any{alice, ml(func(a *slurm.Association) { a.GrpJobs = slurm.Num(2) })}, []any{jobsOf(9)}, 2},
+		"a user's jobs":                                   {[]any{ml(func(*slurm.Association) {}), slurm.Association{Account: "ml", User: "alice", MaxJobs: slurm.Num(3)}}, []any{jobsOf(9)}, 3},
+		"an account's CPUs":                               {[]any{alice, ml(func(a *slurm.Association) { a.GrpTRES = tres("cpu", 4) })}, []any{jobsOf(9, tasks(2))}, 2},
+		"limits of the root account":                      {[]any{alice, ml(func(a *slurm.Association) { a.GrpJobs = slurm.Num(4) }), slurm.Association{Account: "root", GrpJobs: slurm.Num(2)}}, []any{jobsOf(9)}, 2},
+		"jobs of other accounts count for the root":       {[]any{alice, ml(func(*slurm.Association) {}), slurm.Association{Account: "hpc", ParentAccount: "root"}, slurm.Association{Account: "hpc", User: "bob"}, slurm.Association{Account: "root", GrpJobs: slurm.Num(3)}}, []any{job(70, of("bob", "hpc", "q"), running("n9")), jobsOf(9)}, 2},
+		"an association of another cluster":               {[]any{alice, ml(func(a *slurm.Association) { a.GrpJobs, a.Cluster = slurm.Num(2), "other" })}, []any{jobsOf(9)}, 9},
+		"a QOS overrides an account":                      {[]any{alice, ml(func(a *slurm.Association) { a.GrpJobs = slurm.Num(1) }), slurm.QOS{Name: "q", MaxJobs: slurm.Num(3)}}, []any{jobsOf(9)}, 3},
+		"a QOS overrides an account's CPUs":               {[]any{alice, ml(func(a *slurm.Association) { a.GrpTRES = tres("cpu", 2) }), slurm.QOS{Name: "q", GrpTRES: tres("cpu", 4)}}, []any{jobsOf(9)}, 4},
+		"a QOS's limit for users overrides the user's":    {[]any{ml(func(*slurm.Association) {}), slurm.Association{Account: "ml", User: "alice", MaxJobs: slurm.Num(1)}, slurm.QOS{Name: "q", MaxJobsPerUser: slurm.Num(3)}}, []any{jobsOf(9)}, 3},
+		"a QOS's limit for accounts overrides the user's": {[]any{ml(func(*slurm.Association) {}), slurm.Association{Account: "ml", User: "alice", MaxJobs: slurm.Num(1)}, slurm.QOS{Name: "q", MaxJobsPerAccount: slurm.Num(3)}}, []any{jobsOf(9)}, 3},
+		"limits of a user and of an account":              {[]any{alice, ml(func(a *slurm.Association) { a.GrpTRES = tres("cpu", 2) }), slurm.QOS{Name: "q", MaxTRESPerUser: tres("cpu", 4)}}, []any{jobsOf(9)}, 2},
+		"the partition's QOS overrides the job's":         {[]any{slurm.QOS{Name: "p", MaxJobsPerUser: slurm.Num(3)}, slurm.QOS{Name: "q", MaxJobsPerUser: slurm.Num(1)}}, []any{partQOS("p"), jobsOf(9)}, 3},
+		"the job's QOS with OverPartQOS":                  {[]any{slurm.QOS{Name: "p", MaxJobsPerUser: slurm.Num(1)}, slurm.QOS{Name: "q", MaxJobsPerUser: slurm.Num(3), Flags: []string{"OVERRIDE_PARTITION_QOS"}}}, []any{partQOS("p"), jobsOf(9)}, 3},
+		"licenses":                                        {[]any{slurm.License{Name: "ansys", Total: 5}}, []any{jobsOf(9, with(func(j *slurm.Job) { j.Licenses = "ansys:2" }))}, 2},
+		"licenses in use":                                 {[]any{slurm.License{Name: "ansys", Total: 5, Used: 2}}, []any{runs(70, with(func(j *slurm.Job) { j.Licenses = "ansys:2" })), jobsOf(9, with(func(j *slurm.Job) { j.Licenses = "ansys:2" }))}, 1},
+		"licenses of jobs of whole nodes":                 {[]any{slurm.License{Name: "ansys", Total: 5}}, []any{node("n0", size(4, 8000)), jobsOf(9, with(func(j *slurm.Job) { j.Licenses, j.Shared = "ansys:2", "none" }))}, 2},
+		"licenses that others reserved":                   {[]any{slurm.License{Name: "ansys", Total: 5, Reserved: 2, Deficit: 1}}, []any{jobsOf(9, with(func(j *slurm.Job) { j.Licenses = "ansys:2" }))}, 1},
+		"jobs that share the only allowed node":           {[]any{slurm.QOS{Name: "q", GrpTRES: tres("node", 1)}}, []any{node("n0", size(4, 8000)), jobsOf(9)}, 4},
+		"jobs larger than a node":                         {[]any{slurm.QOS{Name: "q", GrpTRES: tres("node", 3)}}, []any{node("n0", size(4, 8000)), jobsOf(9, tasks(8))}, 1},
+		"jobs larger than a node of their partition":      {[]any{slurm.QOS{Name: "q", GrpTRES: tres("node", 3)}}, []any{node("n0", size(4, 8000)), node("big", size(32, 8000), within("other")), jobsOf(9, tasks(8))}, 1},
+		"a job that would need more nodes":                {[]any{slurm.QOS{Name: "q", GrpTRES: tres("node", 3)}}, []any{node("n0", size(4, 8000)), jobsOf(1, tasks(4), with(func(j *slurm.Job) { j.CPUs, j.CPUsPerTask = slurm.Num(12), slurm.Num(3) })), job(60, mine)}, 1},
+		"CPUs of tasks per node":                          {[]any{slurm.QOS{Name: "q", MaxTRESPerNode: tres("cpu", 2)}}, []any{node("n0", size(4, 8000)), jobsOf(3, tasks(2), with(func(j *slurm.Job) { j.TasksPerNode, j.MinCPUsPerNode = slurm.Num(3), slurm.Num(3) })), job(60, mine, tasks(2))}, 1},
+		"exclusive jobs":                                  {[]any{slurm.QOS{Name: "q", GrpTRES: tres("node", 2)}}, []any{jobsOf(9, with(func(j *slurm.Job) { j.Shared = "none" }))}, 2},
+		"all GPUs of exclusive nodes":                     {[]any{slurm.QOS{Name: "q", MaxTRESPerUser: tres("gres/gpu", 9)}}, []any{node("n0", size(4, 8000), func(n *slurm.Node) { n.GRES = "gpu:h100:4" }), jobsOf(9, with(func(j *slurm.Job) { j.Shared = "none" }))}, 2},
+		"all GPUs of the nodes with the fewest":           {[]any{slurm.QOS{Name: "q", MaxTRESPerJob: tres("gres/gpu", 2)}}, []any{node("n0", size(4, 8000), func(n *slurm.Node) { n.GRES = "gpu:4" }), node("n1", size(4, 8000)), jobsOf(9, with(func(j *slurm.Job) { j.Shared = "none" }))}, 9},
+		"more GPUs than a job is allowed":                 {[]any{slurm.QOS{Name: "q", MaxTRESPerJob: tres("gres/gpu", 2)}}, []any{node("n0", size(4, 8000), func(n *slurm.Node) { n.GRES = "gpu:4" }), jobsOf(9, with(func(j *slurm.Job) { j.Shared = "none" }))}, 0},
+		"limits without enforcement":                      {[]any{slurm.QOS{Name: "q", MaxJobs: slurm.Num(1)}, slurm.Conf{AccountingEnforce: []string{"associations"}}}, []any{jobsOf(9)}, 9},
+		"enforced limits":                                 {[]any{slurm.QOS{Name: "q", MaxJobs: slurm.Num(1)}, slurm.Conf{AccountingEnforce: []string{"associations", "limits"}}}, []any{jobsOf(9)}, 1},
 	} {
 		t.Run(name, func(t *testing.T) {
 			queue := tc.queue
@@ -127,24 +127,25 @@ func TestNoMoreJobsAreEligibleThanLimitsLetRun(t *testing.T) {
 			setLimits(s, tc.limits...)
 			p := compute(s).Partitions[0]
 			if p.EligiblePendingJobs != tc.want {
-				t.Errorf("%d jobs are eligible, not %d: %v", p.EligiblePendingJobs, tc.want, p.PendingByReason)
+				t.Errorf("%d jobs are eligible, want %d: %v", p.EligiblePendingJobs, tc.want, p.PendingByReason)
 			}
 		})
 	}
 }
 
-// TestTasksForEachNodeUnderALimit: 24.11 counts the CPUs of the tasks that a job has, 26.05 those
-// of all that each node may have (oracle, seed 6826).
+// TestTasksForEachNodeUnderALimit: 24.11 counts the CPUs of the tasks of a job, 26.05 those of all
+// tasks that each node could have (oracle, seed 6826).
 func TestTasksForEachNodeUnderALimit(t *testing.T) {
 	for _, nodes := range []map[string]uint64{nil, {"node": 9}} {
 		for release, want := range map[string]uint64{"24.11.5": 2, "26.05.0": 1} {
-			s := snapshotOf(t, partition("cpu"), node("n0", size(4, 8000)), jobs(1, 3, of("alice", "ml", "q"), tasks(2), with(func(j *slurm.Job) {
-				j.TasksPerNode, j.MinCPUsPerNode = slurm.Num(3), slurm.Num(3)
-			})))
+			perNode := with(func(j *slurm.Job) { j.TasksPerNode, j.MinCPUsPerNode = slurm.Num(3), slurm.Num(3) })
+			s := snapshotOf(t, partition("cpu"), node("n0", size(4, 8000)),
+				jobs(1, 3, of("alice", "ml", "q"), tasks(2), perNode))
 			s.Server.Release = release
-			setLimits(s, slurm.QOS{Name: "q", MaxTRESPerUser: map[string]uint64{"cpu": 4}, GrpTRES: nodes}, slurm.Conf{AccountingEnforce: []string{"limits"}, SelectTypeParameters: []string{"CR_CORE"}})
+			setLimits(s, slurm.QOS{Name: "q", MaxTRESPerUser: map[string]uint64{"cpu": 4}, GrpTRES: nodes},
+				slurm.Conf{AccountingEnforce: []string{"limits"}, SelectTypeParameters: []string{"CR_CORE"}})
 			if got := compute(s).Partitions[0].EligiblePendingJobs; got != want {
-				t.Errorf("on %s, with a limit of nodes %v, %d jobs are eligible, not %d", release, nodes, got, want)
+				t.Errorf("on %s, with a limit of nodes %v, %d jobs are eligible, want %d", release, nodes, got, want)
 			}
 		}
 	}
@@ -168,23 +169,23 @@ func TestUnevenTasksUnderALimit(t *testing.T) {
 			setLimits(s, slurm.QOS{Name: "q", MaxTRESPerUser: map[string]uint64{"cpu": 8}, GrpTRES: nodes},
 				slurm.Conf{AccountingEnforce: []string{"limits"}, SelectTypeParameters: []string{"CR_CORE"}})
 			if got := compute(s).Partitions[0].EligiblePendingJobs; got != want {
-				t.Errorf("on %s, with a limit of nodes %v, %d jobs are eligible, not %d", release, nodes, got, want)
+				t.Errorf("on %s, with a limit of nodes %v, %d jobs are eligible, want %d", release, nodes, got, want)
 			}
 		}
 	}
 }
 
-// TestWhatCanNotRunTakesNothingOfALimit: slurmctld never starts it either.
+// TestJobsThatCannotRunUseNoLimit: slurmctld never starts them either.
 func TestWhatCanNotRunTakesNothingOfALimit(t *testing.T) {
 	mine := of("alice", "ml", "q")
-	s := snapshotOf(t, partition("cpu"), node("n0"), job(1, mine, tasks(1), constraint("gold"), with(func(j *slurm.Job) { j.Priority = slurm.Num(9) })), jobs(2, 3, mine))
+	s := snapshotOf(t, partition("cpu"), node("n0"), job(1, mine, tasks(1), withConstraint("gold"), with(func(j *slurm.Job) { j.Priority = slurm.Num(9) })), jobs(2, 3, mine))
 	setLimits(s, slurm.QOS{Name: "q", MaxJobs: slurm.Num(1)})
 	if p := compute(s).Partitions[0]; p.EligiblePendingJobs != 1 {
-		t.Errorf("%d jobs are eligible, not the one that can run: %v", p.EligiblePendingJobs, p.PendingByReason)
+		t.Errorf("%d jobs are eligible, want the one that can run: %v", p.EligiblePendingJobs, p.PendingByReason)
 	}
 }
 
-// TestComponentsOfOneJobRunTogetherOrNotAtAll: each counts as a job.
+// TestHetComponentsRunTogetherOrNotAtAll: each component counts as a job.
 func TestComponentsOfOneJobRunTogetherOrNotAtAll(t *testing.T) {
 	component := func(id, offset uint32) *slurm.Job {
 		return job(id, of("alice", "ml", "q"), with(func(j *slurm.Job) { j.HetJobID, j.HetOffset = 1, offset }))
@@ -193,7 +194,7 @@ func TestComponentsOfOneJobRunTogetherOrNotAtAll(t *testing.T) {
 		s := snapshotOf(t, partition("cpu"), component(1, 0), component(2, 1))
 		setLimits(s, slurm.QOS{Name: "q", MaxJobs: slurm.Num(limit)})
 		if p := compute(s).Partitions[0]; p.EligiblePendingJobs != want {
-			t.Errorf("with %d jobs allowed %d components are eligible, not %d", limit, p.EligiblePendingJobs, want)
+			t.Errorf("with %d jobs allowed, %d components are eligible, want %d", limit, p.EligiblePendingJobs, want)
 		}
 	}
 }
@@ -207,7 +208,7 @@ func TestWhichJobsGetWhatALimitLeaves(t *testing.T) {
 	s := snapshotOf(t, partition("cpu"), wide(1, 5, 2), wide(2, 9, 4), wide(3, 7, 8))
 	s.QOS.Known, s.QOS.Value = true, []slurm.QOS{{Name: "one", MaxJobs: slurm.Num(1)}}
 	if p := compute(s).Partitions[0]; p.PendingNodes != 4 {
-		t.Errorf("%d nodes are asked for, not the four of the job with the highest priority", p.PendingNodes)
+		t.Errorf("%d nodes are requested, want the four of the job with the highest priority", p.PendingNodes)
 	}
 }
 
@@ -217,24 +218,24 @@ func TestANodeLimitThatIsAWantOfNodes(t *testing.T) {
 		limit slurm.Number
 		want  uint64
 	}{
-		"the partition has fewer nodes":   {2, slurm.Infinite(), 1},
-		"it has none":                     {0, slurm.Infinite(), 1},
-		"it has enough":                   {4, slurm.Infinite(), 0},
-		"it has fewer and allows no more": {2, slurm.Num(2), 0},
-		"it has fewer and allows more":    {2, slurm.Num(4), 1},
+		"the partition has fewer nodes":                    {2, slurm.Infinite(), 1},
+		"the partition has no nodes":                       {0, slurm.Infinite(), 1},
+		"the partition has enough nodes":                   {4, slurm.Infinite(), 0},
+		"the partition has fewer nodes and allows no more": {2, slurm.Num(2), 0},
+		"the partition has fewer nodes and allows more":    {2, slurm.Num(4), 1},
 	} {
 		t.Run(name, func(t *testing.T) {
 			cpu := partition("cpu", func(p *slurm.Partition) { p.TotalNodes, p.MaxNodes = tc.total, tc.limit })
 			p := compute(snapshotOf(t, cpu, job(1, nodes(4), reason("PartitionNodeLimit")))).Partitions[0]
 			if p.EligiblePendingJobs != tc.want {
-				t.Errorf("%d jobs are eligible, not %d", p.EligiblePendingJobs, tc.want)
+				t.Errorf("%d jobs are eligible, want %d", p.EligiblePendingJobs, tc.want)
 			}
 		})
 	}
 }
 
-// TestLimitsThatMayNotBeEnforcedAreTold: before v0.0.45 slurmrestd does not tell whether slurmctld
-// enforces limits; a job that waits for the reason of one does.
+// TestLimitsThatMayNotBeEnforcedAreReported: slurmrestd before v0.0.45 does not report whether
+// slurmctld enforces limits. A job that is pending for a limit shows it.
 func TestLimitsThatMayNotBeEnforcedAreTold(t *testing.T) {
 	mine := of("alice", "ml", "q")
 	limit := slurm.QOS{Name: "q", MaxJobsPerUser: slurm.Num(1)}
@@ -244,16 +245,17 @@ func TestLimitsThatMayNotBeEnforcedAreTold(t *testing.T) {
 		limits, nouns []any
 		want          map[demand.Deviation]uint64
 	}{
-		"nothing tells":                 {[]any{limit}, nil, map[demand.Deviation]uint64{demand.DeviationEnforcement: 2}},
-		"the configuration tells":       {[]any{limit, enforcing}, nil, nil},
-		"a job tells":                   {[]any{limit}, []any{heldBack}, nil},
-		"no job is held back by limits": {[]any{slurm.QOS{Name: "q", MaxJobsPerUser: slurm.Num(3)}}, nil, nil},
-		"licences are always enforced":  {[]any{slurm.License{Name: "ansys", Total: 1, Used: 1}}, []any{job(8, with(func(j *slurm.Job) { j.Licenses = "ansys:1" }))}, nil},
+		"enforcement is unknown":            {[]any{limit}, nil, map[demand.Deviation]uint64{demand.DeviationEnforcement: 2}},
+		"the configuration enforces limits": {[]any{limit, enforcing}, nil, nil},
+		"a job is pending for a limit":      {[]any{limit}, []any{heldBack}, nil},
+		"limits hold no job back":           {[]any{slurm.QOS{Name: "q", MaxJobsPerUser: slurm.Num(3)}}, nil, nil},
+		"licenses are always enforced":      {[]any{slurm.License{Name: "ansys", Total: 1, Used: 1}}, []any{job(8, with(func(j *slurm.Job) { j.Licenses = "ansys:1" }))}, nil},
 	} {
 		t.Run(name, func(t *testing.T) {
 			s := snapshotOf(t, append(tc.nouns, partition("cpu"), jobs(1, 3, mine))...)
 			setLimits(s, tc.limits...)
-			got := demand.Compute(noon.Time(), s, demand.Pool{Name: "w", Feature: "w", Partitions: []string{"cpu"}, Max: 9}).Pools[0].Unmodelled
+			pool := demand.Pool{Name: "w", Feature: "w", Partitions: []string{"cpu"}, Max: 9}
+			got := demand.Compute(noon.Time(), s, pool).Pools[0].Unmodelled
 			if diff := cmp.Diff(tc.want, got); diff != "" {
 				t.Error(diff)
 			}

@@ -8,10 +8,10 @@ import (
 	"github.com/slurmtide/slurmtide/slurmclient/slurm"
 )
 
-// need is what a job asks of its nodes, read from Slurm's texts.
+// requirements are what a job requires of its nodes, parsed from its record.
 type need struct {
-	// nodes is the least number of nodes, maxNodes the most, 0 for any, wanted how many
-	// there are to be if there are so many.
+	// nodes is the minimum number of nodes, maxNodes the maximum, 0 for any. preferredNodes is the
+	// number that slurmctld allocates if that many are available.
 	nodes, maxNodes, wanted  uint64
 	cpus, tasks, cpusPerTask uint64
 	tasksPerNode             uint64
@@ -19,10 +19,10 @@ type need struct {
 	memoryPerNode, perCPU    uint64
 	gresPerNode, gresPerJob  map[string]uint64
 	gresPerTask              map[string]uint64
-	// memoryPerGRES is the memory that goes with each of a resource.
+	// memoryPerGRES is the memory in MiB per unit of a resource.
 	memoryPerGRES map[string]uint64
-	// dealtGRES is whether slurmctld deals generic resources of the job to as many nodes as
-	// it likes.
+	// spreadsGRES is whether slurmctld distributes generic resources of the job to any number of
+	// nodes.
 	dealtGRES      bool
 	threadsPerCore uint64
 	wholeMemory    bool
@@ -30,13 +30,13 @@ type need struct {
 	readable       bool
 	required       []string
 	excluded       map[string]bool
-	// whole is whether the job has its nodes to itself, alike whether it shares them
-	// with jobs of its group only (those of its user).
+	// exclusive is whether the job has its nodes to itself. exclusiveToGroup is whether it shares
+	// them only with jobs of its group, which have the same user.
 	whole, alike bool
 }
 
-// needOf reads the texts of a job. It never fails: what it can not read of GRES
-// is left out, and a constraint that it can not read is marked.
+// parseRequirements parses the record of a job. It never fails: malformed GRES are ignored, and a
+// malformed constraint clears readable.
 func needOf(a *ask) need {
 	n := need{
 		nodes: max(a.nodes, 1), maxNodes: a.maxNodes,
@@ -47,7 +47,7 @@ func needOf(a *ask) need {
 		tasksPerNode: a.tasksPerNode, required: expand(a.required),
 	}
 	if a.memoryPerTRES != "" {
-		n.memoryPerNode = 0 // slurmctld tells that of one of the resource
+		n.memoryPerNode = 0 // slurmctld reports the memory of one unit of the resource
 	}
 	if a.tasksPerNode > 0 {
 		n.nodes = max(n.nodes, share(a.tasks, a.tasksPerNode))
@@ -67,16 +67,16 @@ func needOf(a *ask) need {
 	return n
 }
 
-// readNodes corrects the number of nodes. What slurmctld tells of a pending job is the
-// most that it asks for, or slurmctld's guess from the size of the first nodes; what it
-// asks for at least is among its TRES. Where it tells no range, the most is its tasks or 0.
+// parseNodes corrects the number of nodes. slurmctld reports for a pending job the maximum that it
+// requests, or a guess from the size of the first nodes. The minimum is in its requested TRES.
+// Where the job requests no range, the maximum is its number of tasks or 0.
 func (n *need) readNodes(a *ask) {
 	t, err := slurm.ParseTRES(a.tresRequested)
 	if err != nil || t.Nodes == 0 || t.Nodes > n.nodes {
 		return
 	}
 	if len(n.required) > 0 && t.Nodes < n.nodes && n.nodes == n.maxNodes {
-		n.maxNodes = 0 // a guess as well, of slurmctld 24.11
+		n.maxNodes = 0 // slurmctld 24.11 guesses this as well
 	}
 	if t.Nodes > 1 || n.maxNodes > 0 && n.maxNodes != n.tasks {
 		n.wanted = n.nodes
@@ -87,22 +87,24 @@ func (n *need) readNodes(a *ask) {
 	}
 }
 
-// forgetGuess forgets the most nodes of a job that names some where that may be slurmctld's
-// guess: the number of nodes that it names, which -N may have said too.
+// dropGuessedMaximum clears the maximum number of nodes of a job that names nodes, where it can be
+// a guess of slurmctld: the number of named nodes, which -N can have requested too.
 func (n *need) forgetGuess() {
-	if named := uint64(len(n.required)); named > 0 && n.maxNodes == named && n.tasks > named && n.tasksPerNode == 0 {
+	if named := uint64(len(n.required)); named > 0 && n.maxNodes == named && n.tasks > named &&
+		n.tasksPerNode == 0 {
 		n.maxNodes = 0
 	}
 }
 
 func (n *need) readGRES(a *ask) {
-	n.dealtGRES = a.maxNodes != 1 && (strings.Contains(a.tresPerJob, "gres") || strings.Contains(a.tresPerTask, "gres"))
+	n.dealtGRES = a.maxNodes != 1 &&
+		(strings.Contains(a.tresPerJob, "gres") || strings.Contains(a.tresPerTask, "gres"))
 	addGRES(&n.gresPerNode, a.tresPerNode)
-	addGRES(&n.gresPerNode, a.tresPerSocket) // of one socket at least
+	addGRES(&n.gresPerNode, a.tresPerSocket) // at least one socket
 	addGRES(&n.gresPerJob, a.tresPerJob)
 	addGRES(&n.gresPerTask, a.tresPerTask)
 	addGRES(&n.memoryPerGRES, a.memoryPerTRES)
-	// The sum that slurmctld has made, where GRES are accounted.
+	// slurmctld's total, where GRES are in AccountingStorageTRES.
 	if strings.Contains(a.tresRequested, "gres/") {
 		if t, err := slurm.ParseTRES(a.tresRequested); err == nil {
 			for name, count := range t.GRES {
@@ -112,8 +114,8 @@ func (n *need) readGRES(a *ask) {
 	}
 }
 
-// addGRES adds the generic resources of text such as "gres/gpu:h100:2,gres/shard=1",
-// each kind by its name and by its name and type.
+// addGRES adds the generic resources of text such as "gres/gpu:h100:2,gres/shard=1", each under its
+// name and under its name with type.
 func addGRES(to *map[string]uint64, text string) {
 	if text == "" {
 		return
@@ -141,9 +143,8 @@ func raise(to *map[string]uint64, name string, count uint64) {
 	(*to)[name] = max((*to)[name], count)
 }
 
-// perNode writes to v what each of so many nodes of the shape must give; the shape is nil
-// where nothing is known of it. Cores are not shared among jobs, nor the resources of a
-// task among nodes.
+// perNode writes to v what each of that many nodes of the shape must provide. The shape is nil if
+// it is unknown. Jobs do not share cores, and nodes do not share the resources of a task.
 func (d *dims) perNode(n *need, v amounts, s *shape, nodes uint64) {
 	tasks := share(n.tasks, nodes)
 	v[amountCPUs] = max(n.minCPUs, share(n.cpus, nodes), times(tasks, n.cpusPerTask))
@@ -152,7 +153,8 @@ func (d *dims) perNode(n *need, v amounts, s *shape, nodes uint64) {
 	}
 	var memory uint64
 	for i, name := range d.names {
-		v[amountGRES+i] = max(n.gresPerNode[name], share(n.gresPerJob[name], nodes), times(n.gresPerTask[name], max(tasks, 1)))
+		v[amountGRES+i] = max(n.gresPerNode[name], share(n.gresPerJob[name], nodes),
+			times(n.gresPerTask[name], max(tasks, 1)))
 		memory = plus(memory, times(n.memoryPerGRES[name], v[amountGRES+i]))
 	}
 	v[amountMemory] = max(n.memoryPerNode, times(n.perCPU, v[amountCPUs]), memory)
@@ -161,23 +163,24 @@ func (d *dims) perNode(n *need, v amounts, s *shape, nodes uint64) {
 	}
 }
 
-// scatters reports whether slurmctld puts the tasks on whatever nodes of the shape have
-// room, as many on each as fit: those of a job that says nothing of its nodes but what a
-// task needs. most is on how many nodes it may be at most.
+// scatters reports whether slurmctld puts the tasks on any nodes of the shape that have room, as
+// many on each as fit. It does so for jobs that specify nothing but the needs of a task. most is
+// the maximum number of nodes.
 func (d *dims) scatters(n *need, s *shape, most uint64) bool {
-	return n.tasks > 1 && most >= n.tasks && n.nodes < n.tasks && n.tasksPerNode == 0 && !n.whole && !n.alike &&
+	return n.tasks > 1 && most >= n.tasks && n.nodes < n.tasks && n.tasksPerNode == 0 && !n.whole &&
+		!n.alike &&
 		n.memoryPerNode == 0 && n.minCPUs <= n.cpusPerTask && n.cpus <= times(n.tasks, n.cpusPerTask) &&
 		len(n.gresPerNode)+len(n.gresPerJob)+len(n.gresPerTask)+len(n.memoryPerGRES) == 0 &&
 		len(n.required) == 0 && !(n.wholeMemory && d.wholeMemory) && !(d.wholeCores && s.threads > 1)
 }
 
-// perTask writes to v what a node must give for each task.
+// perTask writes to v what a node must provide for each task.
 func (n *need) perTask(v amounts) {
 	clear(v)
 	v[amountCPUs], v[amountMemory] = n.cpusPerTask, times(n.perCPU, n.cpusPerTask)
 }
 
-// most is the largest number of nodes that the job could be spread over.
+// maxSpread returns the largest number of nodes that the job could be spread over.
 func (n *need) most(limit uint64) uint64 {
 	spread := n.cpus
 	if n.tasks > 0 {
@@ -185,7 +188,7 @@ func (n *need) most(limit uint64) uint64 {
 	}
 	if n.dealtGRES {
 		for _, count := range n.gresPerJob {
-			spread = max(spread, count) // one of each node, if need be
+			spread = max(spread, count) // at worst one unit per node
 		}
 	}
 	most := max(n.nodes, spread)
@@ -197,7 +200,7 @@ func (n *need) most(limit uint64) uint64 {
 	return most
 }
 
-// meets reports whether nodes of the shape could be the job's, whatever their size.
+// meets reports whether the job accepts nodes of the shape, whatever their size.
 func (n *need) meets(s *shape) bool {
 	return n.readable && s.tmpDisk >= n.tmpDisk && n.constraint.met(s)
 }
@@ -206,8 +209,8 @@ func (n *need) excludes(node string) bool {
 	return n.excluded[node] || (len(n.required) > 0 && slices.Contains(n.required, node))
 }
 
-// mostNodes is how many nodes the job may have; wantedNodes how many it would like: as
-// many as may be where it tells a range.
+// maxNodesWithin returns how many nodes the job can have under the limit. preferredNodesWithin
+// returns how many it prefers: as many as possible if it requests a range.
 func (n *need) mostNodes(limit uint64) uint64 {
 	most := uint64(math.MaxUint32)
 	for _, l := range [...]uint64{n.maxNodes, limit} {

@@ -9,7 +9,7 @@ import (
 	"github.com/slurmtide/slurmtide/slurmclient/slurm"
 )
 
-// use is what a node is doing, as far as demand goes.
+// nodeUse is what a node is doing, as far as it matters for demand.
 type use uint8
 
 const (
@@ -35,7 +35,7 @@ func (u use) count(p *Partition) {
 	}
 }
 
-// usable reports whether the node is there and will run jobs sooner or later.
+// usable reports whether the node exists and will run jobs now or later.
 func (u use) usable() bool { return u == useBusy || u == useIdle || u == useBooting }
 
 const (
@@ -47,13 +47,12 @@ const (
 	flagsReserved = slurm.NodeReserved | slurm.NodeMaintenance | slurm.NodeBlocked
 )
 
-// useOf decides what a node is doing. held is whether a job is on it that the node's
-// record need not show: one that is suspended (slurmctld calls such nodes idle) or
-// configuring, or that began after nodes were read. reserved is whether an active
-// reservation names it.
+// useOf returns what a node is doing. held is whether the node has a job that its record can omit:
+// a suspended job (slurmctld reports such nodes as idle), a configuring job, or one that started
+// after nodes were read. reserved is whether an active reservation names the node.
 //
-// Work comes first, so that a draining node is busy until its jobs have ended.
-// A node that does not respond is on its way back or on its way to DOWN.
+// Work takes precedence, so that a draining node is busy until its jobs have ended. A node that
+// does not respond is about to return or about to become DOWN.
 func useOf(n *slurm.Node, held, reserved bool) use {
 	switch n.State.Base {
 	case slurm.NodeFuture:
@@ -83,8 +82,8 @@ func useOf(n *slurm.Node, held, reserved bool) use {
 	return useIdle
 }
 
-// hasRoom reports whether a job could be put on the node beside what it has;
-// reserved is whether an active reservation names it.
+// hasRoom reports whether another job could start on the node. reserved is whether an active
+// reservation names it.
 func hasRoom(n *slurm.Node, u use, reserved bool) bool {
 	switch u {
 	case useIdle, useBooting:
@@ -96,8 +95,8 @@ func hasRoom(n *slurm.Node, u use, reserved bool) bool {
 	return false
 }
 
-// asBefore is a node before it got its work, given its record of then; nil is one that
-// was not there, and had none.
+// nodeBeforeWork returns the node before it got work, given its earlier record. A nil record means
+// that the node did not exist and had no work.
 func asBefore(was *slurm.Node) *slurm.Node {
 	if was == nil {
 		return &slurm.Node{}
@@ -105,7 +104,7 @@ func asBefore(was *slurm.Node) *slurm.Node {
 	return was
 }
 
-// reservedNodes are the hostlists of the reservations that are active now.
+// reservedNodes returns the hostlists of the active reservations.
 func reservedNodes(s *slurmclient.Snapshot, now slurm.Time) []string {
 	var out []string
 	for _, r := range s.Reservations.Value {
@@ -116,8 +115,8 @@ func reservedNodes(s *slurmclient.Snapshot, now slurm.Time) []string {
 	return out
 }
 
-// reservedSoon is when the first reservation begins that names a node and is yet
-// to begin, within the longest lead of a pool.
+// reservationStarts returns, per node, the start of its first future reservation within the longest
+// ReservationLead of a pool.
 func (c *cluster) reservedSoon(s *slurmclient.Snapshot, now slurm.Time) map[string]slurm.Time {
 	var lead time.Duration
 	for i := range c.pools {
@@ -138,8 +137,7 @@ func (c *cluster) reservedSoon(s *slurmclient.Snapshot, now slurm.Time) map[stri
 	return out
 }
 
-// namesOf is the set of the names in the hostlists; a list that can not be read
-// adds nothing.
+// expandHostlists returns the set of the names in the hostlists. A malformed list adds nothing.
 func namesOf(lists []string) map[string]bool {
 	if len(lists) == 0 {
 		return nil
@@ -153,8 +151,7 @@ func namesOf(lists []string) map[string]bool {
 	return out
 }
 
-// expand lists the names of a hostlist, each once and sorted, none when it can not
-// be read.
+// expandHostlist returns the distinct names of a hostlist, sorted; none if the list is malformed.
 func expand(list string) []string {
 	if list == "" {
 		return nil

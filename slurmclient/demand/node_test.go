@@ -21,21 +21,21 @@ func TestEveryNodeIsOneOfFive(t *testing.T) {
 	}{
 		"idle":                           {"IDLE", idle},
 		"planned by backfill":            {"IDLE+PLANNED", idle},
-		"idle, of the cloud, powered up": {"IDLE+CLOUD+DYNAMIC_NORM", idle},
-		"a reboot called off":            {"IDLE+REBOOT_CANCELED", idle},
+		"idle cloud node, powered up":    {"IDLE+CLOUD+DYNAMIC_NORM", idle},
+		"a canceled reboot":              {"IDLE+REBOOT_CANCELED", idle},
 		"allocated":                      {"ALLOCATED", busy},
 		"mixed":                          {"MIXED", busy},
 		"draining":                       {"MIXED+DRAIN", busy},
 		"failing with work":              {"ALLOCATED+FAIL", busy},
 		"completing":                     {"IDLE+COMPLETING", busy},
-		"drained but for the epilog":     {"IDLE+DRAIN+COMPLETING", busy},
+		"drained, with a running epilog": {"IDLE+DRAIN+COMPLETING", busy},
 		"powering up for a job":          {"ALLOCATED+POWERING_UP", busy},
 		"not responding with work":       {"ALLOCATED+NOT_RESPONDING", busy},
 		"reserved":                       {"IDLE+RESERVED", busy},
 		"in maintenance":                 {"IDLE+MAINTENANCE", busy},
-		"kept clear for another job":     {"IDLE+BLOCKED", busy},
+		"blocked for another job":        {"IDLE+BLOCKED", busy},
 		"powering up":                    {"IDLE+CLOUD+POWERING_UP", booting},
-		"told to power up":               {"IDLE+POWER_UP", booting},
+		"requested to power up":          {"IDLE+POWER_UP", booting},
 		"not responding yet":             {"IDLE+NOT_RESPONDING", booting},
 		"rebooting":                      {"IDLE+REBOOT_ISSUED", booting},
 		"drained":                        {"IDLE+DRAIN", unusable},
@@ -45,10 +45,10 @@ func TestEveryNodeIsOneOfFive(t *testing.T) {
 		"down and not responding":        {"DOWN+NOT_RESPONDING", unusable},
 		"down and reserved":              {"DOWN+RESERVED", unusable},
 		"failed":                         {"IDLE+FAIL", unusable},
-		"registered wrongly":             {"IDLE+INVALID_REG+DRAIN", unusable},
-		"never seen":                     {"UNKNOWN+NOT_RESPONDING", unusable},
+		"with an invalid registration":   {"IDLE+INVALID_REG+DRAIN", unusable},
+		"never registered":               {"UNKNOWN+NOT_RESPONDING", unusable},
 		"in error":                       {"ERROR", unusable},
-		"of a state not known here":      {"LEVITATING", unusable},
+		"in an unknown state":            {"LEVITATING", unusable},
 		"powered down":                   {"IDLE+CLOUD+POWERED_DOWN", off},
 		"powering down":                  {"IDLE+POWERING_DOWN", off},
 		"a FUTURE record":                {"FUTURE+DYNAMIC_NORM", off},
@@ -56,7 +56,8 @@ func TestEveryNodeIsOneOfFive(t *testing.T) {
 	for name, tt := range tests {
 		t.Run(name, func(t *testing.T) {
 			tt.want.Name, tt.want.RequiredNodes = "cpu", tt.want.BusyNodes
-			if diff := cmp.Diff(tt.want, demandOn(t, "cpu", partition("cpu"), node("n1", state(tt.state)))); diff != "" {
+			if diff := cmp.Diff(tt.want, demandOn(t, "cpu", partition("cpu"),
+				node("n1", state(tt.state)))); diff != "" {
 				t.Error(diff)
 			}
 		})
@@ -73,23 +74,24 @@ func TestANodeThatLooksIdleIsBusyWhenSomethingHoldsIt(t *testing.T) {
 		noun any
 		busy uint64
 	}{
-		"a suspended job":                   {job(1, running("n1"), base(slurm.JobSuspended)), 1},
-		"a job that is being configured":    {job(1, running("n1"), flag(slurm.JobConfiguring)), 1},
-		"a suspended job elsewhere":         {job(1, running("n2"), base(slurm.JobSuspended)), 0},
-		"a job that has ended":              {job(1, running("n1"), base(slurm.JobTimeout)), 0},
-		"a pending job that names it":       {job(1, reason("JobHeldUser"), with(func(j *slurm.Job) { j.RequiredNodes = "n1" })), 0},
-		"a reservation that is active":      {reservation(noon-10, noon+10), 1},
-		"a reservation that is to come":     {reservation(noon+1, noon+10), 0},
-		"a reservation that is over":        {reservation(noon-10, noon), 0},
-		"a reservation of licences only":    {&slurm.Reservation{Name: "r", EndTime: slurm.Never}, 0},
-		"a suspended job on several nodes":  {job(1, running("n0,n1"), base(slurm.JobSuspended)), 1},
-		"a suspended job whose nodes are ?": {job(1, running("n[1"), base(slurm.JobSuspended)), 0},
+		"a suspended job":                           {job(1, running("n1"), base(slurm.JobSuspended)), 1},
+		"a configuring job":                         {job(1, running("n1"), flag(slurm.JobConfiguring)), 1},
+		"a suspended job on another node":           {job(1, running("n2"), base(slurm.JobSuspended)), 0},
+		"an ended job":                              {job(1, running("n1"), base(slurm.JobTimeout)), 0},
+		"a pending job that names it":               {job(1, reason("JobHeldUser"), with(func(j *slurm.Job) { j.RequiredNodes = "n1" })), 0},
+		"an active reservation":                     {reservation(noon-10, noon+10), 1},
+		"a future reservation":                      {reservation(noon+1, noon+10), 0},
+		"a past reservation":                        {reservation(noon-10, noon), 0},
+		"a reservation of licenses only":            {&slurm.Reservation{Name: "r", EndTime: slurm.Never}, 0},
+		"a suspended job on several nodes":          {job(1, running("n0,n1"), base(slurm.JobSuspended)), 1},
+		"a suspended job with a malformed hostlist": {job(1, running("n[1"), base(slurm.JobSuspended)), 0},
 	}
 	for name, tt := range tests {
 		t.Run(name, func(t *testing.T) {
 			p := demandOn(t, "cpu", partition("cpu"), node("n1"), tt.noun)
 			if p.BusyNodes != tt.busy || p.IdleNodes != 1-tt.busy || p.RequiredNodes != tt.busy {
-				t.Errorf("busy %d, idle %d, required %d; want busy %d", p.BusyNodes, p.IdleNodes, p.RequiredNodes, tt.busy)
+				t.Errorf("busy %d, idle %d, required %d; want busy %d", p.BusyNodes, p.IdleNodes, p.RequiredNodes,
+					tt.busy)
 			}
 		})
 	}

@@ -8,13 +8,13 @@ import (
 	"github.com/slurmtide/slurmtide/slurmclient/slurm"
 )
 
-// owners tells which pool a node record belongs to, by the places of the pools in a list
-// that is sorted by name.
+// poolMatcher finds the pool of a node record. Pools are identified by their index in a list sorted
+// by name.
 type owners struct {
 	pools     []Pool
 	byName    map[string]int
-	byFeature map[string]int   // the first pool that the feature marks
-	byPrefix  map[string][]int // the pools whose workers' names begin so
+	byFeature map[string]int   // the first pool with the feature
+	byPrefix  map[string][]int // the pools with the worker prefix
 }
 
 func newOwners(sorted []Pool) owners {
@@ -31,8 +31,8 @@ func newOwners(sorted []Pool) owners {
 	return o
 }
 
-// of is the pool of a node record, or noPool. A feature alone marks nothing unless it is
-// the first: NodeSets may give their workers the features of other NodeSets.
+// poolOf returns the pool of a node record, or noPool. A feature by itself identifies a pool only
+// if it is the first of the node: NodeSets can give their workers the features of other NodeSets.
 func (o owners) of(n *slurm.Node) int {
 	if len(o.pools) == 0 {
 		return noPool
@@ -41,7 +41,7 @@ func (o owners) of(n *slurm.Node) int {
 		if at, ok := o.byName[name]; ok {
 			return at
 		}
-		return noPool // it is a worker of a NodeSet that somebody else looks after
+		return noPool // a worker of a NodeSet that is not one of the pools
 	}
 	if at := o.byWorkerName(n); at != noPool {
 		return at
@@ -56,8 +56,8 @@ func (o owners) of(n *slurm.Node) int {
 	return noPool
 }
 
-// byWorkerName is the one pool whose workers are named like the node and whose feature it
-// has; noPool for none or several.
+// poolByWorkerName returns the only pool whose worker prefix and feature the node has; noPool for
+// none or several.
 func (o owners) byWorkerName(n *slurm.Node) int {
 	found := noPool
 	for end := len(n.Name); end > 0 && isDigit(n.Name[end-1]); end-- {
@@ -77,7 +77,7 @@ func (o owners) byWorkerName(n *slurm.Node) int {
 
 func isDigit(c byte) bool { return '0' <= c && c <= '9' }
 
-// ordinal reads the ordinal of the pool's worker of the name.
+// ordinalOf returns the ordinal of the named worker of the pool.
 func (p *Pool) ordinal(name string) (uint64, bool) {
 	digits, ok := strings.CutPrefix(name, p.Workers)
 	if !ok || p.Workers == "" {
@@ -87,9 +87,9 @@ func (p *Pool) ordinal(name string) (uint64, bool) {
 	return n, err == nil
 }
 
-// nodeSetIn is the NodeSet that slurm-operator's comment on a node names, as
-// "namespace/name"; empty for other comments. The comment is compact JSON, and names of
-// Kubernetes objects have nothing that JSON escapes.
+// nodeSetOfComment returns the NodeSet in slurm-operator's comment on a node, as "namespace/name";
+// empty for other comments. The comment is compact JSON, and names of Kubernetes objects contain
+// nothing that JSON escapes.
 func nodeSetIn(comment string) string {
 	if !strings.HasPrefix(comment, "{") {
 		return ""
@@ -107,7 +107,7 @@ func valueIn(comment, key string) string {
 	return value
 }
 
-// NodesOf returns those of the nodes that belong to the pool of the name, one of pools.
+// NodesOf returns the nodes that belong to the named pool, which is one of pools.
 func NodesOf(name string, nodes []*slurm.Node, pools []Pool) []*slurm.Node {
 	byName := slices.SortedFunc(slices.Values(pools), func(a, b Pool) int { return strings.Compare(a.Name, b.Name) })
 	o := newOwners(byName)

@@ -5,40 +5,41 @@ import (
 	"slices"
 )
 
-// run is a number of like parts of jobs that one node takes.
+// chunkRun is a number of equal chunks of one request on one node.
 type run struct {
 	r     *request
 	parts uint64
 }
 
-// bundle is a number of new nodes that have the same parts of jobs on them.
+// bin is a number of new nodes that have the same chunks.
 type bundle struct {
-	// part is the partition that asks for them, pool the place of the pool that they
-	// are of or noPool, shape -1 when it is not known.
+	// partition is the partition that requests the nodes. pool is the index of their pool, or
+	// noPool. shape is -1 when unknown.
 	part, pool, shape int
 	runs              []run
 	left              uint64
-	// room is what each has left for others.
+	// room is what is left on each node.
 	room amounts
-	// at and off are how far the runs of the first one have been taken off already.
+	// runIndex and runOffset are how far the chunks of the first node have been moved to free
+	// nodes.
 	at  int
 	off uint64
 }
 
-// maxOpen bounds how many kinds of nodes with room are looked at for one request,
-// so that a queue of jobs without two alike costs no more than its length.
+// maxOpenBins bounds how many kinds of nodes with room are tried for one request, so that the cost
+// of a queue of different jobs is linear in its length.
 const maxOpen = 64
 
-// pack counts the nodes that the requests need beyond what is free.
+// packRequests counts the nodes that the requests need beyond the free ones.
 func (p *plan) pack() {
 	p.allot()
 	free := p.supplies()
 	p.settleRequired(free)
 	order(free)
-	bundles := p.bundle()
-	p.takeOff(bundles, free)
-	for i := range bundles {
-		p.ask(bundles[i].part, bundles[i].pool, bundles[i].left)
+	bins := p.bundle()
+	p.takeOff(bins, free)
+	for i := range bins {
+		p.ask(bins[i].part, bins[i].pool, bins[i].left)
 	}
 	for i := range free {
 		p.claim(&free[i])
@@ -49,7 +50,7 @@ func (p *plan) pack() {
 	}
 }
 
-// ask counts new nodes in the partition and in the pool that they would be of.
+// addPendingNodes counts new nodes in the partition and in their pool.
 func (p *plan) ask(part, pool int, nodes uint64) {
 	pt := &p.parts[part]
 	pt.PendingNodes = plus(pt.PendingNodes, nodes)
@@ -61,7 +62,7 @@ func (p *plan) ask(part, pool int, nodes uint64) {
 	}
 }
 
-// claim counts the free nodes that jobs are about to take.
+// countClaimed counts the free nodes that jobs are about to take.
 func (p *plan) claim(s *supply) {
 	switch s.claim {
 	case claimIdle:
@@ -71,11 +72,11 @@ func (p *plan) claim(s *supply) {
 	}
 }
 
-// bundle packs all requests on new nodes as if none were free, in the order in which
-// slurmctld starts them, each where there is room, else on nodes of the shape found for it. What is free
-// has no say here: it only takes nodes off later, and so never adds one.
+// packNewNodes packs all requests on new nodes as if no node were free, in the order in which
+// slurmctld starts them. Each goes where there is room, else on nodes of its assigned shape. Free
+// nodes do not affect this step. They only replace new nodes later, and so never add one.
 //
-// Jobs that find every pool at its Max come last, in the first that could run them.
+// Jobs for which every pool has reached its Max come last, in the first pool that could run them.
 func (p *plan) bundle() []bundle {
 	b := bundler{open: make([][]int, len(p.shapes)), plan: p}
 	var capped []*request
@@ -92,8 +93,8 @@ func (p *plan) bundle() []bundle {
 	return b.bundles
 }
 
-// byPriority orders the requests that ask for nodes as slurmctld starts jobs: what it
-// starts first takes the room that others leave, also where a larger job comes later.
+// requestsByPriority returns the requests for nodes in the order in which slurmctld starts jobs.
+// What starts first takes the room that others leave, even if a larger job comes later.
 func (p *plan) byPriority() []*request {
 	var out []*request
 	for i := range p.requests {
@@ -101,14 +102,14 @@ func (p *plan) byPriority() []*request {
 			out = append(out, &p.requests[i])
 		}
 	}
-	// The requests come sorted by key, and that order holds among equals.
+	// The requests are sorted by key; a stable sort keeps that order among equals.
 	slices.SortStableFunc(out, func(a, b *request) int {
 		return cmp.Or(cmp.Compare(b.priority, a.priority), cmp.Compare(a.example, b.example))
 	})
 	return out
 }
 
-// plus is a+b, or the largest number when that is too much.
+// saturatingAdd returns a+b, or the largest uint64 on overflow.
 func plus(a, b uint64) uint64 {
 	if a+b < a {
 		return ^uint64(0)

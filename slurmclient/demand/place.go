@@ -5,27 +5,26 @@ import (
 	"slices"
 )
 
-// placed is how a job would run on new nodes.
+// placement is how a job would run on new nodes.
 type placed struct {
-	// pool is the place of the pool that they are of, or noPool.
+	// pool is the index of the pool of the nodes, or noPool.
 	pool int
-	// shape is the nodes' shape, -1 when the partition does not show what its nodes
-	// will be: then each node has one job.
+	// shape is the shape of the nodes, -1 when the partition does not show it. Each node then has
+	// one job.
 	shape int
-	// each is what the job takes of each of spread nodes; perEmpty such parts fit on
-	// an empty one.
+	// chunk is what the job allocates on each of nodesPerJob nodes. chunksPerEmptyNode chunks fit
+	// on an empty node.
 	each             amounts
 	spread, perEmpty uint64
-	// scattered is whether each part is one task, any number of which may go on one node.
+	// scattered is whether each chunk is one task, any number of which can share a node.
 	scattered bool
 }
 
-// spot is a place in the list of a request's partitions, and in the list of the
-// sources of that partition.
+// sourcePosition is an index in the partitions of a request, and in the sources of that partition.
 type spot struct{ part, source int }
 
-// tryFrom tells how one of the request's partitions could run its jobs, by the
-// first of its sources, from the spot on, that could and is not full.
+// placeFrom returns how a partition of the request could run its jobs: by the first source from the
+// position on that could run them and is not full.
 func (p *plan) tryFrom(r *request, from spot) (placed, spot, fault) {
 	at := r.parts[from.part]
 	worst := faultNone
@@ -43,8 +42,8 @@ func (p *plan) tryFrom(r *request, from spot) (placed, spot, fault) {
 	return placed{}, from, worst
 }
 
-// next finds the first option after the request's: a pool that could run its jobs
-// too. Nodes of no pool do not become more.
+// nextAssignment finds the first assignment after the current one: another pool that could run the
+// request's jobs. The number of nodes outside pools is fixed.
 func (p *plan) next(r *request) (option, bool) {
 	if len(p.pools) == 0 || len(r.required) > 0 {
 		return option{}, false
@@ -55,15 +54,15 @@ func (p *plan) next(r *request) (option, bool) {
 		if r.faults[to.part] != faultNone || to.source == len(p.parts[at].sources) {
 			continue
 		}
-		if how, from, f := p.tryFrom(r, to); f == faultNone && from.source < len(p.parts[at].sources) && how.pool != noPool {
+		if how, from, f := p.tryFrom(r, to); f == faultNone && from.source < len(p.parts[at].sources) &&
+			how.pool != noPool {
 			return option{at, how, from}, true
 		}
 	}
 	return option{}, false
 }
 
-// trySource tells how new nodes from the source could run the request's jobs in
-// the partition.
+// trySource returns how new nodes of the source could run the request's jobs in the partition.
 func (p *plan) trySource(r *request, at int, from *source) (placed, fault) {
 	pt := &p.parts[at]
 	if !pt.open {
@@ -76,7 +75,7 @@ func (p *plan) trySource(r *request, at int, from *source) (placed, fault) {
 		return placed{}, faultTasks
 	}
 	if p.fillsNodes && r.tasks == 1 && r.tasksPerNode > 1 && !r.whole {
-		return placed{}, faultTasks // slurmctld looks for room for all of them, and gives that of one
+		return placed{}, faultTasks // slurmctld searches room for all tasks, and allocates that of one
 	}
 	most := r.most(p.nodeLimit(r, at))
 	if most < r.nodes {
@@ -91,7 +90,7 @@ func (p *plan) trySource(r *request, at int, from *source) (placed, fault) {
 	return p.tryShapes(r, at, from, most)
 }
 
-// nodeLimit is how many nodes a job of the request may have in the partition; 0 for any.
+// nodeLimit returns how many nodes the partition allows a job of the request; 0 for any number.
 func (p *plan) nodeLimit(r *request, part int) uint64 {
 	if r.anyNodes {
 		return 0
@@ -99,31 +98,33 @@ func (p *plan) nodeLimit(r *request, part int) uint64 {
 	return p.parts[part].maxNodes
 }
 
-// cutsTasks reports whether slurmctld would give the job so many CPUs of each node that its
-// tasks do not fit, where a partition limits them: it counts CPUs, and starts no such job.
+// cutsTasks reports whether slurmctld would allocate CPUs on each node on which the tasks do not
+// fit, because the partition limits CPUs per node. It counts CPUs, and starts no such job.
 func (n *need) cutsTasks(maxCPUs uint64) bool {
-	if maxCPUs == 0 || n.cpusPerTask <= 1 || n.cpusPerTask > maxCPUs || n.whole || n.tasks*n.cpusPerTask <= maxCPUs {
+	if maxCPUs == 0 || n.cpusPerTask <= 1 || n.cpusPerTask > maxCPUs || n.whole ||
+		n.tasks*n.cpusPerTask <= maxCPUs {
 		return false
 	}
 	full := n.cpus / maxCPUs
 	return full*(maxCPUs/n.cpusPerTask)+n.cpus%maxCPUs/n.cpusPerTask < n.tasks
 }
 
-// cutsWhole reports whether the job is to have whole nodes of the shape, which are more CPUs
-// than the partition lets a job have of one: slurmctld starts no such job.
+// cutsWholeNode reports whether the job requires whole nodes of the shape, and these have more CPUs
+// than the partition allows on one node. slurmctld starts no such job.
 func (n *need) cutsWhole(s *shape, maxCPUs uint64) bool {
 	return n.whole && maxCPUs > 0 && !s.single && s.room[amountCPUs] > maxCPUs
 }
 
-// unseen is a job on nodes of which nothing is known.
+// placeOnUnknownNodes places a job on nodes of unknown shape.
 func (p *plan) unseen(r *request) placed {
-	how := placed{pool: noPool, shape: -1, each: make(amounts, amountGRES+len(p.names)), spread: r.nodes, perEmpty: 1}
+	how := placed{pool: noPool, shape: -1, each: make(amounts, amountGRES+len(p.names)), spread: r.nodes,
+		perEmpty: 1}
 	p.perNode(&r.need, how.each, nil, r.nodes)
 	return how
 }
 
-// tryShapes picks, among the source's shapes of the lowest weight that could run
-// the job, the one that needs the fewest nodes.
+// tryShapes selects the shape that needs the fewest nodes, among the source's shapes of the lowest
+// weight that could run the job.
 func (p *plan) tryShapes(r *request, at int, from *source, most uint64) (placed, fault) {
 	best, worst := placed{shape: -1}, faultFeatures
 	v := make(amounts, amountGRES+len(p.names))
@@ -144,7 +145,8 @@ func (p *plan) tryShapes(r *request, at int, from *source, most uint64) (placed,
 			worst = max(worst, f)
 			continue
 		}
-		how := placed{pool: from.pool, shape: i, each: v, spread: spread, scattered: p.scatters(&r.need, s, most)}
+		how := placed{pool: from.pool, shape: i, each: v, spread: spread,
+			scattered: p.scatters(&r.need, s, most)}
 		if how.scattered {
 			r.perTask(v)
 		}
@@ -162,9 +164,9 @@ func (p *plan) tryShapes(r *request, at int, from *source, most uint64) (placed,
 	return best, faultNone
 }
 
-// maximum is the most nodes that one job in the partition could have when the new
-// ones come from the pool: its Max and what is there beside all pools. Where there
-// are pools, the others are as many as they are.
+// maxNodesOfJobIn returns the maximum number of nodes of one job in the partition when the new ones
+// come from the pool: the Max of the pool plus the usable nodes outside all pools. Where there are
+// pools, the other nodes do not grow.
 func (p *plan) maximum(at, pool int) uint64 {
 	pt := &p.parts[at]
 	switch {
@@ -176,8 +178,8 @@ func (p *plan) maximum(at, pool int) uint64 {
 	return plus(p.pools[pool].offer.Max, pt.beside)
 }
 
-// excludedOf is how many of the pool's workers the request's jobs do not want. They stand
-// in the place of others, be they there or not.
+// countExcluded returns how many of the pool's workers the request's jobs exclude. Existing or not,
+// they count towards the Max of the pool.
 func (p *plan) excludedOf(r *request, pool int) (count uint64) {
 	if pool == noPool || p.pools[pool].offer.Max == 0 {
 		return 0
@@ -190,7 +192,7 @@ func (p *plan) excludedOf(r *request, pool int) (count uint64) {
 	return count
 }
 
-// tryWorker tells what keeps the job from having the worker of the name, which is yet to come.
+// tryWorker returns why the job cannot have the named future worker.
 func (p *plan) tryWorker(r *request, part int, name string) fault {
 	for at := range p.pools {
 		of := &p.pools[at]
@@ -212,12 +214,13 @@ func (p *plan) tryWorker(r *request, part int, name string) fault {
 	return faultNone
 }
 
-// cheaper reports whether a job of so many tasks takes a smaller share of all its nodes.
+// isCheaperThan reports whether a job with that many tasks uses a smaller share of its nodes.
 func (a placed) cheaper(b placed, tasks uint64) bool {
-	return times(a.pieces(tasks), b.perEmpty) < times(b.pieces(tasks), a.perEmpty)
+	return times(a.pieces(tasks), b.perEmpty) < times(b.pieces(tasks),
+		a.perEmpty)
 }
 
-// pieces is of how many parts a job of so many tasks is.
+// chunkCount returns the number of chunks of a job with that many tasks.
 func (a placed) pieces(tasks uint64) uint64 {
 	if a.scattered {
 		return tasks
@@ -225,7 +228,7 @@ func (a placed) pieces(tasks uint64) uint64 {
 	return a.spread
 }
 
-// leastNodes is on how many nodes at least a job of so many tasks runs.
+// minNodes returns the minimum number of nodes of a job with that many tasks.
 func (a placed) leastNodes(tasks uint64) uint64 {
 	if a.scattered {
 		return share(tasks, max(a.perEmpty, 1))
@@ -244,8 +247,8 @@ func perEmpty(r *request, v amounts, s *shape, maxCPUs uint64) uint64 {
 	return n
 }
 
-// spreadOver finds the least number of nodes with the room that the job runs on,
-// and leaves in v what it takes of each.
+// spreadOver finds the minimum number of nodes of the shape for the job, and leaves in v what the
+// job allocates on each.
 func (p *plan) spreadOver(r *request, v amounts, s *shape, maxCPUs, most uint64) (uint64, fault) {
 	try := func(nodes uint64) fault {
 		p.perNode(&r.need, v, s, nodes)
@@ -257,7 +260,7 @@ func (p *plan) spreadOver(r *request, v amounts, s *shape, maxCPUs, most uint64)
 	if f := try(most); f != faultNone {
 		return 0, p.limited(r, v, s, maxCPUs, f)
 	}
-	low, high := r.nodes, most // low is too few, high is enough
+	low, high := r.nodes, most // low nodes are too few, high nodes are enough
 	for low+1 < high {
 		if mid := low + (high-low)/2; try(mid) == faultNone {
 			high = mid
@@ -269,8 +272,8 @@ func (p *plan) spreadOver(r *request, v amounts, s *shape, maxCPUs, most uint64)
 	return high, faultNone
 }
 
-// limited tells a job that no number of nodes would help from one that is not
-// allowed enough of them.
+// misfitOfSpread distinguishes a job that no number of nodes would help from one that is not
+// allowed enough nodes.
 func (p *plan) limited(r *request, v amounts, s *shape, maxCPUs uint64, f fault) fault {
 	spread := r.cpus
 	if r.tasks > 0 {
@@ -283,10 +286,9 @@ func (p *plan) limited(r *request, v amounts, s *shape, maxCPUs uint64, f fault)
 	return f
 }
 
-// tryRequired places a job that names nodes: those that are there must be of the
-// partition and large enough for what each of as many nodes as may be must give; those that
-// are not are taken on trust. The nodes that it names are of their own pools; the source only
-// gives the others.
+// tryNamedNodes places a job that names nodes. Existing nodes must be in the partition and large
+// enough for a chunk of the job when it is spread as far as possible; missing ones are trusted to
+// be. Named nodes belong to their own pools, and the source only provides the others.
 func (p *plan) tryRequired(r *request, at int, from *source, most uint64) (placed, fault) {
 	how, least := p.unseen(r), make(amounts, amountGRES+len(p.names))
 	how.pool = from.pool

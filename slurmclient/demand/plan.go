@@ -10,16 +10,16 @@ import (
 	"github.com/slurmtide/slurmtide/slurmclient"
 )
 
-// plan is the way from alike jobs to the nodes that they need.
+// planner finds the nodes that groups of alike jobs need.
 type plan struct {
 	*cluster
 	dims
 	groups   []*group
 	requests []request
-	// nodeByName has the place in nodes of every node, where jobs name any.
+	// nodeByName has the index of every node, if jobs name any.
 	nodeByName map[string]int
-	// limitsNodes is whether a limit counts nodes, doubtsLimits whether nothing tells that limits
-	// are enforced.
+	// limitsNodes is whether a limit counts nodes. enforcementUnknown is whether nothing shows that
+	// limits are enforced.
 	limitsNodes, doubtsLimits bool
 }
 
@@ -27,29 +27,29 @@ type plan struct {
 type request struct {
 	*group
 	need
-	// jobs is how many of the group it stands for.
+	// jobs is how many jobs of the group it includes.
 	jobs  uint64
 	parts []int
-	// faults tells, for each of parts, what keeps the jobs from running there.
+	// misfits are, for each of partitions, why the jobs cannot run there.
 	faults []fault
 	option
-	// broken is what keeps a heterogeneous job from running whose components could.
+	// hetMisfit is why a heterogeneous job cannot run although this component could.
 	broken fault
-	// seen caches meets by shape: 0 unknown, 1 yes, 2 no. nil when anything goes.
+	// meetsByShape caches meets: 0 unknown, 1 yes, 2 no. nil when every shape is accepted.
 	seen []uint8
-	// bin and inBin count the parts of jobs put on one free node, see bundle.fillFree.
+	// freeNode and chunksOnFreeNode count the chunks on the current free node, see bin.moveChunks.
 	bin, inBin uint64
 }
 
-// option is where a request's jobs ask for nodes: in the partition target, -1 for
-// none, and how they are placed there; from is where that was found.
+// assignment is where a request's jobs request nodes: in the partition target, -1 for none, with a
+// placement. from is the position of the source.
 type option struct {
 	target int
 	placed
 	from spot
 }
 
-// newPlan reads what the eligible groups ask for.
+// newPlanner parses what the eligible groups request.
 func newPlan(s *slurmclient.Snapshot, c *cluster, groups []*group) *plan {
 	p := &plan{cluster: c, groups: groups, dims: dims{parsed: map[string]map[string]uint64{}}}
 	p.readSelection(s)
@@ -58,7 +58,8 @@ func newPlan(s *slurmclient.Snapshot, c *cluster, groups []*group) *plan {
 		if g.class != ClassCapacity {
 			continue
 		}
-		r := request{group: g, jobs: g.jobs, need: needOf(&g.ask), parts: c.partitionsOf(g.partition), option: option{target: -1}}
+		r := request{group: g, jobs: g.jobs, need: needOf(&g.ask),
+			parts: c.partitionsOf(g.partition), option: option{target: -1}}
 		if p.guessesNodes {
 			r.forgetGuess()
 		}
@@ -84,7 +85,7 @@ func newPlan(s *slurmclient.Snapshot, c *cluster, groups []*group) *plan {
 	return p
 }
 
-// indexNodes makes nodes known by name if a job names any.
+// indexNodes indexes nodes by name if a job names any.
 func (p *plan) indexNodes() {
 	for i := range p.requests {
 		if len(p.requests[i].required) == 0 {
@@ -98,7 +99,7 @@ func (p *plan) indexNodes() {
 	}
 }
 
-// node finds a node by its name, where jobs name any.
+// findNode returns a node by name, if jobs name any.
 func (p *plan) node(name string) (member, bool) {
 	i, ok := p.nodeByName[name]
 	if !ok {
@@ -107,8 +108,8 @@ func (p *plan) node(name string) (member, bool) {
 	return p.nodes[i], true
 }
 
-// satisfy finds for every request where it asks for nodes: in the first partition
-// of its list that could run it, from the first source there that could.
+// assignRequests assigns every request to the first partition of its list that could run it, and
+// there to the first source that could.
 func (p *plan) satisfy() {
 	hets := map[uint32]fault{}
 	for i := range p.requests {
@@ -142,18 +143,20 @@ func (p *plan) satisfy() {
 			r.deviations |= sharesCores
 		}
 		p.measureLeast(r)
-		if r.fits && r.dealtGRES && (r.spread > 1 || r.scattered) || !r.fits && strings.Contains(r.tresPerJob, "gres") {
+		if r.fits && r.dealtGRES && (r.spread > 1 || r.scattered) || !r.fits &&
+			strings.Contains(r.tresPerJob, "gres") {
 			r.deviations |= dealsGRES
 		}
 	}
 }
 
-// measureLeast notes what a job of the request has at least on the nodes that could run it: whole
-// cores, whole nodes, or room for more tasks, where it asked for less. Nothing is noted where
-// nothing is known of them, or where no limit counts it.
+// measureFootprint records the minimum that a job of the request allocates on nodes that could run
+// it: whole cores, whole nodes, or room for more tasks than it requests. It records nothing where
+// the nodes are unknown, or where no limit counts it.
 func (p *plan) measureLeast(r *request) {
 	threaded := func(s shape) bool { return s.threads > 1 }
-	counts := p.limitsNodes || r.whole || p.fillsNodes && r.tasksPerNode > 0 || p.wholeCores && slices.ContainsFunc(p.shapes, threaded)
+	counts := p.limitsNodes || r.whole || p.fillsNodes && r.tasksPerNode > 0 || p.wholeCores &&
+		slices.ContainsFunc(p.shapes, threaded)
 	if r.target < 0 || !counts {
 		return
 	}
@@ -184,8 +187,8 @@ func (p *plan) measureLeast(r *request) {
 	}
 }
 
-// leastGRES is the lesser, of each generic resource, of what a job has elsewhere, nil for not known,
-// and of what so many nodes have.
+// minGRES returns, per generic resource, the lesser of what a job gets elsewhere, nil for unknown,
+// and what that many nodes have.
 func leastGRES(elsewhere, ofNode map[string]uint64, nodes uint64) map[string]uint64 {
 	out := map[string]uint64{}
 	for name, count := range ofNode {
@@ -198,7 +201,7 @@ func leastGRES(elsewhere, ofNode map[string]uint64, nodes uint64) map[string]uin
 	return out
 }
 
-// cpusOn returns how many CPUs a job of the request has on nodes of the shape.
+// cpusOn returns how many CPUs a job of the request allocates on nodes of the shape.
 func (p *plan) cpusOn(r *request, s *shape) uint64 {
 	cpus := r.cpus
 	if p.wholeCores {
@@ -210,10 +213,10 @@ func (p *plan) cpusOn(r *request, s *shape) uint64 {
 	return cpus
 }
 
-// cpusOfNodes returns the whole cores, in CPUs, that a job of the request has at least on all of
-// its nodes. slurmctld 24.11 spreads the tasks of a job with --ntasks-per-node evenly, so
-// that some nodes have one task less than others; later ones allocate room for as many tasks
-// on each node as that may have.
+// cpusOfNodes returns the CPUs of the whole cores that a job of the request allocates at least on
+// all of its nodes. slurmctld 24.11 spreads the tasks of a job with --ntasks-per-node evenly, so
+// that some nodes have one task less than others; later releases allocate room for
+// --ntasks-per-node tasks on every node.
 func (p *plan) cpusOfNodes(r *request, s *shape) uint64 {
 	if r.tasksPerNode == 0 || p.fillsNodes {
 		return times(r.nodes, s.wholeCores(r.minCPUs, r.threadsPerCore))
@@ -227,28 +230,27 @@ func (p *plan) cpusOfNodes(r *request, s *shape) uint64 {
 	return plus(times(larger, with(tasks/nodes+1)), times(nodes-larger, with(tasks/nodes)))
 }
 
-// withhold leaves out of the requests what limits keep from running.
+// dropWithheldJobs removes from the requests the jobs that limits keep from running.
 func (p *plan) withhold() {
 	for i := range p.requests {
 		p.requests[i].jobs = p.requests[i].allowed()
 	}
 }
 
-// hetInPool is the components of a heterogeneous job that ask in one pool.
+// hetPoolKey identifies the components of a heterogeneous job that request nodes in one pool.
 type hetInPool struct {
 	het  uint32
 	pool int
 }
 
-// hetNodes is how many nodes they need at once: those that have their nodes to
-// themselves add up.
+// hetNodeSum is how many nodes the components need at once. Those with exclusive nodes add up.
 type hetNodes struct {
 	alone, shared, maximum uint64
 	movable                bool
 }
 
-// measureHets finds the heterogeneous jobs whose components, each small enough, are
-// together more than the one pool that could run them may have.
+// findOversizedHets finds heterogeneous jobs whose components fit separately, but together need
+// more than the Max of the only pool that could run them.
 func (p *plan) measureHets(hets map[uint32]fault) {
 	sums := map[hetInPool]hetNodes{}
 	for i := range p.requests {
@@ -274,7 +276,7 @@ func (p *plan) measureHets(hets map[uint32]fault) {
 	}
 }
 
-// meets is need.meets with a memory.
+// meets is requirements.meets with a cache.
 func (p *plan) meets(r *request, shape int) bool {
 	if r.seen == nil {
 		return r.readable

@@ -11,21 +11,22 @@ import (
 )
 
 func TestRequiredKeepsItsBounds(t *testing.T) {
-	busy := []any{worker("w1", state("ALLOCATED")), worker("w2", state("ALLOCATED")), worker("w3", state("ALLOCATED"))}
+	busy := []any{worker("w1", state("ALLOCATED")), worker("w2", state("ALLOCATED")),
+		worker("w3", state("ALLOCATED"))}
 	tests := map[string]struct {
 		pool  demand.Pool
 		nouns []any
 		want  uint64
 	}{
-		"never less than the minimum":              {pool("w", bounds(2, 10)), nil, 2},
-		"the minimum is not on top":                {pool("w", bounds(2, 10)), []any{jobs(1, 12)}, 3},
-		"never more than the maximum":              {pool("w", bounds(0, 4)), []any{jobs(1, 100)}, 4},
-		"the maximum goes before the minimum":      {pool("w", bounds(9, 4)), nil, 4},
-		"no maximum is no bound":                   {pool("w", bounds(0, 0)), []any{jobs(1, 100)}, 25},
-		"busy nodes go before the maximum":         {pool("w", bounds(0, 2)), busy, 3},
-		"and nothing is added to them":             {pool("w", bounds(0, 2)), append([]any{jobs(1, 9)}, busy...), 3},
-		"a job that waits for others adds nothing": {pool("w", bounds(0, 4)), append([]any{job(1, nodes(4))}, busy...), 3},
-		"and what is there for it stays":           {pool("w", bounds(0, 5)), append([]any{job(1, nodes(5)), worker("w4", state("IDLE"))}, busy...), 4},
+		"never less than the minimum":                                   {newPool("w", bounds(2, 10)), nil, 2},
+		"the minimum is not added to the demand":                        {newPool("w", bounds(2, 10)), []any{jobs(1, 12)}, 3},
+		"never more than the maximum":                                   {newPool("w", bounds(0, 4)), []any{jobs(1, 100)}, 4},
+		"the maximum overrides the minimum":                             {newPool("w", bounds(9, 4)), nil, 4},
+		"no maximum means no bound":                                     {newPool("w", bounds(0, 0)), []any{jobs(1, 100)}, 25},
+		"busy nodes override the maximum":                               {newPool("w", bounds(0, 2)), busy, 3},
+		"busy nodes above the maximum get no addition":                  {newPool("w", bounds(0, 2)), append([]any{jobs(1, 9)}, busy...), 3},
+		"a job that waits for others to end adds nothing":               {newPool("w", bounds(0, 4)), append([]any{job(1, nodes(4))}, busy...), 3},
+		"a job that waits for others to end keeps the existing workers": {newPool("w", bounds(0, 5)), append([]any{job(1, nodes(5)), worker("w4", state("IDLE"))}, busy...), 4},
 	}
 	for name, tt := range tests {
 		t.Run(name, func(t *testing.T) {
@@ -50,51 +51,55 @@ func TestUnusableWorkersAreReplacedWhileThereIsDemand(t *testing.T) {
 		nouns []any
 		want  want
 	}{
-		"one that is down stands in the place of a worker": {
-			pool("w", replicas(2)), []any{busy, down("w1"), jobs(1, 4)},
+		"a down worker occupies the place of a replica": {
+			newPool("w", replicas(2)), []any{busy, down("w1"), jobs(1, 4)},
 			want{Required: 3, Busy: 1, Unusable: 1, Pending: 1, Replacements: 1, Eligible: 4},
 		},
-		"the replacement stays once it works": {
-			pool("w", replicas(3)), []any{busy, down("w1"), worker("b2", state("ALLOCATED"))},
+		"the replacement stays once it has work": {
+			newPool("w", replicas(3)), []any{busy, down("w1"), worker("b2", state("ALLOCATED"))},
 			want{Required: 3, Busy: 2, Unusable: 1, Replacements: 1},
 		},
-		"they alone keep nothing up": {
-			pool("w", replicas(2)), []any{down("w1"), drained("w2")}, want{Unusable: 2},
+		"unusable workers by themselves keep nothing up": {
+			newPool("w", replicas(2)), []any{down("w1"), drained("w2")}, want{Unusable: 2},
 		},
-		"the minimum alone replaces nothing": {
-			pool("w", replicas(2), bounds(1, 10)), []any{down("w1"), drained("w2")}, want{Required: 1, Unusable: 2},
+		"the minimum by itself replaces nothing": {
+			newPool("w", replicas(2), bounds(1, 10)), []any{down("w1"), drained("w2")},
+			want{Required: 1, Unusable: 2},
 		},
-		"an idle worker in its grace is demand": {
-			pool("w", replicas(2), grace(time.Minute)), []any{down("w1"), worker("w2", idleSince(1))},
+		"an idle worker in its grace causes replacements": {
+			newPool("w", replicas(2), grace(time.Minute)), []any{down("w1"), worker("w2", idleSince(1))},
 			want{Required: 2, Idle: 1, Grace: 1, Unusable: 1, Replacements: 1},
 		},
 		"a worker that scale-in drains is not replaced": {
-			pool("w", replicas(1)), []any{busy, drained("w1")}, want{Required: 1, Busy: 1, Unusable: 1},
+			newPool("w", replicas(1)), []any{busy, drained("w1")}, want{Required: 1, Busy: 1, Unusable: 1},
 		},
-		"an idle worker does not make one that scale-in drains a lost one": {
-			pool("w", replicas(2), leavingFor("go")), []any{busy, worker("w1"), drained("w2", why("go")), drained("w3", why("go"))},
+		"an idle worker does not turn workers drained by scale-in into lost ones": {
+			newPool("w", replicas(2), leavingFor("go")),
+			[]any{busy, worker("w1"), drained("w2", why("go")), drained("w3", why("go"))},
 			want{Required: 1, Busy: 1, Idle: 1, Unusable: 2},
 		},
-		"one drained for something else is lost": {
-			pool("w", replicas(2), leavingFor("go")), []any{busy, drained("w1", why("broken"))},
+		"a worker drained for another reason is lost": {
+			newPool("w", replicas(2), leavingFor("go")), []any{busy, drained("w1", why("broken"))},
 			want{Required: 2, Busy: 1, Unusable: 1, Replacements: 1},
 		},
-		"one that is down for that reason and not drained is lost": {
-			pool("w", replicas(2), leavingFor("go")), []any{busy, worker("w1", state("DOWN"), why("go"))},
+		"a worker with that reason that is down and not drained is lost": {
+			newPool("w", replicas(2), leavingFor("go")), []any{busy, worker("w1", state("DOWN"), why("go"))},
 			want{Required: 2, Busy: 1, Unusable: 1, Replacements: 1},
 		},
-		"a record that scale-in left behind is not either": {
-			pool("w", replicas(1)), []any{busy, down("w1"), down("w2")}, want{Required: 1, Busy: 1, Unusable: 2},
+		"a record that scale-in left behind is not replaced": {
+			newPool("w", replicas(1)), []any{busy, down("w1"), down("w2")},
+			want{Required: 1, Busy: 1, Unusable: 2},
 		},
-		"of three, those beyond the replicas are leaving": {
-			pool("w", replicas(2)), []any{busy, down("w1"), drained("w2")},
+		"workers beyond the replicas are being removed": {
+			newPool("w", replicas(2)), []any{busy, down("w1"), drained("w2")},
 			want{Required: 2, Busy: 1, Unusable: 2, Replacements: 1},
 		},
-		"workers that have not come yet are not leaving": {
-			pool("w", replicas(6)), []any{busy, down("w1")}, want{Required: 2, Busy: 1, Unusable: 1, Replacements: 1},
+		"missing replicas do not count as removed": {
+			newPool("w", replicas(6)), []any{busy, down("w1")},
+			want{Required: 2, Busy: 1, Unusable: 1, Replacements: 1},
 		},
-		"replacements keep below the maximum": {
-			pool("w", replicas(3), bounds(0, 3)), []any{busy, down("w1"), down("w2"), jobs(1, 40)},
+		"replacements stay within the maximum": {
+			newPool("w", replicas(3), bounds(0, 3)), []any{busy, down("w1"), down("w2"), jobs(1, 40)},
 			want{Required: 3, Busy: 1, Unusable: 2, Pending: 10, Replacements: 2, Eligible: 40},
 		},
 	}
@@ -108,8 +113,8 @@ func TestUnusableWorkersAreReplacedWhileThereIsDemand(t *testing.T) {
 	}
 }
 
-// givenUp is how slurmctld 26.05 leaves a job whose constraints it cannot meet.
-func givenUp(j *slurm.Job) {
+// asGivenUp sets the fields of a job whose constraints slurmctld 26.05 cannot meet.
+func asGivenUp(j *slurm.Job) {
 	j.Reason, j.Priority, j.Hold = "BadConstraints", slurm.Num(0), true
 }
 
@@ -119,35 +124,35 @@ func TestJobsThatAPoolCanNeverRun(t *testing.T) {
 	because := func(reason string, jobs uint64) []demand.Unsatisfiable {
 		return []demand.Unsatisfiable{{Reason: reason, Jobs: jobs, JobID: 1}}
 	}
-	small := pool("w", bounds(0, 3))
-	gpuPool := pool("g", shaped(&demand.Shape{CPUs: 64, MemoryMiB: 1 << 20, GRES: "gpu:4"}))
+	small := newPool("w", bounds(0, 3))
+	gpuPool := newPool("g", shaped(&demand.Shape{CPUs: 64, MemoryMiB: 1 << 20, GRES: "gpu:4"}))
 	tests := map[string]struct {
 		nouns []any
 		want  []demand.Unsatisfiable
 	}{
-		"-N 4 of three":                           {[]any{small, job(1, nodes(4))}, because(tooMany, 1)},
-		"-N 3 of three":                           {[]any{small, job(1, nodes(3))}, none},
-		"13 tasks on three nodes of four":         {[]any{small, job(1, tasks(13))}, because(tooMany, 1)},
-		"more of any size without a maximum":      {[]any{pool("w", bounds(0, 0)), job(1, tasks(1300))}, none},
-		"more nodes named than there may be":      {[]any{small, job(1, nodes(4), with(func(j *slurm.Job) { j.RequiredNodes = "w[1-4]" }))}, because(tooMany, 1)},
-		"nodes beside the pool count":             {[]any{small, node("n1"), job(1, nodes(4))}, none},
-		"unless they are down":                    {[]any{small, node("n1", state("DOWN")), job(1, nodes(4))}, because(tooMany, 1)},
-		"a feature":                               {[]any{small, job(1, constraint("gold"))}, because("no node has the features or the disk", 1)},
-		"a worker too small":                      {[]any{small, jobs(1, 2, with(func(j *slurm.Job) { j.MemoryPerNode = slurm.Num(9000) }))}, because("no node has the memory", 2)},
-		"another pool that can run it":            {[]any{small, gpuPool, jobs(1, 2, with(func(j *slurm.Job) { j.MemoryPerNode = slurm.Num(9000) }))}, none},
-		"other nodes that can run it":             {[]any{small, node("n1", size(4, 16000), state("ALLOCATED")), jobs(1, 2, with(func(j *slurm.Job) { j.MemoryPerNode = slurm.Num(9000) }))}, none},
-		"a worker that is more than a new one":    {[]any{small, worker("w1", size(4, 16000), state("ALLOCATED")), jobs(1, 2, with(func(j *slurm.Job) { j.MemoryPerNode = slurm.Num(9000) }))}, none},
-		"but not more nodes than there are":       {[]any{small, worker("w1", size(4, 16000), state("IDLE")), jobs(1, 2, nodes(2), with(func(j *slurm.Job) { j.MemoryPerNode = slurm.Num(9000) }))}, because("no node has the memory", 2)},
-		"another partition that can run it":       {[]any{small, partition("b"), pool("g", serving("b")), job(1, in("cpu,b"), nodes(5))}, none},
-		"a pool elsewhere does not help":          {[]any{small, partition("b"), pool("g", serving("b")), job(1, nodes(5))}, because(tooMany, 1)},
-		"het components of more than the maximum": {[]any{small, job(1, het(1, 0), nodes(2), exclusive), job(2, het(1, 1), nodes(2), exclusive)}, because(tooMany, 2)},
-		"het components that may share nodes":     {[]any{small, job(1, het(1, 0), nodes(2)), job(2, het(1, 1), nodes(2))}, none},
-		"het components that go on to a second":   {[]any{small, pool("z"), job(1, het(1, 0), nodes(2), exclusive), job(2, het(1, 1), nodes(2), exclusive)}, none},
-		"het components of two pools":             {[]any{small, gpuPool, job(1, het(1, 0), nodes(2), exclusive), job(2, het(1, 1), nodes(2), exclusive)}, none},
-		"slurmctld has given up on it":            {[]any{small, jobs(1, 2, givenUp)}, because("slurmctld found no node with its constraints", 2)},
-		"it may yet meet the constraints":         {[]any{small, job(1, reason("BadConstraints"))}, none},
-		"a het job of which one part is too much": {[]any{small, job(1, het(1, 0)), job(2, het(1, 1), nodes(4))}, []demand.Unsatisfiable{
-			{Reason: "another component of the job can not run", Jobs: 1, JobID: 1}, {Reason: tooMany, Jobs: 1, JobID: 2},
+		"-N 4 of three":                            {[]any{small, job(1, nodes(4))}, because(tooMany, 1)},
+		"-N 3 of three":                            {[]any{small, job(1, nodes(3))}, none},
+		"13 tasks on three nodes of four":          {[]any{small, job(1, tasks(13))}, because(tooMany, 1)},
+		"any number of nodes without a maximum":    {[]any{newPool("w", bounds(0, 0)), job(1, tasks(1300))}, none},
+		"more named nodes than the maximum":        {[]any{small, job(1, nodes(4), with(func(j *slurm.Job) { j.RequiredNodes = "w[1-4]" }))}, because(tooMany, 1)},
+		"nodes outside the pool count":             {[]any{small, node("n1"), job(1, nodes(4))}, none},
+		"down nodes outside the pool do not count": {[]any{small, node("n1", state("DOWN")), job(1, nodes(4))}, because(tooMany, 1)},
+		"a feature":                                       {[]any{small, job(1, withConstraint("gold"))}, because("no node has the features or the disk", 1)},
+		"a worker that is too small":                      {[]any{small, jobs(1, 2, with(func(j *slurm.Job) { j.MemoryPerNode = slurm.Num(9000) }))}, because("no node has the memory", 2)},
+		"another pool that can run it":                    {[]any{small, gpuPool, jobs(1, 2, with(func(j *slurm.Job) { j.MemoryPerNode = slurm.Num(9000) }))}, none},
+		"other nodes that can run it":                     {[]any{small, node("n1", size(4, 16000), state("ALLOCATED")), jobs(1, 2, with(func(j *slurm.Job) { j.MemoryPerNode = slurm.Num(9000) }))}, none},
+		"an existing worker that is larger than new ones": {[]any{small, worker("w1", size(4, 16000), state("ALLOCATED")), jobs(1, 2, with(func(j *slurm.Job) { j.MemoryPerNode = slurm.Num(9000) }))}, none},
+		"more nodes than the larger workers that exist":   {[]any{small, worker("w1", size(4, 16000), state("IDLE")), jobs(1, 2, nodes(2), with(func(j *slurm.Job) { j.MemoryPerNode = slurm.Num(9000) }))}, because("no node has the memory", 2)},
+		"another partition that can run it":               {[]any{small, partition("b"), newPool("g", serving("b")), job(1, in("cpu,b"), nodes(5))}, none},
+		"a pool in another partition does not help":       {[]any{small, partition("b"), newPool("g", serving("b")), job(1, nodes(5))}, because(tooMany, 1)},
+		"het components beyond the maximum":               {[]any{small, job(1, het(1, 0), nodes(2), exclusive), job(2, het(1, 1), nodes(2), exclusive)}, because(tooMany, 2)},
+		"het components that can share nodes":             {[]any{small, job(1, het(1, 0), nodes(2)), job(2, het(1, 1), nodes(2))}, none},
+		"het components that can use a second pool":       {[]any{small, newPool("z"), job(1, het(1, 0), nodes(2), exclusive), job(2, het(1, 1), nodes(2), exclusive)}, none},
+		"het components of two pools":                     {[]any{small, gpuPool, job(1, het(1, 0), nodes(2), exclusive), job(2, het(1, 1), nodes(2), exclusive)}, none},
+		"slurmctld has given up on it":                    {[]any{small, jobs(1, 2, asGivenUp)}, because("slurmctld found no node with its constraints", 2)},
+		"slurmctld still evaluates the job":               {[]any{small, job(1, reason("BadConstraints"))}, none},
+		"a het job with one component that is too large": {[]any{small, job(1, het(1, 0)), job(2, het(1, 1), nodes(4))}, []demand.Unsatisfiable{
+			{Reason: "another component of the job cannot run", Jobs: 1, JobID: 1}, {Reason: tooMany, Jobs: 1, JobID: 2},
 		}},
 	}
 	for name, tt := range tests {
@@ -157,36 +162,38 @@ func TestJobsThatAPoolCanNeverRun(t *testing.T) {
 				t.Error(diff)
 			}
 			if tt.want != nil && (p.Pending != 0 || p.EligiblePendingJobs != 0 || p.Required != 0) {
-				t.Errorf("they ask for nodes: %+v", p)
+				t.Errorf("the jobs request nodes: %+v", p)
 			}
 			var unsatisfiable uint64
 			for _, u := range p.Unsatisfiable {
 				unsatisfiable += u.Jobs
 			}
 			if p.ByClass[demand.ClassUnsatisfiable] != unsatisfiable {
-				t.Errorf("%d unsatisfiable jobs in all, want %d", p.ByClass[demand.ClassUnsatisfiable], unsatisfiable)
+				t.Errorf("%d unsatisfiable jobs in total, want %d", p.ByClass[demand.ClassUnsatisfiable], unsatisfiable)
 			}
 		})
 	}
 }
 
-// TestAReservationDoesNotScaleToTheMaximum: the workers that a maintenance reservation covers and
-// that are not there yet are left out of the maximum, whether Slurm has their FUTURE records or not.
+// TestAReservationDoesNotScaleToTheMaximum: missing workers that a maintenance reservation covers
+// do not count towards the maximum, whether Slurm has FUTURE records of them or not.
 func TestAReservationDoesNotScaleToTheMaximum(t *testing.T) {
 	for _, records := range [][]string{nil, {"w-0", "w-1"}, {"w-0", "w-1", "w-2", "w-3"}} {
 		for reserved, want := range map[string]uint64{"": 4, "w-[2-3]": 2, "w-[0-3]": 0, "w-[4-9],x-[0-3]": 4} {
 			nouns := []any{
-				partition("cpu"), pool("w", bounds(0, 4), func(p *demand.Pool) { p.Workers = "w-" }),
+				partition("cpu"), newPool("w", bounds(0, 4), func(p *demand.Pool) { p.Workers = "w-" }),
 				jobs(1, 9, with(func(j *slurm.Job) { j.Shared = "none" })),
 			}
 			for _, name := range records {
 				nouns = append(nouns, worker(name, state("FUTURE")))
 			}
 			if reserved != "" {
-				nouns = append(nouns, &slurm.Reservation{Name: "maint", StartTime: noon - 60, EndTime: noon + 3600, Nodes: reserved, Flags: []string{"MAINT"}})
+				nouns = append(nouns, &slurm.Reservation{Name: "maint", StartTime: noon - 60, EndTime: noon + 3600,
+					Nodes: reserved, Flags: []string{"MAINT"}})
 			}
 			if p, _ := demandsOf(t, nouns...).Pool("w"); p.Required != want {
-				t.Errorf("with records of %v and %q reserved %d workers are required, not %d: %+v", records, reserved, p.Required, want, p)
+				t.Errorf("with records of %v and %q reserved, %d workers are required, want %d: %+v", records, reserved,
+					p.Required, want, p)
 			}
 		}
 	}

@@ -11,8 +11,8 @@ import (
 	"github.com/slurmtide/slurmtide/slurmclient/slurm"
 )
 
-// addIdleWorker adds a node to the snapshot that is like one of the pools' but idle,
-// past its grace. It returns false when there is none to copy.
+// addIdleWorker adds an idle copy of a node of the pools to the snapshot, past its grace. It
+// returns false when there is no such node.
 func addIdleWorker(r *rand.Rand, s *slurmclient.Snapshot, pools []demand.Pool) bool {
 	if len(s.Nodes.Value) == 0 {
 		return false
@@ -26,8 +26,8 @@ func addIdleWorker(r *rand.Rand, s *slurmclient.Snapshot, pools []demand.Pool) b
 	return true
 }
 
-// What holds of every pool, whatever its nodes are: an idle worker more never makes
-// busy and pending nodes more.
+// For every pool, whatever its nodes are: one more idle worker never raises the sum of busy and
+// pending nodes.
 func TestAnIdleWorkerMoreNeverRaisesPendingNodes(t *testing.T) {
 	compared := 0
 	forRandomPools(t, func(t *testing.T, r *rand.Rand, s *slurmclient.Snapshot, pools []demand.Pool) {
@@ -38,7 +38,7 @@ func TestAnIdleWorkerMoreNeverRaisesPendingNodes(t *testing.T) {
 		compared++
 		for i, after := range computePools(s, pools).Pools {
 			if p := before.Pools[i]; after.Busy+after.Pending > p.Busy+p.Pending {
-				t.Errorf("pool %s: %+v\nwith an idle worker more: %+v", p.Name, p, after)
+				t.Errorf("pool %s: %+v\nwith one more idle worker: %+v", p.Name, p, after)
 			}
 		}
 	})
@@ -47,7 +47,7 @@ func TestAnIdleWorkerMoreNeverRaisesPendingNodes(t *testing.T) {
 	}
 }
 
-// alike makes all nodes one shape, as the workers of a NodeSet are.
+// makeAlike gives all nodes one shape, like the workers of a NodeSet.
 func alike(s *slurmclient.Snapshot) {
 	for _, n := range s.Nodes.Value {
 		size(8, 16000)(n)
@@ -56,16 +56,16 @@ func alike(s *slurmclient.Snapshot) {
 	}
 }
 
-// What holds of pools whose workers are alike: an idle worker more raises Required in all
-// by no more than itself, or it may be that all who are there are needed, but none who is
-// not. In rare cases slurmctld puts jobs on it so that others find less room.
+// For pools whose workers are alike: one more idle worker raises the sum of Required by at most
+// one, or all existing workers are needed and no missing one. In rare cases slurmctld puts jobs on
+// the additional worker so that others find less room.
 func TestAnIdleWorkerMoreRaisesRequiredNodesByNoMoreThanItself(t *testing.T) {
 	compared, anomalies := 0, 0
 	forRandomClusters(t, func(t *testing.T, r *rand.Rand, s *slurmclient.Snapshot) {
 		alike(s)
 		pools := ownPools(s, r)
 		for i := range pools {
-			pools[i].Max = 0 // else a sum of what is cut off would be compared
+			pools[i].Max = 0 // otherwise truncated values would be compared
 		}
 		before := computePools(s, pools)
 		if !addIdleWorker(r, s, pools) {
@@ -83,7 +83,7 @@ func TestAnIdleWorkerMoreRaisesRequiredNodesByNoMoreThanItself(t *testing.T) {
 		}
 	})
 	if anomalies*100 > compared {
-		t.Errorf("an idle worker more raised what is required by more than itself in %d of %d clusters", anomalies, compared)
+		t.Errorf("one more idle worker raised Required by more than one in %d of %d clusters", anomalies, compared)
 	}
 	if compared < clusters/2 {
 		t.Errorf("only %d clusters were compared", compared)
@@ -111,7 +111,7 @@ func TestAHigherMaximumNeverLowersRequired(t *testing.T) {
 		}
 	})
 	if raised < 100 {
-		t.Errorf("it was raised in %d clusters only", raised)
+		t.Errorf("Required was raised in only %d clusters", raised)
 	}
 }
 
@@ -125,14 +125,13 @@ func TestMoreReplicasNeverLowerRequired(t *testing.T) {
 		before := computePools(s, pools).Pools[0]
 		pools[0].Running++
 		if after := computePools(s, pools).Pools[0]; after.Required < before.Required {
-			t.Errorf("%+v\nwith a replica more: %+v", before, after)
+			t.Errorf("%+v\nwith one more replica: %+v", before, after)
 		}
 	})
 }
 
-// TestRequiredComesToRest lets replicas follow what is required, as an HPA and a
-// NodeSet do: they settle. Jobs that name nodes are left out, as a NodeSet does not
-// heed them.
+// TestRequiredSettles sets the replicas to what is required, as an HPA and a NodeSet do, until they
+// are stable. It leaves out jobs that name nodes, since a NodeSet ignores these.
 func TestRequiredComesToRest(t *testing.T) {
 	moved := 0
 	forRandomClusters(t, func(t *testing.T, r *rand.Rand, s *slurmclient.Snapshot) {
@@ -141,7 +140,8 @@ func TestRequiredComesToRest(t *testing.T) {
 			j.RequiredNodes, j.ExcludedNodes = "", ""
 		}
 		pools := ownPools(s, r)[:1]
-		pools[0].Shape = &demand.Shape{CPUs: 8, MemoryMiB: 16000, TmpDiskMiB: 100, GRES: "gpu:h100:4", Features: []string{"x", "y"}}
+		pools[0].Shape = &demand.Shape{CPUs: 8, MemoryMiB: 16000, TmpDiskMiB: 100, GRES: "gpu:h100:4",
+			Features: []string{"x", "y"}}
 		var last uint64
 		for round := range 10 {
 			p := computePools(s, pools).Pools[0]
@@ -156,19 +156,20 @@ func TestRequiredComesToRest(t *testing.T) {
 		}
 	})
 	if moved < clusters/2 {
-		t.Errorf("it moved %d times only", moved)
+		t.Errorf("Required changed only %d times", moved)
 	}
 }
 
-// follow gives the pool the replicas that are required: new workers come idle; of
-// those that are too many, the ones that are down go, then idle ones, which are
-// drained first and go in the next round, unless they are needed again.
+// followRequired sets the replicas of the pool to what is required. New workers are idle. Of excess
+// workers, those that are down are removed first, then idle ones. Idle workers are drained first,
+// and removed in the next round unless they are needed again.
 func follow(s *slurmclient.Snapshot, p *demand.Pool, d demand.PoolDemand) {
 	p.Running = d.Required
 	there := d.Busy + d.Idle + d.Booting + d.Unusable
 	draining := func(n *slurm.Node) bool { return n.Reason == "scale-in" }
 	s.Nodes.Value = slices.DeleteFunc(s.Nodes.Value, func(n *slurm.Node) bool {
-		goes := there > d.Required && slices.Contains(n.Features, p.Feature) && (draining(n) || n.State.Base == slurm.NodeDown)
+		goes := there > d.Required && slices.Contains(n.Features, p.Feature) &&
+			(draining(n) || n.State.Base == slurm.NodeDown)
 		if goes {
 			there--
 		}
@@ -184,7 +185,8 @@ func follow(s *slurmclient.Snapshot, p *demand.Pool, d demand.PoolDemand) {
 		}
 	}
 	for ; there < d.Required; there++ {
-		n := node(fmt.Sprintf("new%d", len(s.Nodes.Value)), within(p.Name), size(8, 16000), having(p.Feature, "x", "y"))
+		n := node(fmt.Sprintf("new%d", len(s.Nodes.Value)), within(p.Name), size(8, 16000),
+			having(p.Feature, "x", "y"))
 		n.GRES, n.Weight = "gpu:h100:4", 1
 		s.Nodes.Value = append(s.Nodes.Value, n)
 	}

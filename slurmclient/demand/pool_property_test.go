@@ -15,8 +15,9 @@ import (
 	"github.com/slurmtide/slurmtide/slurmclient/slurm"
 )
 
-// forRandomPools runs a check on clusters and pools that the seed alone decides.
-func forRandomPools(t *testing.T, check func(t *testing.T, r *rand.Rand, s *slurmclient.Snapshot, pools []demand.Pool)) {
+// forRandomPools runs a check on clusters and pools that depend only on the seed.
+func forRandomPools(t *testing.T,
+	check func(t *testing.T, r *rand.Rand, s *slurmclient.Snapshot, pools []demand.Pool)) {
 	t.Helper()
 	forRandomClusters(t, func(t *testing.T, r *rand.Rand, s *slurmclient.Snapshot) {
 		for _, n := range s.Nodes.Value {
@@ -24,7 +25,8 @@ func forRandomPools(t *testing.T, check func(t *testing.T, r *rand.Rand, s *slur
 			n.ActiveFeatures = pick(r, nil, nil, n.Features)
 		}
 		if r.IntN(3) == 0 {
-			s.Reservations.Value = append(s.Reservations.Value, &slurm.Reservation{Name: "soon", StartTime: noon + 30, EndTime: noon + 99, Nodes: "n[3-5]"})
+			s.Reservations.Value = append(s.Reservations.Value,
+				&slurm.Reservation{Name: "soon", StartTime: noon + 30, EndTime: noon + 99, Nodes: "n[3-5]"})
 		}
 		check(t, r, s, randomPools(r))
 	})
@@ -34,13 +36,16 @@ func randomPools(r *rand.Rand) []demand.Pool {
 	var pools []demand.Pool
 	for _, feature := range []string{"x", "y", "z", "x"} {
 		p := demand.Pool{
-			Name: feature + string(rune('1'+len(pools))), Feature: feature, Min: r.Uint64N(3), Max: pick[uint64](r, 0, 1, 2, 3, 5, 9),
+			Name: feature + string(rune('1'+len(pools))), Feature: feature, Min: r.Uint64N(3),
+			Max:        pick[uint64](r, 0, 1, 2, 3, 5, 9),
 			Partitions: pick(r, nil, []string{"a"}, []string{"b", "a"}, []string{"c"}, []string{"a", "b", "c", "d"}),
-			Running:    r.Uint64N(6), IdleGrace: pick(r, 0, time.Minute), Lead: pick(r, 0, time.Minute),
+			Running:    r.Uint64N(6), IdleGrace: pick(r, 0, time.Minute),
+			Lead: pick(r, 0, time.Minute),
 		}
 		if r.IntN(2) == 0 {
 			p.Shape = &demand.Shape{
-				CPUs: pick[uint64](r, 0, 4, 8), MemoryMiB: pick[uint64](r, 0, 8000, 16000), GRES: pick(r, "", "gpu:h100:4"),
+				CPUs: pick[uint64](r, 0, 4, 8), MemoryMiB: pick[uint64](r, 0, 8000, 16000),
+				GRES:     pick(r, "", "gpu:h100:4"),
 				Features: pick(r, nil, []string{"y"}), Weight: pick[uint32](r, 0, 1, 2),
 			}
 		}
@@ -81,14 +86,18 @@ func TestThePartsOfAPoolAddUp(t *testing.T) {
 	forRandomPools(t, func(t *testing.T, _ *rand.Rand, s *slurmclient.Snapshot, pools []demand.Pool) {
 		for i, p := range computePools(s, pools).Pools {
 			most := max(pools[i].Max, p.Busy)
-			if p.Required < p.Busy || (pools[i].Max > 0 && (p.Required > most || p.Required < min(pools[i].Min, most))) {
-				t.Errorf("required is out of bounds: %+v of %+v", p, pools[i])
+			if p.Required < p.Busy || (pools[i].Max > 0 &&
+				(p.Required > most || p.Required < min(pools[i].Min, most))) {
+				t.Errorf("Required is out of bounds: %+v of %+v", p, pools[i])
 			}
-			if p.Claimed > p.Idle+p.Booting || p.Grace > p.Idle || p.Replacements > p.Unusable || p.Replacements > pools[i].Running {
-				t.Errorf("there are not so many nodes: %+v of %+v", p, pools[i])
+			if p.Claimed > p.Idle+p.Booting || p.Grace > p.Idle || p.Replacements > p.Unusable ||
+				p.Replacements > pools[i].Running {
+				t.Errorf("the numbers exceed the existing nodes: %+v of %+v", p, pools[i])
 			}
-			if working := p.Busy + max(p.Claimed, p.Grace) + p.Pending; p.Busy+p.Idle+p.Booting+p.Pending <= most-min(most, p.Off) && p.Required < working && pools[i].Max > 0 { // those that are off may be reserved
-				t.Errorf("%d working nodes are not all required: %+v of %+v", working, p, pools[i])
+			if working := p.Busy + max(p.Claimed,
+				p.Grace) + p.Pending; p.Busy+p.Idle+p.Booting+p.Pending <= most-min(most, p.Off) &&
+				p.Required < working && pools[i].Max > 0 { // off nodes can be reserved
+				t.Errorf("not all of %d working nodes are required: %+v of %+v", working, p, pools[i])
 			}
 			var jobs uint64
 			for _, n := range p.ByClass {
@@ -104,7 +113,7 @@ func TestThePartsOfAPoolAddUp(t *testing.T) {
 	})
 }
 
-// marked reports that a pool's feature is the first of the node's.
+// isMarked reports whether a pool's feature is the first of the node's.
 func marked(n *slurm.Node, pools []demand.Pool) bool {
 	return slices.ContainsFunc(pools, func(p demand.Pool) bool {
 		return slices.Index(n.Features, p.Feature) == 0 || slices.Index(n.ActiveFeatures, p.Feature) == 0
@@ -128,8 +137,8 @@ func TestEveryNodeRecordIsInOnePoolAtMost(t *testing.T) {
 	})
 }
 
-// TestNoJobAsksInTwoPools compares with the queue: an eligible job is one of one
-// pool, and asks for no more nodes than it has parts.
+// TestNoJobRequestsNodesInTwoPools compares the pools with the queue: an eligible job belongs to
+// one pool, and requests at most one node per chunk.
 func TestNoJobAsksInTwoPools(t *testing.T) {
 	forRandomPools(t, func(t *testing.T, _ *rand.Rand, s *slurmclient.Snapshot, pools []demand.Pool) {
 		var eligible, asked, capacity, parts uint64
@@ -146,7 +155,7 @@ func TestNoJobAsksInTwoPools(t *testing.T) {
 			parts += n * max(j.NodeCount.Or(1), j.Tasks.Or(1), uint64(len(strings.Split(j.RequiredNodes, ","))))
 		}
 		if eligible > capacity || asked > parts {
-			t.Errorf("%d jobs of %d ask for %d nodes, for %d parts", eligible, capacity, asked, parts)
+			t.Errorf("%d jobs of %d request %d nodes for %d chunks", eligible, capacity, asked, parts)
 		}
 	})
 }
@@ -155,7 +164,8 @@ func TestAnIneligibleJobChangesNoNodeOfAPool(t *testing.T) {
 	forRandomPools(t, func(t *testing.T, _ *rand.Rand, s *slurmclient.Snapshot, pools []demand.Pool) {
 		ineligible := func(j *slurm.Job) bool {
 			class := demand.Classify(noon, j)
-			return j.State.Base == slurm.JobPending && j.HetJobID == 0 && j.ArrayJobID == 0 && class != demand.ClassCapacity
+			return j.State.Base == slurm.JobPending && j.HetJobID == 0 && j.ArrayJobID == 0 &&
+				class != demand.ClassCapacity
 		}
 		before := computePools(s, pools)
 		s.Jobs.Value = slices.DeleteFunc(s.Jobs.Value, ineligible)
@@ -168,12 +178,13 @@ func TestAnIneligibleJobChangesNoNodeOfAPool(t *testing.T) {
 	})
 }
 
-// ownPools gives every partition nodes of one pool only, and every node one
-// partition, so that partitions and pools talk of the same.
+// ownPools gives every partition nodes of one pool only, and every node one partition, so that
+// partitions and pools have the same nodes.
 func ownPools(s *slurmclient.Snapshot, r *rand.Rand) []demand.Pool {
 	var pools []demand.Pool
 	for _, p := range s.Partitions.Value {
-		pools = append(pools, demand.Pool{Name: p.Name, Feature: "pool-" + p.Name, Partitions: []string{p.Name}, Max: pick[uint64](r, 0, 3, 9), Running: r.Uint64N(9)})
+		pools = append(pools, demand.Pool{Name: p.Name, Feature: "pool-" + p.Name, Partitions: []string{p.Name},
+			Max: pick[uint64](r, 0, 3, 9), Running: r.Uint64N(9)})
 	}
 	for _, n := range s.Nodes.Value {
 		n.Partitions = n.Partitions[:1]
@@ -189,12 +200,14 @@ func TestPoolsAskForWhatThePartitionsAsk(t *testing.T) {
 		for i, p := range d.Pools {
 			part, _ := d.Partition(pools[i].Name)
 			if p.Pending != part.PendingNodes {
-				t.Errorf("pool %s asks for %d nodes, the partition for %d", p.Name, p.Pending, part.PendingNodes)
+				t.Errorf("pool %s requests %d nodes, the partition %d", p.Name, p.Pending, part.PendingNodes)
 			}
 			if p.PendingJobs != part.PendingJobs || p.OldestPending != part.OldestPending || p.Inexact != part.Inexact {
 				t.Errorf("pool %+v\nhas other jobs than partition %+v", p, part)
 			}
-			if got, want := [...]uint64{p.Busy, p.Idle, p.Booting, p.Unusable, p.Off}, [...]uint64{part.BusyNodes, part.IdleNodes, part.BootingNodes, part.UnusableNodes, part.OffNodes}; got != want {
+			if got, want := [...]uint64{p.Busy, p.Idle, p.Booting, p.Unusable, p.Off},
+				[...]uint64{part.BusyNodes, part.IdleNodes, part.BootingNodes, part.UnusableNodes,
+					part.OffNodes}; got != want {
 				t.Errorf("pool %s has nodes %v, the partition %v", p.Name, got, want)
 			}
 		}

@@ -14,36 +14,36 @@ import (
 type pool struct {
 	offer  Pool
 	result PoolDemand
-	parts  []int // that it serves, in order
+	parts  []int // served by the pool, in order
 	shapes []int // of new workers, in order
 	weight uint32
-	// left is how many more workers the pool may have, if it is limited, while the
-	// jobs are dealt to the pools.
+	// newLeft is how many more workers the pool can have while jobs are assigned to pools, if
+	// limited.
 	left    uint64
 	limited bool
-	// spare is how many workers more than are there the pool may have, fresh how many of
-	// these it needs where that was rehearsed.
+	// maxNew is how many workers can be added to the existing ones. simulatedNew is how many of
+	// these the pool needs, if isSimulated.
 	spare, fresh uint64
 	rehearsed    bool
-	// keepsAll is whether any of the idle and booting workers may be needed.
+	// keepsAllFree is whether any of the idle and booting workers could be needed.
 	keepsAll bool
-	// full is whether there is not even room left on those that it may have.
+	// full is whether the pool has no room left even on the workers that it can add.
 	full bool
-	// named is how many workers there must be for those that jobs name to be among them,
-	// reserved how many of those to come a reservation would keep from jobs.
+	// namedWorkers is how many workers the pool needs to include those that jobs name. reservedNew
+	// is how many future workers a reservation would keep from jobs.
 	named, reserved uint64
-	// leaving is how many of the unusable nodes were drained to take them out of service.
+	// leaving is how many unusable nodes were drained to be removed.
 	leaving uint64
-	// claimedIdle and claimedBooting are Claimed by what the nodes are doing.
+	// claimedIdle and claimedBooting split Claimed by the use of the nodes.
 	claimedIdle, claimedBooting uint64
 	unsatisfiable               map[string]Unsatisfiable
 }
 
-// noPool is the place of what is of no pool.
+// noPool is the pool index of nodes outside pools.
 const noPool = -1
 
-// addPools takes the pools in by name, so that the order of the input is of no
-// consequence, and tells which partitions they serve by what is said of them.
+// addPools adds the pools in the order of their names, so that the order of the input does not
+// matter, and the partitions that their specs name.
 func (c *cluster) addPools(s *slurmclient.Snapshot, pools []Pool) {
 	order := make([]int, len(pools))
 	for i := range order {
@@ -70,14 +70,15 @@ func (c *cluster) addPools(s *slurmclient.Snapshot, pools []Pool) {
 	}
 }
 
-// serve notes that the pool's nodes are in the partition.
+// addServedPartition records that the pool's nodes are in the partition.
 func (c *cluster) serve(at int, partition string) {
 	if i, ok := c.byName[partition]; ok && !slices.Contains(c.pools[at].parts, i) {
 		c.pools[at].parts = append(c.pools[at].parts, i)
 	}
 }
 
-// serveExpression looks for pools in what slurm.conf says of the partition's nodes.
+// addPartitionOfExpression records the pools that slurm.conf's node expression of the partition
+// includes.
 func (c *cluster) serveExpression(p *slurm.Partition) {
 	for item := range strings.SplitSeq(p.NodeSets, ",") {
 		if strings.EqualFold(item, "ALL") {
@@ -93,7 +94,7 @@ func (c *cluster) serveExpression(p *slurm.Partition) {
 	}
 }
 
-// gives reports whether workers of the pool have the feature.
+// hasFeature reports whether workers of the pool have the feature.
 func (p *Pool) gives(feature string) bool {
 	if feature == "" {
 		return false
@@ -101,8 +102,7 @@ func (p *Pool) gives(feature string) bool {
 	return p.Feature == feature || p.Shape != nil && slices.Contains(p.Shape.Features, feature)
 }
 
-// countInPool counts a node in its pool, and tells which of the pool's idle or
-// booting nodes it is, if it is one.
+// countInPool counts a node in its pool, and sets its freeState.
 func (c *cluster) countInPool(m *member, held, reserved bool, starts slurm.Time, now slurm.Time) {
 	at := c.shapes[m.shape].pool
 	if at == noPool {
@@ -138,14 +138,14 @@ func (c *cluster) countInPool(m *member, held, reserved bool, starts slurm.Time,
 	}
 }
 
-// inGrace reports whether an idle node has been so for less than the grace: since
-// its last job, or since its slurmd started. Where there is no grace no clock counts.
+// inGrace reports whether a node has been idle for less than the grace: since its last job, or
+// since its slurmd started. Without a grace no clock matters.
 func (p *pool) inGrace(n *slurm.Node, now slurm.Time) bool {
 	since := max(n.LastBusy, n.SlurmdStartTime)
 	return p.offer.IdleGrace > 0 && since.IsSet() && now.Sub(since) < p.offer.IdleGrace
 }
 
-// claim is what a node counts as when a pending job is about to take it.
+// freeState is how a node counts when a pending job is about to take it.
 type claim uint8
 
 const (
@@ -154,8 +154,7 @@ const (
 	claimBooting
 )
 
-// addPoolShapes gives every pool whose shape is told, or of which there is no
-// record, a shape of its own.
+// addPoolShapes adds a shape for every pool that has a Shape or no record.
 func (c *cluster) addPoolShapes() {
 	seen := make([]bool, len(c.pools))
 	for i := range c.shapes {
@@ -174,12 +173,12 @@ func (c *cluster) addPoolShapes() {
 	}
 }
 
-// shapeOfPool is what a new worker is by what is said of it. What is not known of
-// it does not keep a job away.
+// shapeOfPool returns the shape of a new worker by the pool's Shape. Unknown properties do not
+// exclude a job.
 func (c *cluster) shapeOfPool(at int) shape {
 	p := &c.pools[at]
 	s := shape{
-		// Names of shapes of nodes begin with a number.
+		// Names of other shapes begin with a digit.
 		name: "pool " + p.offer.Name, pool: at, told: true, features: []string{p.offer.Feature},
 		tmpDisk: math.MaxUint64, room: amounts{math.MaxUint64, math.MaxUint64}, single: true,
 	}
@@ -202,14 +201,14 @@ func (c *cluster) shapeOfPool(at int) shape {
 	return s
 }
 
-// source is where a partition's new nodes come from: a pool, or noPool.
+// nodeSource is where new nodes of a partition come from: a pool, or noPool.
 type source struct {
 	pool   int
 	shapes []int
 }
 
-// addSources tells the partitions where new nodes come from: their pools by weight,
-// then by name, and last the kinds of nodes that are there and not like those.
+// addSources lists where new nodes of each partition come from: its pools by weight, then by name,
+// and last the kinds of existing nodes that differ from new workers.
 func (c *cluster) addSources() {
 	for i := range c.shapes {
 		s := &c.shapes[i]

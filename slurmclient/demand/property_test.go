@@ -14,10 +14,10 @@ import (
 	"github.com/slurmtide/slurmtide/slurmclient/slurm"
 )
 
-// clusters is how many random clusters each property is tried on.
+// clusterCount is how many random clusters each property is tested on.
 const clusters = 3000
 
-// forRandomClusters runs a check on clusters that the seed alone decides.
+// forRandomClusters runs a check on clusters that depend only on the seed.
 func forRandomClusters(t *testing.T, check func(t *testing.T, r *rand.Rand, s *slurmclient.Snapshot)) {
 	t.Helper()
 	for seed := range uint64(clusters) {
@@ -53,7 +53,8 @@ func randomSnapshot(t *testing.T, r *rand.Rand) *slurmclient.Snapshot {
 }
 
 func randomNode(r *rand.Rand, name string) *slurm.Node {
-	n := node(name, within(pick(r, []string{"a"}, []string{"a", "b"}, []string{"b"}, []string{"c", "d"})...))
+	n := node(name, within(pick(r, []string{"a"}, []string{"a", "b"}, []string{"b"},
+		[]string{"c", "d"})...))
 	size(pick[uint32](r, 4, 8), pick[uint64](r, 8000, 16000))(n)
 	n.Features = pick(r, nil, nil, []string{"x"}, []string{"x", "y"})
 	n.GRES = pick(r, "", "", "gpu:h100:4")
@@ -63,13 +64,15 @@ func randomNode(r *rand.Rand, name string) *slurm.Node {
 		n.GRESUsed = pick(r, "", "gpu:h100:2(IDX:0-1)")
 		return n
 	}
-	state(pick(r, "IDLE", "IDLE", "IDLE", "ALLOCATED", "ALLOCATED", "DOWN", "IDLE+DRAIN", "MIXED+DRAIN", "FUTURE", "IDLE+POWERED_DOWN", "IDLE+POWERING_UP", "IDLE+RESERVED"))(n)
+	state(pick(r, "IDLE", "IDLE", "IDLE", "ALLOCATED", "ALLOCATED", "DOWN", "IDLE+DRAIN", "MIXED+DRAIN",
+		"FUTURE", "IDLE+POWERED_DOWN", "IDLE+POWERING_UP", "IDLE+RESERVED"))(n)
 	return n
 }
 
 func randomJob(r *rand.Rand, id uint32) *slurm.Job {
 	j := job(id, in(pick(r, "a", "a", "b", "a,b", "b,a", "c", "d,c,a", "zz")), tasks(1+r.Uint64N(6)))
-	j.Reason = pick(r, "Resources", "Resources", "Resources", "Priority", "Licenses", "QOSJobLimit", "None", "Strange")
+	j.Reason = pick(r, "Resources", "Resources", "Resources", "Priority", "Licenses", "QOSJobLimit", "None",
+		"Strange")
 	j.CPUsPerTask = slurm.Num(pick[uint64](r, 1, 1, 2, 3))
 	j.CPUs = slurm.Num(j.Tasks.Or(0) * j.CPUsPerTask.Or(0))
 	if r.IntN(3) == 0 {
@@ -94,14 +97,15 @@ func randomJob(r *rand.Rand, id uint32) *slurm.Job {
 	case 1:
 		j.ArrayTaskID, j.ArrayJobID = slurm.Num(uint64(id)), 1000
 	case 2:
-		array(1000+uint32(r.IntN(2)), pick(r, "1-9", "1-30%5", "2-9:3%2", "1,2,..."), pick[uint32](r, 0, 2, 5))(j)
+		withArray(1000+uint32(r.IntN(2)), pick(r, "1-9", "1-30%5", "2-9:3%2", "1,2,..."),
+			pick[uint32](r, 0, 2, 5))(j)
 	case 3:
 		het(2000, uint32(r.IntN(3)))(j)
 	}
 	return j
 }
 
-// nodeFigures are the numbers of nodes alone.
+// nodeFigures returns the numbers of nodes of each partition.
 func nodeFigures(d demand.Demand) map[string][7]uint64 {
 	out := map[string][7]uint64{}
 	for _, p := range d.Partitions {
@@ -126,8 +130,7 @@ func TestTheOrderOfTheInputChangesNothing(t *testing.T) {
 
 func swap[T any](of []T, i, j int) { of[i], of[j] = of[j], of[i] }
 
-// freed is the node without its work, whatever it was doing, as long as the
-// partition has seen its shape.
+// withoutWork returns an idle copy of the node.
 func freed(n *slurm.Node) *slurm.Node {
 	m := *n
 	m.State = slurm.NodeState{Base: slurm.NodeIdle}
@@ -144,7 +147,7 @@ func TestMoreIdleCapacityNeverRaisesPendingNodes(t *testing.T) {
 		}
 		i := r.IntN(len(s.Nodes.Value))
 		if s.Nodes.Value[i].State.Base == slurm.NodeFuture {
-			return // a shape that its partitions may not have seen
+			return // its partitions can lack the shape
 		}
 		s.Nodes.Value = slices.Clone(s.Nodes.Value)
 		more := freed(s.Nodes.Value[i])
@@ -172,7 +175,8 @@ func TestAnIneligibleJobChangesNoNodeFigure(t *testing.T) {
 		want := nodeFigures(compute(s))
 		ineligible := func(j *slurm.Job) bool {
 			class := demand.Classify(noon, j)
-			return j.State.Base == slurm.JobPending && j.HetJobID == 0 && j.ArrayJobID == 0 && class != demand.ClassCapacity
+			return j.State.Base == slurm.JobPending && j.HetJobID == 0 && j.ArrayJobID == 0 &&
+				class != demand.ClassCapacity
 		}
 		all := len(s.Jobs.Value)
 		s.Jobs.Value = slices.DeleteFunc(s.Jobs.Value, ineligible)
@@ -201,13 +205,13 @@ func TestNoJobAsksTwice(t *testing.T) {
 			most += count * max(j.NodeCount.Or(1), j.Tasks.Or(1), uint64(len(strings.Split(j.RequiredNodes, ","))))
 		}
 		if asked > most {
-			t.Errorf("%d nodes asked for; one for each part of each job would be %d", asked, most)
+			t.Errorf("%d nodes are requested; one per chunk of each job would be %d", asked, most)
 		}
 	})
 }
 
-// TestAJobInTwoPartitionsAsksForNoMoreThanInOne tries each job alone, where
-// nothing is free: all that it asks for is then its own.
+// TestAJobInTwoPartitionsRequestsNoMoreThanInOne computes the demand of each job separately on busy
+// nodes, so that all requested nodes are its own.
 func TestAJobInTwoPartitionsAsksForNoMoreThanInOne(t *testing.T) {
 	forRandomClusters(t, func(t *testing.T, _ *rand.Rand, s *slurmclient.Snapshot) {
 		var busy []*slurm.Node
@@ -231,7 +235,8 @@ func TestAJobInTwoPartitionsAsksForNoMoreThanInOne(t *testing.T) {
 				largest = max(largest, totalPending(compute(&alone)))
 			}
 			if together > largest {
-				t.Errorf("job %d in %s asks for %d nodes, for %d in any of them", j.ID, j.Partition, together, largest)
+				t.Errorf("job %d in %s requests %d nodes, at most %d in each of them", j.ID, j.Partition, together,
+					largest)
 			}
 		}
 	})
@@ -248,7 +253,7 @@ func TestTheSumsMatch(t *testing.T) {
 	forRandomClusters(t, func(t *testing.T, _ *rand.Rand, s *slurmclient.Snapshot) {
 		d := compute(s)
 		if !d.Known || len(d.Partitions) != len(s.Partitions.Value) {
-			t.Errorf("%d partitions of %d", len(d.Partitions), len(s.Partitions.Value))
+			t.Errorf("%d partitions, want %d", len(d.Partitions), len(s.Partitions.Value))
 		}
 		for _, p := range d.Partitions {
 			checkSums(t, s, p)
@@ -292,19 +297,15 @@ func checkSums(t *testing.T, s *slurmclient.Snapshot, p demand.Partition) {
 		t.Errorf("%s: %d node records: %+v", p.Name, records, p)
 	}
 	if p.RequiredNodes != p.BusyNodes+p.PendingNodes {
-		t.Errorf("%s: required is not busy and pending: %+v", p.Name, p)
+		t.Errorf("%s: RequiredNodes is not the sum of BusyNodes and PendingNodes: %+v", p.Name, p)
 	}
-	if p.PendingNodes > 0 && p.EligiblePendingJobs == 0 && !sharesNodes(p.Name) {
-		t.Errorf("%s: nodes are asked for without a job: %+v", p.Name, p)
+	if p.PendingNodes > 0 && p.EligiblePendingJobs == 0 {
+		t.Errorf("%s: nodes are requested without a job: %+v", p.Name, p)
 	}
 	if (p.OldestEligible > 0) != (p.EligiblePendingJobs > 0) || (p.OldestPending > 0) != (p.PendingJobs > 0) {
 		t.Errorf("%s: oldest jobs: %+v", p.Name, p)
 	}
 }
-
-// sharesNodes is for partitions whose nodes others may ask for: there are none, as
-// a node is asked for in the partition of its first job.
-func sharesNodes(string) bool { return false }
 
 func TestComputeWritesNothingToTheSnapshot(t *testing.T) {
 	forRandomClusters(t, func(t *testing.T, r *rand.Rand, s *slurmclient.Snapshot) {

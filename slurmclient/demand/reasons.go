@@ -6,11 +6,9 @@ import (
 	"strings"
 )
 
-// reasonsOfClass is the one table of pending reasons: all that slurmctld can give,
-// from 22.05 to 26.05, by the class that they are in. 26.05 spells one of them as
-// if it were another (QOSMaxBBMinutesPerJob reads AssocMaxBBMinutesPerJob), and has
-// no word for some that are listed because older ones do (PowerNotAvail,
-// PowerReserved, FrontEndDown).
+// reasonsOfClass contains all pending reasons of slurmctld from 22.05 to 26.05, by class. 26.05
+// misspells one of them (it reports QOSMaxBBMinutesPerJob as AssocMaxBBMinutesPerJob). Some reasons
+// exist only in older versions (PowerNotAvail, PowerReserved, FrontEndDown).
 var reasonsOfClass = map[Class]string{
 	ClassCapacity: `
 		Resources Priority ReqNodeNotAvail NodeDown PartitionConfig BadConstraints Constraints`,
@@ -84,7 +82,7 @@ var reasonsOfClass = map[Class]string{
 		MaxMemoryRunMinsPerUser MaxUnknownRunMinsPerUser`,
 }
 
-// classOfReason is reasonsOfClass the other way round.
+// classOfReason is the inverse of reasonsOfClass.
 var classOfReason = invert(reasonsOfClass)
 
 func invert(table map[Class]string) map[string]Class {
@@ -97,10 +95,9 @@ func invert(table map[Class]string) map[string]Class {
 	return out
 }
 
-// ClassOf returns the class of a pending reason by Slurm's text for it, and
-// whether the reason is one that this version knows; unknown ones are ClassOther.
-// The longer texts that slurmctld makes of some reasons ("ReqNodeNotAvail, …",
-// "Nodes required for job are DOWN, …") are known as well; empty text is "None".
+// ClassOf returns the class of a pending reason by Slurm's text, and whether this version knows the
+// reason. Unknown reasons are ClassOther. The longer texts of some reasons ("ReqNodeNotAvail, …",
+// "Nodes required for job are DOWN, …") are known too. An empty text means "None".
 func ClassOf(reason string) (class Class, known bool) {
 	if class, known = classOfReason[reason]; known {
 		return class, true
@@ -119,8 +116,8 @@ func ClassOf(reason string) (class Class, known bool) {
 	return ClassOther, false
 }
 
-// textNodesDown is how slurmctld's longer text begins when all nodes that a job
-// could use are down, drained or held for others; so at zero nodes.
+// textNodesDown is the prefix of slurmctld's longer text when all nodes that a job could use are
+// down, drained or held for others. It appears at zero nodes too.
 const textNodesDown = "Nodes required for job are DOWN, DRAINED"
 
 // Reasons returns every pending reason that ClassOf knows, sorted.

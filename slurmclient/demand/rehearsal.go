@@ -5,43 +5,43 @@ import (
 	"slices"
 )
 
-// rehearsal plays what slurmctld would do with the queue of pools that share partitions,
-// were so many workers there.
+// simulation follows slurmctld's rules for the queue of pools that share partitions, for a given
+// number of workers.
 type rehearsal struct {
 	*plan
 	pools   []int
-	members []int  // the places of the nodes in its partitions
+	members []int  // the indexes of the nodes in its partitions
 	inside  []bool // by partition
-	// most is how many new workers each pool may have, by its place.
+	// maxNew is how many new workers each pool can have, by pool index.
 	most  []uint64
 	seats []seat
 	turns []turn
 	hets  [][]turn
-	// work is how many more seats may be looked at.
+	// workLeft is how many more nodes can be evaluated.
 	work int
 }
 
-// turn is like jobs for which slurmctld tries one of their partitions.
+// attempt is slurmctld's attempt to start alike jobs in one of their partitions.
 type turn struct {
 	r    *request
 	rec  *record
 	part int
-	at   int // of the partition in the job's list
+	at   int // index of the partition in the job's list
 	tier uint32
 }
 
-// record is what stands in one job record: a job, or the tasks of an array.
+// jobRecord is one job record: a job, or the tasks of an array.
 type record struct {
 	id             uint32
 	priority, jobs uint64
 }
 
-// maxWork bounds what the rehearsals of one Compute may cost, in seats looked at. A queue
-// that would cost more is estimated.
+// maxWork bounds the cost of the simulations of one Compute, in evaluated nodes. The demand of a
+// queue that would cost more stays an estimate.
 const maxWork = 400_000
 
-// rehearse corrects the estimates of pools by what slurmctld would do: it has the fewest
-// new workers with which every job starts that would start with all that there may be.
+// simulateQueues corrects the estimates of pools by the rules of slurmctld: it finds the fewest new
+// workers that start every job which all possible workers would start.
 func (p *plan) rehearse() {
 	if len(p.pools) == 0 || len(p.requests) == 0 {
 		return
@@ -56,11 +56,11 @@ func (p *plan) rehearse() {
 	}
 }
 
-// groupPools makes a rehearsal of the pools that share partitions, directly or by jobs or
-// nodes of several, with the nodes in these partitions.
+// groupPools returns a simulation for each set of pools that share partitions, directly or through
+// jobs or nodes with several partitions.
 func (p *plan) groupPools() (groups []rehearsal) {
 	root := p.joinPartitions()
-	groupOf := map[int]int{} // by the partition that stands for the others
+	groupOf := map[int]int{} // by the partition that represents the group
 	for at := range p.pools {
 		if len(p.pools[at].parts) == 0 {
 			continue
@@ -85,8 +85,8 @@ func (p *plan) groupPools() (groups []rehearsal) {
 	return groups
 }
 
-// joinPartitions joins the partitions that share pools, jobs or nodes. root returns, for each
-// partition, the one that represents its group.
+// joinPartitions joins the partitions that share pools, jobs or nodes. root returns the partition
+// that represents the group of a partition.
 func (p *plan) joinPartitions() (root func(int) int) {
 	joined := make([]int, len(p.parts))
 	for i := range joined {
@@ -116,12 +116,12 @@ func (p *plan) joinPartitions() (root func(int) int) {
 	return root
 }
 
-// prepare reports whether the queue of the pools can be rehearsed: something waits, what
-// jobs ask for and what new workers are is known, and it does not cost too much.
+// prepare reports whether the queue of the pools can be simulated: jobs are pending, their requests
+// and the shapes of new workers are known, and the cost is within the bound.
 func (h *rehearsal) prepare() bool {
 	h.inside = make([]bool, len(h.parts))
 	h.most = make([]uint64, len(h.plan.pools))
-	seats := uint64(len(h.members))
+	count := uint64(len(h.members))
 	for _, at := range h.pools {
 		p := &h.plan.pools[at]
 		if len(p.shapes) != 1 || h.shapes[p.shapes[0]].single || h.shapes[p.shapes[0]].trusted {
@@ -134,35 +134,35 @@ func (h *rehearsal) prepare() bool {
 		if p.limited {
 			h.most[at] = p.spare
 		}
-		seats = plus(seats, h.most[at])
+		count = plus(count, h.most[at])
 	}
-	if times(seats, h.countChoices()) > uint64(h.work) || !h.addTurns() {
+	if times(count, h.countChoices()) > uint64(h.work) || !h.addTurns() {
 		return false
 	}
 	h.addSeats()
 	return true
 }
 
-// countChoices is about how often a run looks for nodes: for each turn, and for each node
-// that is filled or each job that has several.
+// countChoices estimates how often a run selects nodes: once per attempt, and once per filled node
+// or per job on several nodes.
 func (h *rehearsal) countChoices() (count uint64) {
 	for i := range h.requests {
 		r := &h.requests[i]
 		if r.target < 0 || r.jobs == 0 || !h.inside[r.target] {
 			continue
 		}
-		turns := min(uint64(len(r.records)), r.jobs) * uint64(len(r.parts))
+		attempts := min(uint64(len(r.records)), r.jobs) * uint64(len(r.parts))
 		fills := r.jobs
 		if r.pieces() == 1 {
 			fills = share(r.jobs, max(r.perEmpty, 1))
 		}
-		count = plus(count, max(turns, fills))
+		count = plus(count, max(attempts, fills))
 	}
 	return count
 }
 
-// addTurns lists what slurmctld tries, in its order: by the tier of the partition, by
-// priority, then by id. It returns false when nothing waits.
+// addAttempts lists what slurmctld attempts, in its order: by the tier of the partition, by
+// priority, then by job ID. It returns false when nothing is pending.
 func (h *rehearsal) addTurns() bool {
 	hets := map[uint32][]turn{}
 	for i := range h.requests {
@@ -194,16 +194,16 @@ func (h *rehearsal) addTurns() bool {
 		}
 	}
 	slices.SortFunc(h.turns, turn.compare)
-	for _, turns := range hets {
-		slices.SortFunc(turns, turn.compare)
-		h.hets = append(h.hets, turns)
+	for _, attempts := range hets {
+		slices.SortFunc(attempts, turn.compare)
+		h.hets = append(h.hets, attempts)
 	}
 	slices.SortFunc(h.hets, func(a, b []turn) int { return a[0].compare(b[0]) })
 	return len(h.turns)+len(h.hets) > 0
 }
 
-// knows reports whether the nodes that the request names are ones that are there or will
-// be: a pool may not tell the names of its workers.
+// knowsNamedNodes reports whether the nodes that the request names are existing or future nodes.
+// The names of a pool's workers can be unknown.
 func (h *rehearsal) knows(r *request) bool {
 	for _, name := range r.required {
 		_, there := h.node(name)
@@ -224,7 +224,7 @@ func (t turn) compare(u turn) int {
 	)
 }
 
-// recordsInOrder are copies of the group's records in the order in which they start.
+// recordsInOrder returns copies of the group's records in the order in which they start.
 func (g *group) recordsInOrder() []*record {
 	out := make([]*record, len(g.records))
 	for i := range g.records {

@@ -9,12 +9,12 @@ import (
 	"github.com/slurmtide/slurmtide/slurmclient/slurm"
 )
 
-// asTold is a job as slurmctld tells of it: a number of nodes of which it asks for so many,
-// at most, and tasks of one CPU.
-func asTold(id uint32, told, asked, most, count uint64, options ...jobOption) *slurm.Job {
+// jobAsReported returns a job as slurmctld reports it: the reported, requested and maximum number
+// of nodes, and count tasks of one CPU.
+func asTold(id uint32, reported, requested, most, count uint64, options ...jobOption) *slurm.Job {
 	j := job(id, tasks(count))
-	j.NodeCount, j.MaxNodes = slurm.Num(told), slurm.Num(most)
-	j.TRESRequested = fmt.Sprintf("cpu=%d,mem=100M,node=%d,billing=%d", count, asked, count)
+	j.NodeCount, j.MaxNodes = slurm.Num(reported), slurm.Num(most)
+	j.TRESRequested = fmt.Sprintf("cpu=%d,mem=100M,node=%d,billing=%d", count, requested, count)
 	j.MemoryPerCPU = slurm.Num(100)
 	for _, o := range options {
 		o(j)
@@ -22,7 +22,7 @@ func asTold(id uint32, told, asked, most, count uint64, options ...jobOption) *s
 	return j
 }
 
-// repeat is a number of jobs that differ in their ids alone.
+// repeatJob returns count jobs that differ only in their IDs.
 func repeat(count int, from uint32, make func(id uint32) *slurm.Job) (out []any) {
 	for n := range count {
 		out = append(out, make(from+uint32(n)))
@@ -30,8 +30,8 @@ func repeat(count int, from uint32, make func(id uint32) *slurm.Job) (out []any)
 	return out
 }
 
-// TestRehearsalsAreWhatSlurmDoes has queues of the oracle on workers of 4 CPUs: real Slurm
-// of the release starts all jobs on that many workers and not on one less.
+// TestSimulationMatchesSlurm has queues of the oracle on workers of 4 CPUs. Real Slurm of the
+// release starts all jobs on that many workers, and not on one less.
 func TestRehearsalsAreWhatSlurmDoes(t *testing.T) {
 	perNode := func(n uint64) jobOption {
 		return func(j *slurm.Job) { j.TasksPerNode, j.MinCPUsPerNode = slurm.Num(n), slurm.Num(n) }
@@ -43,41 +43,44 @@ func TestRehearsalsAreWhatSlurmDoes(t *testing.T) {
 		}
 		return out
 	}
-	// A job of several nodes that names one of them takes its neighbours (seed 305).
+	// A job on several nodes that names one of them takes adjacent nodes (seed 305).
 	row := func(most func(uint64) uint64) []any {
 		return beside(
 			[]any{asTold(1, 3, 3, 3, 3)},
 			repeat(4, 2, func(id uint32) *slurm.Job { return asTold(id, 1, 1, most(1), 1) }),
 			[]any{asTold(6, 2, 1, max(2, most(8)), 8, named("w-1"))},
 			repeat(6, 7, func(id uint32) *slurm.Job { return asTold(id, 2, 1, most(5), 5) }),
-			[]any{asTold(13, 3, 3, 3, 3), asTold(14, 1, 1, most(3), 3, with(func(j *slurm.Job) { j.MemoryPerCPU = slurm.Num(2000) }))},
+			[]any{asTold(13, 3, 3, 3, 3),
+				asTold(14, 1, 1, most(3), 3,
+					with(func(j *slurm.Job) { j.MemoryPerCPU = slurm.Num(2000) }))},
 		)
 	}
-	// Tasks for each node: 24.11 takes the CPUs of the tasks that there are, 26.05 of those
-	// that there may be (seed 319).
+	// Tasks per node: 24.11 allocates the CPUs of the existing tasks, 26.05 those of all tasks that
+	// could be on the node (seed 319).
 	fill := func(most func(uint64) uint64) []any {
 		return beside(
 			repeat(2, 1, func(id uint32) *slurm.Job { return asTold(id, 1, 1, most(1), 1) }),
-			[]any{asTold(3, 2, 2, most(2), 4, perNode(3)), asTold(4, 1, 1, most(1), 1), asTold(5, 1, 1, most(1), 1)},
+			[]any{asTold(3, 2, 2, most(2), 4, perNode(3)), asTold(4, 1, 1, most(1), 1),
+				asTold(5, 1, 1, most(1), 1)},
 			repeat(2, 6, func(id uint32) *slurm.Job { return asTold(id, 1, 1, most(1), 2, perNode(3)) }),
 			repeat(5, 8, func(id uint32) *slurm.Job { return asTold(id, 2, 2, 2, 2) }),
 		)
 	}
-	untold := func(uint64) uint64 { return 0 }
-	told := func(n uint64) uint64 { return n }
+	unreported := func(uint64) uint64 { return 0 }
+	reported := func(n uint64) uint64 { return n }
 	for _, tt := range []struct {
 		name, release string
 		jobs          []any
 		want          uint64
 	}{
-		{"neighbours of a node that is named", "24.11.5", row(untold), 14},
-		{"neighbours of a node that is named", "26.05.0", row(told), 14},
-		{"tasks beside those on a node that is named", "24.11.5", []any{asTold(1, 1, 1, 1, 3), asTold(2, 1, 1, 1, 3, named("w-0"))}, 2},
-		{"tasks for each node", "24.11.5", fill(untold), 7},
-		{"tasks for each node", "26.05.0", fill(told), 7},
-		{"one task of several for each node", "24.11.5", []any{asTold(1, 1, 1, 0, 1, perNode(3))}, 1},
+		{"nodes adjacent to a named one", "24.11.5", row(unreported), 14},
+		{"nodes adjacent to a named one", "26.05.0", row(reported), 14},
+		{"tasks beside those on a named node", "24.11.5", []any{asTold(1, 1, 1, 1, 3), asTold(2, 1, 1, 1, 3, named("w-0"))}, 2},
+		{"tasks per node", "24.11.5", fill(unreported), 7},
+		{"tasks per node", "26.05.0", fill(reported), 7},
+		{"one task of several per node", "24.11.5", []any{asTold(1, 1, 1, 0, 1, perNode(3))}, 1},
 		{"one task of several on whole nodes", "26.05.0", []any{asTold(1, 1, 1, 1, 1, perNode(3), with(func(j *slurm.Job) { j.Shared = "none" }))}, 1},
-		{"one task of several for each node", "26.05.0", []any{asTold(1, 1, 1, 1, 1, perNode(3))}, 0},
+		{"one task of several per node", "26.05.0", []any{asTold(1, 1, 1, 1, 1, perNode(3))}, 0},
 	} {
 		t.Run(tt.name+" on "+tt.release, func(t *testing.T) {
 			s := snapshotOf(t, append(tt.jobs, partition("cpu"))...)
@@ -93,42 +96,50 @@ func TestRehearsalsAreWhatSlurmDoes(t *testing.T) {
 	}
 }
 
-// Where GRES are accounted, slurmctld tells what a job has in all beside what it asks of each
-// node (seed 12 of the oracle).
+// Where GRES are in AccountingStorageTRES, slurmctld reports the total of the job besides what it
+// requests per node (seed 12 of the oracle).
 func TestGRESOfEachNodeAreTakenWhereTheirSumIsToldToo(t *testing.T) {
 	nouns := []any{partition("cpu"), job(9, with(func(j *slurm.Job) { j.Priority = slurm.Num(2) }))}
 	nouns = append(nouns, repeat(6, 1, func(id uint32) *slurm.Job {
-		return asTold(id, 1, 1, 1, 4, with(func(j *slurm.Job) { j.TRESPerNode, j.TRESRequested = "gres/gpu:2", j.TRESRequested+",gres/gpu=2" }))
+		return asTold(id, 1, 1, 1, 4,
+			with(func(j *slurm.Job) {
+				j.TRESPerNode, j.TRESRequested = "gres/gpu:2",
+					j.TRESRequested+",gres/gpu=2"
+			}))
 	})...)
-	pool := demand.Pool{Name: "w", Feature: "w", Workers: "w-", Partitions: []string{"cpu"}, Max: 12, Shape: &demand.Shape{CPUs: 8, MemoryMiB: 16000, GRES: "gpu:2"}}
+	pool := demand.Pool{Name: "w", Feature: "w", Workers: "w-", Partitions: []string{"cpu"}, Max: 12,
+		Shape: &demand.Shape{CPUs: 8, MemoryMiB: 16000, GRES: "gpu:2"}}
 	if p := demand.Compute(time.Unix(int64(noon), 0), snapshotOf(t, nouns...), pool).Pools[0]; p.Required != 6 {
-		t.Errorf("%d workers are required for six jobs that have all GPUs of one: %+v", p.Required, p)
+		t.Errorf("%d workers are required, want 6 for six jobs with all GPUs of a worker: %+v", p.Required, p)
 	}
 }
 
-// TestAPoolWhoseJobsWaitForOthersDoesNotMakeAnotherDear: only the pool that may not have
-// enough workers is estimated (seeds 1427 and 1481 of the oracle).
+// TestAPoolWhoseJobsWaitDoesNotRaiseAnotherPool: only the pool that cannot have enough workers
+// keeps its estimate (seeds 1427 and 1481 of the oracle).
 func TestAPoolWhoseJobsWaitForOthersDoesNotMakeAnotherDear(t *testing.T) {
 	small := &demand.Shape{CPUs: 4, MemoryMiB: 8000}
 	first := []jobOption{in("b"), with(func(j *slurm.Job) {
 		j.Priority, j.CPUs, j.CPUsPerTask, j.MinCPUsPerNode = slurm.Num(9), slurm.Num(6), slurm.Num(2), slurm.Num(2)
 	})}
 	s := snapshotOf(t, partition("a"), partition("b"),
-		node("b-0", within("b"), having("b"), size(4, 8000), used(1, 100)), job(1, in("b"), running("b-0")),
-		asTold(2, 3, 3, 3, 3, first...), asTold(3, 3, 3, 3, 3, first...), asTold(4, 3, 3, 3, 3, in("a,b")))
+		node("b-0", within("b"), having("b"), size(4, 8000), used(1, 100)),
+		job(1, in("b"), running("b-0")),
+		asTold(2, 3, 3, 3, 3, first...), asTold(3, 3, 3, 3, 3, first...),
+		asTold(4, 3, 3, 3, 3, in("a,b")))
 	d := demand.Compute(noon.Time(), s,
 		demand.Pool{Name: "a", Feature: "a", Workers: "a-", Partitions: []string{"a"}, Max: 8, Shape: small},
 		demand.Pool{Name: "b", Feature: "b", Workers: "b-", Partitions: []string{"b"}, Max: 3, Shape: small})
 	if a, b := d.Pools[0].Required, d.Pools[1].Required; a != 0 || b != 3 {
-		t.Errorf("%d and %d workers are required, not 0 and 3: %+v", a, b, d.Pools)
+		t.Errorf("%d and %d workers are required, want 0 and 3: %+v", a, b, d.Pools)
 	}
 }
 
-// TestALimitOfNodesBoundsOneJob: slurmctld looks for nodes of a job as if its limit of nodes were
-// the most that it asks for (seed 1474 of the oracle).
+// TestALimitOfNodesBoundsOneJob: slurmctld selects nodes for a job as if its limit of nodes were
+// the maximum that it requests (seed 1474 of the oracle).
 func TestALimitOfNodesBoundsOneJob(t *testing.T) {
 	for limit, want := range map[uint64]uint64{3: 7, 6: 6, 0: 6} {
-		nouns := []any{partition("cpu"), job(1, running("w-[0-5]")), asTold(9, 2, 1, 6, 6, with(func(j *slurm.Job) { j.QOS, j.Licenses = "q", "ansys" }))}
+		nouns := []any{partition("cpu"), job(1, running("w-[0-5]")),
+			asTold(9, 2, 1, 6, 6, with(func(j *slurm.Job) { j.QOS, j.Licenses = "q", "ansys" }))}
 		for i := range 6 {
 			nouns = append(nouns, node(fmt.Sprint("w-", i), having("w"), size(4, 8000), used(3, 100)))
 		}
@@ -139,10 +150,11 @@ func TestALimitOfNodesBoundsOneJob(t *testing.T) {
 			setLimits(s, slurm.License{Name: "ansys", Total: 5})
 		}
 		p := demand.Compute(noon.Time(), s, demand.Pool{
-			Name: "w", Feature: "w", Workers: "w-", Partitions: []string{"cpu"}, Max: 16, Shape: &demand.Shape{CPUs: 4, MemoryMiB: 8000},
+			Name: "w", Feature: "w", Workers: "w-", Partitions: []string{"cpu"}, Max: 16,
+			Shape: &demand.Shape{CPUs: 4, MemoryMiB: 8000},
 		}).Pools[0]
 		if p.Required != want {
-			t.Errorf("%d workers are required for six tasks on %d nodes, not %d: %+v", p.Required, limit, want, p)
+			t.Errorf("%d workers are required for six tasks on %d nodes, want %d: %+v", p.Required, limit, want, p)
 		}
 	}
 }

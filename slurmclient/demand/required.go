@@ -1,33 +1,33 @@
 package demand
 
-// allot tells each pool how many more workers jobs may ask it for.
+// setNewLeft sets how many more workers jobs can request from each pool.
 func (c *cluster) allot() {
 	for at := range c.pools {
 		p := &c.pools[at]
 		p.limited = p.offer.Max > 0
-		p.left = less(p.reach(), plus(p.result.Busy, p.lost(p.result.Idle+p.result.Booting)))
+		p.left = less(p.reach(),
+			plus(p.result.Busy, p.lost(p.result.Idle+p.result.Booting)))
 		p.spare = less(p.left, p.result.Idle+p.result.Booting)
 	}
 }
 
-// reach is how many workers the pool may have that are of use: those of its Max that are
-// not yet there and that a reservation keeps from jobs are of none.
+// usableMaximum returns how many useful workers the pool can have. Workers up to Max that do not
+// exist yet and that a reservation keeps from jobs are useless.
 func (p *pool) reach() uint64 {
 	there := p.result.Busy + p.result.Idle + p.result.Booting
 	return max(less(p.offer.Max, p.reserved), min(p.offer.Max, max(there, p.offer.Min)))
 }
 
-// lost is how many of the workers that the pool is meant to have are unusable, when
-// so many others are free to go. Nodes beyond those that it is meant to have are
-// leaving: the free ones, or those that were free, as scale-in drains them first; of
-// some the reason of their drain tells it.
+// countLost returns how many of the pool's Replicas are unusable, when that many other workers are
+// free to be removed. Nodes beyond Replicas are being removed: first the free ones and those that
+// were free, since scale-in drains them first. The drain reason identifies some of them.
 func (p *pool) lost(free uint64) uint64 {
 	d := &p.result
 	leaving := less(d.Busy+d.Idle+d.Booting+d.Unusable, p.offer.Running)
 	return less(d.Unusable, max(p.leaving, less(leaving, free)))
 }
 
-// require adds up what the pool needs.
+// setRequired adds up what the pool needs.
 func (p *pool) require() {
 	d := &p.result
 	d.Claimed = p.claimedIdle + p.claimedBooting
@@ -37,7 +37,7 @@ func (p *pool) require() {
 		fresh = p.fresh
 	}
 	if fresh > 0 || p.keepsAll {
-		// New workers come beside those that are there, of use to the jobs or not.
+		// New workers are added to the existing ones, whether the jobs can use these or not.
 		kept = d.Idle + d.Booting
 	}
 	working := plus(d.Busy+kept, fresh)
@@ -51,7 +51,7 @@ func (p *pool) require() {
 	d.Unsatisfiable = sorted(p.unsatisfiable)
 }
 
-// poolResults hands out the pools in the order of the input.
+// poolResults returns the results of the pools in the order of the input.
 func (c *cluster) poolResults() []PoolDemand {
 	if len(c.pools) == 0 {
 		return nil
@@ -59,7 +59,7 @@ func (c *cluster) poolResults() []PoolDemand {
 	out := make([]PoolDemand, len(c.given))
 	for i, at := range c.given {
 		p := &c.pools[at]
-		for _, part := range p.parts { // in the order of their names
+		for _, part := range p.parts { // sorted by name
 			p.result.Partitions = append(p.result.Partitions, c.parts[part].Name)
 		}
 		out[i] = p.result

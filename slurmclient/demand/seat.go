@@ -7,29 +7,29 @@ import (
 	"strings"
 )
 
-// seat is a node that a rehearsal may put jobs on: one that is there and has room, or a
-// new worker of a pool.
+// simNode is a node on which a simulation can start jobs: an existing one with room, or a new
+// worker of a pool.
 type seat struct {
 	name  string
 	shape int
-	// at is its place among all nodes: slurmctld takes neighbours together.
+	// position is its position among all nodes: slurmctld prefers adjacent nodes.
 	at int
-	// fresh is how many workers of its pool must come for it to be there: 0 for a node that
-	// is there already.
+	// newRank is how many workers of its pool must be added for it to exist: 0 for an existing
+	// node.
 	fresh uint64
 	claim claim
-	// room and empty are what it offers before the rehearsal.
+	// room and empty are the initial state of the simulation.
 	room  amounts
 	empty bool
-	// used is what jobs that run have of its CPUs, by the places of their partitions.
+	// usedCPUs are the CPUs of running jobs, by partition index.
 	used map[int]uint64
 }
 
-// ready reports whether the node can start a job at this moment.
+// isReady reports whether the node can start a job now.
 func (s seat) ready() bool { return s.fresh == 0 && s.claim != claimBooting }
 
-// addSeats lists the seats of the rehearsal in the order in which slurmctld has the
-// nodes: by name, numbers in names as numbers.
+// addSimNodes lists the nodes of the simulation in the order of slurmctld: by name, with numeric
+// suffixes compared as numbers.
 func (h *rehearsal) addSeats() {
 	var names []string
 	for _, i := range h.members {
@@ -50,7 +50,7 @@ func (h *rehearsal) addSeats() {
 	slices.SortFunc(h.seats, func(a, b seat) int { return cmp.Compare(a.at, b.at) })
 }
 
-// seatOf is the seat that a node which is there is, if it has room.
+// simNodeOf returns the simNode of an existing node, if it has room.
 func (h *rehearsal) seatOf(m *member) (seat, bool) {
 	s := seat{name: m.node.Name, shape: m.shape, room: make(amounts, len(h.shapes[m.shape].room))}
 	var ok bool
@@ -59,8 +59,8 @@ func (h *rehearsal) seatOf(m *member) (seat, bool) {
 	return s, ok
 }
 
-// addFresh adds the new workers that the pool may have, and returns their names. They come
-// in the order of their ordinals, in the place of those that are not there.
+// addNewWorkers adds the new workers that the pool can have, and returns their names. They have the
+// lowest ordinals that no existing worker has.
 func (h *rehearsal) addFresh(at int) (names []string) {
 	p := &h.plan.pools[at]
 	taken := map[uint64]bool{}
@@ -79,20 +79,21 @@ func (h *rehearsal) addFresh(at int) (names []string) {
 		}
 		name := prefix + strconv.FormatUint(ordinal, 10)
 		names = append(names, name)
-		h.seats = append(h.seats, seat{name: name, shape: shape, fresh: fresh, room: h.shapes[shape].room, empty: true})
+		h.seats = append(h.seats,
+			seat{name: name, shape: shape, fresh: fresh, room: h.shapes[shape].room, empty: true})
 		fresh++
 	}
 	return names
 }
 
-// compareNames orders names as slurmctld does: numbers at their end by value.
+// compareNodeNames orders names as slurmctld does, with numeric suffixes compared by value.
 func compareNames(a, b string) int {
 	x, n := cutNumber(a)
 	y, m := cutNumber(b)
 	return cmp.Or(strings.Compare(x, y), cmp.Compare(n, m), strings.Compare(a, b))
 }
 
-// cutNumber cuts a number off the end of a name; -1 for none.
+// splitOrdinal splits the numeric suffix off a name; -1 for none.
 func cutNumber(name string) (string, int64) {
 	head := strings.TrimRight(name, "0123456789")
 	n, err := strconv.ParseInt(name[len(head):], 10, 64)

@@ -7,8 +7,8 @@ import (
 	"github.com/slurmtide/slurmtide/slurmclient/slurm"
 )
 
-// readSelection notes how slurmctld allots what nodes have (slurm.conf(5),
-// SelectTypeParameters). Jobs get whole cores but with CR_CPU and CR_CPU_Memory.
+// readSelection reads how slurmctld allocates resources of nodes (slurm.conf(5),
+// SelectTypeParameters). Jobs get whole cores except with CR_CPU and CR_CPU_Memory.
 func (d *dims) readSelection(s *slurmclient.Snapshot) {
 	allots, certain := allotsMemory(s)
 	d.fillsNodes = fillsNodes(s)
@@ -20,9 +20,9 @@ func fillsNodes(s *slurmclient.Snapshot) bool {
 	return s.Server.Release == "" || s.Server.Release > "25"
 }
 
-// allotsMemory reports whether memory that a job has is no longer there for others
-// (CR_…_Memory), and whether that is known. Where the configuration does not tell, what
-// jobs hold does: only where memory is allotted do they have any.
+// allotsMemory reports whether slurmctld allocates memory (CR_…_Memory), and whether that is known.
+// Where the configuration is unknown, running jobs show it: only where memory is allocated do they
+// have any.
 func allotsMemory(s *slurmclient.Snapshot) (allots, certain bool) {
 	if known(s) {
 		return parameter(s, "MEMORY"), true
@@ -45,7 +45,8 @@ func known(s *slurmclient.Snapshot) bool {
 	return s.Conf.Known && s.Conf.Value != nil && len(s.Conf.Value.SelectTypeParameters) > 0
 }
 
-// parameter reports whether one of the parameters, such as CR_CORE_MEMORY, has the word.
+// hasSelectParameter reports whether one of the parameters, such as CR_CORE_MEMORY, contains the
+// word.
 func parameter(s *slurmclient.Snapshot, word string) bool {
 	if !known(s) {
 		return false

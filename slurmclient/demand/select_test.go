@@ -7,7 +7,7 @@ import (
 	"github.com/slurmtide/slurmtide/slurmclient/slurm"
 )
 
-// threads is a node of so many CPUs, two of them to a core.
+// withThreads sets the CPUs of a node, two of them per core.
 func threads(cpus uint32) nodeOption {
 	return func(n *slurm.Node) {
 		size(cpus, 16_000)(n)
@@ -15,7 +15,7 @@ func threads(cpus uint32) nodeOption {
 	}
 }
 
-// TestWhatJobsTakeOfTheirNodes has what real slurmctlds of 24.11 and 26.05 allotted.
+// TestWhatJobsAllocateOnTheirNodes expects what slurmctld 24.11 and 26.05 allocated.
 func TestWhatJobsTakeOfTheirNodes(t *testing.T) {
 	memory := func(node, cpu slurm.Number) jobOption {
 		return with(func(j *slurm.Job) { j.MemoryPerNode, j.MemoryPerCPU = node, cpu })
@@ -31,34 +31,34 @@ func TestWhatJobsTakeOfTheirNodes(t *testing.T) {
 		pending uint64
 		why     string
 	}{
-		"jobs of one CPU have a core each":            {nil, node("t", down, threads(8)), jobs(1, 8), 2, ""},
-		"jobs of three CPUs have two":                 {nil, node("t", down, threads(8)), jobs(1, 4, with(func(j *slurm.Job) { j.CPUs, j.CPUsPerTask = slurm.Num(3), slurm.Num(3) })), 2, ""},
-		"CPUs that are not whole cores with CR_CPU":   {[]any{selecting("CR_CPU")}, node("t", down, threads(8)), jobs(1, 8), 1, ""},
-		"one thread of each core":                     {nil, node("t", down, threads(8)), jobs(1, 2, tasks(4), with(func(j *slurm.Job) { j.ThreadsPerCore = slurm.Num(1) })), 2, ""},
-		"more than the cores with one thread of each": {nil, node("t", down, threads(8)), jobs(1, 1, tasks(5), with(func(j *slurm.Job) { j.ThreadsPerCore, j.MaxNodes = slurm.Num(1), slurm.Num(1) })), 0, "more nodes than the job or the partition may have"},
-		"memory for the CPUs of whole cores":          {nil, node("t", down, threads(8)), jobs(1, 4, memory(slurm.Unset(), slurm.Num(4000))), 2, ""},
-		"CPUs that Slurm keeps (CoreSpecCount)":       {nil, node("t", down, threads(8), func(n *slurm.Node) { n.EffectiveCPUs = 6 }), jobs(1, 4), 2, ""},
-		"all the memory":                              {[]any{coreMemory}, node("m", down), jobs(1, 3, memory(slurm.Num(0), slurm.Unset())), 3, ""},
-		"all the memory, where it is not allotted":    {[]any{selecting("CR_CORE")}, node("m", down), jobs(1, 3, memory(slurm.Num(0), slurm.Unset())), 1, ""},
-		"all the memory, as one that runs has it":     {nil, node("m", down), append(jobs(1, 3, memory(slurm.Num(0), slurm.Unset())), job(9, running("x"), takes("cpu=1,mem=8000M,node=1"))), 3, ""},
-		"no memory by default":                        {[]any{coreMemory}, node("m", down), jobs(1, 3, memory(slurm.Unset(), slurm.Num(0))), 1, ""},
-		"memory that is not allotted":                 {[]any{selecting("CR_CORE")}, node("m", down), jobs(1, 3, memory(slurm.Num(8000), slurm.Unset())), 1, ""},
-		"but must be there":                           {[]any{selecting("CR_CORE")}, node("m", down), jobs(1, 1, memory(slurm.Num(9000), slurm.Unset())), 0, "no node has the memory"},
-		"tasks of three GPUs on nodes of four":        {nil, gpuNode, jobs(1, 1, tasks(4), with(func(j *slurm.Job) { j.TRESPerTask, j.TRESRequested = "gres/gpu=3", "cpu=4,node=1,gres/gpu=12" })), 4, ""},
-		"all on one node":                             {nil, gpuNode, jobs(1, 1, tasks(4), with(func(j *slurm.Job) { j.TRESPerTask, j.MaxNodes = "gres/gpu=3", slurm.Num(1) })), 0, "more nodes than the job or the partition may have"},
-		"tasks of five GPUs":                          {nil, gpuNode, jobs(1, 1, tasks(4), with(func(j *slurm.Job) { j.TRESPerTask = "gres/gpu=5" })), 0, "no node has the generic resources"},
-		"memory for each GPU":                         {nil, gpuNode, jobs(1, 2, memory(slurm.Num(20_000), slurm.Unset()), with(func(j *slurm.Job) { j.TRESPerJob, j.MemoryPerTRES = "gres/gpu:2", "gres/gpu:20000" })), 2, ""},
-		"CPUs for each GPU":                           {nil, gpuNode, jobs(1, 2, with(func(j *slurm.Job) { j.TRESPerJob, j.CPUs = "gres/gpu:2", slurm.Num(12) })), 2, ""},
+		"jobs of one CPU get a core each":               {nil, node("t", down, threads(8)), jobs(1, 8), 2, ""},
+		"jobs of three CPUs get two cores":              {nil, node("t", down, threads(8)), jobs(1, 4, with(func(j *slurm.Job) { j.CPUs, j.CPUsPerTask = slurm.Num(3), slurm.Num(3) })), 2, ""},
+		"single CPUs with CR_CPU":                       {[]any{selecting("CR_CPU")}, node("t", down, threads(8)), jobs(1, 8), 1, ""},
+		"one thread of each core":                       {nil, node("t", down, threads(8)), jobs(1, 2, tasks(4), with(func(j *slurm.Job) { j.ThreadsPerCore = slurm.Num(1) })), 2, ""},
+		"more tasks than cores with one thread of each": {nil, node("t", down, threads(8)), jobs(1, 1, tasks(5), with(func(j *slurm.Job) { j.ThreadsPerCore, j.MaxNodes = slurm.Num(1), slurm.Num(1) })), 0, "more nodes than the job or the partition allows"},
+		"memory for the CPUs of whole cores":            {nil, node("t", down, threads(8)), jobs(1, 4, memory(slurm.Unset(), slurm.Num(4000))), 2, ""},
+		"specialized cores (CoreSpecCount)":             {nil, node("t", down, threads(8), func(n *slurm.Node) { n.EffectiveCPUs = 6 }), jobs(1, 4), 2, ""},
+		"all the memory":                                {[]any{coreMemory}, node("m", down), jobs(1, 3, memory(slurm.Num(0), slurm.Unset())), 3, ""},
+		"all the memory, where it is not allocated":     {[]any{selecting("CR_CORE")}, node("m", down), jobs(1, 3, memory(slurm.Num(0), slurm.Unset())), 1, ""},
+		"all the memory, as a running job shows":        {nil, node("m", down), append(jobs(1, 3, memory(slurm.Num(0), slurm.Unset())), job(9, running("x"), takes("cpu=1,mem=8000M,node=1"))), 3, ""},
+		"no memory by default":                          {[]any{coreMemory}, node("m", down), jobs(1, 3, memory(slurm.Unset(), slurm.Num(0))), 1, ""},
+		"memory that is not allocated":                  {[]any{selecting("CR_CORE")}, node("m", down), jobs(1, 3, memory(slurm.Num(8000), slurm.Unset())), 1, ""},
+		"memory that is not allocated must exist":       {[]any{selecting("CR_CORE")}, node("m", down), jobs(1, 1, memory(slurm.Num(9000), slurm.Unset())), 0, "no node has the memory"},
+		"tasks of three GPUs on nodes of four":          {nil, gpuNode, jobs(1, 1, tasks(4), with(func(j *slurm.Job) { j.TRESPerTask, j.TRESRequested = "gres/gpu=3", "cpu=4,node=1,gres/gpu=12" })), 4, ""},
+		"tasks of three GPUs on one node":               {nil, gpuNode, jobs(1, 1, tasks(4), with(func(j *slurm.Job) { j.TRESPerTask, j.MaxNodes = "gres/gpu=3", slurm.Num(1) })), 0, "more nodes than the job or the partition allows"},
+		"tasks of five GPUs":                            {nil, gpuNode, jobs(1, 1, tasks(4), with(func(j *slurm.Job) { j.TRESPerTask = "gres/gpu=5" })), 0, "no node has the generic resources"},
+		"memory per GPU":                                {nil, gpuNode, jobs(1, 2, memory(slurm.Num(20_000), slurm.Unset()), with(func(j *slurm.Job) { j.TRESPerJob, j.MemoryPerTRES = "gres/gpu:2", "gres/gpu:20000" })), 2, ""},
+		"CPUs per GPU":                                  {nil, gpuNode, jobs(1, 2, with(func(j *slurm.Job) { j.TRESPerJob, j.CPUs = "gres/gpu:2", slurm.Num(12) })), 2, ""},
 	} {
 		t.Run(name, func(t *testing.T) {
 			s := snapshotOf(t, partition("cpu"), tc.node, tc.jobs)
 			setLimits(s, tc.conf...)
 			p := compute(s).Partitions[0]
 			if p.PendingNodes != tc.pending {
-				t.Errorf("%d nodes are asked for, not %d: %+v", p.PendingNodes, tc.pending, p)
+				t.Errorf("%d nodes are requested, want %d: %+v", p.PendingNodes, tc.pending, p)
 			}
 			if why := whyNot(p.Unsatisfiable); why != tc.why {
-				t.Errorf("the jobs cannot run since %q, not %q", why, tc.why)
+				t.Errorf("the jobs cannot run since %q, want %q", why, tc.why)
 			}
 		})
 	}

@@ -8,35 +8,34 @@ import (
 	"github.com/slurmtide/slurmtide/slurmclient/slurm"
 )
 
-// shape is what nodes that are alike offer. Nodes of one shape are in the same
-// partitions.
+// shape is what alike nodes provide. Nodes of one shape are in the same partitions.
 type shape struct {
-	// name tells shapes apart; it is no text for people.
+	// name identifies the shape. It is not shown to users.
 	name     string
 	parts    []int
 	features []string
 	weight   uint32
 	tmpDisk  uint64
-	// threads is how many CPUs a core is, 0 for not known.
+	// threads is the number of CPUs per core, 0 if unknown.
 	threads uint64
-	// pool is the place of the pool of its nodes, or noPool.
+	// pool is the index of the pool of the nodes, or noPool.
 	pool int
-	// sample is a node of the shape, nil when the shape is told of a pool.
+	// sample is a node of the shape, nil if the shape is fromSpec, of a pool.
 	sample *slurm.Node
 	told   bool
-	// gres is what is told of the generic resources, single whether each node has one
-	// job as its size is not known, and trusted whether nothing is known of it but that
-	// it has none of the features in foreign, its own aside.
+	// gres is the generic resources in the spec. oneJobPerNode is whether each node runs one job
+	// because its size is unknown. assumed is whether nothing is known of the nodes except that
+	// they have none of foreignFeatures other than their own.
 	gres            string
 	single, trusted bool
 	foreign         map[string]int
-	// real is whether a node has it, and not a FUTURE record only.
+	// observed is whether an existing node has the shape, not only a FUTURE record.
 	real bool
-	// room is what an empty node of the shape has, once the plan knows what counts.
+	// room is what an empty node provides. The planner sets it when it knows which resources count.
 	room amounts
 }
 
-// gresText is what an empty node of the shape has of generic resources, as Slurm writes it.
+// gresText returns the generic resources of an empty node in Slurm's syntax.
 func (s *shape) gresText() string {
 	if s.told || s.sample == nil {
 		return s.gres
@@ -44,14 +43,15 @@ func (s *shape) gresText() string {
 	return s.sample.GRES
 }
 
-// sameShape reports whether two nodes are certainly of one shape.
+// sameShape reports whether two nodes certainly have the same shape.
 func sameShape(a, b *slurm.Node) bool {
 	return cpusOf(a) == cpusOf(b) && memoryOf(a) == memoryOf(b) && a.TmpDiskMiB == b.TmpDiskMiB &&
-		a.Weight == b.Weight && a.GRES == b.GRES && threadsOf(a) == threadsOf(b) && slices.Equal(a.Partitions, b.Partitions) &&
+		a.Weight == b.Weight && a.GRES == b.GRES && threadsOf(a) == threadsOf(b) &&
+		slices.Equal(a.Partitions, b.Partitions) &&
 		slices.Equal(a.Features, b.Features) && slices.Equal(a.ActiveFeatures, b.ActiveFeatures)
 }
 
-// offers reports whether two shapes are the same but for their partitions.
+// equals reports whether two shapes of nodes are the same except for their partitions.
 func (s *shape) offers(t *shape) bool {
 	if s.told || t.told {
 		return false
@@ -68,8 +68,8 @@ func cpusOf(n *slurm.Node) uint64 {
 	return uint64(n.CPUs)
 }
 
-// threadsOf is how many of the node's CPUs a core is: 1 where its CPUs are its cores,
-// which CPUs says where it is fewer than its threads.
+// threadsOf returns the number of CPUs per core of the node. It is 1 where the CPUs of the node are
+// its cores, that is where it has fewer CPUs than threads.
 func threadsOf(n *slurm.Node) uint64 {
 	if uint64(n.CPUs) == uint64(n.Sockets)*uint64(n.CoresPerSocket)*uint64(n.ThreadsPerCore) {
 		return uint64(n.ThreadsPerCore)
@@ -77,8 +77,8 @@ func threadsOf(n *slurm.Node) uint64 {
 	return 1
 }
 
-// wholeCores is how many CPUs of a node the cores have that a job of so many CPUs needs,
-// when it uses so many threads of each; 0 for all.
+// wholeCores returns the CPUs of the cores that a job with so many CPUs needs, if it uses
+// threadsPerCore threads of each; 0 for all.
 func (s *shape) wholeCores(cpus, threadsPerCore uint64) uint64 {
 	if s.threads <= 1 {
 		return cpus
@@ -93,7 +93,7 @@ func memoryOf(n *slurm.Node) uint64 {
 	return n.MemoryMiB - min(n.MemoryMiB, n.SpecializedMemoryMiB)
 }
 
-// shapeOf finds the shape of a node of the pool, or adds it.
+// shapeOf returns the shape of a node of the pool. It adds the shape if it is new.
 func (c *cluster) shapeOf(n *slurm.Node, pool int) int {
 	var buf [512]byte
 	name := buf[:0]
@@ -112,7 +112,8 @@ func (c *cluster) shapeOf(n *slurm.Node, pool int) int {
 		return i
 	}
 	s := shape{
-		name: string(name), weight: n.Weight, tmpDisk: n.TmpDiskMiB, threads: threadsOf(n), sample: n, pool: pool, features: n.Features,
+		name: string(name), weight: n.Weight, tmpDisk: n.TmpDiskMiB, threads: threadsOf(n), sample: n, pool: pool,
+		features: n.Features,
 	}
 	if len(n.ActiveFeatures) > 0 {
 		s.features = slices.Concat(n.Features, n.ActiveFeatures)
@@ -128,7 +129,7 @@ func (c *cluster) shapeOf(n *slurm.Node, pool int) int {
 	return len(c.shapes) - 1
 }
 
-// has reports whether nodes of the shape have the feature, as far as that is known.
+// hasFeature reports whether nodes of the shape have the feature, as far as that is known.
 func (s *shape) has(feature string) bool {
 	if slices.Contains(s.features, feature) {
 		return true
@@ -137,7 +138,7 @@ func (s *shape) has(feature string) bool {
 	return s.trusted && !foreign
 }
 
-// roomOf is what an empty node of the shape has.
+// roomOf returns what an empty node of the shape provides.
 func (d *dims) roomOf(s *shape) amounts {
 	if !s.told {
 		return d.roomOfNode(s.sample)

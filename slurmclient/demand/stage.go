@@ -5,44 +5,44 @@ import (
 	"slices"
 )
 
-// stage is the seats during one run of a rehearsal.
+// simRun is the state of the nodes during one run of a simulation.
 type stage struct {
 	*rehearsal
 	cast
-	// later is whether what boots and what is new is there as well.
+	// withNew is whether booting nodes and new workers can be used.
 	later bool
-	// of each seat: what is free, whether nobody has it, whose jobs have it to themselves,
-	// what the partitions' jobs have of its CPUs where that is limited, and the partition of
-	// the first job on it, -1 for none.
+	// Per node: what is free, whether no job is on it, the request whose jobs have it exclusively,
+	// the CPUs of each partition's jobs where that is limited, and the partition of the first job
+	// on it, -1 for none.
 	free   []amounts
 	empty  []bool
 	alike  []*request
 	inPart []map[int]uint64
 	first  []int
-	// started is how many of each request's jobs have started.
+	// started is how many jobs of each request have started.
 	started map[*request]uint64
-	// avoided are the seats of a heterogeneous job's other components.
+	// avoidedNodes are the nodes of other components of a heterogeneous job.
 	avoided map[int]bool
-	// kept are the seats that jobs which wait would get once others end.
+	// keptNodes are the nodes that pending jobs will get once others end.
 	kept []bool
 }
 
-// cast is which workers there are: so many new ones of each pool, by its place, and all
-// that are there but for those that have gone.
+// workerSet is the set of workers that exist: a number of new ones for each pool, and all existing
+// ones except the removed ones.
 type cast struct {
 	up   []uint64
 	gone map[int]bool
-	// hetFirst is whether heterogeneous jobs start before all others, not after them.
+	// hetFirst is whether heterogeneous jobs start before all others, rather than after them.
 	hetFirst bool
 }
 
-// playQueue lets slurmctld's rules start what they can: first on the nodes that are ready, then
-// on all. It returns nil when that costs too much.
-func (h *rehearsal) playQueue(who cast) *stage {
-	s := h.newStage(who)
+// playQueue starts what slurmctld's rules allow, first on the ready nodes, then on all. It returns
+// nil when that costs too much.
+func (h *rehearsal) playQueue(workers cast) *stage {
+	s := h.newStage(workers)
 	left := map[*record]uint64{}
-	for _, turns := range append([][]turn{h.turns}, h.hets...) {
-		for _, t := range turns {
+	for _, attempts := range append([][]turn{h.turns}, h.hets...) {
+		for _, t := range attempts {
 			left[t.rec] = t.rec.jobs
 		}
 	}
@@ -69,9 +69,9 @@ func (h *rehearsal) playQueue(who cast) *stage {
 	return s
 }
 
-// newStage returns the seats as they are before any job starts.
-func (h *rehearsal) newStage(who cast) *stage {
-	s := &stage{rehearsal: h, cast: who, started: map[*request]uint64{}}
+// newRun returns the state before any job starts.
+func (h *rehearsal) newStage(workers cast) *stage {
+	s := &stage{rehearsal: h, cast: workers, started: map[*request]uint64{}}
 	size := amountGRES + len(h.names)
 	all := make(amounts, len(h.seats)*size)
 	s.free, s.empty = make([]amounts, len(h.seats)), make([]bool, len(h.seats))
@@ -86,7 +86,7 @@ func (h *rehearsal) newStage(who cast) *stage {
 	return s
 }
 
-// startJobs starts up to so many jobs of the turn, and returns how many.
+// startJobs starts up to jobs jobs of the attempt, and returns how many started.
 func (s *stage) startJobs(t turn, jobs uint64) (started uint64) {
 	for started < jobs && s.work >= 0 {
 		c := choice{stage: s, r: t.r, part: t.part}
@@ -95,7 +95,7 @@ func (s *stage) startJobs(t turn, jobs uint64) (started uint64) {
 		}
 		started++
 		s.takeNodes(&c)
-		// The next one finds the same nodes best, as long as they have room.
+		// The next job selects the same nodes as long as they have room.
 		for started < jobs && c.fitsAgain() {
 			started++
 			s.takeNodes(&c)
@@ -105,32 +105,31 @@ func (s *stage) startJobs(t turn, jobs uint64) (started uint64) {
 	return started
 }
 
-// startHets starts the heterogeneous jobs that wait.
+// startHets starts the pending heterogeneous jobs.
 func (s *stage) startHets(left map[*record]uint64) {
-	for _, turns := range s.hets {
-		if slices.ContainsFunc(turns, func(t turn) bool { return left[t.rec] > 0 }) {
-			s.startHet(turns, left)
+	for _, attempts := range s.hets {
+		if slices.ContainsFunc(attempts, func(t turn) bool { return left[t.rec] > 0 }) {
+			s.startHet(attempts, left)
 		}
 	}
 }
 
-// startHet starts a heterogeneous job, all of its components or none, and no two of them
-// on one node.
-func (s *stage) startHet(turns []turn, left map[*record]uint64) {
+// startHet starts all components of a heterogeneous job or none, no two of them on one node.
+func (s *stage) startHet(attempts []turn, left map[*record]uint64) {
 	before := s.cloneStage()
 	had := maps.Clone(left)
 	s.avoided = map[int]bool{}
 	defer func() { s.avoided = nil }()
-	for _, t := range turns {
+	for _, t := range attempts {
 		left[t.rec] -= s.startJobs(t, left[t.rec])
 	}
-	if slices.ContainsFunc(turns, func(t turn) bool { return left[t.rec] > 0 }) {
+	if slices.ContainsFunc(attempts, func(t turn) bool { return left[t.rec] > 0 }) {
 		*s = before
 		maps.Copy(left, had)
 	}
 }
 
-// cloneStage returns a copy of the stage.
+// clone returns a copy of the run.
 func (s *stage) cloneStage() stage {
 	out := *s
 	out.free = make([]amounts, len(s.free))
@@ -146,7 +145,7 @@ func (s *stage) cloneStage() stage {
 	return out
 }
 
-// takeNodes puts a job where it was chosen to be.
+// takeNodes starts a job on the selected nodes.
 func (s *stage) takeNodes(c *choice) {
 	for _, on := range c.taken {
 		i := on.seat
@@ -172,11 +171,11 @@ func (s *stage) takeNodes(c *choice) {
 	}
 }
 
-// isThere reports whether the seat's worker is up.
+// isUp reports whether the node exists in the run.
 func (s *stage) isThere(i int) bool {
-	seat := &s.seats[i]
-	if s.gone[i] || !s.later && !seat.ready() {
+	n := &s.seats[i]
+	if s.gone[i] || !s.later && !n.ready() {
 		return false
 	}
-	return seat.fresh == 0 || seat.fresh <= s.up[s.shapes[seat.shape].pool]
+	return n.fresh == 0 || n.fresh <= s.up[s.shapes[n.shape].pool]
 }

@@ -7,22 +7,22 @@ import (
 	"strings"
 )
 
-// supply is a number of nodes that have the same room.
+// freeNodes is a number of nodes with the same room.
 type supply struct {
 	shape int
 	free  amounts
-	// whole is whether they have no work at all.
+	// empty is whether the nodes have no work.
 	whole bool
-	// name is the node's where jobs name it, to require or to exclude it.
+	// name is the name of the node if jobs require or exclude it.
 	name  string
 	count uint64
-	// claim is what each counts as in its pool once a job takes it, and taken how many
-	// of them jobs do.
+	// freeState is how each node counts in its pool once a job takes it. taken is how many of the
+	// nodes jobs take.
 	claim claim
 	taken uint64
 }
 
-// supplies groups the nodes that have room.
+// groupFreeNodes groups the nodes that have room.
 func (p *plan) supplies() []supply {
 	named := p.mentioned()
 	index := map[string]int{}
@@ -30,11 +30,11 @@ func (p *plan) supplies() []supply {
 	scratch := make(amounts, amountGRES+len(p.names))
 	var buf []byte
 	for _, m := range p.nodes {
-		whole, claim, ok := p.readRoom(&m, scratch)
+		empty, state, ok := p.readRoom(&m, scratch)
 		if !ok {
 			continue
 		}
-		s := supply{shape: m.shape, whole: whole, claim: claim}
+		s := supply{shape: m.shape, whole: empty, claim: state}
 		if named[m.node.Name] {
 			s.name = m.node.Name
 		}
@@ -51,9 +51,9 @@ func (p *plan) supplies() []supply {
 	return out
 }
 
-// readRoom writes to free what a node has left for jobs, and tells whether it has no work at
-// all and what it counts as once a job takes it; ok is false where no job could be put on it.
-func (p *plan) readRoom(m *member, free amounts) (whole bool, as claim, ok bool) {
+// readRoom writes to free what is left on a node, and returns whether the node has no work and how
+// it counts once a job takes it. ok is false where no job could start on it.
+func (p *plan) readRoom(m *member, free amounts) (empty bool, state claim, ok bool) {
 	if !m.room {
 		return false, claimNone, false
 	}
@@ -61,16 +61,15 @@ func (p *plan) readRoom(m *member, free amounts) (whole bool, as claim, ok bool)
 	if m.before != nil {
 		n, work = m.before, false
 	}
-	if whole = !work && n.AllocCPUs == 0 && n.AllocMemoryMiB == 0; whole {
-		as = m.claim
+	if empty = !work && n.AllocCPUs == 0 && n.AllocMemoryMiB == 0; empty {
+		state = m.claim
 	}
 	p.freeOf(free, p.shapes[m.shape].room, n)
 	free[amountCPUs] = min(free[amountCPUs], p.allowedCPUs(m))
-	return whole, as, free[amountCPUs] > 0
+	return empty, state, free[amountCPUs] > 0
 }
 
-// order puts nodes that jobs have or are to have before those that nobody has, and
-// idle ones before those that boot.
+// sortFreeNodes puts nodes with work before empty ones, and idle nodes before booting ones.
 func order(free []supply) {
 	slices.SortFunc(free, func(a, b supply) int {
 		return cmp.Or(
@@ -80,14 +79,14 @@ func order(free []supply) {
 	})
 }
 
-func wholeness(whole bool) int {
-	if whole {
+func wholeness(empty bool) int {
+	if empty {
 		return 1
 	}
 	return 0
 }
 
-// appendKey appends what tells one kind of supply from another.
+// appendKey appends what distinguishes one kind of free nodes from another.
 func (s *supply) appendKey(buf []byte, free amounts) []byte {
 	buf = append(buf, byte(wholeness(s.whole)), byte(s.claim))
 	buf = binary.LittleEndian.AppendUint64(buf, uint64(s.shape))
@@ -97,7 +96,7 @@ func (s *supply) appendKey(buf []byte, free amounts) []byte {
 	return append(buf, s.name...)
 }
 
-// mentioned is the set of nodes that some request names.
+// nodesNamedByJobs returns the nodes that some request names.
 func (p *plan) mentioned() map[string]bool {
 	out := map[string]bool{}
 	for i := range p.requests {
@@ -111,9 +110,9 @@ func (p *plan) mentioned() map[string]bool {
 	return out
 }
 
-// settleRequired sees to the nodes that jobs name. One that is there asks for
-// nothing, and what the jobs take of it is not free for others; one that is not, or
-// is down, is one node to be had, however many jobs name it.
+// provideNamedNodes handles the nodes that jobs name. A usable node adds no demand, and what the
+// jobs take of it is not free for others. A missing or unusable node is one pending node, however
+// many jobs name it.
 func (p *plan) settleRequired(free []supply) {
 	missing := map[string]bool{}
 	for i := range p.requests {
@@ -141,8 +140,8 @@ func (p *plan) settleRequired(free []supply) {
 	}
 }
 
-// name sees to it that the pool's worker of that name will be there: workers begin with
-// the lowest ordinals.
+// requireWorker ensures that Required of the pool includes the named worker: workers have the
+// lowest ordinals.
 func (p *plan) name(pool int, worker string) {
 	if pool == noPool {
 		return
@@ -152,9 +151,8 @@ func (p *plan) name(pool int, worker string) {
 	}
 }
 
-// poolOfMissing is the pool that a node which is not there, or not usable, would
-// be of: that of its record if this is in the partition, else the one that the jobs
-// ask in.
+// poolOfMissing returns the pool of a node that is missing or unusable: that of its record if the
+// record is in the partition, else the pool in which the jobs request nodes.
 func (p *plan) poolOfMissing(r *request, m member, there bool) int {
 	if there && slices.Contains(p.shapes[m.shape].parts, r.target) {
 		return p.shapes[m.shape].pool

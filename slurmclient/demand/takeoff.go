@@ -2,13 +2,13 @@ package demand
 
 import "slices"
 
-// takeOff puts the free nodes in the place of new ones. Each takes its parts from
-// the bundles in their order and without gaps, as far as its room goes; that makes
-// a free node more never cost a new one.
-func (p *plan) takeOff(bundles []bundle, free []supply) {
-	queues := p.queues(bundles)
-	own := p.ownQueues(bundles)
-	bin := uint64(0)
+// fillFreeNodes replaces new nodes by free ones. Each free node takes chunks from the bins in their
+// order and without gaps, as far as its room allows. One more free node therefore never costs a new
+// one.
+func (p *plan) takeOff(bins []bundle, free []supply) {
+	queues := p.queues(bins)
+	own := p.ownQueues(bins)
+	seq := uint64(0)
 	for i := range free {
 		s := &free[i]
 		var candidates []*bundle
@@ -22,11 +22,11 @@ func (p *plan) takeOff(bundles []bundle, free []supply) {
 					break
 				}
 			}
-			bin++
+			seq++
 			copy(room, s.free)
 			took := uint64(0)
 			for _, b := range candidates {
-				moved, gone := b.fillFree(room, bin)
+				moved, gone := b.fillFree(room, seq)
 				took += moved
 				if !gone {
 					break
@@ -37,11 +37,11 @@ func (p *plan) takeOff(bundles []bundle, free []supply) {
 	}
 }
 
-// queues lists the bundles by the partitions whose free nodes may be put in their place.
-func (p *plan) queues(bundles []bundle) [][]*bundle {
+// binsByPartition lists the bins by the partitions whose free nodes can replace them.
+func (p *plan) queues(bins []bundle) [][]*bundle {
 	out := make([][]*bundle, len(p.parts))
-	for i := range bundles {
-		b := &bundles[i]
+	for i := range bins {
+		b := &bins[i]
 		if b.left == 0 {
 			continue
 		}
@@ -55,23 +55,22 @@ func (p *plan) queues(bundles []bundle) [][]*bundle {
 	return out
 }
 
-// ownQueues lists the bundles by their pools.
-func (p *plan) ownQueues(bundles []bundle) [][]*bundle {
+// binsByPool lists the bins by their pools.
+func (p *plan) ownQueues(bins []bundle) [][]*bundle {
 	out := make([][]*bundle, len(p.pools))
-	for i := range bundles {
-		if b := &bundles[i]; b.left > 0 && b.pool != noPool {
+	for i := range bins {
+		if b := &bins[i]; b.left > 0 && b.pool != noPool {
 			out[b.pool] = append(out[b.pool], b)
 		}
 	}
 	return out
 }
 
-// candidates are the first bundles that nodes of the supply may be put in the
-// place of, those of its own pool first: each part on them must have room on such a
-// node.
+// candidateBins returns the first bins that the free nodes can replace, those of their own pool
+// first. Each chunk in the bins must fit on such a node.
 func (p *plan) candidates(queues, own [][]*bundle, s *supply) []*bundle {
 	var out []*bundle
-	look := func(queues [][]*bundle, at int) {
+	search := func(queues [][]*bundle, at int) {
 		q := queues[at]
 		for len(q) > 0 && q[0].left == 0 {
 			q = q[1:]
@@ -84,15 +83,15 @@ func (p *plan) candidates(queues, own [][]*bundle, s *supply) []*bundle {
 		}
 	}
 	if pool := p.shapes[s.shape].pool; pool != noPool {
-		look(own, pool)
+		search(own, pool)
 	}
 	for _, at := range p.shapes[s.shape].parts {
-		look(queues, at)
+		search(queues, at)
 	}
 	return out
 }
 
-// replaces reports whether every part on the bundle could run on the supply's nodes.
+// canReplace reports whether every chunk in the bin could run on the free nodes.
 func (p *plan) replaces(s *supply, b *bundle) bool {
 	for _, run := range b.runs {
 		r := run.r
@@ -104,8 +103,8 @@ func (p *plan) replaces(s *supply, b *bundle) bool {
 	return true
 }
 
-// mayRunIn reports whether nodes of the shape are in a partition that the request
-// may use. The nodes of one job are all of one partition, its target.
+// canRunOn reports whether nodes of the shape are in a partition that the request can use. All
+// nodes of one job are in one partition, the target.
 func (p *plan) mayRunIn(r *request, shape int) bool {
 	for _, at := range p.shapes[shape].parts {
 		if at == r.target {
@@ -118,14 +117,14 @@ func (p *plan) mayRunIn(r *request, shape int) bool {
 	return false
 }
 
-// fillFree moves parts from the bundle's nodes to a free node with the room, and
-// returns how many, and whether all of the bundle has gone, so that others may follow.
-func (b *bundle) fillFree(room amounts, bin uint64) (moved uint64, gone bool) {
+// moveChunks moves chunks from the bin to a free node with the room. It returns how many, and
+// whether the bin is now empty, so that others can follow.
+func (b *bundle) fillFree(room amounts, seq uint64) (moved uint64, gone bool) {
 	for b.left > 0 {
 		have := &b.runs[b.at]
 		r := have.r
-		if r.bin != bin {
-			r.bin, r.inBin = bin, 0
+		if r.bin != seq {
+			r.bin, r.inBin = seq, 0
 		}
 		want := have.parts - b.off
 		n := min(want, room.fits(r.each), less(r.together(r.jobs), r.inBin))
@@ -133,7 +132,7 @@ func (b *bundle) fillFree(room amounts, bin uint64) (moved uint64, gone bool) {
 		b.off += n
 		moved += n
 		if n > 0 && r.alone() {
-			// Jobs that share with their like only were put together already.
+			// Jobs that share nodes only with their group were packed together already.
 			clear(room)
 		} else {
 			room.take(r.each, n)

@@ -9,79 +9,81 @@ import (
 	"github.com/slurmtide/slurmtide/slurmclient/slurm"
 )
 
-// queue is what the job table comes to: alike pending jobs together.
+// queue is the job table with alike pending jobs grouped.
 type queue struct {
 	cluster *cluster
 	now     slurm.Time
 	index   map[key]*group
 	groups  []*group // sorted by key
-	last    *group   // jobs that follow one another are often alike
+	last    *group   // adjacent jobs are often alike
 	unknown map[string]bool
-	// arrays has the arrays with a throttle, hets the class of heterogeneous jobs
-	// that one of their components keeps from running.
+	// arrays are the arrays with a throttle. hetBlockers are the heterogeneous jobs that a
+	// component keeps from running.
 	arrays map[uint32]*array
 	hets   map[uint32]blocker
-	// holding are the hostlists of jobs that hold nodes which may look idle, nodesAt is
-	// slurmctld's clock when the nodes were read, 0 for not known.
+	// holdingNodes are the hostlists of jobs on nodes that can look idle. nodesReadAt is
+	// slurmctld's clock when the nodes were read, 0 if unknown.
 	holding []string
 	nodesAt slurm.Time
-	// started are the hostlists of jobs that began since the nodes of Snapshot.Earlier were
-	// read without their work, which was at earlierAt by slurmctld's clock or later; 0 for
-	// no such nodes.
+	// startedNodes are the hostlists of jobs that can have started since the nodes of
+	// Snapshot.BusySinceJobs were read without their work. That was at busySinceAt of slurmctld's
+	// clock or later; 0 if there are no such nodes.
 	started   []string
 	earlierAt slurm.Time
-	// anyNodes are the QOS whose jobs are not bound by a partition's node limit.
+	// anyNodes are the QOS whose jobs are exempt from a partition's node limit.
 	anyNodes map[string]bool
 	limits   *limits
 }
 
-// array is one job array that has a throttle.
+// throttledArray is a job array with a throttle.
 type array struct {
 	limit, running uint64
 	pending        []*slurm.Job
 }
 
-// blocker is why a component of a heterogeneous job can not run.
+// hetBlocker is why a component of a heterogeneous job cannot run.
 type blocker struct {
 	offset uint32
 	class  Class
 }
 
-// group is a number of pending jobs that are alike in all that matters here.
+// jobGroup is a number of pending jobs that are alike in everything that matters for demand.
 type group struct {
 	key
 	jobs    uint64
-	records []record // of the jobs that more nodes would help
-	example uint32   // the lowest job id
-	// priority is the highest of the jobs.
+	records []record // of the jobs of ClassCapacity
+	example uint32
+	// priority is the highest priority of the jobs.
 	priority uint64
 	inexact  bool
 	// submitted and eligible are the earliest times, 0 for none.
 	submitted, eligible slurm.Time
-	// fits is whether there are nodes that could run the jobs, limited and unlicensed how
-	// many of them a limit of a QOS or an association, or a licence, keeps from running.
+	// fits is whether some nodes could run the jobs. limited is how many of them a limit of a QOS
+	// or an association keeps from running, unlicensed how many lack a license.
 	fits                bool
 	limited, unlicensed uint64
 	takes               footprint
-	// unfollowed is how many are under a limit that demand does not follow.
+	// unmodelled is how many jobs are under a limit that demand does not follow.
 	unfollowed uint64
-	// reserved is how many end, by their time limits, after a reservation begins.
+	// overlapsReservation is how many jobs could still run, by their time limits, when a
+	// reservation starts.
 	reserved uint64
 }
 
-// footprint is how many CPUs and nodes one job has at least when it runs, and how many CPUs the
-// largest of the nodes that could run it have; 0 where that is not known. A job that has its
-// nodes to itself has at least gres of their generic resources, asked for or not.
+// footprint is the minimum of CPUs and nodes that a job allocates, and the CPUs of the largest node
+// that could run it; 0 if unknown. A job with exclusive nodes also gets at least gres of their
+// generic resources, requested or not.
 type footprint struct {
 	cpus, nodes, ofNode uint64
 	gres                map[string]uint64
 }
 
-// tally reads every job once, after a look at those that others depend on.
+// readQueue reads every job, after a first pass over those that others depend on.
 func tally(now slurm.Time, s *slurmclient.Snapshot, c *cluster) *queue {
 	q := &queue{
 		cluster: c, now: now, index: map[key]*group{}, unknown: map[string]bool{},
-		arrays: map[uint32]*array{}, hets: map[uint32]blocker{}, anyNodes: qosOfAnyNodes(s), limits: newLimits(s, c),
+		arrays: map[uint32]*array{}, hets: map[uint32]blocker{}, anyNodes: qosOfAnyNodes(s),
+		limits: newLimits(s, c),
 	}
 	if !s.Nodes.ReadAt.IsZero() {
 		q.nodesAt = serverTime(s.Nodes.ReadAt, s)
@@ -106,7 +108,7 @@ func tally(now slurm.Time, s *slurmclient.Snapshot, c *cluster) *queue {
 	return q
 }
 
-// survey finds the throttled arrays and what blocks heterogeneous jobs.
+// surveyJobs finds the throttled arrays and what blocks heterogeneous jobs.
 func (q *queue) survey(jobs []*slurm.Job) {
 	for _, j := range jobs {
 		if j.ArrayJobID != 0 {
@@ -125,9 +127,9 @@ func (q *queue) survey(jobs []*slurm.Job) {
 	}
 }
 
-// surveyHet notes the first component that is not waiting for capacity. One that
-// no scheduler has looked at only blocks as long as none of them was looked at:
-// slurmctld gives its reasons to some components and not to others.
+// recordHetBlocker records the first component that does not wait for capacity. A component that no
+// scheduler has evaluated only blocks the job as long as none has been evaluated: slurmctld sets
+// reasons on some components and not on others.
 func (q *queue) surveyHet(j *slurm.Job) {
 	class := Classify(q.now, j)
 	b := blocker{j.HetOffset, class}
@@ -153,7 +155,7 @@ func (b blocker) rank() int {
 	return 2
 }
 
-// addActive counts a job that holds nodes.
+// addActive counts a running or suspended job.
 func (q *queue) addActive(j *slurm.Job) {
 	suspended := j.State.Base == slurm.JobSuspended
 	q.limits.ran(j)
@@ -176,13 +178,13 @@ func (q *queue) addActive(j *slurm.Job) {
 	}
 }
 
-// aroundStart is how far slurmctld's clock, in whole seconds, and our estimate of it may
-// lie apart.
+// clockTolerance is the difference in seconds that is possible between slurmctld's clock, which has
+// whole seconds, and our estimate of it.
 const aroundStart = 2
 
-// newer reports that a job began when the nodes had just been read, or after that: its
-// nodes may be listed as they were before. Without it the need for them would drop and
-// rise again whenever jobs are read in between.
+// startedSinceNodes reports whether a job started when the nodes were being read or later, so that
+// its nodes can be listed as they were before. Otherwise the demand would drop and rise again
+// whenever jobs are read in between.
 func (q *queue) newer(j *slurm.Job) bool {
 	return q.nodesAt > 0 && j.StartTime.IsSet() && j.StartTime+aroundStart >= q.nodesAt
 }
@@ -204,9 +206,9 @@ func (q *queue) addPending(j *slurm.Job) {
 	q.offer(j, class, tasks, exact)
 }
 
-// classOf is Classify by what the partitions have as well: a node limit is none of
-// the partition's when it has too few nodes for the job. More of them would help. Where a
-// job lists several, it may be that of another.
+// classOf is Classify with regard to the partitions. PartitionNodeLimit means capacity where the
+// partition has too few nodes for the job, since more nodes would help. Where a job lists several
+// partitions, the limit can be that of another one.
 func (q *queue) classOf(j *slurm.Job) Class {
 	class := Classify(q.now, j)
 	if class != ClassPartitionLimit || j.Reason != "PartitionNodeLimit" {
@@ -223,7 +225,7 @@ func (q *queue) classOf(j *slurm.Job) Class {
 	return class
 }
 
-// offer is add, and notes which jobs limits are to be looked at for.
+// addToLimits is addToGroup for jobs that limits can hold back.
 func (q *queue) offer(j *slurm.Job, class Class, jobs uint64, exact bool) {
 	if g := q.add(j, class, jobs, exact); g != nil && class == ClassCapacity {
 		q.limits.hold(j, jobs, g)
@@ -233,8 +235,8 @@ func (q *queue) offer(j *slurm.Job, class Class, jobs uint64, exact bool) {
 	}
 }
 
-// addThrottled deals out what the throttle of each array leaves, to its records
-// in the order of their ids.
+// addThrottled distributes what the throttle of each array leaves to its records, in the order of
+// their IDs.
 func (q *queue) addThrottled() {
 	for _, a := range q.arrays {
 		slices.SortFunc(a.pending, func(x, y *slurm.Job) int { return cmp.Compare(x.ID, y.ID) })
@@ -249,8 +251,8 @@ func (q *queue) addThrottled() {
 	}
 }
 
-// add counts jobs that stand in one record in the group of their like, and returns it;
-// nil when there are none.
+// addToGroup counts jobs of one record in the group of alike jobs, and returns the group; nil when
+// there are no jobs.
 func (q *queue) add(j *slurm.Job, class Class, jobs uint64, exact bool) *group {
 	if jobs == 0 {
 		return nil
@@ -285,7 +287,7 @@ func (q *queue) add(j *slurm.Job, class Class, jobs uint64, exact bool) *group {
 
 func (q *queue) unknownReasons() []string { return slices.Sorted(maps.Keys(q.unknown)) }
 
-// earliest returns the earlier of two times, of which 0 is none.
+// earlierTime returns the earlier of two times, of which 0 is none.
 func earliest(a, b slurm.Time) slurm.Time {
 	if !a.IsSet() || (b.IsSet() && b < a) {
 		return max(b, 0)
@@ -293,8 +295,8 @@ func earliest(a, b slurm.Time) slurm.Time {
 	return a
 }
 
-// qosOfAnyNodes lists the QOS with the flag PartitionMaxNodes, which lifts the
-// partition's node limit (sacctmgr(1)).
+// qosOfAnyNodes returns the QOS with the flag PartitionMaxNodes, which lifts the partition's node
+// limit (sacctmgr(1)).
 func qosOfAnyNodes(s *slurmclient.Snapshot) map[string]bool {
 	out := map[string]bool{}
 	for _, q := range s.QOS.Value {

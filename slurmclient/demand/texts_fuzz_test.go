@@ -10,7 +10,7 @@ import (
 	"github.com/slurmtide/slurmtide/slurmclient/slurm"
 )
 
-// featuresOf lists the features that a constraint names.
+// featuresOf returns the features that a constraint names.
 func featuresOf(c *constraint) []string {
 	if len(c.terms) == 0 {
 		return []string{c.feature}
@@ -22,7 +22,7 @@ func featuresOf(c *constraint) []string {
 	return out
 }
 
-// textOf writes a constraint with a bracket around each of its terms that has terms.
+// textOf formats a constraint with brackets around each of its terms that has terms.
 func textOf(c *constraint) string {
 	if len(c.terms) == 0 {
 		return c.feature
@@ -36,9 +36,9 @@ func textOf(c *constraint) string {
 	return strings.Join(words, map[bool]string{true: "|", false: "&"}[c.any])
 }
 
-// FuzzConstraints reads any text as a constraint. What can be read names features of the
-// text alone, a node with all of them meets it and one with none does not, and what is
-// written of it says the same.
+// FuzzConstraints parses any text as a constraint. A parsed constraint names only features of the
+// text, a node with all of them meets it, a node with none does not, and formatting preserves its
+// meaning.
 func FuzzConstraints(f *testing.F) {
 	for _, text := range []string{
 		"", "a", "a&b", "a, b|c", "(a|b)&c", "[r1*2&r2*4]&x", "a*4294967295", "a*99999999999999999999", "[(a&b)|(c&d)]*3",
@@ -62,20 +62,21 @@ func FuzzConstraints(f *testing.F) {
 			}
 		}
 		if !c.met(&shape{features: names}) || c.met(&shape{}) {
-			t.Errorf("%q is met by a node with all of %q: %v, by one with none: %v", text, names, c.met(&shape{features: names}), c.met(&shape{}))
+			t.Errorf("a node with all features %[2]q meets %[1]q: %[3]v, a node without features: %[4]v", text, names,
+				c.met(&shape{features: names}), c.met(&shape{}))
 		}
 		checkRewritten(t, &c, names)
 	})
 }
 
-// checkRewritten reads what is written of a constraint, unless its brackets are too deep:
-// each node with some of the features meets both or neither.
+// checkRewritten formats a constraint and parses the result, unless its brackets are too deep. Each
+// node with some of the features meets both constraints or neither.
 func checkRewritten(t *testing.T, c *constraint, names []string) {
 	slices.Sort(names)
 	names = slices.Compact(names)
 	again, ok := readConstraint(textOf(c))
 	if !ok && strings.Count(textOf(c), "(") <= maxNesting {
-		t.Fatalf("%q can not be read", textOf(c))
+		t.Fatalf("%q cannot be parsed", textOf(c))
 	}
 	for some := range 1 << min(len(names), 6) {
 		var has []string
@@ -85,16 +86,17 @@ func checkRewritten(t *testing.T, c *constraint, names []string) {
 			}
 		}
 		if node := (shape{features: has}); ok && c.met(&node) != again.met(&node) {
-			t.Errorf("%q is met by a node with %q: %v, as it is written: %v", textOf(c), has, c.met(&node), again.met(&node))
+			t.Errorf("a node with %[2]q meets %[1]q: %[3]v, the formatted constraint: %[4]v", textOf(c), has,
+				c.met(&node), again.met(&node))
 		}
 	}
 }
 
-// checkCounts compares what was read of resources with the text: no more names than it has,
-// each of the text, and of a resource no less than of one of its types.
+// checkCounts compares parsed resources with the text: there are no more names than in the text,
+// each name is in the text, and a resource counts at least as much as each of its types.
 func checkCounts(t *testing.T, text string, counts map[string]uint64) {
 	if most := 2 * (1 + strings.Count(text, ",")); len(counts) > most {
-		t.Fatalf("%q has %d resources", text, len(counts))
+		t.Fatalf("%q contains %d resources", text, len(counts))
 	}
 	for name, n := range counts {
 		for word := range strings.FieldsFuncSeq(name, func(r rune) bool { return strings.ContainsRune(":,=", r) }) {
@@ -108,7 +110,7 @@ func checkCounts(t *testing.T, text string, counts map[string]uint64) {
 	}
 }
 
-// FuzzGRES reads any text as the generic resources that a job asks for.
+// FuzzGRES parses any text as the generic resources that a job requests.
 func FuzzGRES(f *testing.F) {
 	for _, text := range []string{
 		"gres/gpu:h100:2,gres/shard=1", "gres:gpu:2", "gpu:2", "gres/gpu:99999999999999999999", "gres/gpu=4611686018427387904",
@@ -124,27 +126,28 @@ func FuzzGRES(f *testing.F) {
 		twice := maps.Clone(counts)
 		addGRES(&twice, text)
 		if !maps.Equal(counts, twice) {
-			t.Errorf("%q is %v, and read once more %v", text, counts, twice)
+			t.Errorf("%q is %v, but %v when parsed twice", text, counts, twice)
 		}
 	})
 }
 
-// FuzzLicenses reads any text as licences.
+// FuzzLicenses parses any text as licenses.
 func FuzzLicenses(f *testing.F) {
-	for _, text := range []string{"matlab:2,ansys", "a|b", "a:99999999999999999999", "a@db:4", "a:4611686018427387904,a:4611686018427387904,a:4611686018427387904,a:4611686018427387904"} {
+	for _, text := range []string{"matlab:2,ansys", "a|b", "a:99999999999999999999", "a@db:4",
+		"a:4611686018427387904,a:4611686018427387904,a:4611686018427387904,a:4611686018427387904"} {
 		f.Add(text)
 	}
 	f.Fuzz(func(t *testing.T, text string) {
 		counts := readLicenses(text)
 		checkCounts(t, text, counts)
 		if strings.Contains(text, "|") && counts != nil {
-			t.Errorf("of %q one will do, and %v are read", text, counts)
+			t.Errorf("the alternatives %q are parsed as %v", text, counts)
 		}
 	})
 }
 
-// FuzzAllocatedGRES reads how much of a resource a node has given to jobs. It is what
-// ParseTRES reads where each resource is there once, with a number that has no unit.
+// FuzzAllocatedGRES parses how much of a resource a node has allocated. The result equals that of
+// ParseTRES where each resource occurs once, with a number without a unit.
 func FuzzAllocatedGRES(f *testing.F) {
 	f.Add("cpu=2,mem=1G,gres/gpu=3,gres/gpu:h100=2", "gpu")
 	f.Add("gres/gpu=18446744073709551615", "gpu")
@@ -156,12 +159,12 @@ func FuzzAllocatedGRES(f *testing.F) {
 			return
 		}
 		if want, there := set.GRES[name]; there && want < 1<<53 && got != want {
-			t.Errorf("%q has %d of %q, not %d", text, got, name, want)
+			t.Errorf("%q has %d of %q, want %d", text, got, name, want)
 		}
 	})
 }
 
-// FuzzNodeComments looks for a NodeSet in any comment of a node.
+// FuzzNodeComments searches a NodeSet in any comment of a node.
 func FuzzNodeComments(f *testing.F) {
 	for _, comment := range []string{
 		`{"namespace":"team","podName":"x-0","node":"","nodeSetName":"gpu","nodeSetUID":"u"}`,
@@ -176,25 +179,27 @@ func FuzzNodeComments(f *testing.F) {
 		case !strings.HasPrefix(comment, "{") || len(name) < len("a/b") || strings.Contains(name, `"`):
 			t.Errorf("%q names the NodeSet %q", comment, name)
 		case !strings.Contains(comment, `"namespace":"`) || !strings.Contains(comment, `"nodeSetName":"`):
-			t.Errorf("%q has no names, and names the NodeSet %q", comment, name)
+			t.Errorf("%q has no names, but names the NodeSet %q", comment, name)
 		}
 	})
 }
 
-// FuzzReasons gives any text to the readers of reasons, dependencies and names of nodes.
+// FuzzReasons passes any text to the parsers of reasons, dependencies and node names.
 func FuzzReasons(f *testing.F) {
-	for _, text := range []string{"Resources", "ReqNodeNotAvail, UnavailableNodes:n1", "afterok:7(fulfilled)", "afterok:7(unfulfilled),singleton", "n12", "n99999999999999999999"} {
+	for _, text := range []string{"Resources", "ReqNodeNotAvail, UnavailableNodes:n1", "afterok:7(fulfilled)",
+		"afterok:7(unfulfilled),singleton", "n12", "n99999999999999999999"} {
 		f.Add(text)
 	}
 	f.Fuzz(func(t *testing.T, text string) {
 		if class, known := ClassOf(text); !slices.Contains(Classes(), class) || !known && class != ClassOther {
-			t.Errorf("the reason %q is of the class %q", text, class)
+			t.Errorf("the reason %q has the class %q", text, class)
 		}
 		if waitsForJobs(text) != waitsForJobs(text+",") || strings.Trim(text, ",?") == "" && waitsForJobs(text) {
-			t.Errorf("the dependency %q stands: %v", text, waitsForJobs(text))
+			t.Errorf("the dependency %q is unfulfilled: %v", text, waitsForJobs(text))
 		}
-		if head, n := cutNumber(text); n > math.MaxInt64/2 && len(text)-len(head) < 19 || n < 0 && head != text || !strings.HasPrefix(text, head) {
-			t.Errorf("%q is %q and %d", text, head, n)
+		if head, n := cutNumber(text); n > math.MaxInt64/2 && len(text)-len(head) < 19 || n < 0 && head != text ||
+			!strings.HasPrefix(text, head) {
+			t.Errorf("%q is split into %q and %d", text, head, n)
 		}
 		p := Pool{Workers: "gpu-"}
 		if n, ok := p.ordinal(text); ok && (!strings.HasPrefix(text, "gpu-") || n > math.MaxUint32) {

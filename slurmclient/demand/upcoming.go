@@ -7,8 +7,7 @@ import (
 	"github.com/slurmtide/slurmtide/slurmclient/slurm"
 )
 
-// noteReservations tells the partitions when the first reservation begins that has nodes of
-// theirs and has not begun.
+// indexReservations records, per partition, the start of the first future reservation of its nodes.
 func (c *cluster) noteReservations(s *slurmclient.Snapshot, now slurm.Time) {
 	begins := map[string]slurm.Time{}
 	for _, r := range s.Reservations.Value {
@@ -31,8 +30,8 @@ func (c *cluster) noteReservations(s *slurmclient.Snapshot, now slurm.Time) {
 	}
 }
 
-// meetsReservation reports whether the job, were it started now, could run when a reservation
-// of nodes of its partitions begins: slurmctld does not start it on these (slurm.conf(5),
+// overlapsReservation reports whether the job, if started now, could still run when a reservation
+// of nodes of its partitions starts. slurmctld does not start it on these nodes (slurm.conf(5),
 // reservations and time limits).
 func (c *cluster) meetsReservation(j *slurm.Job, now slurm.Time) bool {
 	if j.Reservation != "" {

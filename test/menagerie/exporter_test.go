@@ -10,20 +10,21 @@ import (
 	"github.com/slurmtide/slurmtide/test/numbers"
 )
 
-// compareExporter compares the exporter's own metrics, of which none may be missing.
+// compareExporter compares the exporter's own metrics. None can be missing.
 func compareExporter(_ *testing.T, s *sight) ([]string, int) {
 	differences, compared := numbers.Differences(s.commands.Series, s.metrics)
 	for k, v := range s.metrics {
 		name, _, _ := strings.Cut(k, "{")
-		if v != 1 && (name == "slurm_up" || name == "slurm_exporter_collector_success" || name == "slurm_exporter_resource_up") {
+		if v != 1 && (name == "slurm_up" || name == "slurm_exporter_collector_success" ||
+			name == "slurm_exporter_resource_up") {
 			differences = append(differences, fmt.Sprintf("%s is %v", k, v))
 		}
 	}
 	return differences, compared
 }
 
-// compatible names series of other exporters that are one of ours, or the sum of some: a
-// name with a selector of labels.
+// compatNames are series of other exporters that equal one of our series, or the sum of several: a
+// name with a label selector.
 var compatible = []struct{ theirs, ours string }{
 	{"slurm_jobs_pending_total", `slurm_jobs{state="pending"}`},
 	{"slurm_jobs_running_total", `slurm_jobs{state="running"}`},
@@ -40,12 +41,13 @@ var compatible = []struct{ theirs, ours string }{
 	{"slurm_nodes_total", "slurm_nodes"},
 }
 
-// compareCompat compares what goes by other exporters' names.
+// compareCompat compares the series with names of other exporters.
 func compareCompat(_ *testing.T, s *sight) (differences []string, compared int) {
 	same := func(theirs string, want float64) {
 		compared++
 		if got, ok := s.metrics[theirs]; !ok || got != want {
-			differences = append(differences, fmt.Sprintf("%s is %v (%v), but Slurm's commands say %v", theirs, got, ok, want))
+			differences = append(differences,
+				fmt.Sprintf("%s is %v (%v), but Slurm's commands say %v", theirs, got, ok, want))
 		}
 	}
 	for _, c := range compatible {
@@ -68,7 +70,7 @@ func compareCompat(_ *testing.T, s *sight) (differences []string, compared int) 
 	return differences, compared
 }
 
-// sum adds the series of the commands that have a family's name and end with the labels.
+// sumOf adds up the series of the commands with the family name that end with the labels.
 func (s *sight) sum(selector string) (sum float64) {
 	name, labels, _ := strings.Cut(selector, "{")
 	for k, v := range s.commands.Series {

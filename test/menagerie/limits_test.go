@@ -12,13 +12,15 @@ import (
 	"github.com/slurmtide/slurmtide/test/realslurm"
 )
 
-// The columns of sacctmgr's that limit jobs, behind those that name whom they limit.
+// The columns of sacctmgr with limits, after those that identify whom they limit.
 var (
-	qosLimits         = []string{"Name", "GrpJobs", "MaxJobsPU", "MaxJobsPA", "GrpTRES", "MaxTRES", "MaxTRESPerNode", "MaxTRESPU", "MaxTRESPA", "MinTRES"}
-	associationLimits = []string{"Cluster", "Account", "User", "Partition", "GrpJobs", "MaxJobs", "GrpTRES", "MaxTRES", "MaxTRESPerNode"}
+	qosLimits = []string{"Name", "GrpJobs", "MaxJobsPU", "MaxJobsPA", "GrpTRES", "MaxTRES", "MaxTRESPerNode",
+		"MaxTRESPU", "MaxTRESPA", "MinTRES"}
+	associationLimits = []string{"Cluster", "Account", "User", "Partition", "GrpJobs", "MaxJobs", "GrpTRES", "MaxTRES",
+		"MaxTRESPerNode"}
 )
 
-// readLimits reads the limits that sacctmgr shows, by the QOS or association that they are of.
+// readLimits reads the limits that sacctmgr shows, by QOS or association.
 func readLimits(t *testing.T, cluster *realslurm.Cluster) map[string]record {
 	t.Helper()
 	out := map[string]record{}
@@ -33,7 +35,7 @@ func readLimits(t *testing.T, cluster *realslurm.Cluster) map[string]record {
 		for line := range strings.Lines(text) {
 			cells := strings.Split(strings.TrimRight(line, "\n"), "|")
 			if len(cells) != len(columns) {
-				t.Fatalf("sacctmgr says %q of %v", line, columns)
+				t.Fatalf("sacctmgr prints %q for %v", line, columns)
 			}
 			limits, whose := record{}, kind
 			for i, column := range columns {
@@ -49,8 +51,8 @@ func readLimits(t *testing.T, cluster *realslurm.Cluster) map[string]record {
 	return out
 }
 
-// oversubscribeJobs reads how many jobs may have a core at once from what scontrol shows, such as
-// "FORCE:2"; 1 where they do not share.
+// oversubscribeJobs parses how many jobs can share a core from scontrol's output, such as
+// "FORCE:2"; 1 where jobs do not share cores.
 func oversubscribeJobs(shown string) string {
 	if _, jobs, shared := strings.Cut(shown, ":"); shared {
 		return jobs
@@ -77,11 +79,12 @@ func compareLimits(_ *testing.T, s *sight) ([]string, int) {
 		}
 	}
 	for _, p := range snapshot.Partitions.Value {
-		c.same("partition "+p.Name, "OverSubscribe", oversubscribeJobs(s.slurm.partitions[p.Name]["OverSubscribe"]), fmt.Sprint(max(p.OversubscribeJobs, 1)))
+		c.same("partition "+p.Name, "OverSubscribe", oversubscribeJobs(s.slurm.partitions[p.Name]["OverSubscribe"]),
+			fmt.Sprint(max(p.OversubscribeJobs, 1)))
 	}
 	for whose, limits := range s.slurm.limits {
 		if got[whose] == nil {
-			c.same(whose, "the record", "there", "missing")
+			c.same(whose, "the record", "present", "missing")
 		}
 		for name, want := range limits {
 			c.same(whose, name, want, got[whose][name])
@@ -97,7 +100,7 @@ func limitOf(n slurm.Number) string {
 	return ""
 }
 
-// textOf writes TRES as sacctmgr does, sorted.
+// formatTRES formats TRES like sacctmgr, sorted.
 func textOf(tres map[string]uint64) string {
 	var words []string
 	for name, count := range tres {

@@ -13,7 +13,7 @@ import (
 	"github.com/slurmtide/slurmtide/test/realslurm"
 )
 
-// The programs, built once.
+// The programs, which are built once.
 var exporterBinary, pluginBinary string
 
 func TestMain(m *testing.M) {

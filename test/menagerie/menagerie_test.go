@@ -35,13 +35,13 @@ func TestPrograms(t *testing.T) {
 					m.watch(t, clusters[i])
 					recordAnswers(t, clusters[i])
 				}
-				t.Logf("watched after %.1f s", time.Since(begin).Seconds())
+				t.Logf("compared after %.1f s", time.Since(begin).Seconds())
 			})
 		}
 	}
 }
 
-// start starts a cluster that ends with the test.
+// startCluster starts a cluster that stops at the end of the test.
 func start(t *testing.T, config realslurm.Config) *realslurm.Cluster {
 	t.Helper()
 	cluster, err := realslurm.Start(t.Context(), config)
@@ -56,7 +56,7 @@ func start(t *testing.T, config realslurm.Config) *realslurm.Cluster {
 	return cluster
 }
 
-// populate makes all jobs run or wait.
+// populate submits all jobs and waits until they run or are pending as expected.
 func (h *habitat) populate(t *testing.T, cluster *realslurm.Cluster) {
 	t.Helper()
 	var setup, then []string
@@ -72,7 +72,7 @@ func (h *habitat) populate(t *testing.T, cluster *realslurm.Cluster) {
 	submit(t, cluster, after)
 }
 
-// shell runs lines as root in the cluster.
+// runShell runs shell lines as root in the cluster.
 func shell(t *testing.T, cluster *realslurm.Cluster, lines []string) {
 	t.Helper()
 	if len(lines) == 0 {
@@ -90,7 +90,7 @@ func submit(t *testing.T, cluster *realslurm.Cluster, jobs []realslurm.Job) {
 	}
 }
 
-// sight is what the programs and Slurm's commands tell at one time.
+// observation is the output of the programs and of Slurm's commands at one time.
 type sight struct {
 	commands *numbers.Commands
 	slurm    *records
@@ -98,9 +98,10 @@ type sight struct {
 	adapter  *adapter
 }
 
-// watch looks at the cluster until each program has told what Slurm's commands tell.
+// compareAll compares the output of each program with Slurm's commands until they agree.
 func (h *habitat) watch(t *testing.T, cluster *realslurm.Cluster) {
-	exporter := numbers.StartExporter(t, exporterBinary, "--slurm.url="+cluster.URL, "--slurm.token-file="+cluster.TokenFile,
+	exporter := numbers.StartExporter(t, exporterBinary, "--slurm.url="+cluster.URL,
+		"--slurm.token-file="+cluster.TokenFile,
 		"--collector.users", "--compat=slinky,openmetrics,vpenso")
 	a := startAdapter(t, cluster, h)
 	programs := []struct {
@@ -111,8 +112,8 @@ func (h *habitat) watch(t *testing.T, cluster *realslurm.Cluster) {
 	}
 	open := map[string][]string{}
 	var table []string
-	const looks = 8
-	for range looks {
+	const maxObservations = 8
+	for range maxObservations {
 		s := look(t, cluster, exporter, a)
 		for _, p := range programs {
 			if differences, seen := open[p.name]; seen && len(differences) == 0 {
@@ -135,12 +136,12 @@ func (h *habitat) watch(t *testing.T, cluster *realslurm.Cluster) {
 		})
 	}
 	for _, v := range h.Variants {
-		t.Logf("variant %-20s values that equal those of Slurm's commands: %s", v.Name, strings.Join(table, ", "))
+		t.Logf("variant %-20s values equal to those of Slurm's commands: %s", v.Name, strings.Join(table, ", "))
 	}
 }
 
-// look has everything read anew between two readings of the commands; what differs by
-// chance since something happened between them is equal at the next look.
+// observeCluster refreshes every program and then reads the commands. A difference that exists only
+// because something changed in between disappears in the next observation.
 func look(t *testing.T, cluster *realslurm.Cluster, exporter *numbers.Exporter, a *adapter) *sight {
 	t.Helper()
 	s := &sight{adapter: a}

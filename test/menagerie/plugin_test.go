@@ -14,7 +14,7 @@ import (
 	"github.com/slurmtide/slurmtide/test/numbers"
 )
 
-// plugin runs kubectl-slurm and returns what it prints.
+// runPlugin runs kubectl-slurm and returns its output.
 func (a *adapter) plugin(t *testing.T, args ...string) ([]byte, error) {
 	var out, complaints bytes.Buffer
 	cmd := exec.CommandContext(t.Context(), pluginBinary, args...)
@@ -26,7 +26,7 @@ func (a *adapter) plugin(t *testing.T, args ...string) ([]byte, error) {
 	return out.Bytes(), nil
 }
 
-// rows are those of a table of the plugin.
+// tableRows returns the rows of a table of the plugin.
 func (c *comparison) rows(t *testing.T, a *adapter, args ...string) []map[string]any {
 	out, err := a.plugin(t, append([]string{"top"}, append(args, "-o", "json")...)...)
 	if err != nil {
@@ -42,7 +42,7 @@ func (c *comparison) rows(t *testing.T, a *adapter, args ...string) []map[string
 	return list.Items
 }
 
-// comparePlugin compares the tables of the plugin, and has it explain each waiting job.
+// comparePlugin compares the tables of the plugin, and runs explain for each pending job.
 func comparePlugin(t *testing.T, s *sight) ([]string, int) {
 	c := &comparison{}
 	c.pluginJobs(c.rows(t, s.adapter, "jobs", "--all"), s)
@@ -60,7 +60,7 @@ func comparePlugin(t *testing.T, s *sight) ([]string, int) {
 	return c.differences, c.compared
 }
 
-// prints notes that a command of the plugin fails or prints nothing.
+// checkPrints reports a difference if a command of the plugin fails or prints nothing.
 func (c *comparison) prints(t *testing.T, a *adapter, args ...string) {
 	out, err := a.plugin(t, args...)
 	c.compared++
@@ -97,16 +97,18 @@ func (c *comparison) pluginNodes(rows []map[string]any, s *sight) {
 	for _, r := range rows {
 		name := text(r["name"])
 		want := s.slurm.nodes[name]
-		for column, field := range map[string]string{"cpus": "CPUEfctv", "allocatedCPUs": "CPUAlloc", "memoryMiB": "RealMemory", "allocatedMemoryMiB": "AllocMem"} {
+		for column, field := range map[string]string{"cpus": "CPUEfctv", "allocatedCPUs": "CPUAlloc",
+			"memoryMiB": "RealMemory", "allocatedMemoryMiB": "AllocMem"} {
 			c.same("node "+name, column, want[field], text(r[column]))
 		}
 		c.same("node "+name, "gpus", fmt.Sprint(s.ofNode("slurm_node_gpus", name)), text(r["gpus"]))
-		c.same("node "+name, "allocatedGPUs", fmt.Sprint(s.ofNode("slurm_node_gpus_allocated", name)), text(r["allocatedGPUs"]))
+		c.same("node "+name, "allocatedGPUs", fmt.Sprint(s.ofNode("slurm_node_gpus_allocated", name)),
+			text(r["allocatedGPUs"]))
 	}
 	c.same("all nodes", "the number of rows", fmt.Sprint(len(s.slurm.nodes)), fmt.Sprint(len(rows)))
 }
 
-// ofNode adds the commands' series of a family that are a node's.
+// sumOfNode adds up the commands' series of a family for one node.
 func (s *sight) ofNode(family, node string) (sum float64) {
 	for k, v := range s.commands.Series {
 		if strings.HasPrefix(k, fmt.Sprintf("%s{node=%q", family, node)) {
@@ -122,7 +124,8 @@ func (c *comparison) pluginPartitions(rows []map[string]any, s *sight) {
 		want := s.slurm.partitions[name]
 		c.same("partition "+name, "nodes", want["TotalNodes"], text(r["nodes"]))
 		c.same("partition "+name, "cpus", want["TotalCPUs"], text(r["cpus"]))
-		for column, metric := range map[string]string{"running": "slurm_partition_running_jobs", "pending": "slurm_partition_pending_jobs", "idle": "slurm_partition_idle_nodes"} {
+		for column, metric := range map[string]string{"running": "slurm_partition_running_jobs",
+			"pending": "slurm_partition_pending_jobs", "idle": "slurm_partition_idle_nodes"} {
 			n, _ := s.toldOfPartition(metric, name)
 			c.same("partition "+name, column, fmt.Sprint(n), text(r[column]))
 		}

@@ -15,8 +15,8 @@ import (
 	"github.com/slurmtide/slurmtide/test/numbers"
 )
 
-// toldOfPartition is what Slurm's commands tell of a metric, or the exporter where they
-// do not know it: one name has one number.
+// partitionMetric returns a metric of a partition from Slurm's commands, or from the exporter where
+// the commands do not show it.
 func (s *sight) toldOfPartition(metric, partition string) (float64, bool) {
 	key := numbers.Key(metric, "partition", partition)
 	switch metric {
@@ -29,14 +29,15 @@ func (s *sight) toldOfPartition(metric, partition string) (float64, bool) {
 	return v, ok
 }
 
-// compareProvider asks for every metric of every partition and of every variant's NodeSet.
+// compareProvider requests every metric of every partition and of every variant's NodeSet.
 func compareProvider(t *testing.T, s *sight) ([]string, int) {
 	c := &comparison{}
 	for _, e := range metricsapi.Catalogue() {
 		if e.OfPartitions() {
 			for partition := range s.slurm.partitions {
 				if want, ok := s.toldOfPartition(e.Name, partition); ok {
-					got := s.adapter.metric(t, metricsapi.Clusters(), s.adapter.name, e.Name, labels.Set{"partition": partition}.AsSelector())
+					got := s.adapter.metric(t, metricsapi.Clusters(), s.adapter.name, e.Name,
+						labels.Set{"partition": partition}.AsSelector())
 					c.same("partition "+partition, e.Name, fmt.Sprint(want), got)
 				}
 			}
@@ -48,12 +49,13 @@ func compareProvider(t *testing.T, s *sight) ([]string, int) {
 	return c.differences, c.compared
 }
 
-// nodeSet checks that every node of a variant is in one of its parts.
+// compareNodeSet checks that every node of a variant is in exactly one of its node metrics.
 func (c *comparison) nodeSet(t *testing.T, s *sight, name string) {
 	var parts float64
 	for _, part := range []string{"busy", "idle", "booting", "unusable"} {
 		var n float64
-		text := s.adapter.metric(t, metricsapi.NodeSets(), name, "slurm_nodeset_"+part+"_nodes", labels.Everything())
+		text := s.adapter.metric(t, metricsapi.NodeSets(), name, "slurm_nodeset_"+part+"_nodes",
+			labels.Everything())
 		if _, err := fmt.Sscan(text, &n); err != nil {
 			c.same("NodeSet "+name, part, "a number", text)
 		}
@@ -61,17 +63,20 @@ func (c *comparison) nodeSet(t *testing.T, s *sight, name string) {
 	}
 	var want float64
 	for _, n := range s.slurm.nodes {
-		if first, _, _ := strings.Cut(n["ActiveFeatures"], ","); first == name && !strings.Contains(n["State"], "POWERED_DOWN") {
+		if first, _, _ := strings.Cut(n["ActiveFeatures"], ","); first == name &&
+			!strings.Contains(n["State"], "POWERED_DOWN") {
 			want++
 		}
 	}
 	c.same("NodeSet "+name, "the number of its nodes", fmt.Sprint(want), fmt.Sprint(parts))
 }
 
-// metric is a metric's value, or why there is none.
-func (a *adapter) metric(t *testing.T, of metricsapi.Resource, name, metric string, selector labels.Selector) string {
+// readMetric returns the value of a metric, or the error.
+func (a *adapter) metric(t *testing.T, of metricsapi.Resource, name, metric string,
+	selector labels.Selector) string {
 	info := provider.CustomMetricInfo{GroupResource: of.GroupResource, Namespaced: of.Namespaced, Metric: metric}
-	v, err := a.provider.GetMetricByName(t.Context(), types.NamespacedName{Namespace: a.namespace, Name: name}, info, selector)
+	v, err := a.provider.GetMetricByName(t.Context(), types.NamespacedName{Namespace: a.namespace, Name: name}, info,
+		selector)
 	if err != nil {
 		return err.Error()
 	}

@@ -22,15 +22,14 @@ import (
 )
 
 var (
-	recordFlag = flag.Bool("record", false, "add to the recorded answers of slurmclient what is new in them")
+	recordFlag = flag.Bool("record", false, "add new kinds of jobs and nodes to the recorded answers of slurmclient")
 	recording  sync.Mutex
 )
 
-// newest are the API versions that answers are recorded with.
+// recordedAPIVersion is the API version of the recorded answers, by Slurm release.
 var newest = map[string]string{"24.11": "v0.0.42", "26.05": "v0.0.45"}
 
-// recordAnswers adds the jobs and nodes whose fields hold something that was not seen in
-// any recorded one.
+// recordAnswers adds the jobs and nodes with a field value in a form that no recorded one has.
 func recordAnswers(t *testing.T, cluster *realslurm.Cluster) {
 	t.Helper()
 	if !*recordFlag {
@@ -66,7 +65,7 @@ func recordAnswers(t *testing.T, cluster *realslurm.Cluster) {
 	}
 }
 
-// answer is a list of records by its key.
+// answer is the lists of records in a response, by key.
 type answer map[string][]map[string]any
 
 func readAnswer(t *testing.T, file string) answer {
@@ -126,7 +125,7 @@ func ask(t *testing.T, cluster *realslurm.Cluster, path string) answer {
 	return parseAnswer(t, text)
 }
 
-// telling are the fields whose texts Slurm forms in ways that must be read.
+// shapedFields are the fields whose texts have many forms that must be parsed.
 var telling = []string{
 	"state", "job_state", "state_reason", "gres", "gres_used", "gres_detail", "tres", "tres_used", "tres_req_str", "tres_alloc_str", "tres_per_node",
 	"tres_per_job", "tres_per_task", "features", "licenses", "shared", "flags", "array_task_string", "dependency", "partition", "name", "topology",
@@ -134,15 +133,15 @@ var telling = []string{
 
 var digits = regexp.MustCompile(`\d+`)
 
-// isNew notes the forms that a record's fields have, and reports whether one is new.
+// addForms adds the forms of a record's fields to seen, and reports whether one is new.
 func isNew(seen map[string]bool, r map[string]any) bool {
-	anew := false
+	found := false
 	for key, value := range r {
 		form := key + "=" + formOf(key, value)
-		anew = anew || !seen[form]
+		found = found || !seen[form]
 		seen[form] = true
 	}
-	return anew
+	return found
 }
 
 func formOf(key string, value any) string {

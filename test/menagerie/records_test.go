@@ -10,20 +10,20 @@ import (
 	"github.com/slurmtide/slurmtide/test/realslurm"
 )
 
-// record is what a command tells of one job, node or partition.
+// commandRecord is what a command prints about one job, node or partition.
 type record map[string]string
 
-// records are those of a cluster by their name or id.
+// clusterRecords are the records of a cluster by name or ID.
 type records struct{ jobs, nodes, partitions, priorities, limits map[string]record }
 
-// squeueFields are the columns of squeue's that are compared with the view, by name.
+// squeueFields are the columns of squeue that are compared with the view, by name.
 var squeueFields = []struct{ name, format string }{
 	{"id", "%A"}, {"name", "%j"}, {"user", "%u"}, {"userID", "%U"}, {"group", "%g"}, {"account", "%a"}, {"qos", "%q"},
 	{"partitions", "%P"}, {"state", "%T"}, {"priority", "%Q"}, {"nodeCount", "%D"}, {"cpus", "%C"}, {"nodes", "%N"},
 	{"reservation", "%v"}, {"licenses", "%W"}, {"features", "%f"}, {"nice", "%y"}, {"shown", "%i"}, {"node list or reason", "%R"},
 }
 
-// between separates columns: no job's name has it.
+// columnSeparator separates columns. No job name contains it.
 const between = "\x1f"
 
 func readRecords(t *testing.T, cluster *realslurm.Cluster) *records {
@@ -35,12 +35,14 @@ func readRecords(t *testing.T, cluster *realslurm.Cluster) *records {
 		}
 		return strings.Split(strings.TrimRight(out, "\n"), "\n")
 	}
-	r := &records{jobs: map[string]record{}, priorities: map[string]record{}, limits: readLimits(t, cluster)}
+	r := &records{jobs: map[string]record{}, priorities: map[string]record{},
+		limits: readLimits(t, cluster)}
 	var formats []string
 	for _, f := range squeueFields {
 		formats = append(formats, f.format)
 	}
-	for _, line := range run("squeue", "--local", "-a", "-h", "-t", "all", "-o", strings.Join(formats, between)) {
+	for _, line := range run("squeue", "--local", "-a", "-h", "-t", "all", "-o",
+		strings.Join(formats, between)) {
 		if cells := strings.Split(line, between); len(cells) == len(squeueFields) {
 			job := record{}
 			for i, f := range squeueFields {
@@ -59,7 +61,7 @@ func readRecords(t *testing.T, cluster *realslurm.Cluster) *records {
 	return r
 }
 
-// showRecords reads lines of scontrol's words; a value with spaces is cut.
+// showRecords parses the output of scontrol show. A value with spaces is truncated.
 func showRecords(lines []string, key string) map[string]record {
 	out := map[string]record{}
 	for _, line := range lines {
@@ -76,7 +78,7 @@ func showRecords(lines []string, key string) map[string]record {
 	return out
 }
 
-// told is a value without Slurm's words for nothing.
+// withoutNull returns a value, or "" for Slurm's words for no value.
 func told(text string) string {
 	if slices.Contains([]string{"(null)", "N/A", "None", "none"}, text) {
 		return ""

@@ -36,8 +36,8 @@ import (
 	"github.com/slurmtide/slurmtide/test/realslurm"
 )
 
-// adapter is what slurm-metrics-adapter serves of one cluster, without a Kubernetes: one
-// Cluster object, and a NodeSet for each variant.
+// adapter serves one cluster like slurm-metrics-adapter, but without Kubernetes: one Cluster
+// object, and a NodeSet for each variant.
 type adapter struct {
 	namespace, name string
 	cache           *slurmclient.Cache
@@ -76,14 +76,16 @@ func (a *adapter) Sources() ([]view.Source, error) {
 
 func (a *adapter) Changed() <-chan struct{} { return nil }
 
-// startAdapter reads the cluster and serves what it reads until the test ends.
+// startAdapter reads the cluster and serves the result until the test ends.
 func startAdapter(t *testing.T, cluster *realslurm.Cluster, h *habitat) *adapter {
 	t.Helper()
-	client, err := slurmclient.New(slurmclient.Config{URL: cluster.URL, Token: slurmclient.TokenFromFile(cluster.TokenFile)})
+	client, err := slurmclient.New(slurmclient.Config{URL: cluster.URL,
+		Token: slurmclient.TokenFromFile(cluster.TokenFile)})
 	if err != nil {
 		t.Fatal(err)
 	}
-	a := &adapter{namespace: "zoo", name: h.Name, cache: slurmclient.NewCache(client, slurmclient.CacheConfig{Period: time.Second})}
+	a := &adapter{namespace: "zoo", name: h.Name,
+		cache: slurmclient.NewCache(client, slurmclient.CacheConfig{Period: time.Second})}
 	for i := range h.Variants {
 		v := &h.Variants[i]
 		a.pools = append(a.pools, demand.Pool{
@@ -100,7 +102,7 @@ func startAdapter(t *testing.T, cluster *realslurm.Cluster, h *habitat) *adapter
 	return a
 }
 
-// serve has the library's API server answer for the metrics and the view.
+// serve starts the library's API server for the metrics and the view.
 func (a *adapter) serve(t *testing.T) {
 	t.Helper()
 	scheme, err := view.NewScheme()
@@ -113,10 +115,12 @@ func (a *adapter) serve(t *testing.T) {
 	namer := openapinamer.NewDefinitionNamer(apiserver.Scheme, scheme)
 	cfg.OpenAPIConfig = genericapiserver.DefaultOpenAPIConfig(definitions, namer)
 	cfg.OpenAPIV3Config = genericapiserver.DefaultOpenAPIV3Config(definitions, namer)
-	cfg.Authentication.Authenticator = authenticator.RequestFunc(func(*http.Request) (*authenticator.Response, bool, error) {
+	cfg.Authentication.Authenticator = authenticator.RequestFunc(func(*http.Request) (*authenticator.Response, bool,
+		error) {
 		return &authenticator.Response{User: &user.DefaultInfo{Name: "root"}}, true, nil
 	})
-	everything := authorizer.AuthorizerFunc(func(context.Context, authorizer.Attributes) (authorizer.Decision, string, error) {
+	everything := authorizer.AuthorizerFunc(func(context.Context, authorizer.Attributes) (authorizer.Decision, string,
+		error) {
 		return authorizer.DecisionAllow, "", nil
 	})
 	cfg.Authorization.Authorizer = everything
@@ -139,11 +143,12 @@ func (a *adapter) serve(t *testing.T) {
 	}
 }
 
-// withoutObjects answers for the APIs that Kubernetes itself would serve: there are no
-// custom resources and no HPAs.
+// withoutObjects answers for the APIs that Kubernetes itself would serve. It has no custom
+// resources and no HPAs.
 func withoutObjects(next http.Handler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		if strings.HasPrefix(r.URL.Path, "/apis/slinky.slurm.net/") || strings.HasPrefix(r.URL.Path, "/apis/autoscaling/") {
+		if strings.HasPrefix(r.URL.Path, "/apis/slinky.slurm.net/") ||
+			strings.HasPrefix(r.URL.Path, "/apis/autoscaling/") {
 			w.Header().Set("Content-Type", "application/json")
 			_, _ = io.WriteString(w, `{"kind": "List", "apiVersion": "v1", "metadata": {}, "items": []}`)
 			return
@@ -152,7 +157,7 @@ func withoutObjects(next http.Handler) http.Handler {
 	})
 }
 
-// definitions are the models of everything that is served.
+// openAPIDefinitions returns the OpenAPI models of all served APIs.
 func definitions(ref common.ReferenceCallback) map[string]common.OpenAPIDefinition {
 	out := coreapi.GetOpenAPIDefinitions(ref)
 	maps.Copy(out, customapi.GetOpenAPIDefinitions(ref))

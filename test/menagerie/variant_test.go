@@ -15,21 +15,22 @@ import (
 	"github.com/slurmtide/slurmtide/test/realslurm"
 )
 
-// habitat is a cluster that variants share which do not conflict.
+// testCluster is a cluster with several variants that do not conflict.
 type habitat struct {
 	Name string `json:"name"`
-	// Conf are lines of slurm.conf for all of them, Files those of /etc/slurm.
+	// Conf are lines of slurm.conf for all variants. Files are the files of /etc/slurm, by name.
 	Conf  []string          `json:"conf"`
 	Files map[string]string `json:"files"`
-	// Lonely has no slurmdbd. Munge has its daemons know each other by MUNGE.
+	// WithoutAccounting starts no slurmdbd. Munge has the daemons authenticate each other with
+	// MUNGE.
 	Lonely   bool      `json:"lonely"`
 	Munge    bool      `json:"munge"`
 	Variants []variant `json:"variants"`
-	// Sibling is a second cluster with the same slurmdbd, which is watched too.
+	// Sibling is a second cluster with the same slurmdbd, which is compared too.
 	Sibling *habitat `json:"sibling"`
 }
 
-// habitats reads the whole menagerie.
+// readTestClusters reads all clusters.
 func habitats(t *testing.T) []habitat {
 	t.Helper()
 	text, err := os.ReadFile("testdata/habitats.yaml")
@@ -43,39 +44,39 @@ func habitats(t *testing.T) []habitat {
 	return out
 }
 
-// variant is one kind of cluster. It has nodes named after it, with its name as their
-// first feature, and a partition of its name.
+// variant is one kind of cluster. Its nodes are named after it and have its name as first feature,
+// and its partition has its name.
 type variant struct {
 	Name string `json:"name"`
-	// Nodes are their lines of slurm.conf, with N* in front for N alike, and Gres their
-	// lines of gres.conf.
+	// Nodes are node options in slurm.conf, with the prefix N* for N alike nodes. Gres are lines of
+	// gres.conf.
 	Nodes []string `json:"nodes"`
 	Gres  []string `json:"gres"`
 	// Partition are the options of its partition, Conf further lines of slurm.conf.
 	Partition string   `json:"partition"`
 	Conf      []string `json:"conf"`
-	// Setup are shell lines that root runs first; then Jobs are submitted, root runs
-	// Then, and the jobs After are submitted.
+	// Setup are shell lines that root runs first. Then Jobs are submitted, root runs Then, and
+	// After are submitted.
 	Setup []string `json:"setup"`
 	Jobs  []job    `json:"jobs"`
 	Then  []string `json:"then"`
 	After []job    `json:"after"`
 }
 
-// job is one that is submitted to the variant's partition, unless Args say otherwise.
+// job is a job to submit to the variant's partition, unless Args name another one.
 type job struct {
 	User string `json:"user"`
 	Args string `json:"args"`
-	// Want is the state to be seen, with the reason while it is pending; a | separates
-	// alternatives and a ; states that are all to be seen.
+	// Want is the expected state, with the reason while it is pending. A | separates alternatives,
+	// and a ; separates states that must all occur.
 	Want string `json:"want"`
-	// Name is the variant's with a number unless told otherwise.
+	// Name defaults to the variant's name with a number.
 	Name string `json:"name"`
-	// Pad makes its script so many bytes longer.
+	// Pad lengthens its script by that many bytes.
 	Pad int `json:"pad"`
 }
 
-// lines are the nodes' lines of slurm.conf, one a node.
+// nodeLines returns the node options, one line per node.
 func (v *variant) lines() []string {
 	var out []string
 	for _, line := range v.Nodes {
@@ -89,7 +90,7 @@ func (v *variant) lines() []string {
 	return out
 }
 
-// nodeNames lists the variant's nodes.
+// nodeNames returns the names of the variant's nodes.
 func (v *variant) nodeNames() []string {
 	var out []string
 	for i := range v.lines() {
@@ -98,9 +99,10 @@ func (v *variant) nodeNames() []string {
 	return out
 }
 
-// config describes the cluster to start.
+// clusterConfig returns the configuration of the cluster.
 func (h *habitat) config(release string) realslurm.Config {
-	c := realslurm.Config{Version: release, Name: h.Name, WithoutAccounting: h.Lonely, Munge: h.Munge, Conf: slices.Clone(h.Conf), Files: h.Files}
+	c := realslurm.Config{Version: release, Name: h.Name, WithoutAccounting: h.Lonely, Munge: h.Munge,
+		Conf: slices.Clone(h.Conf), Files: h.Files}
 	for i := range h.Variants {
 		v := &h.Variants[i]
 		names := v.nodeNames()
@@ -112,13 +114,14 @@ func (h *habitat) config(release string) realslurm.Config {
 		}
 		c.Conf = append(c.Conf, v.Conf...)
 		if len(names) > 0 {
-			c.Conf = append(c.Conf, strings.TrimSpace("PartitionName="+v.Name+" Nodes="+strings.Join(names, ",")+" "+v.Partition))
+			c.Conf = append(c.Conf, strings.TrimSpace("PartitionName="+v.Name+" Nodes="+strings.Join(names,
+				",")+" "+v.Partition))
 		}
 	}
 	return c
 }
 
-// submitted are the jobs as they are given to Slurm.
+// jobsToSubmit returns the jobs as arguments of realslurm.Cluster.Submit.
 func (v *variant) submitted(jobs []job, first int) []realslurm.Job {
 	var out []realslurm.Job
 	for i, j := range jobs {
@@ -130,7 +133,8 @@ func (v *variant) submitted(jobs []job, first int) []realslurm.Job {
 			args = append([]string{"-p", v.Name}, args...)
 		}
 		script := "sleep 86400\n#" + strings.Repeat("x", j.Pad)
-		out = append(out, realslurm.Job{Name: name, User: j.User, Args: append(args, "--wrap", script), Want: strings.Split(j.Want, ";")})
+		out = append(out, realslurm.Job{Name: name, User: j.User, Args: append(args, "--wrap", script),
+			Want: strings.Split(j.Want, ";")})
 	}
 	return out
 }

@@ -15,7 +15,7 @@ import (
 	"github.com/slurmtide/slurmtide/metricsapi/view/v1alpha1"
 )
 
-// list reads a resource of the view.
+// listObjects reads a resource of the view.
 func list[T any](t *testing.T, a *adapter, resource string) T {
 	t.Helper()
 	var out T
@@ -34,7 +34,7 @@ func list[T any](t *testing.T, a *adapter, resource string) T {
 	return out
 }
 
-// comparison gathers what differs between Slurm's commands and a program.
+// comparison collects the differences between Slurm's commands and a program.
 type comparison struct {
 	differences []string
 	compared    int
@@ -43,11 +43,12 @@ type comparison struct {
 func (c *comparison) same(what, field, want, got string) {
 	c.compared++
 	if want != got {
-		c.differences = append(c.differences, fmt.Sprintf("%s: %s is %q, but Slurm's commands say %q", what, field, got, want))
+		c.differences = append(c.differences,
+			fmt.Sprintf("%s: %s is %q, but Slurm's commands say %q", what, field, got, want))
 	}
 }
 
-// keys compares which records there are.
+// compareKeys compares which records exist.
 func (c *comparison) keys(what string, want map[string]record, got []string) {
 	slices.Sort(got)
 	c.same("all "+what, "the list", strings.Join(slices.Sorted(maps.Keys(want)), " "), strings.Join(got, " "))
@@ -62,7 +63,7 @@ func compareView(t *testing.T, s *sight) ([]string, int) {
 	return c.differences, c.compared
 }
 
-// number is a number of the view, "" for none.
+// formatNumber formats a number of the view, "" for none.
 func number(n *int64) string {
 	if n == nil {
 		return ""
@@ -78,7 +79,7 @@ func (c *comparison) jobs(jobs []v1alpha1.SlurmJob, slurm *records) {
 		want, what := slurm.jobs[id], "job "+id+" ("+j.Spec.Name+")"
 		state := j.Status.State
 		if slices.Contains(j.Status.Flags, want["state"]) {
-			state = want["state"] // squeue shows one word: the flag, where there is one
+			state = want["state"] // squeue shows only the flag, if there is one
 		}
 		for field, got := range map[string]string{
 			"name": j.Spec.Name, "user": j.Spec.User, "userID": fmt.Sprint(j.Spec.UserID), "group": j.Spec.Group,
@@ -96,7 +97,7 @@ func (c *comparison) jobs(jobs []v1alpha1.SlurmJob, slurm *records) {
 	c.keys("jobs", slurm.jobs, ids)
 }
 
-// flags sorts the words of a state.
+// joinSorted joins the sorted words of a state.
 func flags(words []string) string {
 	words = slices.Clone(words)
 	slices.Sort(words)

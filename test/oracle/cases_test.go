@@ -13,12 +13,12 @@ import (
 	"github.com/slurmtide/slurmtide/test/realslurm"
 )
 
-// knownCase is a queue whose required workers were wrong once. Slurm judges it as any other.
+// knownCase is a queue whose required workers were wrong once. Real Slurm judges it like any other.
 type knownCase struct {
 	name, variant string
 	there         []uint64
 	queue         string
-	// setUp and tearDown are shell commands before and after.
+	// setUp and tearDown are shell commands that run before and after the case.
 	setUp, tearDown string
 	want            []uint64
 	// unsatisfiable is how many jobs can never run.
@@ -27,25 +27,25 @@ type knownCase struct {
 
 func knownCases() []knownCase {
 	return []knownCase{
-		{name: "50 jobs of which a QOS lets two run", variant: "limits",
+		{name: "50 jobs of which a QOS allows two", variant: "limits",
 			queue: "-p a --qos=two-jobs --exclusive --array=0-49", want: []uint64{2}},
-		{name: "50 jobs of eight GPUs of which a QOS gives a user eight", variant: "limits on GPUs",
+		{name: "50 jobs of eight GPUs under a QOS with eight per user", variant: "limits on GPUs",
 			queue: "-p g --qos=eight-gpus --gres=gpu:8 --array=0-49", want: []uint64{1}},
-		{name: "50 jobs of four GPUs of which a QOS gives all users six", variant: "limits on GPUs",
+		{name: "50 jobs of four GPUs under a QOS with six in total", variant: "limits on GPUs",
 			queue: "-p g --qos=six-gpus --gres=gpu:4 --array=0-49", want: []uint64{1}},
-		{name: "50 jobs of which an account lets three run", variant: "limits",
+		{name: "50 jobs of which an account allows three", variant: "limits",
 			queue: "-p a -A lab --exclusive --array=0-49", want: []uint64{3}},
 		{name: "50 jobs whose account's parent has 24 CPUs", variant: "limits",
 			queue: "-p a -A team --exclusive --array=0-49", want: []uint64{4}},
-		{name: "50 jobs of which licences let four run", variant: "one NodeSet",
+		{name: "50 jobs of which the licenses allow four", variant: "one NodeSet",
 			queue: "-p a -L matlab:5 --exclusive --array=0-49", want: []uint64{4}},
 		{name: "a job that excludes the idle worker", variant: "one NodeSet", there: []uint64{1},
 			queue: "-p a -x a-0", want: []uint64{2}},
 		{name: "a job that names another worker than the idle one", variant: "one NodeSet", there: []uint64{1},
 			queue: "-p a -w a-7", want: []uint64{8}},
-		{name: "a job on the cores that the system leaves", variant: "cores of the system",
+		{name: "a job on cores that are not specialized", variant: "specialized cores",
 			queue: "-p s -n 8", want: []uint64{3}},
-		{name: "a job of more cores than the system leaves of a worker", variant: "cores of the system",
+		{name: "a job of more cores than a worker has besides specialized ones", variant: "specialized cores",
 			queue: "-p s -n 1 -c 4", want: []uint64{0}, unsatisfiable: 1},
 		{name: "five tasks on whole cores of two threads", variant: "two threads for each core",
 			queue: "-p t -n 5 -c 1 --array=0-1", want: []uint64{2}},
@@ -55,20 +55,21 @@ func knownCases() []knownCase {
 			setUp:    "scontrol create reservationname=maintenance starttime=now duration=600 flags=maint users=root nodes=a-[0-15]",
 			tearDown: "scancel -u root; scontrol delete reservationname=maintenance",
 			queue:    "-p a --exclusive --array=0-3", want: []uint64{0}},
-		{name: "maintenance on three workers that are not there", variant: "one NodeSet",
+		{name: "maintenance on three missing workers", variant: "one NodeSet",
 			setUp:    "scontrol create reservationname=maintenance starttime=now duration=600 flags=maint users=root nodes=a-[13-15]",
 			tearDown: "scancel -u root; scontrol delete reservationname=maintenance",
 			queue:    "-p a --exclusive --array=0-3", want: []uint64{4}},
 	}
 }
 
-// TestKnownCasesOnRealSlurm plays what demand had wrong once: what it requires is the number
-// that is known to be right, no job waits that would start on all workers, and no less would do.
+// TestKnownCasesOnRealSlurm runs queues for which demand was wrong once. Demand must require the
+// known number of workers, every job that starts on all workers must start on these, and fewer must
+// not be enough.
 func TestKnownCasesOnRealSlurm(t *testing.T) {
 	if missing := realslurm.Missing(); missing != "" {
 		t.Fatal(missing)
 	}
-	t.Parallel() // with the random rounds
+	t.Parallel() // in parallel with the random rounds
 	for _, version := range realslurm.Versions() {
 		t.Run(version, func(t *testing.T) {
 			t.Parallel()
@@ -83,9 +84,12 @@ func TestKnownCasesOnRealSlurm(t *testing.T) {
 			}
 			defer l.close()
 			cases := knownCases()
-			slices.SortStableFunc(cases, func(a, b knownCase) int { return variantIndex(a.variant) - variantIndex(b.variant) })
+			slices.SortStableFunc(cases, func(a,
+				b knownCase) int {
+				return variantIndex(a.variant) - variantIndex(b.variant)
+			})
 			for _, c := range cases {
-				// The lane's cache outlives the case.
+				// The cache of the environment outlives the case.
 				ctx := t.Context()
 				t.Run(c.name, func(t *testing.T) { playCase(ctx, t, l, c) })
 			}
@@ -97,15 +101,15 @@ func variantIndex(name string) int {
 	return slices.IndexFunc(Variants(), func(v Variant) bool { return v.Name == name })
 }
 
-// playCase plays one case on the lane.
+// runCase runs one case in the environment.
 func playCase(ctx context.Context, t *testing.T, l *lane, c knownCase) {
 	variant := Variants()[variantIndex(c.variant)]
 	if c.there == nil {
 		c.there = make([]uint64, len(variant.Pools))
 	}
-	scene := Scene{Variant: &variant, There: c.there, Queue: []Job{{Name: "q1", Args: c.queue}}}
+	scenario := Scene{Variant: &variant, There: c.there, Queue: []Job{{Name: "q1", Args: c.queue}}}
 	if slices.Max(c.there) > 0 {
-		scene.Before = []Job{{Name: "b1", Args: "-H -p " + variant.Partitions[0]}}
+		scenario.Before = []Job{{Name: "b1", Args: "-H -p " + variant.Partitions[0]}}
 	}
 	if l.variant == nil || l.variant.Name != variant.Name {
 		if err := l.setVariant(ctx, &variant); err != nil {
@@ -114,7 +118,7 @@ func playCase(ctx context.Context, t *testing.T, l *lane, c knownCase) {
 	}
 	defer runCommand(t, l, c.tearDown)
 	runCommand(t, l, c.setUp)
-	r, err := l.playOn(ctx, scene)
+	r, err := l.playOn(ctx, scenario)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -132,7 +136,7 @@ func playCase(ctx context.Context, t *testing.T, l *lane, c knownCase) {
 	}
 }
 
-// runCommand runs shell commands on the lane, none if empty.
+// runCommand runs shell commands in the environment, none if empty.
 func runCommand(t *testing.T, l *lane, command string) {
 	if command == "" {
 		return

@@ -1,14 +1,14 @@
-// Package oracle asks real Slurm whether demand is right.
+// Package oracle compares demand with real Slurm.
 //
-// A round is a random queue on a random cluster; in half of them some workers are there
-// already, and may have work. Its pools have a record of every worker
-// that may ever come. The workers that are not there are drained, which takes and gives
-// them in milliseconds, and are left out of what demand reads, as FUTURE records are.
-// One slurmd answers the pings of all of them. PrologSlurmctld waits, so that a job that
-// Slurm starts holds its nodes and nothing is launched.
+// A round is a random queue on a random cluster. In half of the rounds some workers exist already,
+// and can have work. slurm.conf has a record of every worker that the pools could add. Missing
+// workers are drained, which removes and adds them within milliseconds, and are left out of the
+// snapshot that demand reads, like FUTURE records. One slurmd answers the pings for all workers.
+// PrologSlurmctld waits, so that a job that Slurm starts occupies its nodes and nothing is
+// launched.
 //
-// Demand is computed from what the client reads of slurmrestd, exactly the required
-// workers come up, and Slurm schedules. Then all others come up as well: a job that
-// starts only now was starved. How many workers would have been enough is tried out, one
-// less of each pool, so that each round tells whether demand is exact, and if not, dear.
+// The round computes demand from what the client reads from slurmrestd, adds exactly the required
+// workers, and lets Slurm schedule. It then adds all other workers: a job that starts only now was
+// starved. It finds out how many workers would have been enough by removing workers from each pool.
+// Each round therefore shows whether demand is exact, and if not, whether it is excessive.
 package oracle

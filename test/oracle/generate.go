@@ -6,21 +6,22 @@ import (
 	"strings"
 )
 
-// NewScene is the scene of a seed: the same for the same seed.
+// NewScenario returns the scenario of a seed. The same seed returns the same scenario.
 func NewScene(seed uint64) Scene {
 	random := rand.New(rand.NewPCG(seed, 0))
 	variants := Variants()
-	scene := Scene{Seed: seed, Variant: &variants[random.IntN(len(variants))]}
+	scenario := Scene{Seed: seed, Variant: &variants[random.IntN(len(variants))]}
 	for n := range 1 + random.IntN(8) {
-		g := generator{random, scene.Variant, n}
-		scene.Queue = append(scene.Queue, Job{Name: fmt.Sprintf("q%d", n+1), Args: g.drawJob()})
+		g := generator{random, scenario.Variant, n}
+		scenario.Queue = append(scenario.Queue, Job{Name: fmt.Sprintf("q%d", n+1), Args: g.drawJob()})
 	}
-	scene.There, scene.Before = drawBefore(generator{rand.New(rand.NewPCG(seed, 1)), scene.Variant, 0})
-	return scene
+	scenario.There, scenario.Before = drawBefore(generator{rand.New(rand.NewPCG(seed, 1)),
+		scenario.Variant, 0})
+	return scenario
 }
 
-// drawBefore draws the workers that are there before the queue comes, and the jobs that were
-// submitted to them; in half of the scenes there are none.
+// drawInitialState draws the workers that exist before the queue is submitted, and the jobs that
+// were submitted to them. In half of the scenarios there are none.
 func drawBefore(g generator) (there []uint64, before []Job) {
 	some := g.oneIn(2)
 	for _, p := range g.variant.Pools {
@@ -38,14 +39,14 @@ func drawBefore(g generator) (there []uint64, before []Job) {
 	return there, before
 }
 
-// generator draws the job after the first so many of a queue.
+// generator draws the next job of a queue after earlierJobs jobs.
 type generator struct {
 	*rand.Rand
 	variant *Variant
 	before  int
 }
 
-// oneIn tells whether what happens once in n times happens.
+// oneIn returns true once in n times.
 func (g generator) oneIn(n int) bool { return g.IntN(n) == 0 }
 
 // upTo draws a number from 1 to most.
@@ -53,12 +54,12 @@ func (g generator) upTo(most int) int { return 1 + g.IntN(most) }
 
 func (g generator) pick(of []string) string { return of[g.IntN(len(of))] }
 
-// drawJob draws the arguments of a job.
+// drawJob draws the sbatch arguments of a job.
 func (g generator) drawJob() string {
 	args := g.drawComponent()
 	if g.oneIn(25) {
 		args += " : " + g.drawComponent()
-		return args // a heterogeneous job is no array
+		return args // a heterogeneous job cannot be an array
 	}
 	if g.oneIn(4) {
 		args += fmt.Sprintf(" --array=0-%d", g.upTo(5))
@@ -69,7 +70,7 @@ func (g generator) drawJob() string {
 	return args + g.drawWait()
 }
 
-// drawComponent draws what a job asks of its nodes.
+// drawComponent draws what a job requests of its nodes.
 func (g generator) drawComponent() string {
 	args := []string{"-p " + g.pick(g.variant.Partitions), g.drawSize(), g.drawMemory()}
 	if len(g.variant.GRES) > 0 && g.oneIn(2) {
@@ -130,7 +131,7 @@ func (g generator) drawGRES() string {
 	return fmt.Sprintf("--gpus=%d", n)
 }
 
-// drawNames draws nodes that the job names.
+// drawNames draws the nodes that the job names.
 func (g generator) drawNames() string {
 	p := g.variant.Pools[g.IntN(len(g.variant.Pools))]
 	switch g.IntN(40) {
@@ -142,7 +143,7 @@ func (g generator) drawNames() string {
 	return ""
 }
 
-// drawWait draws what a job waits for besides nodes, and how it ranks.
+// drawWait draws what a job waits for besides nodes, and its priority.
 func (g generator) drawWait() string {
 	switch g.IntN(30) {
 	case 0:
@@ -157,7 +158,7 @@ func (g generator) drawWait() string {
 		return fmt.Sprintf(" -t %d", 10*g.upTo(6))
 	case 7:
 		if g.before > 0 {
-			// One that minimising dropped is waited for no more.
+			// A job that minimising removed adds no dependency.
 			other := fmt.Sprintf("q%d", g.upTo(g.before))
 			return fmt.Sprintf(" ${%s:+--dependency=afterany:$%s}", other, other)
 		}

@@ -2,15 +2,15 @@ package oracle
 
 import "slices"
 
-// Trial is what real Slurm did with one queue on one number of workers.
+// Trial is what real Slurm did with one queue on a number of workers.
 type Trial struct {
-	// Up is the number of workers of each pool, in the order of the scene's pools.
+	// Up is the number of workers of each pool, in the order of the scenario's pools.
 	Up []uint64
 	// Started are the jobs that Slurm started, sorted.
 	Started []string
 }
 
-// missing are the jobs that Slurm started in the one trial and not in the other.
+// missingJobs returns the jobs that Slurm started in one trial and not in the other.
 func missing(in, from Trial) (jobs []string) {
 	for _, name := range in.Started {
 		if _, has := slices.BinarySearch(from.Started, name); !has {
@@ -20,32 +20,31 @@ func missing(in, from Trial) (jobs []string) {
 	return jobs
 }
 
-// Verdict is the judgement of one round.
+// Verdict is the result of one round.
 type Verdict struct {
-	// Starved are the jobs that wait on what is required and start on all workers.
+	// Starved are the jobs that are pending on the required workers and start on all workers.
 	Starved []string
-	// Exact: no less would do. Dear: much less would do, by more than one node and
-	// more than a tenth of the least.
+	// Exact is whether fewer workers are not enough. Excessive is whether many fewer are enough:
+	// fewer by more than one node and by more than a tenth of the minimum.
 	Exact, Dear bool
-	// Allowed: demand said that it does not model some job of the queue, so that the
-	// round breaks nothing, whatever it shows.
+	// Unmodelled is whether demand reported a job of the queue that it does not model. Such a round
+	// never fails.
 	Allowed bool
-	// Unsteady: the round failed, and did not when it was played again. The main
-	// scheduler and backfill take turns at any moment, and put jobs on nodes in different
-	// ways.
+	// Unsteady is whether the round failed, but did not fail when it was repeated. The main
+	// scheduler and backfill can run in any order, and put jobs on different nodes.
 	Unsteady bool
 }
 
-// Fails reports whether the round is one that must not be.
+// Fails reports whether the round is a failure.
 func (v Verdict) Fails() bool { return !v.Allowed && (len(v.Starved) > 0 || v.Dear) }
 
-// judge compares what Slurm did on the required workers with what it did on all of them,
-// and what is required with the least that does as much; unmodelled is how many jobs demand
-// says not to model.
+// judgeRound compares what Slurm did on the required workers with what it did on all of them, and
+// the required workers with the minimum that starts as many jobs. unmodelled is how many jobs
+// demand does not model.
 func judge(required, all Trial, least []uint64, unmodelled uint64) Verdict {
 	v := Verdict{Starved: missing(all, required), Allowed: unmodelled > 0}
 	if slices.Equal(required.Up, all.Up) {
-		v.Starved = nil // Slurm does not do the same twice
+		v.Starved = nil // Slurm does not always do the same
 	}
 	if len(v.Starved) > 0 {
 		return v
@@ -63,12 +62,12 @@ func sum(counts []uint64) (total uint64) {
 	return total
 }
 
-// Figures sum up rounds.
+// Figures are the totals of several rounds.
 type Figures struct {
 	Rounds, Starved, Exact, Dear, Allowed, Unsteady int
 }
 
-// Add counts a round. One that demand said not to model counts as exact.
+// Add counts a round. An unmodelled round counts as exact.
 func (f *Figures) Add(v Verdict) {
 	f.Rounds++
 	if v.Unsteady {
@@ -88,10 +87,10 @@ func (f *Figures) Add(v Verdict) {
 	}
 }
 
-// ExactShare and DearShare are shares of all rounds.
+// ExactShare is the share of rounds that were exact.
 func (f Figures) ExactShare() float64 { return share(f.Exact, f.Rounds) }
 
-// DearShare is the share of rounds in which much less would have done.
+// ExcessiveShare is the share of rounds in which many fewer workers would have been enough.
 func (f Figures) DearShare() float64 { return share(f.Dear, f.Rounds) }
 
 func share(part, all int) float64 {

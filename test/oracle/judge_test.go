@@ -19,20 +19,20 @@ func TestJudge(t *testing.T) {
 		want       Verdict
 		fails      bool
 	}{
-		"what is required is the least":             {counts{3, 1}, both, both, counts{3, 1}, 0, Verdict{Exact: true}, false},
-		"nothing is required, and nothing needed":   {counts{0}, nil, nil, counts{0}, 0, Verdict{Exact: true}, false},
-		"a job starts only on all":                  {counts{3}, one, both, counts{3}, 0, Verdict{Starved: []string{"q2"}}, true},
-		"a job that starts on none starves nowhere": {counts{3}, one, one, counts{3}, 0, Verdict{Exact: true}, false},
-		"nor does one that another number helps":    {counts{3}, both, one, counts{3}, 0, Verdict{Exact: true}, false},
-		"one more than needed is not dear":          {counts{3}, both, both, counts{2}, 0, Verdict{}, false},
-		"nor is one of each pool up to a tenth":     {counts{21, 1}, both, both, counts{20, 0}, 0, Verdict{}, false},
-		"two more than needed are":                  {counts{3}, both, both, counts{1}, 0, Verdict{Dear: true}, true},
-		"pools count together":                      {counts{2, 2}, both, both, counts{1, 1}, 0, Verdict{Dear: true}, true},
-		"two more of twenty are not":                {counts{22}, both, both, counts{20}, 0, Verdict{}, false},
-		"three more of twenty are":                  {counts{23}, both, both, counts{20}, 0, Verdict{Dear: true}, true},
-		"two for nothing are":                       {counts{2}, nil, nil, counts{0}, 0, Verdict{Dear: true}, true},
-		"what demand says not to model is let pass": {counts{3}, one, both, counts{3}, 1, Verdict{Starved: []string{"q2"}, Allowed: true}, false},
-		"be it too dear":                            {counts{9}, both, both, counts{1}, 1, Verdict{Dear: true, Allowed: true}, false},
+		"the minimum is required":                                {counts{3, 1}, both, both, counts{3, 1}, 0, Verdict{Exact: true}, false},
+		"nothing is required or needed":                          {counts{0}, nil, nil, counts{0}, 0, Verdict{Exact: true}, false},
+		"a job starts only on all":                               {counts{3}, one, both, counts{3}, 0, Verdict{Starved: []string{"q2"}}, true},
+		"a job that never starts is not starved":                 {counts{3}, one, one, counts{3}, 0, Verdict{Exact: true}, false},
+		"a job that starts only on fewer workers is not starved": {counts{3}, both, one, counts{3}, 0, Verdict{Exact: true}, false},
+		"one more than needed is not excessive":                  {counts{3}, both, both, counts{2}, 0, Verdict{}, false},
+		"one more per pool, within a tenth, is not excessive":    {counts{21, 1}, both, both, counts{20, 0}, 0, Verdict{}, false},
+		"two more than needed are excessive":                     {counts{3}, both, both, counts{1}, 0, Verdict{Dear: true}, true},
+		"excess adds up over pools":                              {counts{2, 2}, both, both, counts{1, 1}, 0, Verdict{Dear: true}, true},
+		"two more than twenty are not excessive":                 {counts{22}, both, both, counts{20}, 0, Verdict{}, false},
+		"three more than twenty are excessive":                   {counts{23}, both, both, counts{20}, 0, Verdict{Dear: true}, true},
+		"two instead of none are excessive":                      {counts{2}, nil, nil, counts{0}, 0, Verdict{Dear: true}, true},
+		"a starved unmodelled round passes":                      {counts{3}, one, both, counts{3}, 1, Verdict{Starved: []string{"q2"}, Allowed: true}, false},
+		"an excessive unmodelled round passes":                   {counts{9}, both, both, counts{1}, 1, Verdict{Dear: true, Allowed: true}, false},
 	}
 	for name, tt := range tests {
 		t.Run(name, func(t *testing.T) {
@@ -47,8 +47,8 @@ func TestJudge(t *testing.T) {
 	}
 }
 
-// TestTheJudgeNoticesAWrongDemand has a cluster on which every job needs a worker: one
-// more or less than the truth is seen.
+// TestJudgeNoticesWrongDemand uses a cluster on which every job needs a worker. The judge notices
+// one worker more or less than that.
 func TestTheJudgeNoticesAWrongDemand(t *testing.T) {
 	queue := []string{"q1", "q2", "q3", "q4", "q5"}
 	on := func(n uint64) Trial { return Trial{[]uint64{n}, queue[:min(n, 5)]} }
@@ -59,7 +59,7 @@ func TestTheJudgeNoticesAWrongDemand(t *testing.T) {
 			return len(missing(on(9), on(up[0]))) == 0, nil
 		})
 		if required < 5 {
-			least = []uint64{required} // there is nothing to lower where jobs wait already
+			least = []uint64{required} // jobs are starved already, so nothing can be lowered
 		}
 		if diff := cmp.Diff(want, judge(on(required), on(9), least, 0)); diff != "" || err != nil {
 			t.Errorf("required %d: %v %s", required, err, diff)
@@ -82,7 +82,7 @@ func TestFigures(t *testing.T) {
 		t.Errorf("shares %v and %v", f.ExactShare(), f.DearShare())
 	}
 	if empty := (Figures{}); empty.ExactShare() != 0 || empty.DearShare() != 0 {
-		t.Error("no rounds have a share")
+		t.Error("shares of no rounds are not 0")
 	}
 }
 
@@ -92,13 +92,13 @@ func TestFindLeast(t *testing.T) {
 		enough     func([]uint64) bool
 		asked      int
 	}{
-		"what is the least is found in one try":      {[]uint64{7}, []uint64{7}, atLeast(7), 1},
-		"nothing is tried where nothing is required": {[]uint64{0}, []uint64{0}, atLeast(0), 0},
-		"one less":                        {[]uint64{7}, []uint64{6}, atLeast(6), 4},
-		"none at all":                     {[]uint64{100}, []uint64{0}, atLeast(0), 8},
-		"each pool for itself":            {[]uint64{4, 9}, []uint64{4, 2}, atLeast(4, 2), 5},
-		"the first gives to the second":   {[]uint64{4, 9}, []uint64{0, 5}, func(up []uint64) bool { return sum(up) >= 5 }, 7},
-		"a pool that nobody needs is let": {[]uint64{0, 3}, []uint64{0, 3}, atLeast(0, 3), 1},
+		"the minimum is confirmed in one trial":      {[]uint64{7}, []uint64{7}, atLeast(7), 1},
+		"without required workers there is no trial": {[]uint64{0}, []uint64{0}, atLeast(0), 0},
+		"one fewer":            {[]uint64{7}, []uint64{6}, atLeast(6), 4},
+		"none at all":          {[]uint64{100}, []uint64{0}, atLeast(0), 8},
+		"each pool separately": {[]uint64{4, 9}, []uint64{4, 2}, atLeast(4, 2), 5},
+		"the first pool is lowered before the second": {[]uint64{4, 9}, []uint64{0, 5}, func(up []uint64) bool { return sum(up) >= 5 }, 7},
+		"a pool without required workers is skipped":  {[]uint64{0, 3}, []uint64{0, 3}, atLeast(0, 3), 1},
 	}
 	for name, tt := range tests {
 		t.Run(name, func(t *testing.T) {
@@ -111,15 +111,16 @@ func TestFindLeast(t *testing.T) {
 				t.Errorf("%v %s", err, diff)
 			}
 			if asked > tt.asked {
-				t.Errorf("tried %d times, want at most %d", asked, tt.asked)
+				t.Errorf("%d trials, want at most %d", asked, tt.asked)
 			}
 			if !slices.Equal(tt.from, from) {
-				t.Error("the input was written to")
+				t.Error("findFewestWorkers wrote to its input")
 			}
 		})
 	}
 	broken := errors.New("broken")
-	if _, err := findLeast([]uint64{1}, func([]uint64) (bool, error) { return false, broken }); !errors.Is(err, broken) {
+	if _, err := findLeast([]uint64{1}, func([]uint64) (bool, error) { return false, broken }); !errors.Is(err,
+		broken) {
 		t.Errorf("error %v, want %v", err, broken)
 	}
 }
@@ -142,19 +143,20 @@ func TestMinimise(t *testing.T) {
 		}
 		return out
 	}
-	holds := func(wanted ...string) func([]Job) bool {
+	contains := func(wanted ...string) func([]Job) bool {
 		return func(jobs []Job) bool {
-			return !slices.ContainsFunc(wanted, func(name string) bool { return !slices.Contains(jobs, Job{Name: name}) })
+			return !slices.ContainsFunc(wanted,
+				func(name string) bool { return !slices.Contains(jobs, Job{Name: name}) })
 		}
 	}
 	tests := map[string]struct {
 		queue, want []Job
 		fails       func([]Job) bool
 	}{
-		"one job does it":          {queue("a", "b", "c", "d", "e"), queue("d"), holds("d")},
-		"two do it together":       {queue("a", "b", "c", "d", "e"), queue("a", "e"), holds("a", "e")},
-		"all are needed":           {queue("a", "b", "c"), queue("a", "b", "c"), holds("a", "b", "c")},
-		"an empty queue is enough": {queue("a", "b"), queue(), func([]Job) bool { return true }},
+		"one job is enough to fail": {queue("a", "b", "c", "d", "e"), queue("d"), contains("d")},
+		"two jobs together fail":    {queue("a", "b", "c", "d", "e"), queue("a", "e"), contains("a", "e")},
+		"all are needed":            {queue("a", "b", "c"), queue("a", "b", "c"), contains("a", "b", "c")},
+		"an empty queue fails":      {queue("a", "b"), queue(), func([]Job) bool { return true }},
 	}
 	for name, tt := range tests {
 		t.Run(name, func(t *testing.T) {

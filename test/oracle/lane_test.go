@@ -16,25 +16,25 @@ import (
 	"github.com/slurmtide/slurmtide/test/realslurm"
 )
 
-// lane is a real Slurm that plays scenes, one after the other.
+// slurmEnv is a real Slurm cluster that runs scenarios one after the other.
 type lane struct {
 	cluster *realslurm.Cluster
 	shell   *realslurm.Shell
 	client  *slurmclient.Client
-	base    string // slurm.conf as the cluster was started
-	port    string // of n1's slurmd
+	base    string // slurm.conf of the started cluster
+	port    string // the port of n1's slurmd
 
 	variant *Variant
 	cache   *slurmclient.Cache
 	stop    func() // ends the cache
 	up      []uint64
-	first   uint64 // the id of the job that never starts; those of the queue are greater
+	first   uint64 // the ID of the job that never starts; jobs of the queue have larger IDs
 }
 
-// gate is PrologSlurmctld: jobs wait for it and launch nothing.
+// prologScript is PrologSlurmctld. It blocks jobs, so that nothing is launched.
 const gate = "#!/bin/sh\nexec sleep 86400\n"
 
-// startKeeper starts the cluster that keeps the accounts of all lanes.
+// startKeeper starts the cluster with the accounting database of all environments.
 func startKeeper(ctx context.Context, version string) (*realslurm.Cluster, error) {
 	keeper, err := realslurm.Start(ctx, realslurm.Config{Version: version, Name: "keeper", Nodes: 1})
 	if err != nil {
@@ -48,15 +48,16 @@ func startKeeper(ctx context.Context, version string) (*realslurm.Cluster, error
 	return keeper, err
 }
 
-// newLane starts a cluster of the name.
+// newSlurmEnv starts a cluster with the name.
 func newLane(ctx context.Context, keeper *realslurm.Cluster, name string) (*lane, error) {
-	cluster, err := realslurm.Start(ctx, realslurm.Config{Version: keeper.Version, Name: name, Nodes: 1, AccountingOf: keeper, Conf: []string{
-		"AccountingStorageEnforce=nojobs",
-		// Backfill looks at everything each second.
-		"SchedulerParameters=sched_interval=2,sched_min_interval=0,bf_interval=1,bf_continue,bf_max_job_test=1000",
-		"SlurmdTimeout=65000",
-		"MaxNodeCount=1000",
-	}, MinJobAge: 2e9})
+	cluster, err := realslurm.Start(ctx,
+		realslurm.Config{Version: keeper.Version, Name: name, Nodes: 1, AccountingOf: keeper, Conf: []string{
+			"AccountingStorageEnforce=nojobs",
+			// Backfill evaluates all jobs each second.
+			"SchedulerParameters=sched_interval=2,sched_min_interval=0,bf_interval=1,bf_continue,bf_max_job_test=1000",
+			"SlurmdTimeout=65000",
+			"MaxNodeCount=1000",
+		}, MinJobAge: 2e9})
 	if err != nil {
 		return nil, err
 	}
@@ -67,7 +68,7 @@ func newLane(ctx context.Context, keeper *realslurm.Cluster, name string) (*lane
 	return l, l.open(ctx)
 }
 
-// addAccounts is a script that lets root use all accounts and QOS on the cluster.
+// addAccounts returns a script that allows root to use all accounts and QOS on the cluster.
 func addAccounts(cluster string) string {
 	var script []string
 	for i, a := range accounts {
@@ -75,11 +76,13 @@ func addAccounts(cluster string) string {
 		if i > 0 {
 			parent = accounts[0].name
 		}
-		script = append(script, fmt.Sprintf("sacctmgr -Qi add account %s cluster=%s parent=%s %s", a.name, cluster, parent, a.limits))
+		script = append(script, fmt.Sprintf("sacctmgr -Qi add account %s cluster=%s parent=%s %s", a.name, cluster,
+			parent, a.limits))
 	}
 	script = append(script,
 		fmt.Sprintf("sacctmgr -Qi add user root cluster=%s account=%s", cluster, strings.Join(accountNames(), ",")),
-		fmt.Sprintf("sacctmgr -Qi modify user root where cluster=%s set qos+=%s", cluster, strings.Join(limitNames(slices.Concat(cpuQOS, gpuQOS)), ",")))
+		fmt.Sprintf("sacctmgr -Qi modify user root where cluster=%s set qos+=%s", cluster,
+			strings.Join(limitNames(slices.Concat(cpuQOS, gpuQOS)), ",")))
 	return strings.Join(script, "\n")
 }
 
@@ -100,13 +103,14 @@ func (l *lane) open(ctx context.Context) (err error) {
 	if l.shell, err = l.cluster.OpenShell(ctx); err != nil {
 		return err
 	}
-	l.client, err = slurmclient.New(slurmclient.Config{URL: l.cluster.URL, Token: slurmclient.TokenFromFile(l.cluster.TokenFile)})
+	l.client, err = slurmclient.New(slurmclient.Config{URL: l.cluster.URL,
+		Token: slurmclient.TokenFromFile(l.cluster.TokenFile)})
 	return err
 }
 
 func (l *lane) conf() string { return filepath.Join(l.cluster.Dir, "etc", "slurm.conf") }
 
-// close ends the cluster.
+// close stops the cluster.
 func (l *lane) close() error {
 	l.stop()
 	var err error
@@ -116,7 +120,7 @@ func (l *lane) close() error {
 	return errors.Join(err, l.cluster.Close())
 }
 
-// setVariant restarts slurmctld with a variant, all workers away.
+// setVariant restarts slurmctld with a variant and without any workers.
 func (l *lane) setVariant(ctx context.Context, v *Variant) error {
 	l.stop()
 	l.variant, l.up = v, make([]uint64, len(v.Pools))
@@ -144,8 +148,8 @@ func (l *lane) setVariant(ctx context.Context, v *Variant) error {
 	return nil
 }
 
-// startSlurmctld starts slurmctld without the state that it has saved, and once more where it does
-// not answer: slurmdbd 24.11 may wait for a slurmctld that waits for slurmdbd.
+// startSlurmctld starts slurmctld without its saved state, and again if it does not answer:
+// slurmdbd 24.11 can deadlock with a slurmctld that waits for slurmdbd.
 func (l *lane) startSlurmctld(ctx context.Context) error {
 	for tries := 0; ; tries++ {
 		if err := l.cluster.Start(ctx, "slurmctld", "-c"); err != nil {
@@ -164,7 +168,7 @@ func (l *lane) startSlurmctld(ctx context.Context) error {
 	}
 }
 
-// startCache has a new cache: job ids begin anew.
+// startCache starts a new cache, since job IDs start over.
 func (l *lane) startCache(ctx context.Context) {
 	l.cache = slurmclient.NewCache(l.client, slurmclient.CacheConfig{
 		Period: 1e18, Slow: 1e18, JobsReader: slurmclient.ReadList, Resources: resources(),

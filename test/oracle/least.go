@@ -2,14 +2,13 @@ package oracle
 
 import "slices"
 
-// findLeast lowers the number of workers of each pool, one pool after the other, as far
-// as enough holds, given that it holds for from. It takes a number that is enough to
-// stay enough when it grows, and asks first for one worker less, since that is mostly
-// too few. The result is never more than from, and no pool of it can have less.
+// findLeast lowers the number of workers pool by pool as long as enough returns true, given that it
+// does for from. It assumes that more than enough is enough, and tries one worker less first, since
+// that usually fails. No pool of the result has more workers than from, and none can have fewer.
 func findLeast(from []uint64, enough func([]uint64) (bool, error)) ([]uint64, error) {
 	least := slices.Clone(from)
 	for i := range least {
-		low, high := uint64(0), least[i] // high is enough
+		low, high := uint64(0), least[i] // high workers are enough
 		for first := true; low < high; first = false {
 			try := low + (high-low)/2
 			if first {

@@ -2,8 +2,8 @@ package oracle
 
 import "slices"
 
-// minimise drops jobs from a queue that fails, as long as it still does: first halves,
-// then single ones. What is left fails, and without any one of its jobs it does not.
+// minimiseQueue removes jobs from a failing queue as long as it still fails: first halves, then
+// single jobs. The result fails, and does not fail without any one of its jobs.
 func minimise(queue []Job, fails func([]Job) (bool, error)) ([]Job, error) {
 	for size := max(1, len(queue)/2); ; size /= 2 {
 		size = max(1, size)

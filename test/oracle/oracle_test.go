@@ -16,16 +16,16 @@ import (
 )
 
 var (
-	rounds   = flag.Int("rounds", 40, "how many `rounds` are played, as many on each release")
+	rounds   = flag.Int("rounds", 40, "the number of `rounds`, divided among the releases")
 	seed     = flag.Uint64("seed", 1, "the `seed` of the first round")
-	lanes    = flag.Int("lanes", 5, "how many Slurms of each release play at the same time")
-	release  = flag.String("release", "both", "the `release` to play on, or both")
-	variant  = flag.String("variant", "", "the name of the only `variant` to play on; empty for all")
-	minimal  = flag.Int("minimise", 0, "of how `many` rounds that fail the queue is made as short as possible")
+	lanes    = flag.Int("lanes", 5, "how many clusters of each release run in parallel")
+	release  = flag.String("release", "both", "the `release` to run, or both")
+	variant  = flag.String("variant", "", "the name of the only `variant` to run; empty for all")
+	minimal  = flag.Int("minimise", 0, "for how `many` failing rounds the queue is minimised")
 	required = flag.String("required", "", "break demand on purpose: +1 or -1 workers of each pool")
 )
 
-// The bars of a run, shares of its rounds.
+// The limits of a run, as shares of its rounds.
 const (
 	starvedBar = 0
 	exactBar   = 0.8
@@ -36,37 +36,40 @@ func TestDemandIsWhatSlurmNeeds(t *testing.T) {
 	if missing := realslurm.Missing(); missing != "" {
 		t.Fatal(missing)
 	}
-	t.Parallel() // with the known cases
-	versions := slices.DeleteFunc(realslurm.Versions(), func(v string) bool { return *release != "both" && *release != v })
+	t.Parallel() // in parallel with the known cases
+	versions := slices.DeleteFunc(realslurm.Versions(),
+		func(v string) bool { return *release != "both" && *release != v })
 	if len(versions) == 0 {
-		t.Fatalf("there is no release %q, known are %v and both", *release, realslurm.Versions())
+		t.Fatalf("unknown release %q, want one of %v or both", *release, realslurm.Versions())
 	}
 	for _, version := range versions {
 		t.Run(version, func(t *testing.T) {
 			t.Parallel()
 			began := time.Now()
 			f := playRounds(t, version, *rounds/len(versions))
-			t.Logf("slurm=%s rounds=%d oracle_starved=%d oracle_exact=%.3f oracle_dear=%.3f unmodelled=%d unsteady=%d took=%s",
-				version, f.Rounds, f.Starved, f.ExactShare(), f.DearShare(), f.Allowed, f.Unsteady, time.Since(began).Round(time.Second))
-			if share(f.Starved, f.Rounds) > starvedBar || f.ExactShare() < exactBar || f.DearShare() > dearBar {
-				t.Errorf("demand is not what Slurm needs: %+v", f)
+			t.Logf("slurm=%s rounds=%d oracle_starved=%d oracle_exact=%.3f oracle_excessive=%.3f unmodelled=%d unsteady=%d took=%s",
+				version, f.Rounds, f.Starved, f.ExactShare(), f.DearShare(), f.Allowed, f.Unsteady,
+				time.Since(began).Round(time.Second))
+			if share(f.Starved, f.Rounds) > starvedBar || f.ExactShare() < exactBar ||
+				f.DearShare() > dearBar {
+				t.Errorf("demand differs from what Slurm needs: %+v", f)
 			}
 		})
 	}
 }
 
-// playRounds plays the rounds on several lanes.
+// runRounds runs the rounds in several environments.
 func playRounds(t *testing.T, version string, rounds int) (figures Figures) {
 	ctx, cancel := context.WithCancelCause(t.Context())
 	defer cancel(nil)
 	if *variant != "" && !slices.ContainsFunc(Variants(), func(v Variant) bool { return v.Name == *variant }) {
-		t.Fatalf("there is no variant %q", *variant)
+		t.Fatalf("unknown variant %q", *variant)
 	}
-	scenes := make(chan Scene, rounds)
-	for _, scene := range byVariant(*seed, rounds) {
-		scenes <- scene
+	scenarios := make(chan Scene, rounds)
+	for _, scenario := range byVariant(*seed, rounds) {
+		scenarios <- scenario
 	}
-	close(scenes)
+	close(scenarios)
 	keeper, err := startKeeper(ctx, version)
 	if err != nil {
 		t.Fatal(err)
@@ -76,13 +79,13 @@ func playRounds(t *testing.T, version string, rounds int) (figures Figures) {
 	var mu sync.Mutex
 	for n := range min(*lanes, rounds) {
 		running.Go(func() {
-			err := playLane(ctx, keeper, fmt.Sprint("lane", n), scenes, func(r Round) int {
+			err := playLane(ctx, keeper, fmt.Sprint("env", n), scenarios, func(r Round) int {
 				mu.Lock()
 				defer mu.Unlock()
 				figures.Add(r.Verdict)
 				t.Log(describe(r))
 				return figures.Starved + figures.Dear
-			}, func(row string) { t.Logf("made shorter:\n%s", row) })
+			}, func(row string) { t.Logf("minimised:\n%s", row) })
 			if err != nil {
 				cancel(err)
 			}
@@ -95,55 +98,57 @@ func playRounds(t *testing.T, version string, rounds int) (figures Figures) {
 	return figures
 }
 
-// byVariant returns so many scenes, of the seeds from one on, grouped by their variants: a lane
-// restarts slurmctld where the variant changes.
-func byVariant(seed uint64, rounds int) (scenes []Scene) {
+// scenariosByVariant returns the scenarios of consecutive seeds, grouped by variant, since an
+// environment restarts slurmctld when the variant changes.
+func byVariant(seed uint64, rounds int) (scenarios []Scene) {
 	byName := map[string][]Scene{}
 	for n := 0; n < rounds; seed++ {
-		scene := NewScene(seed)
-		if *variant == "" || *variant == scene.Variant.Name {
-			byName[scene.Variant.Name] = append(byName[scene.Variant.Name], scene)
+		scenario := NewScene(seed)
+		if *variant == "" || *variant == scenario.Variant.Name {
+			byName[scenario.Variant.Name] = append(byName[scenario.Variant.Name], scenario)
 			n++
 		}
 	}
 	for _, v := range Variants() {
-		scenes = append(scenes, byName[v.Name]...)
+		scenarios = append(scenarios, byName[v.Name]...)
 	}
-	return scenes
+	return scenarios
 }
 
-// playLane plays scenes on a Slurm of its own. tell is told of every round and returns
-// how many have failed so far; shorter is told of those that were minimised.
-func playLane(ctx context.Context, keeper *realslurm.Cluster, name string, scenes <-chan Scene, tell func(Round) int, shorter func(string)) error {
+// runScenarios runs scenarios in an environment of its own. It calls report with every round, which
+// returns how many rounds have failed so far, and shorter with every minimised round.
+func playLane(ctx context.Context, keeper *realslurm.Cluster, name string, scenarios <-chan Scene,
+	report func(Round) int, shorter func(string)) error {
 	l, err := newLane(ctx, keeper, name)
 	if err != nil {
 		return err
 	}
 	defer l.close()
-	for scene := range scenes {
-		r, err := l.playOn(ctx, scene)
+	for scenario := range scenarios {
+		r, err := l.playOn(ctx, scenario)
 		if err != nil {
-			return fmt.Errorf("seed %d: %w\n%s", scene.Seed, err, l.cluster.Logs())
+			return fmt.Errorf("seed %d: %w\n%s", scenario.Seed, err, l.cluster.Logs())
 		}
-		if failed := tell(r); !r.Verdict.Fails() || failed > *minimal {
+		if failed := report(r); !r.Verdict.Fails() || failed > *minimal {
 			continue
 		}
 		if r, err = l.shorten(ctx, r); err != nil {
 			return err
 		}
-		shorter(describe(r) + "\n" + tableRow(fmt.Sprintf("oracle, seed %d", r.Seed), r.Snapshot, r.Variant.Pools, r.Least))
+		shorter(describe(r) + "\n" +
+			tableRow(fmt.Sprintf("oracle, seed %d", r.Seed), r.Snapshot, r.Variant.Pools, r.Least))
 	}
 	return nil
 }
 
-// describe writes a round in one line.
+// describeRound formats a round as one line.
 func describe(r Round) string {
 	word := "inexact"
 	switch {
 	case len(r.Verdict.Starved) > 0:
 		word = "STARVED " + strings.Join(r.Verdict.Starved, ",")
 	case r.Verdict.Dear:
-		word = "DEAR"
+		word = "EXCESSIVE"
 	case r.Verdict.Exact:
 		word = "exact"
 	}
@@ -157,6 +162,6 @@ func describe(r Round) string {
 	for _, j := range slices.Concat(r.Before, r.Queue) {
 		jobs = append(jobs, j.Name+": "+j.Args)
 	}
-	return fmt.Sprintf("seed %d, %s: %s: there %v, required %v, least %v, all %v; %s",
+	return fmt.Sprintf("seed %d, %s: %s: initial %v, required %v, least %v, all %v; %s",
 		r.Seed, r.Variant.Name, word, r.There, r.Required.Up, r.Least, r.All.Up, strings.Join(jobs, "; "))
 }

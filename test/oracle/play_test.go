@@ -12,42 +12,42 @@ import (
 	"github.com/slurmtide/slurmtide/slurmclient/demand"
 )
 
-// Round is what came of a scene.
+// Round is the result of a scenario.
 type Round struct {
 	Scene
 	Snapshot *slurmclient.Snapshot
 	Demand   demand.Demand
-	// Required and All are what Slurm did on the required workers, and on all.
+	// Required and All are what Slurm did on the required workers, and on all workers.
 	Required, All Trial
 	Least         []uint64
 	Verdict       Verdict
 }
 
-// playOn plays a scene on its variant, without the jobs that Slurm gives up on.
-func (l *lane) playOn(ctx context.Context, scene Scene) (Round, error) {
-	if l.variant == nil || l.variant.Name != scene.Variant.Name {
-		if err := l.setVariant(ctx, scene.Variant); err != nil {
-			return Round{}, fmt.Errorf("restarting slurmctld as %s: %w", scene.Variant.Name, err)
+// runScenario runs a scenario on its variant, without the jobs that Slurm gives up on.
+func (l *lane) playOn(ctx context.Context, scenario Scene) (Round, error) {
+	if l.variant == nil || l.variant.Name != scenario.Variant.Name {
+		if err := l.setVariant(ctx, scenario.Variant); err != nil {
+			return Round{}, fmt.Errorf("restarting slurmctld as %s: %w", scenario.Variant.Name, err)
 		}
 	}
 	for {
-		r, err := l.playAgain(ctx, scene)
+		r, err := l.playAgain(ctx, scenario)
 		var failed givenUp
 		if !errors.As(err, &failed) {
 			return r, err
 		}
-		scene = scene.withoutJobs(failed)
+		scenario = scenario.withoutJobs(failed)
 	}
 }
 
-// mostPlays is how many times a scene is played that fails: on a busy machine slurmctld may do twice
-// what it does not do else.
+// maxRuns is how many times a failing scenario runs: on a busy machine slurmctld can do twice what
+// it usually does not do.
 const mostPlays = 3
 
-// playAgain plays a scene, and again while it fails. What holds each time is judged.
-func (l *lane) playAgain(ctx context.Context, scene Scene) (Round, error) {
+// runRepeatedly runs a scenario, and repeats it while it fails. A failure of all runs counts.
+func (l *lane) playAgain(ctx context.Context, scenario Scene) (Round, error) {
 	for n := 1; ; n++ {
-		r, err := l.play(ctx, scene)
+		r, err := l.play(ctx, scenario)
 		if err != nil || !r.Verdict.Fails() || n == mostPlays {
 			r.Verdict.Unsteady = err == nil && n > 1 && !r.Verdict.Fails()
 			return r, err
@@ -55,9 +55,9 @@ func (l *lane) playAgain(ctx context.Context, scene Scene) (Round, error) {
 	}
 }
 
-// play plays a scene on the variant that the lane has.
-func (l *lane) play(ctx context.Context, scene Scene) (Round, error) {
-	r := Round{Scene: scene}
+// runRound runs a scenario on the current variant.
+func (l *lane) play(ctx context.Context, scenario Scene) (Round, error) {
+	r := Round{Scene: scenario}
 	if err := l.ask(ctx, &r); err != nil {
 		return r, err
 	}
@@ -66,7 +66,7 @@ func (l *lane) play(ctx context.Context, scene Scene) (Round, error) {
 		return r, err
 	}
 	var err error
-	if r.All, err = l.playTrial(ctx, scene, l.all(), Trial{}); err != nil {
+	if r.All, err = l.playTrial(ctx, scenario, l.all(), Trial{}); err != nil {
 		return r, err
 	}
 	from := r.Required.Up
@@ -74,17 +74,17 @@ func (l *lane) play(ctx context.Context, scene Scene) (Round, error) {
 		from = r.All.Up
 	}
 	r.Least, err = findLeast(from, func(up []uint64) (bool, error) {
-		if !scene.keepsWorkers(up) {
+		if !scenario.keepsWorkers(up) {
 			return false, nil
 		}
-		trial, err := l.playTrial(ctx, scene, up, r.All)
+		trial, err := l.playTrial(ctx, scenario, up, r.All)
 		return len(missing(r.All, trial)) == 0, err
 	})
 	r.Verdict = judge(r.Required, r.All, r.Least, unmodelled(r.Demand))
 	return r, err
 }
 
-// unmodelled is how many jobs demand says not to model. That limits are enforced here is known.
+// countUnmodelled returns how many jobs demand does not model. Enforcement of limits is known here.
 func unmodelled(d demand.Demand) (jobs uint64) {
 	for _, p := range d.Pools {
 		for why, n := range p.Unmodelled {
@@ -96,7 +96,7 @@ func unmodelled(d demand.Demand) (jobs uint64) {
 	return jobs
 }
 
-// ask submits the jobs and computes demand.
+// computeDemand submits the jobs and computes demand.
 func (l *lane) ask(ctx context.Context, r *Round) error {
 	if err := l.submitScene(ctx, r.Scene); err != nil {
 		return err
@@ -109,8 +109,8 @@ func (l *lane) ask(ctx context.Context, r *Round) error {
 	return nil
 }
 
-// requiredWorkers is the number of workers that demand requires of each pool, and no less than
-// are there; with the flag it is wrong on purpose.
+// requiredWorkers returns the number of workers that demand requires of each pool, but not fewer
+// than exist. With the flag it is wrong on purpose.
 func (l *lane) requiredWorkers(d demand.Demand) (up []uint64) {
 	for i, p := range d.Pools {
 		n := p.Required
@@ -125,11 +125,11 @@ func (l *lane) requiredWorkers(d demand.Demand) (up []uint64) {
 	return up
 }
 
-// shorten makes the queue of a round that fails as short as it can be.
+// shortenQueue minimises the queue of a failing round.
 func (l *lane) shorten(ctx context.Context, r Round) (Round, error) {
-	scene := r.Scene
+	scenario := r.Scene
 	var err error
-	scene.Queue, err = minimise(r.Queue, func(queue []Job) (bool, error) {
+	scenario.Queue, err = minimise(r.Queue, func(queue []Job) (bool, error) {
 		shorter := r.Scene
 		shorter.Queue = queue
 		again, err := l.playOn(ctx, shorter)
@@ -138,5 +138,5 @@ func (l *lane) shorten(ctx context.Context, r Round) (Round, error) {
 	if err != nil {
 		return r, err
 	}
-	return l.playOn(ctx, scene)
+	return l.playOn(ctx, scenario)
 }

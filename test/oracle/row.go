@@ -11,8 +11,8 @@ import (
 	"github.com/slurmtide/slurmtide/slurmclient/slurm"
 )
 
-// tableRow writes what demand read, and what it should have required of each pool, as a
-// row of demand's table tests.
+// tableRow formats what demand read, and what it should have required of each pool, as a row of the
+// table tests of demand.
 func tableRow(name string, s *slurmclient.Snapshot, pools []demand.Pool, want []uint64) string {
 	var out strings.Builder
 	fmt.Fprintf(&out, "%q: {\n\tnouns: []any{\n", name)
@@ -40,7 +40,7 @@ func tableRow(name string, s *slurmclient.Snapshot, pools []demand.Pool, want []
 	return out.String()
 }
 
-// ignored are fields that demand does not look at.
+// ignoredFields are fields that demand does not read.
 var ignored = map[string]bool{
 	"GroupName": true, "AccrueTime": true,
 	"SubmitTime": true, "Requeue": true, "TRES": true, "Default": true, "JobFactor": true,
@@ -48,7 +48,7 @@ var ignored = map[string]bool{
 	"Address": true, "Hostname": true, "Port": true, "ReasonBy": true, "ReasonAt": true, "ActiveFeatures": true,
 }
 
-// literal writes a value as Go source, without fields that are zero or do not count.
+// goLiteral formats a value as Go source, without zero and ignored fields.
 func literal(v reflect.Value) string {
 	if n, ok := v.Interface().(slurm.Number); ok {
 		return numberLiteral(n)
@@ -64,7 +64,7 @@ func literal(v reflect.Value) string {
 				continue
 			}
 			if n, ok := v.Field(i).Interface().(slurm.Number); ok && !n.IsInfinite() && n.Or(0) == 0 {
-				continue // 0 and unset are the same to demand
+				continue // 0 and unset mean the same for demand
 			}
 			if !v.Field(i).IsZero() && !ignored[field.Name] {
 				fields = append(fields, field.Name+": "+literal(v.Field(i)))

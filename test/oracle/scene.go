@@ -9,37 +9,37 @@ import (
 )
 
 const (
-	// idlePartition has one job that never starts, so that backfill always has
-	// something to look at and its cycles can be counted.
+	// idlePartition has one job that never starts, so that backfill always has a job to evaluate
+	// and its cycles can be counted.
 	idlePartition = "never"
 	idleJob       = "never"
 )
 
-// Variant is a cluster to ask on.
+// Variant is a kind of cluster.
 type Variant struct {
 	Name string
-	// Pools are the NodeSets; the feature of each is its name, its records are NAME-0 to
-	// NAME-(Max-1), and its Shape is what Slurm has in them.
+	// Pools are the NodeSets. The feature of each is its name, its records are NAME-0 to
+	// NAME-(Max-1), and its Shape is how Slurm defines them.
 	Pools []demand.Pool
-	// Nodes is more of the lines of slurm.conf for a pool's nodes, by its name; CPUs there are
-	// those that the nodes have, where jobs get fewer.
+	// Nodes contains further options of a pool's NodeName line, by pool name. CPUs is set there
+	// where jobs get fewer CPUs than the nodes have.
 	Nodes map[string]string
-	// Partitions, GRES, Constraints, QOS and Accounts are what jobs ask for.
+	// Partitions, GRES, Constraints, QOS and Accounts are what jobs can request.
 	Partitions, GRES, Constraints, QOS, Accounts []string
-	// Conf are lines of slurm.conf beside those of nodes, the partitions' among them.
-	// The node set NAME has the workers of a pool.
+	// Conf are the other lines of slurm.conf, including partitions. The node set NAME contains the
+	// workers of a pool.
 	Conf []string
 }
 
-// Job is a job to submit: the arguments of sbatch. Names are unique in a queue; another
-// job's id is in the shell variable of its name.
+// Job is a job to submit with sbatch. Names are unique in a queue. Args can contain the ID of
+// another job as the shell variable of its name.
 type Job struct {
 	Name string
 	Args string
 }
 
-// Scene is what one round plays: a queue on a variant, of whose pools so many workers are
-// There and may have work: the jobs Before were submitted first.
+// Scenario is the input of one round: a queue on a variant. InitialWorkers of each pool exist
+// already and can have work, since InitialJobs were submitted first.
 type Scene struct {
 	Seed    uint64
 	Variant *Variant
@@ -48,7 +48,7 @@ type Scene struct {
 	Queue   []Job
 }
 
-// withoutJobs returns the scene without the jobs of the names.
+// withoutJobs returns the scenario without the named jobs.
 func (s Scene) withoutJobs(names []string) Scene {
 	named := func(j Job) bool { return slices.Contains(names, j.Name) }
 	s.Before = slices.DeleteFunc(slices.Clone(s.Before), named)
@@ -56,7 +56,7 @@ func (s Scene) withoutJobs(names []string) Scene {
 	return s
 }
 
-// keepsWorkers reports whether so many workers include all that are there already.
+// keepsWorkers reports whether the workers include all initial workers.
 func (s Scene) keepsWorkers(up []uint64) bool {
 	for i, n := range s.There {
 		if up[i] < n {
@@ -66,10 +66,10 @@ func (s Scene) keepsWorkers(up []uint64) bool {
 	return true
 }
 
-// worker is the node name of a pool's worker.
+// workerName returns the node name of a pool's worker.
 func worker(pool string, ordinal uint64) string { return fmt.Sprintf("%s-%d", pool, ordinal) }
 
-// workers is the hostlist of a pool's workers from one ordinal to before another; empty
+// workerHostlist returns the hostlist of a pool's workers from one ordinal to before another; empty
 // for none.
 func workers(pool string, from, to uint64) string {
 	if from >= to {
@@ -78,15 +78,17 @@ func workers(pool string, from, to uint64) string {
 	return fmt.Sprintf("%s-[%d-%d]", pool, from, to-1)
 }
 
-// nodeLine is the line of slurm.conf for all workers of a pool, whose pings a slurmd
-// on the port answers.
+// nodeLine returns the line of slurm.conf for all workers of a pool. A slurmd on the port answers
+// their pings.
 func nodeLine(p demand.Pool, port, more string) string {
 	s := p.Shape
-	options := []string{"NodeName=" + workers(p.Name, 0, p.Max), "NodeHostname=ctl", "NodeAddr=127.0.0.1", "Port=" + port}
+	options := []string{"NodeName=" + workers(p.Name, 0, p.Max), "NodeHostname=ctl", "NodeAddr=127.0.0.1",
+		"Port=" + port}
 	if !strings.Contains(more, "CPUs=") {
 		options = append(options, fmt.Sprintf("CPUs=%d", s.CPUs))
 	}
-	options = append(options, fmt.Sprintf("RealMemory=%d", s.MemoryMiB), "Feature="+strings.Join(append([]string{p.Feature}, s.Features...), ","))
+	options = append(options, fmt.Sprintf("RealMemory=%d", s.MemoryMiB),
+		"Feature="+strings.Join(append([]string{p.Feature}, s.Features...), ","))
 	if s.GRES != "" {
 		options = append(options, "Gres="+s.GRES)
 	}
@@ -102,9 +104,9 @@ func nodeLine(p demand.Pool, port, more string) string {
 	return strings.Join(options, " ")
 }
 
-// slurmConf is the slurm.conf of a variant, given that of the cluster as it was started:
-// its nodes and partitions go, but for n1, whose slurmd answers for all workers and which
-// has the partition of the job that keeps the scheduler busy.
+// slurmConf returns the slurm.conf of a variant, given that of the started cluster. It replaces
+// nodes and partitions except for n1, whose slurmd answers for all workers and which has the
+// partition of the idle job.
 func (v *Variant) slurmConf(base, port string) string {
 	var out strings.Builder
 	for line := range strings.Lines(base) {

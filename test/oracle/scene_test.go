@@ -13,7 +13,8 @@ func TestAVariantsSlurmConf(t *testing.T) {
 	v := Variant{
 		Pools: []demand.Pool{
 			pool("a", 8, demand.Shape{CPUs: 4, MemoryMiB: 8000}),
-			pool("g", 2, demand.Shape{CPUs: 8, MemoryMiB: 9000, TmpDiskMiB: 50, GRES: "gpu:2", Weight: 3, Features: []string{"h100"}}),
+			pool("g", 2, demand.Shape{CPUs: 8, MemoryMiB: 9000, TmpDiskMiB: 50, GRES: "gpu:2", Weight: 3,
+				Features: []string{"h100"}}),
 		},
 		Nodes: map[string]string{"a": "Sockets=1"},
 		Conf:  []string{"PartitionName=all Nodes=a,g"},
@@ -36,20 +37,20 @@ PartitionName=never Nodes=n1 PriorityTier=0
 func TestASeedIsAScene(t *testing.T) {
 	seen := map[string]bool{}
 	for seed := range uint64(200) {
-		scene, again := NewScene(seed), NewScene(seed)
-		if diff := cmp.Diff(scene, again); diff != "" {
-			t.Fatalf("seed %d is two scenes: %s", seed, diff)
+		scenario, again := NewScene(seed), NewScene(seed)
+		if diff := cmp.Diff(scenario, again); diff != "" {
+			t.Fatalf("seed %d gives two scenarios: %s", seed, diff)
 		}
-		if len(scene.Queue) == 0 {
+		if len(scenario.Queue) == 0 {
 			t.Errorf("seed %d has no job", seed)
 		}
 		var text strings.Builder
-		for _, job := range scene.Queue {
+		for _, job := range scenario.Queue {
 			text.WriteString(job.Args + "\n")
 		}
 		seen[text.String()] = true
 	}
 	if len(seen) < 150 {
-		t.Errorf("200 seeds are %d scenes", len(seen))
+		t.Errorf("200 seeds give only %d scenarios", len(seen))
 	}
 }

@@ -15,12 +15,12 @@ import (
 
 const submitIdleJob = "sbatch --parsable -J " + idleJob + " -p " + idlePartition + " --wrap true"
 
-// submitScene ends all jobs, takes the workers away that are not there in the scene, and submits
-// its jobs, the queue when those before have started as far as they can. It returns when the
-// scheduler has looked at all of them, and has started what it can.
-func (l *lane) submitScene(ctx context.Context, scene Scene) error {
+// submitScenario cancels all jobs, removes workers that the scenario does not start with, and
+// submits its jobs: first the initial jobs, then, once these have started as far as possible, the
+// queue. It returns when the scheduler has evaluated all jobs and started what it can.
+func (l *lane) submitScene(ctx context.Context, scenario Scene) error {
 	if len(l.variant.GRES) > 0 {
-		// slurmctld loses generic resources of jobs that end before they run.
+		// slurmctld leaks generic resources of jobs that end before they run.
 		if err := l.setVariant(ctx, l.variant); err != nil {
 			return err
 		}
@@ -38,29 +38,29 @@ func (l *lane) submitScene(ctx context.Context, scene Scene) error {
 	if l.first, err = strconv.ParseUint(strings.TrimSpace(out), 10, 32); err != nil {
 		return err
 	}
-	if len(scene.Before) > 0 {
-		if err := l.runBefore(ctx, scene); err != nil {
+	if len(scenario.Before) > 0 {
+		if err := l.runBefore(ctx, scenario); err != nil {
 			return err
 		}
 	}
-	// Slurm looks at the queue as a whole, not at each job as it comes.
+	// Slurm evaluates the queue as a whole, rather than each job as it is submitted.
 	if err := l.setPartitions("down"); err != nil {
 		return err
 	}
-	if err := l.submitJobs(scene.Queue); err != nil {
+	if err := l.submitJobs(scenario.Queue); err != nil {
 		return err
 	}
 	if err := l.setPartitions("up"); err != nil {
 		return err
 	}
 	cycles := 1
-	if len(scene.Before) > 0 {
+	if len(scenario.Before) > 0 {
 		cycles = settled / 2
 	}
 	return l.awaitSettled(ctx, &Trial{}, Trial{}, cycles)
 }
 
-// setPartitions sets the state of the partitions that jobs may ask for.
+// setPartitions sets the state of the partitions that jobs can request.
 func (l *lane) setPartitions(state string) error {
 	names := strings.FieldsFunc(strings.Join(l.variant.Partitions, ","), func(r rune) bool { return r == ',' })
 	slices.Sort(names)
@@ -72,18 +72,18 @@ func (l *lane) setPartitions(state string) error {
 	return err
 }
 
-// runBefore lets the jobs of the scene that come before its queue start.
-func (l *lane) runBefore(ctx context.Context, scene Scene) error {
-	if err := l.submitJobs(scene.Before); err != nil {
+// runInitialJobs starts the initial jobs of the scenario.
+func (l *lane) runBefore(ctx context.Context, scenario Scene) error {
+	if err := l.submitJobs(scenario.Before); err != nil {
 		return err
 	}
-	if err := l.bring(scene.There); err != nil {
+	if err := l.bring(scenario.There); err != nil {
 		return err
 	}
 	return l.awaitSettled(ctx, &Trial{}, Trial{}, settled/2)
 }
 
-// submitJobs submits jobs. A job that Slurm refuses is none.
+// submitJobs submits jobs. Jobs that Slurm refuses are ignored.
 func (l *lane) submitJobs(jobs []Job) error {
 	var script []string
 	for _, job := range jobs {
@@ -96,29 +96,29 @@ func (l *lane) submitJobs(jobs []Job) error {
 	return nil
 }
 
-// bring has so many workers of each pool there, the first ones by ordinal.
+// setWorkers adds or removes workers so that each pool has that many, with the lowest ordinals.
 func (l *lane) bring(up []uint64) error {
-	var come, leave []string
+	var added, removed []string
 	for i, p := range l.variant.Pools {
 		if list := workers(p.Name, l.up[i], up[i]); list != "" {
-			come = append(come, list)
+			added = append(added, list)
 		}
 		if list := workers(p.Name, up[i], l.up[i]); list != "" {
-			leave = append(leave, list)
+			removed = append(removed, list)
 		}
 	}
 	l.up = slices.Clone(up)
 	var script []string
-	if len(come) > 0 {
-		script = append(script, "scontrol update nodename="+strings.Join(come, ",")+" state=idle")
+	if len(added) > 0 {
+		script = append(script, "scontrol update nodename="+strings.Join(added, ",")+" state=idle")
 	}
-	if len(leave) > 0 {
-		script = append(script, "scontrol update nodename="+strings.Join(leave, ",")+" state=drain reason=oracle")
+	if len(removed) > 0 {
+		script = append(script, "scontrol update nodename="+strings.Join(removed, ",")+" state=drain reason=oracle")
 	}
 	if len(script) == 0 {
 		return nil
 	}
-	// A node that registers makes the main scheduler run, as a submission does.
+	// A node that registers triggers the main scheduler, and so does a submission.
 	script = append(script, submitIdleJob)
 	_, err := l.shell.Run(strings.Join(script, " && "))
 	return err
@@ -132,8 +132,8 @@ func (l *lane) all() []uint64 {
 	return all
 }
 
-// awaitScheduler waits for a cycle of backfill that begins after the call: it looks at
-// every job that could start.
+// awaitScheduler waits for a backfill cycle that starts after the call. The cycle evaluates every
+// job that could start.
 func (l *lane) awaitScheduler(ctx context.Context) error {
 	ctx, cancel := context.WithTimeoutCause(ctx, time.Minute, fmt.Errorf("no cycle of backfill within a minute"))
 	defer cancel()
@@ -152,7 +152,7 @@ func (l *lane) awaitScheduler(ctx context.Context) error {
 		case <-ctx.Done():
 			return context.Cause(ctx)
 		case <-nudge.C:
-			// Backfill waits until something has changed.
+			// Backfill waits for a change.
 			if _, err := l.shell.Run(submitIdleJob); err != nil {
 				return err
 			}
@@ -165,14 +165,14 @@ func (l *lane) awaitScheduler(ctx context.Context) error {
 	return nil
 }
 
-// givenUp is an error that names jobs which Slurm has given up on, such as one that can not
-// run in the first of its partitions.
+// givenUp is an error with the jobs that Slurm has given up on, such as a job that cannot run in
+// the first of its partitions.
 type givenUp []string
 
 func (g givenUp) Error() string { return "Slurm has given up on " + strings.Join(g, ",") }
 
-// startedJobs are the jobs of the queue that do not wait, array tasks and components each
-// for itself, sorted. Jobs that failed are a givenUp.
+// startedJobs returns the started jobs of the queue, sorted. Array tasks and components are listed
+// separately. Failed jobs are returned as a givenUpError.
 func (l *lane) startedJobs() ([]string, error) {
 	out, err := l.shell.Run("squeue -h -a -r -t all -o '%j|%K|%i|%t'")
 	if err != nil {
@@ -209,19 +209,19 @@ func (l *lane) startedJobs() ([]string, error) {
 
 func notDigit(r rune) bool { return r < '0' || r > '9' }
 
-// playTrial submits the jobs of a scene and lets Slurm schedule it on so many workers, until all of the
+// runTrial submits the jobs of a scenario and lets Slurm schedule them on the workers, until all
 // wanted jobs have started.
-func (l *lane) playTrial(ctx context.Context, scene Scene, up []uint64, wanted Trial) (Trial, error) {
+func (l *lane) playTrial(ctx context.Context, scenario Scene, up []uint64, wanted Trial) (Trial, error) {
 	trial := Trial{Up: up}
-	if err := l.submitScene(ctx, scene); err != nil {
+	if err := l.submitScene(ctx, scenario); err != nil {
 		return trial, err
 	}
 	return trial, l.schedule(ctx, &trial, wanted)
 }
 
-// schedule lets Slurm schedule what was submitted on the workers of the trial, until all of
-// the wanted jobs have started, or nothing more starts: one cycle may keep nodes for a job
-// that it starts in the next.
+// schedule lets Slurm schedule the submitted jobs on the workers of the trial, until all wanted
+// jobs have started or nothing more starts. One cycle can reserve nodes for a job that the next
+// cycle starts.
 func (l *lane) schedule(ctx context.Context, trial *Trial, wanted Trial) error {
 	if err := l.bring(trial.Up); err != nil {
 		return err
@@ -229,7 +229,7 @@ func (l *lane) schedule(ctx context.Context, trial *Trial, wanted Trial) error {
 	return l.awaitSettled(ctx, trial, wanted, settled)
 }
 
-// awaitSettled waits until so many cycles in a row have started nothing, or all of the wanted jobs
+// awaitSettled waits until that many consecutive cycles have started nothing, or all wanted jobs
 // have started.
 func (l *lane) awaitSettled(ctx context.Context, trial *Trial, wanted Trial, cycles int) error {
 	for same := 0; same < cycles; same++ {
@@ -251,10 +251,10 @@ func (l *lane) awaitSettled(ctx context.Context, trial *Trial, wanted Trial, cyc
 	return nil
 }
 
-// settled is how many cycles that start nothing end a trial.
+// settledCycles is how many consecutive cycles without a start end a trial.
 const settled = 4
 
-// read reads the cluster as products do, without the workers that are not there.
+// readSnapshot reads the cluster like the programs do, without missing workers.
 func (l *lane) read(ctx context.Context) (*slurmclient.Snapshot, error) {
 	if err := l.cache.Refresh(ctx, resources()...); err != nil {
 		return nil, err

@@ -2,7 +2,7 @@ package oracle
 
 import "github.com/slurmtide/slurmtide/slurmclient/demand"
 
-// Variants are the clusters that scenes are played on.
+// Variants returns the kinds of clusters that scenarios run on.
 func Variants() []Variant {
 	small := demand.Shape{CPUs: 4, MemoryMiB: 8000}
 	large := demand.Shape{CPUs: 16, MemoryMiB: 32000, Weight: 10, Features: []string{"big"}}
@@ -13,13 +13,15 @@ func Variants() []Variant {
 			Pools: []demand.Pool{pool("a", 16, small)},
 			Conf:  []string{"PartitionName=a Nodes=a"},
 		}, {
-			Name: "two NodeSets, one partition", Partitions: []string{"all"}, Constraints: []string{"a", "b", "big", "a|b"},
-			Pools: []demand.Pool{pool("a", 10, small, "all"), pool("b", 6, large, "all")},
-			Conf:  []string{"PartitionName=all Nodes=a,b"},
+			Name: "two NodeSets, one partition", Partitions: []string{"all"},
+			Constraints: []string{"a", "b", "big", "a|b"},
+			Pools:       []demand.Pool{pool("a", 10, small, "all"), pool("b", 6, large, "all")},
+			Conf:        []string{"PartitionName=all Nodes=a,b"},
 		}, {
 			Name: "partitions that share", Partitions: []string{"a", "b", "all", "a,b"},
 			Pools: []demand.Pool{pool("a", 10, small, "a", "all"), pool("b", 6, large, "b", "all")},
-			Conf:  []string{"PartitionName=a Nodes=a", "PartitionName=b Nodes=b MaxNodes=2", "PartitionName=all Nodes=a,b"},
+			Conf: []string{"PartitionName=a Nodes=a", "PartitionName=b Nodes=b MaxNodes=2",
+				"PartitionName=all Nodes=a,b"},
 		}, {
 			Name: "typed GPUs", Partitions: []string{"g", "a,g"}, GRES: []string{"gpu", "gpu:h100"},
 			Pools: []demand.Pool{pool("a", 8, small), pool("g", 8, typed)},
@@ -58,7 +60,7 @@ func Variants() []Variant {
 			Pools: []demand.Pool{pool("g", 12, demand.Shape{CPUs: 16, MemoryMiB: 32000, GRES: "gpu:8"})},
 			Conf:  []string{enforceLimits, "PartitionName=g Nodes=g"},
 		}, {
-			Name: "cores of the system", Partitions: []string{"s"},
+			Name: "specialized cores", Partitions: []string{"s"},
 			Pools: []demand.Pool{pool("s", 14, demand.Shape{CPUs: 3, MemoryMiB: 8000})},
 			Nodes: map[string]string{"s": "CPUs=4 CoreSpecCount=1"},
 			Conf:  []string{"PartitionName=s Nodes=s"},
@@ -68,10 +70,10 @@ func Variants() []Variant {
 
 const enforceLimits = "AccountingStorageEnforce=associations,limits,qos,nojobs"
 
-// limit is a QOS or an account, and its limits, which hold where a variant enforces them.
+// limit is a QOS or an account with its limits, which apply where a variant enforces them.
 type limit struct{ name, limits string }
 
-// cpuQOS and gpuQOS are the QOS of every cluster, for variants of CPUs and of GPUs.
+// cpuQOS and gpuQOS are the QOS of every cluster, for variants with CPU and GPU limits.
 var (
 	cpuQOS = []limit{
 		{"two-jobs", "MaxJobsPerUser=2"},
@@ -87,7 +89,7 @@ var (
 	}
 )
 
-// accounts are those of every cluster, each but the first in the first one.
+// limitedAccounts are the accounts of every cluster. The first one is the parent of the others.
 var accounts = []limit{
 	{"division", "GrpTRES=cpu=24"},
 	{"lab", "GrpJobs=3"},
@@ -101,14 +103,15 @@ func limitNames(of []limit) (names []string) {
 	return names
 }
 
-// accountNames are the accounts that jobs may name.
+// accountNames returns the accounts that jobs can use.
 func accountNames() []string { return limitNames(accounts[1:]) }
 
-// pool is a NodeSet with a maximum. Its workers are in the partitions, or in that of its
-// name.
+// newPool returns the pool of a NodeSet with a maximum. Its workers are in the partitions, by
+// default in that of its name.
 func pool(name string, most uint64, shape demand.Shape, partitions ...string) demand.Pool {
 	if len(partitions) == 0 {
 		partitions = []string{name}
 	}
-	return demand.Pool{Name: name, Feature: name, Workers: name + "-", Partitions: partitions, Max: most, Shape: &shape}
+	return demand.Pool{Name: name, Feature: name, Workers: name + "-", Partitions: partitions, Max: most,
+		Shape: &shape}
 }
