@@ -1,6 +1,7 @@
 package demand_test
 
 import (
+	"fmt"
 	"testing"
 	"time"
 
@@ -41,5 +42,32 @@ func TestWhatRunsCountsInMaxCPUsPerNode(t *testing.T) {
 				t.Errorf("%d workers are required, want %d: %+v", p.Required, tc.required, p)
 			}
 		})
+	}
+}
+
+// TestTasksForEachNodeCountInMaxCPUsPerNode: a job of one task with --ntasks-per-node=3 needs a node
+// where MaxCPUsPerNode leaves three CPUs, so that each such job needs its own (oracle, seed 9492).
+func TestTasksForEachNodeCountInMaxCPUsPerNode(t *testing.T) {
+	sized := func(id uint32, tasks, cpusPerTask, tasksPerNode, nodes uint64) *slurm.Job {
+		return job(id, with(func(j *slurm.Job) {
+			j.Tasks, j.CPUs, j.CPUsPerTask = slurm.Num(tasks), slurm.Num(tasks*cpusPerTask), slurm.Num(cpusPerTask)
+			j.NodeCount, j.TasksPerNode = slurm.Num(nodes), slurm.Num(tasksPerNode)
+			j.MinCPUsPerNode = slurm.Num(max(min(tasks, tasksPerNode), 1) * cpusPerTask)
+			j.MemoryPerCPU, j.TimeLimit = slurm.Num(100), slurm.Infinite()
+			j.TRESRequested = fmt.Sprintf("cpu=%d,node=%d", tasks*cpusPerTask, nodes)
+			j.Priority = slurm.Num(10000)
+		}))
+	}
+	wide, alone := sized(1, 4, 3, 0, 4), sized(3, 1, 1, 3, 1)
+	wide.TRESRequested = "cpu=12,node=1"
+	alone.ArrayJobID, alone.ArrayTasks = 3, "0-2"
+	s := snapshotOf(t, partition("cpu", func(p *slurm.Partition) { p.MaxCPUsPerNode = slurm.Num(3) }),
+		wide, sized(2, 6, 1, 2, 3), alone)
+	s.Server.Release = "24.11.5"
+	setLimits(s, slurm.Conf{SelectTypeParameters: []string{"CR_CPU"}})
+	p := demand.Compute(time.Unix(int64(noon), 0), s, demand.Pool{Name: "w", Feature: "w", Workers: "w-",
+		Partitions: []string{"cpu"}, Max: 16, Shape: &demand.Shape{CPUs: 4, MemoryMiB: 8000}}).Pools[0]
+	if p.Required != 10 {
+		t.Errorf("%d workers are required, want 10: %+v", p.Required, p)
 	}
 }

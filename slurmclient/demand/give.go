@@ -33,11 +33,17 @@ func (c *choice) cpusOf(i int) uint64 {
 		}
 		// slurmctld only checks the minimum per node here, not whether the CPUs are whole tasks.
 		cpus = min(cpus, less(most, c.inPart[i][c.part]))
-		if cpus < max(r.minCPUs, times(r.tasksPerNode, r.cpusPerTask)) {
+		if cpus < c.leastOfPartition() {
 			return 0
 		}
 	}
 	return cpus
+}
+
+// leastOfPartition returns how many CPUs of a node MaxCPUsPerNode must leave for the job: those of
+// all tasks that it may have on the node, even if it has fewer.
+func (c *choice) leastOfPartition() uint64 {
+	return max(c.r.minCPUs, times(c.r.tasksPerNode, c.r.cpusPerTask))
 }
 
 // isInPartition reports whether the node is in the partition. A new worker is in the partitions of
@@ -246,7 +252,7 @@ func (c *choice) fitsAgain() bool {
 			}
 		}
 		if most := c.parts[c.part].maxCPUs; most > 0 &&
-			less(most, c.inPart[on.seat][c.part]) < on.amounts[amountCPUs] {
+			less(most, c.inPart[on.seat][c.part]) < max(on.amounts[amountCPUs], c.leastOfPartition()) {
 			return false
 		}
 		if least := c.r.wholeTasks(math.MaxUint32); c.r.tasksPerNode > 0 &&
