@@ -95,7 +95,7 @@ func accountFields() template.Fields[slurm.Account] {
 	}
 }
 
-// associationFields knows both shapes of "id": a number and an object.
+// associationFields supports both shapes of "id": a number and an object.
 func associationFields(version string) template.Fields[slurm.Association] {
 	type a = slurm.Association
 	fields := template.Fields[slurm.Association]{
@@ -142,7 +142,7 @@ func adminLevel(u UserConf) string {
 	return "None"
 }
 
-// qosRecord is a quality of service with its number.
+// qosRecord is a quality of service and its id.
 type qosRecord struct {
 	QOSConf
 	id int

@@ -5,8 +5,8 @@ import (
 	"slices"
 )
 
-// fit chooses nodes for the wish among candidates, first fit. It returns nil
-// when they do not suffice. With asIfIdle, what jobs hold does not matter.
+// fit chooses nodes for the job among candidates, first fit. It returns nil if they do not suffice.
+// With asIfIdle, it ignores the allocations of other jobs.
 func (w *wish) fit(candidates []*node, empty emptiness) []*grant {
 	if len(w.required) > 0 {
 		candidates = requiredFirst(w.required, candidates)
@@ -21,7 +21,7 @@ func (w *wish) fit(candidates []*node, empty emptiness) []*grant {
 	return w.fitGreedily(candidates, empty)
 }
 
-// requiredFirst puts the named nodes before the others. nil if one is missing.
+// requiredFirst moves the named nodes before the others. It returns nil if one is missing.
 func requiredFirst(names []string, nodes []*node) []*node {
 	var first, rest []*node
 	for _, n := range nodes {
@@ -37,7 +37,7 @@ func requiredFirst(names []string, nodes []*node) []*node {
 	return append(first, rest...)
 }
 
-// fitEvenly gives each of count nodes its part of the CPUs and GPUs.
+// fitEvenly divides CPUs and GPUs evenly among count nodes.
 func (w *wish) fitEvenly(candidates []*node, count uint32, empty emptiness) []*grant {
 	var grants []*grant
 	for k, n := range candidates {
@@ -58,7 +58,7 @@ func (w *wish) fitEvenly(candidates []*node, count uint32, empty emptiness) []*g
 	return nil
 }
 
-// fitGreedily takes what each node has until it is enough.
+// fitGreedily takes as many CPUs as each node has until they suffice.
 func (w *wish) fitGreedily(candidates []*node, empty emptiness) []*grant {
 	var grants []*grant
 	left := w.cpus
@@ -92,8 +92,8 @@ func (w *wish) grant(n *node, cpus, gpus uint32) *grant {
 	return g
 }
 
-// take holds the grant's resources on its node. Until then gpus is a count;
-// from then on it is the set of their indexes.
+// take allocates the resources on the node. Before, gpus is a count; afterwards it is the set of
+// GPU indexes.
 func (g *grant) take(j *job) {
 	n := g.node
 	g.cores = n.freeCores((g.cpus + n.threads - 1) / n.threads)
@@ -105,7 +105,7 @@ func (g *grant) take(j *job) {
 	n.jobs = append(n.jobs, j)
 }
 
-// free gives the grant's resources back.
+// free releases the resources on the node.
 func (g *grant) free(j *job) {
 	n := g.node
 	n.usedCPUs -= min(n.usedCPUs, g.cpus)

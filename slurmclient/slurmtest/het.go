@@ -27,7 +27,7 @@ func (p *pass) tryHet(h *hetJob) {
 	}
 }
 
-// rehearse finds out whether there is room for all components at once.
+// checkHetFits reports whether all components fit at once.
 func (p *pass) rehearse(h *hetJob) (verdict, bool) {
 	var taken []*grant
 	var holders []*job
@@ -43,7 +43,7 @@ func (p *pass) rehearse(h *hetJob) (verdict, bool) {
 		}
 		_, grants, v := p.place(j)
 		if grants == nil {
-			// What others could still have must not be taken for full.
+			// Other jobs may still fit: forget what failed beside the components.
 			p.failed = map[string]verdict{}
 			return v, false
 		}

@@ -19,7 +19,7 @@ func (c *Cluster) license(name string) *license {
 	return nil
 }
 
-// licenseWish is one part of sbatch -L "matlab:2,ansys".
+// licenseRequest is one entry of sbatch -L "matlab:2,ansys".
 type licenseWish struct {
 	name  string
 	count uint64
@@ -41,7 +41,7 @@ func parseLicenses(text string) []licenseWish {
 	return out
 }
 
-// licensesFree reports whether all of the licences are free now.
+// licensesFree reports whether all requested licenses are free now.
 func (c *Cluster) licensesFree(wishes []licenseWish) bool {
 	for _, w := range wishes {
 		l := c.license(w.name)

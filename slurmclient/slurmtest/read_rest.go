@@ -9,7 +9,7 @@ import (
 	"github.com/slurmtide/slurmtide/slurmclient/slurmtest/internal/template"
 )
 
-// answerTimed answers with a list and last_update.
+// answerListWithTime answers with a list and last_update.
 func answerTimed[T any](k *call, key string, t *template.Template[T], list []T, now slurm.Time) {
 	k.answer(http.StatusOK, func(o *out) {
 		writeList(o, key, t, list)
@@ -119,7 +119,7 @@ func (k *call) diag() {
 	}, nil, nil)
 }
 
-// conf answers with as much of the configuration as clients here read.
+// conf answers with the part of the configuration that the client reads.
 func (k *call) conf() {
 	k.answer(http.StatusOK, func(o *out) {
 		o.Key("slurm_conf")
@@ -143,7 +143,7 @@ func (k *call) reconfigure() {
 	k.done()
 }
 
-// done answers that what was asked for is done.
+// answerDone answers that the request succeeded.
 func (k *call) done() { k.answer(http.StatusOK, func(*out) {}, nil, nil) }
 
 func (k *call) listAccounts() {

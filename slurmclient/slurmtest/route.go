@@ -5,12 +5,12 @@ import (
 	"strings"
 )
 
-// route is one operation. path has no version, and {} for a placeholder.
+// route is one operation. Its path leaves out the version and has {} for a placeholder.
 type route struct {
 	method, path string
 	since        string
 	serve        func(*call)
-	// fails is what errors of slurmctld are about, and where slurmrestd sees them.
+	// failure describes errors of slurmctld: the text and the source that slurmrestd reports.
 	fails problem
 }
 
@@ -58,8 +58,8 @@ func routes() []route {
 
 func (r route) db() bool { return strings.HasPrefix(r.path, "/slurmdb/") }
 
-// versioned is the path with a version and named placeholders, written as the
-// documents of the API do.
+// versionedPath returns the path with the version and named placeholders, as the OpenAPI documents
+// write it.
 func (r route) versioned(version string) string {
 	head, tail, _ := strings.Cut(strings.TrimPrefix(r.path, "/"), "/")
 	parts := strings.Split(tail, "/")

@@ -8,8 +8,8 @@ import (
 	"github.com/slurmtide/slurmtide/slurmclient/slurm"
 )
 
-// schedule is one pass of the scheduler: it starts every pending job that fits,
-// in the queue's order, as the main and the backfill scheduler do between them.
+// schedule runs one pass of the scheduler: it starts every pending job that fits, in the queue's
+// order, as Slurm's main and backfill schedulers do together.
 func (c *Cluster) schedule() {
 	c.dirty = false
 	c.resolveDependents()
@@ -40,22 +40,22 @@ func (c *Cluster) noteCycle(depth uint64) {
 	s.lastCycle = c.now
 }
 
-// verdict is why a job does not start.
+// pendingReason is why a job does not start.
 type verdict struct{ reason, text string }
 
-// pass is what one pass of the scheduler knows.
+// schedulerPass is the state of one pass of the scheduler.
 type pass struct {
 	c *Cluster
-	// free are the nodes of a partition that jobs may start on.
+	// freeNodes are the nodes of each partition that can start jobs.
 	free map[*partition][]*node
-	// failed are the shapes that did not fit, so that their like need no look.
+	// failedShapes are the shapes that did not fit, so that equal ones are not tried again.
 	failed map[string]verdict
-	// waiting are the partitions where a job waits for resources: those behind it
-	// wait for their priority.
+	// waitingPartitions are the partitions in which a job waits for resources. Later jobs there
+	// have reason Priority.
 	waiting map[*partition]bool
 }
 
-// try starts the job, or the next tasks of the array, or notes why not.
+// tryStart starts the job, or the next tasks of the array, or records why it cannot.
 func (p *pass) try(j *job) {
 	c := p.c
 	if j.het != nil {
@@ -82,7 +82,7 @@ func (p *pass) try(j *job) {
 	}
 }
 
-// blocker is what keeps the job from starting whatever nodes are free.
+// blockingReason returns what keeps the job from starting even if nodes are free.
 func (c *Cluster) blocker(j *job) verdict {
 	v := j.view()
 	switch {
@@ -126,7 +126,7 @@ func (c *Cluster) setReason(j *job, v verdict) {
 	r.Flags = c.flagText(r.flags)
 }
 
-// place looks for nodes in the job's partitions, one after the other.
+// findNodes searches the job's partitions for nodes, one after the other.
 func (p *pass) place(j *job) (*partition, []*grant, verdict) {
 	var last verdict
 	for _, part := range j.wish.partitions {
@@ -150,7 +150,7 @@ func (p *pass) place(j *job) (*partition, []*grant, verdict) {
 	return nil, nil, last
 }
 
-// behind makes of "Resources" what all but the first such job of a partition get.
+// reasonInQueue turns "Resources" into "Priority" for all but the first such job of a partition.
 func (p *pass) behind(part *partition, v verdict) verdict {
 	if v.reason != "Resources" || v.text != "" {
 		return v
@@ -162,7 +162,7 @@ func (p *pass) behind(part *partition, v verdict) verdict {
 	return v
 }
 
-// candidates are the nodes of the partition that the job may have, were they free.
+// candidates returns the nodes of the partition that may run the job if enough of them is free.
 func (p *pass) candidates(j *job, part *partition) []*node {
 	list, ok := p.free[part]
 	if !ok {
@@ -182,7 +182,7 @@ func (p *pass) candidates(j *job, part *partition) []*node {
 	return out
 }
 
-// mayUse tells whether reservations let the job onto the node.
+// mayUse reports whether reservations allow the job on the node.
 func (c *Cluster) mayUse(j *job, n *node) bool {
 	if n.resv == nil {
 		return j.view().Reservation == ""
@@ -207,7 +207,7 @@ func (c *Cluster) partitionLimits(j *job, part *partition) verdict {
 	return verdict{}
 }
 
-// whyNot finds the reason for which the job did not fit the partition.
+// noFitReason returns why the job did not fit in the partition.
 func (c *Cluster) whyNot(j *job, part *partition) verdict {
 	var could, unavailable, reserved []*node
 	for _, n := range part.nodes {
@@ -240,7 +240,7 @@ func (c *Cluster) whyNot(j *job, part *partition) verdict {
 	return verdict{reason: "BadConstraints"}
 }
 
-// unavailable is the reason of a job whose nodes are down, drained or FUTURE.
+// unavailableReason returns the reason of a job whose nodes are down, drained or FUTURE.
 func (c *Cluster) unavailable(j *job, nodes []*node) verdict {
 	var names []string
 	for _, n := range nodes {

@@ -8,28 +8,28 @@ import (
 	"github.com/slurmtide/slurmtide/slurmclient/slurm"
 )
 
-// JobSpec is a job to submit.
+// JobSpec describes a job to submit.
 type JobSpec struct {
 	slurm.JobRequest
-	// User submits it, "root" if empty.
+	// User is who submits the job; "root" if empty.
 	User string
-	// RunFor is how long it runs. If zero, the script's "sleep N" decide, or the
-	// comment's "duration=N"; without either the job ends at once.
+	// RunFor is how long the job runs. If zero, the "sleep N" lines of the script decide, or
+	// "duration=N" in the comment; without either the job ends at once.
 	RunFor time.Duration
-	// Forever makes it run until its time limit, or until something ends it.
+	// Forever makes the job run until its time limit, or until something else ends it.
 	Forever bool
-	// ExitCode is how the script ends; if zero the script's "exit N" decides.
+	// ExitCode is the exit code of the script; if zero, "exit N" in the script decides.
 	ExitCode uint32
 	Nice     int32
 	Priority uint32 // 0 lets Slurm choose
-	// ExcludedNodes is a hostlist.
+	// ExcludedNodes is a hostlist (sbatch --exclude).
 	ExcludedNodes string
 	NoRequeue     bool
-	// Components make it a heterogeneous job, of itself and of these.
+	// Components make it a heterogeneous job that consists of this job and of these.
 	Components []JobSpec
 }
 
-// newJob makes a job of the specification; nothing of the cluster changes.
+// newJob creates a job from the specification without adding it to the cluster.
 func (c *Cluster) newJob(s JobSpec, parts []*partition) *job {
 	j := &job{wish: c.wishOf(s, parts), begin: s.BeginTime}
 	j.runFor, j.result = behaviour(s)
@@ -46,7 +46,7 @@ func (c *Cluster) newJob(s JobSpec, parts []*partition) *job {
 	return j
 }
 
-// nounOf fills what does not change until the job starts.
+// newSlurmJob returns the part of a record that stays the same until the job starts.
 func (c *Cluster) nounOf(s JobSpec, w *wish) slurm.Job {
 	user := cmp.Or(s.User, "root")
 	u, known := c.users[user]
@@ -116,7 +116,7 @@ func (c *Cluster) wishOf(s JobSpec, parts []*partition) wish {
 	return w
 }
 
-// tres is the text of what is asked for.
+// tres returns the requested TRES.
 func (w *wish) tres() string {
 	n := uint64(w.minNodes())
 	memory := w.memoryPerNode * n
