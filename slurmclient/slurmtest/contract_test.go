@@ -22,7 +22,7 @@ const base = 1795220000
 
 func clock() time.Time { return time.Unix(base, 0) }
 
-// served lists every version of every release.
+// servedVersions returns the API versions of every release.
 func served() map[string][]string {
 	return map[string][]string{
 		slurmtest.Release2411: {"v0.0.40", "v0.0.41", "v0.0.42"},
@@ -30,7 +30,7 @@ func served() map[string][]string {
 	}
 }
 
-// demo is a cluster with something of everything.
+// demoCluster is a cluster with nodes, jobs, licenses and a reservation of several kinds.
 func demo(t *testing.T, release string) *slurmtest.Cluster {
 	t.Helper()
 	c := slurmtest.New(slurmtest.Config{
@@ -64,7 +64,7 @@ func serve(t *testing.T, c *slurmtest.Cluster) *httptest.Server {
 	return srv
 }
 
-// get returns the status and the body.
+// doRequest sends a request and returns the status and the body.
 func get(t *testing.T, method, url, body string) (int, string) {
 	t.Helper()
 	req, err := http.NewRequestWithContext(t.Context(), method, url, strings.NewReader(body))
@@ -85,7 +85,7 @@ func get(t *testing.T, method, url, body string) (int, string) {
 	return resp.StatusCode, string(text)
 }
 
-// keysOf lists the paths of all members, elements of arrays without their index.
+// collectKeys collects the paths of all members; paths leave out the indexes of arrays.
 func keysOf(v any, path string, into map[string]bool) {
 	switch v := v.(type) {
 	case map[string]any:
@@ -141,7 +141,8 @@ func TestAnswersHaveTheKeysOfRecordedOnes(t *testing.T) {
 	}
 }
 
-// keyList leaves out what depends on what runs where, and on the RPCs seen.
+// keyList returns the sorted keys, without those that depend on running jobs and on the RPCs
+// counted.
 func keyList(set map[string]bool) []string {
 	var list []string
 	for k := range set {

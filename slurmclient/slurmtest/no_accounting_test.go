@@ -24,7 +24,7 @@ func TestAClusterWithoutSlurmdbdIsKnownToHaveNoLimits(t *testing.T) {
 func TestASlurmdbdThatIsNotServedOrAwayIsUnknown(t *testing.T) {
 	for name, fault := range map[string]slurmtest.Fault{
 		"not served": {Prefix: "/slurmdb/", Kind: slurmtest.FaultStatus, Status: 404},
-		"away":       {Prefix: "/slurmdb/", Kind: slurmtest.FaultStatus, Status: 502},
+		"unavailable": {Prefix: "/slurmdb/", Kind: slurmtest.FaultStatus, Status: 502},
 	} {
 		t.Run(name, func(t *testing.T) {
 			c := slurmtest.New(slurmtest.Config{Now: clock})
@@ -45,7 +45,7 @@ func TestAVersionThatIsGoneIsNoMissingSlurmdbd(t *testing.T) {
 	}
 }
 
-// readLimits polls once what slurmdbd keeps.
+// readLimits reads the resources of slurmdbd once.
 func readLimits(t *testing.T, c *slurmtest.Cluster, version string) *slurmclient.Snapshot {
 	t.Helper()
 	resources := []slurmclient.Resource{slurmclient.QOS, slurmclient.Associations, slurmclient.Accounts, slurmclient.Users}
@@ -54,6 +54,6 @@ func readLimits(t *testing.T, c *slurmtest.Cluster, version string) *slurmclient
 	var wg sync.WaitGroup
 	wg.Go(func() { k.Run(ctx) })
 	defer func() { cancel(); wg.Wait() }()
-	_ = k.Refresh(ctx, resources...) // failures are in the snapshot
+	_ = k.Refresh(ctx, resources...) // the snapshot contains the errors
 	return k.Snapshot()
 }

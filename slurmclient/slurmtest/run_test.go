@@ -42,14 +42,14 @@ func TestLivingClusterShowsSomethingOfEverything(t *testing.T) {
 		cancel()
 		wg.Wait()
 		if late := time.Since(c.Now()); late > 2*time.Second {
-			t.Errorf("the model is %v behind the clock", late)
+			t.Errorf("the model's time is %v behind the clock", late)
 		}
 		for _, want := range []string{"job RUNNING", "job PENDING", "job COMPLETED", "job FAILED", "job CANCELLED",
 			"reason Resources", "reason Priority", "reason JobHeldUser", "reason Dependency", "reason BeginTime",
 			"reason JobArrayTaskLimit", "partition cpu", "partition gpu", "partition debug", "array",
 			"node drained", "node down", "node mixed", "node allocated"} {
 			if !seen[want] {
-				t.Errorf("never seen: %s", want)
+				t.Errorf("not observed: %s", want)
 			}
 		}
 		if n := len(c.Jobs()); n < 50 || n > 5000 {

@@ -14,7 +14,7 @@ import (
 	"github.com/slurmtide/slurmtide/slurmclient/slurmtest"
 )
 
-// nodeStates reads the states of nodes from a list.
+// nodeStates returns the states of the nodes in a list.
 func nodeStates(t *testing.T, body string) map[string]string {
 	t.Helper()
 	states := map[string]string{}
@@ -43,7 +43,7 @@ func TestFlagsChangeWhatNodesShow(t *testing.T) {
 		"without flags":         {"", 200, map[string]string{"n1": "MIXED", "n2": "IDLE"}},
 		"DETAIL hides MIXED":    {"?flags=DETAIL", 200, map[string]string{"n1": "ALLOCATED", "n2": "IDLE"}},
 		"DETAIL and MIXED":      {"?flags=DETAIL&flags=MIXED", 200, map[string]string{"n1": "MIXED", "n2": "IDLE"}},
-		"FUTURE shows more":     {"?flags=FUTURE", 200, map[string]string{"n1": "ALLOCATED", "n2": "IDLE", "f1": "FUTURE+DYNAMIC_NORM"}},
+		"FUTURE adds nodes":     {"?flags=FUTURE", 200, map[string]string{"n1": "ALLOCATED", "n2": "IDLE", "f1": "FUTURE+DYNAMIC_NORM"}},
 		"an unknown flag fails": {"?flags=NOSUCH", 500, map[string]string{"n1": "ALLOCATED", "n2": "IDLE"}},
 	}
 	for name, tc := range cases {
@@ -79,7 +79,7 @@ func TestWithoutAccountingThereIsNoDatabase(t *testing.T) {
 	}
 	_, body := get(t, "GET", url+"/slurm/v0.0.45/ping/", "")
 	if !strings.Contains(body, `"accounting_storage": ""`) {
-		t.Errorf("the answer names accounting storage: %s", body)
+		t.Errorf("the answer has a value for accounting_storage: %s", body)
 	}
 }
 
@@ -120,12 +120,12 @@ func TestBadRequestsAreRefused(t *testing.T) {
 		name, path, body string
 		want             int
 	}{
-		{"no JSON", "/job/submit", "nonsense", 400},
+		{"a body that is not JSON", "/job/submit", "nonsense", 400},
 		{"no job", "/job/submit", `{}`, 422},
 		{"no environment", "/job/submit", `{"script": "#!/bin/sh\n", "job": {}}`, 422},
-		{"a state that is none", "/node/n1", `{"state": ["SLEEPY"]}`, 500},
+		{"an unknown state", "/node/n1", `{"state": ["SLEEPY"]}`, 500},
 		{"a state as text", "/node/n1", `{"state": "DRAIN"}`, 200},
-		{"numbers that are null", "/node/n1", `{"weight": null}`, 200},
+		{"a number that is null", "/node/n1", `{"weight": null}`, 200},
 	} {
 		if status, body := get(t, "POST", url+tc.path, tc.body); status != tc.want {
 			t.Errorf("%s: status %d, want %d: %.300s", tc.name, status, tc.want, body)
@@ -174,7 +174,7 @@ func TestUnknownUserMaySubmitToOldReleasesOnly(t *testing.T) {
 			got = j.UserName
 		}
 		if got != want {
-			t.Errorf("%s: the job is %q's, want %q", release, got, want)
+			t.Errorf("%s: the job's user is %q, want %q", release, got, want)
 		}
 	}
 }

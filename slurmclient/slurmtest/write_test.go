@@ -87,7 +87,7 @@ func TestFutureRecordsComeAndGo(t *testing.T) {
 	list, err := cl.Nodes(ctx, 0)
 	must(t, err)
 	if len(list.Items) != 4 {
-		t.Errorf("the list shows %d nodes, want all, FUTURE ones too", len(list.Items))
+		t.Errorf("the list contains %d nodes, want all 4 with FUTURE ones", len(list.Items))
 	}
 	parts, err := cl.Partitions(ctx, 0)
 	must(t, err)
@@ -169,7 +169,7 @@ func TestClientSubmitsHoldsReleasesAndCancels(t *testing.T) {
 			t.Error(diff)
 		}
 		if err := cl.CancelJob(ctx, jobID(id)); slurmclient.CodeOf(err) != slurmclient.CodeConflict {
-			t.Errorf("cancelling it again: %v", err)
+			t.Errorf("cancelling the job again: %v", err)
 		}
 	})
 }
@@ -193,7 +193,7 @@ func TestReservationKeepsOthersOut(t *testing.T) {
 	must(t, cl.DeleteReservation(ctx, "r"))
 	c.Step(time.Second)
 	if got := stateOf(t, c, outside); got != "RUNNING None" {
-		t.Errorf("after the reservation: %s", got)
+		t.Errorf("after the reservation was deleted: %s", got)
 	}
 }
 
@@ -260,7 +260,7 @@ func TestClientUpdatesTheNodesOfAHostlist(t *testing.T) {
 			}
 		}
 		if err := cl.UpdateNode(t.Context(), "n1,nobody", slurmclient.NodeUpdate{Comment: &text}); err == nil {
-			t.Error("a hostlist with an unknown node was no error")
+			t.Error("updating a hostlist with an unknown node succeeded")
 		}
 	})
 }

@@ -24,7 +24,7 @@ import (
 	"github.com/slurmtide/slurmtide/test/realslurm"
 )
 
-// issuer is a reconciler of Tokens whose key is that of a real cluster.
+// tokenIssuer is a Token reconciler that signs with the key of a real cluster.
 type issuer struct {
 	*token.Reconciler
 	kube client.Client
@@ -41,7 +41,7 @@ func issuerOf(t *testing.T, cluster *realslurm.Cluster) *issuer {
 	return i
 }
 
-// client is one with the token that is issued for a user, for one request.
+// clientFor issues a token for a user and returns a client that uses it.
 func (i *issuer) client(t *testing.T, cluster *realslurm.Cluster, user string) *slurmclient.Client {
 	t.Helper()
 	object := &v1beta1.Token{ObjectMeta: metav1.ObjectMeta{Namespace: "team", Name: "t", UID: types.UID("uid-" + user)}, Spec: v1beta1.TokenSpec{
@@ -68,7 +68,7 @@ func TestRealSlurmTakesIssuedTokens(t *testing.T) {
 		must(t, i.client(t, cluster, "slurm").Drain(ctx, "n1", "a token of slurm"))
 		alice := i.client(t, cluster, "alice")
 		if err := alice.Undrain(ctx, "n1"); slurmclient.CodeOf(err) != slurmclient.CodeUnauthorized {
-			t.Errorf("alice undrains: %v", err)
+			t.Errorf("undraining as alice: %v", err)
 		}
 		id, err := alice.SubmitJob(ctx, slurm.JobRequest{Script: "#!/bin/sh\ntrue\n", Environment: []string{"PATH=/bin"}, WorkingDirectory: "/tmp"})
 		must(t, err)
@@ -78,7 +78,7 @@ func TestRealSlurmTakesIssuedTokens(t *testing.T) {
 		}
 		i.now = i.now.Add(-time.Hour)
 		if _, err := i.client(t, cluster, "alice").Nodes(ctx, 0); slurmclient.CodeOf(err) != slurmclient.CodeUnauthorized {
-			t.Errorf("a token that has ended: %v", err)
+			t.Errorf("using an expired token: %v", err)
 		}
 	})
 }

@@ -53,8 +53,8 @@ metadata: {namespace: team, name: red}
 spec: {server: SERVER, token: {secretRef: {name: t-jwt-slurm, key: SLURM_JWT}}}
 `
 
-// pod is one of slurmctld whose scontrol refuses nodes called bad, and keeps what it is
-// told elsewhere.
+// controllerPod is a pod of slurmctld whose scontrol refuses nodes named bad and writes its other
+// arguments to /said.
 const pod = `
 apiVersion: v1
 kind: Pod
@@ -89,7 +89,7 @@ func must(t *testing.T, err error) {
 	}
 }
 
-// await looks until kubectl prints what is wanted.
+// awaitOutput runs kubectl until it prints want.
 func await(t *testing.T, c *realkube.Cluster, want string, args ...string) {
 	t.Helper()
 	ctx, cancel := context.WithTimeout(t.Context(), process.Patience)
@@ -115,7 +115,7 @@ func started(t *testing.T, config realkube.Config) *realkube.Cluster {
 	return c
 }
 
-// reconcile runs the reconcilers until the test ends.
+// startReconcilers runs the reconcilers until the test ends.
 func reconcile(t *testing.T, c *realkube.Cluster) {
 	t.Helper()
 	ctrl.SetLogger(logr.Discard())
@@ -196,6 +196,6 @@ func TestScontrolRunsInAPod(t *testing.T) {
 	await(t, c, "create|NodeName=gpu-[0-3]|Features=$(reboot);x|", "exec", "-n", "team", "blue-controller-0", "-c", "slurmctld", "--", "cat", "/said")
 	err = scontrol.Run(t.Context(), blue, "create", "NodeName=bad")
 	if slurmclient.CodeOf(err) != slurmclient.CodeInvalid || !strings.Contains(err.Error(), "Invalid node name") {
-		t.Errorf("what scontrol refuses: %v", err)
+		t.Errorf("creating a node that scontrol refuses: %v", err)
 	}
 }
