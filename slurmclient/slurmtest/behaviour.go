@@ -50,8 +50,8 @@ func lastNumber(pattern, text string) (slurm.Time, bool) {
 }
 
 // formatShape returns a key that two jobs share only if the same nodes fit both.
-func shapeText(s JobSpec, w *wish) string {
-	return fmt.Sprint(s.Partition, "/", w.nodes, "/", w.cpus, "/", w.memoryPerNode, "/", w.memoryPerCPU, "/",
-		w.gpuType, w.gpusPerNode, "/", w.gpus, "/", w.features, "/", s.RequiredNodes, "/", s.ExcludedNodes, "/",
-		w.exclusive, "/", s.Reservation)
+func shapeText(s JobSpec, req *wish) string {
+	return fmt.Sprint(s.Partition, "/", req.nodes, "/", req.cpus, "/", req.memoryPerNode, "/", req.memoryPerCPU, "/",
+		req.gpuType, req.gpusPerNode, "/", req.gpus, "/", req.features, "/", s.RequiredNodes, "/", s.ExcludedNodes, "/",
+		req.exclusive, "/", s.Reservation)
 }

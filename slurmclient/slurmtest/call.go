@@ -37,7 +37,8 @@ type problem struct {
 func (k *call) fail(status, number int) { k.failAbout(status, number, k.route.fails.text) }
 
 func (k *call) failAbout(status, number int, text string) {
-	k.answer(status, nil, []problem{{number: number, err: errorText(number), text: text, source: k.route.fails.source}}, nil)
+	k.answer(status, nil, []problem{{number: number, err: errorText(number), text: text,
+		source: k.route.fails.source}}, nil)
 }
 
 // refuse answers with an error that the client caused. The HTTP status depends on the release.

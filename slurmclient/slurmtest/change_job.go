@@ -49,7 +49,8 @@ func (c *Cluster) targets(id string) []*job {
 	if isTask {
 		n, err := strconv.ParseUint(number, 10, 32)
 		t, err2 := strconv.ParseUint(task, 10, 32)
-		if a := c.arrays[uint32(n)]; err == nil && err2 == nil && a != nil && a.base != nil && a.base.isBase() && a.base.pending() {
+		if a := c.arrays[uint32(n)]; err == nil && err2 == nil && a != nil && a.base != nil && a.base.isBase() &&
+			a.base.pending() {
 			if j := c.splitTask(a, uint32(t)); j != nil {
 				c.queue.add(j)
 				return []*job{j}

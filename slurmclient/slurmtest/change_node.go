@@ -177,9 +177,10 @@ func (c *Cluster) Register(conf NodeConf) {
 			moved = true
 			continue
 		}
-		was := *n
+		before := *n
 		c.takeOver(n, conf)
-		moved = moved || n.cpus != was.cpus || n.memory != was.memory || n.gpus != was.gpus || !slices.Equal(n.features, was.features)
+		moved = moved || n.cpus != before.cpus || n.memory != before.memory || n.gpus != before.gpus ||
+			!slices.Equal(n.features, before.features)
 	}
 	if moved {
 		c.refreshPartitions()

@@ -209,11 +209,14 @@ func TestWrongTokensAnswerAsSlurmDoes(t *testing.T) {
 	}{
 		{"a good token is accepted", "alice", "", nodes, key, time.Hour, 200, `"nodes"`},
 		{"an expired token gets 511", "alice", "", nodes, key, -time.Hour, 511, `"error_number": 1007`},
-		{"a token of another key gets 511", "alice", "", nodes, []byte("another key"), time.Hour, 511, `"error_number": 1007`},
+		{"a token of another key gets 511", "alice", "", nodes, []byte("another key"), time.Hour, 511,
+			`"error_number": 1007`},
 		{"root may act as another user", "root", "bob", nodes, key, time.Hour, 200, `"nodes"`},
 		{"alice may not act as another user", "alice", "bob", nodes, key, time.Hour, 511, `"error_number": 1007`},
-		{"slurmdb reports an unavailable database", "alice", "", "/slurmdb/v0.0.45/users/", key, -time.Hour, 502, `"error_number": 7000`},
-		{"ping gets 200 and reports no response", "alice", "", "/slurm/v0.0.45/ping/", key, -time.Hour, 200, `"responding": false`},
+		{"slurmdb reports an unavailable database", "alice", "", "/slurmdb/v0.0.45/users/", key, -time.Hour, 502,
+			`"error_number": 7000`},
+		{"ping gets 200 and reports no response", "alice", "", "/slurm/v0.0.45/ping/", key, -time.Hour, 200,
+			`"responding": false`},
 	}
 	for _, tc := range cases {
 		t.Run(tc.name, func(t *testing.T) {

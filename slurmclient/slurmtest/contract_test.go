@@ -36,11 +36,13 @@ func demo(t *testing.T, release string) *slurmtest.Cluster {
 	c := slurmtest.New(slurmtest.Config{
 		Release: release, Now: clock, ClusterName: "sim",
 		Nodes: []slurmtest.NodeConf{
-			{Names: "n[1-4]", Sockets: 2, CoresPerSocket: 8, MemoryMiB: 64000, GRES: "gpu:h100:4", Features: []string{"x86", "h100"}},
+			{Names: "n[1-4]", Sockets: 2, CoresPerSocket: 8, MemoryMiB: 64000, GRES: "gpu:h100:4",
+				Features: []string{"x86", "h100"}},
 			{Names: "ghost1", CPUs: 16, MemoryMiB: 64000, State: "UNKNOWN"},
 		},
-		Partitions: []slurmtest.PartitionConf{{Name: "batch", Default: true}, {Name: "gpu", Nodes: "n[1-4]", MaxMinutes: 1440}},
-		Licenses:   []slurmtest.LicenseConf{{Name: "matlab", Total: 20}},
+		Partitions: []slurmtest.PartitionConf{{Name: "batch", Default: true},
+			{Name: "gpu", Nodes: "n[1-4]", MaxMinutes: 1440}},
+		Licenses: []slurmtest.LicenseConf{{Name: "matlab", Total: 20}},
 	})
 	submit := func(q slurm.JobRequest) {
 		if _, err := c.Submit(slurmtest.JobSpec{JobRequest: q, User: "alice", RunFor: time.Hour}); err != nil {

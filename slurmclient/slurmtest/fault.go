@@ -87,13 +87,13 @@ func (f *faults) next(r *http.Request) (Fault, bool) {
 		if p.Method != "" && p.Method != r.Method || !strings.HasPrefix(r.URL.Path, p.Prefix) {
 			continue
 		}
-		hit := *p
+		fault := *p
 		if p.Times == 1 {
 			f.list = slices.Delete(f.list, i, i+1)
 		} else if p.Times > 1 {
 			p.Times--
 		}
-		return hit, true
+		return fault, true
 	}
 	return Fault{}, false
 }
@@ -101,31 +101,31 @@ func (f *faults) next(r *http.Request) (Fault, bool) {
 // apply carries out the fault of the request. It returns where to write the answer, or nil if the
 // request is finished, and the kind of fault that serving must respect.
 func (f *faults) strike(w http.ResponseWriter, r *http.Request) (http.ResponseWriter, FaultKind) {
-	hit, ok := f.next(r)
+	fault, ok := f.next(r)
 	if !ok {
 		return w, FaultNone
 	}
-	if hit.Latency > 0 && !wait(r, hit.Latency) {
-		return nil, hit.Kind
+	if fault.Latency > 0 && !wait(r, fault.Latency) {
+		return nil, fault.Kind
 	}
-	switch hit.Kind {
+	switch fault.Kind {
 	case FaultStatus:
-		plain(w, hit.Status, http.StatusText(hit.Status))
+		plain(w, fault.Status, http.StatusText(fault.Status))
 	case FaultTruncate:
-		return &cutWriter{ResponseWriter: w, left: hit.After}, hit.Kind
+		return &cutWriter{ResponseWriter: w, left: fault.After}, fault.Kind
 	case FaultGarbage:
 		w.Header().Set("Content-Type", "application/json")
 		_, _ = w.Write([]byte("{\"nodes\": [ {\"name\": \"\x00\xff"))
 	case FaultReset:
 		drop(w)
 	case FaultLost:
-		return &cutWriter{ResponseWriter: w, left: -1}, hit.Kind
+		return &cutWriter{ResponseWriter: w, left: -1}, fault.Kind
 	case FaultHang:
 		<-r.Context().Done()
 	default:
-		return w, hit.Kind
+		return w, fault.Kind
 	}
-	return nil, hit.Kind
+	return nil, fault.Kind
 }
 
 // closeConnection closes the connection of the request.

@@ -114,13 +114,15 @@ func TestControllerThatIsGone(t *testing.T) {
 }
 
 func TestHungControllerDoesLateWhatItWasAskedTo(t *testing.T) {
-	c := slurmtest.New(slurmtest.Config{Now: clock, MessageTimeout: 20 * time.Millisecond, Nodes: []slurmtest.NodeConf{{Names: "n1", MemoryMiB: 1000}}})
+	c := slurmtest.New(slurmtest.Config{Now: clock, MessageTimeout: 20 * time.Millisecond,
+		Nodes: []slurmtest.NodeConf{{Names: "n1", MemoryMiB: 1000}}})
 	cl := client(t, c, "v0.0.45")
 	c.SetController(slurmtest.ControllerHung)
 	if err := cl.Drain(t.Context(), "n1", "late"); slurmclient.CodeOf(err) != slurmclient.CodeUnavailable {
 		t.Errorf("draining: %v", err)
 	}
-	if _, err := cl.SubmitJob(t.Context(), slurm.JobRequest{Script: "#!/bin/sh\n"}); slurmclient.CodeOf(err) != slurmclient.CodeUnavailable {
+	_, err := cl.SubmitJob(t.Context(), slurm.JobRequest{Script: "#!/bin/sh\n"})
+	if slurmclient.CodeOf(err) != slurmclient.CodeUnavailable {
 		t.Errorf("submitting: %v", err)
 	}
 	if got := nodeState(t, c, "n1"); got != "IDLE" {
@@ -138,8 +140,8 @@ func TestHungControllerDoesLateWhatItWasAskedTo(t *testing.T) {
 func TestRequestsAreCountedByOperation(t *testing.T) {
 	c := demo(t, "")
 	srv := serve(t, c)
-	for _, path := range []string{"/slurm/v0.0.45/nodes/", "/slurm/v0.0.45/nodes", "/slurm/v0.0.45/node/n1", "/slurm/v0.0.45/node/n2",
-		"/slurm/v0.0.45/job/1", "/slurm/v0.0.45/nosuch"} {
+	for _, path := range []string{"/slurm/v0.0.45/nodes/", "/slurm/v0.0.45/nodes", "/slurm/v0.0.45/node/n1",
+		"/slurm/v0.0.45/node/n2", "/slurm/v0.0.45/job/1", "/slurm/v0.0.45/nosuch"} {
 		get(t, "GET", srv.URL+path, "")
 	}
 	want := map[string]int{"GET /slurm/v0.0.45/nodes/": 2, "GET /slurm/v0.0.45/node/{node_name}": 2,

@@ -152,10 +152,12 @@ func qosFields() template.Fields[qosRecord] {
 	type q = qosRecord
 	none := template.Value(func(w *template.Writer, _ q) { w.Strings() })
 	return template.Fields[qosRecord]{
-		"name":                                 template.Text(func(q q) string { return q.Name }),
-		"description":                          template.Text(func(q q) string { return q.Name }),
-		"id":                                   template.Int(func(q q) int64 { return int64(q.id) }),
-		"priority":                             template.Number(func(q q) slurm.Number { return slurm.Num(uint64(q.Priority)) }),
+		"name":        template.Text(func(q q) string { return q.Name }),
+		"description": template.Text(func(q q) string { return q.Name }),
+		"id":          template.Int(func(q q) int64 { return int64(q.id) }),
+		"priority": template.Number(func(q q) slurm.Number {
+			return slurm.Num(uint64(q.Priority))
+		}),
 		"limits.max.tres.total":                none,
 		"limits.max.tres.per.user":             none,
 		"limits.max.jobs.active_jobs.per.user": template.Number(func(q q) slurm.Number { return limit(q.MaxJobsPerUser) }),

@@ -7,18 +7,18 @@ import (
 
 // fit chooses nodes for the job among candidates, first fit. It returns nil if they do not suffice.
 // With asIfIdle, it ignores the allocations of other jobs.
-func (w *wish) fit(candidates []*node, empty emptiness) []*grant {
-	if len(w.required) > 0 {
-		candidates = requiredFirst(w.required, candidates)
+func (req *wish) fit(candidates []*node, mode emptiness) []*grant {
+	if len(req.required) > 0 {
+		candidates = requiredFirst(req.required, candidates)
 	}
-	count := w.minNodes()
-	if w.nodes > 0 || w.gpus > 0 || len(w.required) > 1 {
-		return w.fitEvenly(candidates, count, empty)
+	count := req.minNodes()
+	if req.nodes > 0 || req.gpus > 0 || len(req.required) > 1 {
+		return req.fitEvenly(candidates, count, mode)
 	}
-	if g := w.fitEvenly(candidates, count, empty); g != nil {
+	if g := req.fitEvenly(candidates, count, mode); g != nil {
 		return g
 	}
-	return w.fitGreedily(candidates, empty)
+	return req.fitGreedily(candidates, mode)
 }
 
 // requiredFirst moves the named nodes before the others. It returns nil if one is missing.
@@ -38,55 +38,55 @@ func requiredFirst(names []string, nodes []*node) []*node {
 }
 
 // fitEvenly divides CPUs and GPUs evenly among count nodes.
-func (w *wish) fitEvenly(candidates []*node, count uint32, empty emptiness) []*grant {
-	var grants []*grant
+func (req *wish) fitEvenly(candidates []*node, count uint32, mode emptiness) []*grant {
+	var allocations []*grant
 	for k, n := range candidates {
-		i := uint32(len(grants))
-		r := w.roomOf(n, empty)
-		cpus, gpus := max(1, share(w.cpus, count, i)), max(w.gpusPerNode, share(w.gpus, count, i))
+		i := uint32(len(allocations))
+		r := req.roomOf(n, mode)
+		cpus, gpus := max(1, share(req.cpus, count, i)), max(req.gpusPerNode, share(req.gpus, count, i))
 		if r.cpus < cpus || r.gpus < gpus {
-			if k < len(w.required) {
+			if k < len(req.required) {
 				return nil
 			}
 			continue
 		}
-		grants = append(grants, w.grant(n, cpus, gpus))
+		allocations = append(allocations, req.grant(n, cpus, gpus))
 		if i+1 == count {
-			return grants
+			return allocations
 		}
 	}
 	return nil
 }
 
 // fitGreedily takes as many CPUs as each node has until they suffice.
-func (w *wish) fitGreedily(candidates []*node, empty emptiness) []*grant {
-	var grants []*grant
-	left := w.cpus
+func (req *wish) fitGreedily(candidates []*node, mode emptiness) []*grant {
+	var allocations []*grant
+	left := req.cpus
 	for k, n := range candidates {
-		r := w.roomOf(n, empty)
-		if r.cpus == 0 || r.gpus < w.gpusPerNode {
-			if k < len(w.required) {
+		r := req.roomOf(n, mode)
+		if r.cpus == 0 || r.gpus < req.gpusPerNode {
+			if k < len(req.required) {
 				return nil
 			}
 			continue
 		}
 		take := min(left, r.cpus)
-		grants = append(grants, w.grant(n, take, w.gpusPerNode))
+		allocations = append(allocations, req.grant(n, take, req.gpusPerNode))
 		if left -= take; left == 0 {
-			return grants
+			return allocations
 		}
 	}
 	return nil
 }
 
-func (w *wish) grant(n *node, cpus, gpus uint32) *grant {
+func (req *wish) grant(n *node, cpus, gpus uint32) *grant {
 	g := &grant{node: n, name: n.name, cpus: cpus, sockets: n.sockets, wide: n.cores}
-	if w.exclusive {
+	if req.exclusive {
 		g.cpus = n.cpus
 	}
-	g.memory = w.memoryPerNode
+	g.memory = req.memoryPerNode
 	if g.memory == 0 {
-		g.memory = w.memoryPerCPU * uint64(g.cpus)
+		g.memory = req.memoryPerCPU * uint64(g.cpus)
 	}
 	g.gpus = uint64(gpus)
 	return g

@@ -61,7 +61,8 @@ func chaos(t *testing.T, c *slurmtest.Cluster, rnd *rand.Rand) {
 func TestNothingIsGivenTwice(t *testing.T) {
 	for seed := range uint64(40) {
 		c := slurmtest.New(slurmtest.Config{Now: clock, Licenses: []slurmtest.LicenseConf{{Name: "matlab", Total: 2}},
-			Nodes: []slurmtest.NodeConf{{Names: "n[1-4]", CPUs: 8, MemoryMiB: 4000}, {Names: "n[5-6]", CPUs: 8, MemoryMiB: 4000, GRES: "gpu:h100:4"}}})
+			Nodes: []slurmtest.NodeConf{{Names: "n[1-4]", CPUs: 8, MemoryMiB: 4000},
+				{Names: "n[5-6]", CPUs: 8, MemoryMiB: 4000, GRES: "gpu:h100:4"}}})
 		rnd := rand.New(rand.NewPCG(seed, 0))
 		for i := range 300 {
 			chaos(t, c, rnd)

@@ -45,8 +45,9 @@ func (w countingWriter) Write(b []byte) (int, error) {
 const largeArray = 100_000
 
 func largeCluster() *stateBytes {
-	return &stateBytes{Cluster: slurmtest.New(slurmtest.Config{Now: clock, MaxArraySize: largeArray + 1, MinJobAge: time.Minute,
-		Nodes: []slurmtest.NodeConf{{Names: "n1", CPUs: 8, MemoryMiB: 4000}}})}
+	return &stateBytes{Cluster: slurmtest.New(slurmtest.Config{Now: clock, MaxArraySize: largeArray + 1,
+		MinJobAge: time.Minute,
+		Nodes:     []slurmtest.NodeConf{{Names: "n1", CPUs: 8, MemoryMiB: 4000}}})}
 }
 
 func (s *stateBytes) cache(t *testing.T, reader slurmclient.JobsReader) *slurmclient.Cache {
@@ -56,7 +57,8 @@ func (s *stateBytes) cache(t *testing.T, reader slurmclient.JobsReader) *slurmcl
 	t.Cleanup(server.Close)
 	cl, err := slurmclient.New(slurmclient.Config{URL: server.URL, Token: slurmclient.TokenFromEnv("SLURM_JWT")})
 	must(t, err)
-	k := slurmclient.NewCache(cl, slurmclient.CacheConfig{Period: time.Hour, JobsReader: reader, Resources: []slurmclient.Resource{slurmclient.Jobs}})
+	k := slurmclient.NewCache(cl, slurmclient.CacheConfig{Period: time.Hour, JobsReader: reader,
+		Resources: []slurmclient.Resource{slurmclient.Jobs}})
 	ctx, cancel := context.WithCancel(t.Context())
 	var wg sync.WaitGroup
 	wg.Go(func() { k.Run(ctx) })

@@ -13,8 +13,8 @@ import (
 
 func TestANewJobIsSeenBetweenPolls(t *testing.T) {
 	c := longQueue(t, 3)
-	k := slurmclient.NewCache(client(t, c, "v0.0.44"), slurmclient.CacheConfig{Period: time.Hour, LookInterval: 10 * time.Millisecond,
-		Resources: []slurmclient.Resource{slurmclient.Jobs}})
+	k := slurmclient.NewCache(client(t, c, "v0.0.44"), slurmclient.CacheConfig{Period: time.Hour,
+		LookInterval: 10 * time.Millisecond, Resources: []slurmclient.Resource{slurmclient.Jobs}})
 	ctx, cancel := context.WithCancel(t.Context())
 	var wg sync.WaitGroup
 	wg.Go(func() { k.Run(ctx) })

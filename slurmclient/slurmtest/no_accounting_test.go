@@ -23,7 +23,7 @@ func TestAClusterWithoutSlurmdbdIsKnownToHaveNoLimits(t *testing.T) {
 
 func TestASlurmdbdThatIsNotServedOrAwayIsUnknown(t *testing.T) {
 	for name, fault := range map[string]slurmtest.Fault{
-		"not served": {Prefix: "/slurmdb/", Kind: slurmtest.FaultStatus, Status: 404},
+		"not served":  {Prefix: "/slurmdb/", Kind: slurmtest.FaultStatus, Status: 404},
 		"unavailable": {Prefix: "/slurmdb/", Kind: slurmtest.FaultStatus, Status: 502},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -49,7 +49,8 @@ func TestAVersionThatIsGoneIsNoMissingSlurmdbd(t *testing.T) {
 func readLimits(t *testing.T, c *slurmtest.Cluster, version string) *slurmclient.Snapshot {
 	t.Helper()
 	resources := []slurmclient.Resource{slurmclient.QOS, slurmclient.Associations, slurmclient.Accounts, slurmclient.Users}
-	k := slurmclient.NewCache(client(t, c, version), slurmclient.CacheConfig{Period: time.Hour, Slow: time.Hour, Resources: resources})
+	k := slurmclient.NewCache(client(t, c, version),
+		slurmclient.CacheConfig{Period: time.Hour, Slow: time.Hour, Resources: resources})
 	ctx, cancel := context.WithCancel(t.Context())
 	var wg sync.WaitGroup
 	wg.Go(func() { k.Run(ctx) })

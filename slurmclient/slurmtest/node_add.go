@@ -32,7 +32,8 @@ func (c *Cluster) addNodes(conf NodeConf) {
 }
 
 func newNode(name string, conf NodeConf) *node {
-	n := &node{name: name, dynamic: conf.Dynamic, base: slurm.NodeIdle, memory: max(1, conf.MemoryMiB), features: conf.Features}
+	n := &node{name: name, dynamic: conf.Dynamic, base: slurm.NodeIdle, memory: max(1, conf.MemoryMiB),
+		features: conf.Features}
 	n.setShape(conf)
 	if n.dynamic {
 		n.flags |= slurm.NodeDynamicNorm

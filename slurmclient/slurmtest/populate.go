@@ -16,10 +16,11 @@ func (c *Cluster) Populate(nodes, jobs int, seed uint64) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	c.populateNodes(nodes)
-	p := &population{c: c, jobs: jobs, rnd: rand.New(rand.NewPCG(seed, 1)), users: c.ordinaryUsers(), partitions: []string{"cpu"}}
-	for _, part := range c.partitions {
-		if part.conf.Feature == "cpu" && part.name() != "cpu" {
-			p.partitions = append(p.partitions, part.name())
+	p := &population{c: c, jobs: jobs, rnd: rand.New(rand.NewPCG(seed, 1)), users: c.ordinaryUsers(),
+		partitions: []string{"cpu"}}
+	for _, partition := range c.partitions {
+		if partition.conf.Feature == "cpu" && partition.name() != "cpu" {
+			p.partitions = append(p.partitions, partition.name())
 		}
 	}
 	for i := range jobs {
@@ -76,11 +77,11 @@ type population struct {
 
 func (p *population) add(i int) {
 	s := p.spec(i)
-	parts, ok := p.c.partitionsOf(s.Partition)
+	partitions, ok := p.c.partitionsOf(s.Partition)
 	if !ok {
 		return
 	}
-	j := p.c.newJob(s, parts)
+	j := p.c.newJob(s, partitions)
 	p.c.enter(j)
 	r := p.c.edit(j)
 	r.SubmitTime -= slurm.Time(4 * 86400 * (p.jobs - i) / p.jobs) // submit times follow the order of the ids
@@ -124,18 +125,18 @@ func (p *population) spec(i int) JobSpec {
 // startJob starts the job on one node with room. The search continues where the last one in this
 // partition stopped.
 func (p *population) run(j *job) bool {
-	part := j.wish.partitions[0]
+	partition := j.wish.partitions[0]
 	if p.next == nil {
 		p.next = map[string]int{}
 	}
-	for range part.nodes {
-		n := part.nodes[p.next[part.name()]%len(part.nodes)]
-		if grants := j.wish.fit([]*node{n}, asItIs); grants != nil && n.usable() {
-			p.c.start(j, part, grants)
+	for range partition.nodes {
+		n := partition.nodes[p.next[partition.name()]%len(partition.nodes)]
+		if allocations := j.wish.fit([]*node{n}, asItIs); allocations != nil && n.usable() {
+			p.c.start(j, partition, allocations)
 			return true
 		}
-		p.next[part.name()]++
-		if p.next[part.name()] >= 2*len(part.nodes) {
+		p.next[partition.name()]++
+		if p.next[partition.name()] >= 2*len(partition.nodes) {
 			return false
 		}
 	}

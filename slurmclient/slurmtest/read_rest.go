@@ -178,7 +178,8 @@ func (k *call) qosNames() (names []string) {
 func (k *call) listAssociations() {
 	var list []slurm.Association
 	for i, account := range k.accounts() {
-		a := slurm.Association{ID: uint32(i + 1), Account: account, Cluster: k.cfg.ClusterName, SharesRaw: 1, QOS: k.qosNames()}
+		a := slurm.Association{ID: uint32(i + 1), Account: account, Cluster: k.cfg.ClusterName, SharesRaw: 1,
+			QOS: k.qosNames()}
 		if account != "root" {
 			a.ParentAccount = "root"
 		}

@@ -72,11 +72,13 @@ func (q question) ask(t *testing.T, c *slurmtest.Cluster, url, version string) s
 func TestErrorsAreThoseThatWereRecorded(t *testing.T) {
 	const script = `{"script": "#!/bin/sh\n", "job": {"environment": ["A=b"], "current_working_directory": "/"}}`
 	questions := map[string]question{
-		"errors-V/expired":             {method: "GET", path: "/slurm/V/nodes/", user: "alice", expired: true},
-		"errors-V/expired-ping":        {method: "GET", path: "/slurm/V/ping/", user: "alice", expired: true},
-		"errors-V/expired-submit":      {method: "POST", path: "/slurm/V/job/submit", user: "alice", expired: true, body: script},
-		"errors-V/expired-slurmdb":     {method: "GET", path: "/slurmdb/V/users/", user: "alice", expired: true},
-		"errors-V/alice-drain":         {method: "POST", path: "/slurm/V/node/n4", user: "alice", body: `{"state": ["DRAIN"]}`},
+		"errors-V/expired":      {method: "GET", path: "/slurm/V/nodes/", user: "alice", expired: true},
+		"errors-V/expired-ping": {method: "GET", path: "/slurm/V/ping/", user: "alice", expired: true},
+		"errors-V/expired-submit": {method: "POST", path: "/slurm/V/job/submit", user: "alice", expired: true,
+			body: script},
+		"errors-V/expired-slurmdb": {method: "GET", path: "/slurmdb/V/users/", user: "alice", expired: true},
+		"errors-V/alice-drain": {method: "POST", path: "/slurm/V/node/n4", user: "alice",
+			body: `{"state": ["DRAIN"]}`},
 		"errors-V/unknown-user-submit": {method: "POST", path: "/slurm/V/job/submit", user: "zoe", body: script},
 		"errors-V/wrong-version":       {method: "GET", path: "/slurm/v0.0.39/nodes/", user: "alice"},
 		"errors-V/wrong-method":        {method: "PUT", path: "/slurm/V/nodes/", user: "alice"},

@@ -23,8 +23,9 @@ func Sized(now func() time.Time, nodes, jobs int) *Cluster {
 		partitions = append(partitions, PartitionConf{Name: name, Feature: "cpu", PriorityTier: uint32(1 + i)})
 	}
 	c := New(Config{
-		Now: now, Licenses: []LicenseConf{{Name: "matlab", Total: 100}}, Users: users, Partitions: append(partitions, PartitionConf{Name: "all"}),
-		QOS: []QOSConf{{Name: "normal"}, {Name: "high", Priority: 1000}, {Name: "low"}, {Name: "debug", Priority: 10}},
+		Now: now, Licenses: []LicenseConf{{Name: "matlab", Total: 100}}, Users: users,
+		Partitions: append(partitions, PartitionConf{Name: "all"}),
+		QOS:        []QOSConf{{Name: "normal"}, {Name: "high", Priority: 1000}, {Name: "low"}, {Name: "debug", Priority: 10}},
 	})
 	c.Populate(nodes, jobs, 1)
 	return c
@@ -38,7 +39,8 @@ func Living(now func() time.Time) *Cluster {
 	c.life = &life{rnd: rand.New(rand.NewPCG(7, 7))}
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	c.setReservation(slurm.ReservationRequest{Name: "course", Nodes: []string{"cpu-[23-24]"}, Accounts: []string{"teaching"}})
+	c.setReservation(slurm.ReservationRequest{Name: "course", Nodes: []string{"cpu-[23-24]"},
+		Accounts: []string{"teaching"}})
 	c.setReservation(slurm.ReservationRequest{Name: "maintenance", Nodes: []string{"gpu-08"}, Users: []string{"root"},
 		StartTime: c.now + 6*3600, Duration: slurm.Num(240), Flags: []string{"MAINT"}})
 	_ = c.setNodeState(c.nodeByName["cpu-21"], "DRAIN", "memory errors", "root")
@@ -56,7 +58,8 @@ func livingConfig(now func() time.Time) Config {
 		Now: now, ClusterName: "demo",
 		Nodes: []NodeConf{
 			{Names: "cpu-[01-24]", Sockets: 2, CoresPerSocket: 16, MemoryMiB: 128000, Features: []string{"cpu", "x86"}},
-			{Names: "gpu-[01-08]", Sockets: 2, CoresPerSocket: 32, MemoryMiB: 512000, GRES: "gpu:h100:4", Features: []string{"gpu", "h100"}},
+			{Names: "gpu-[01-08]", Sockets: 2, CoresPerSocket: 32, MemoryMiB: 512000, GRES: "gpu:h100:4",
+				Features: []string{"gpu", "h100"}},
 		},
 		Partitions: []PartitionConf{
 			{Name: "cpu", Default: true, Feature: "cpu", MaxMinutes: 2880, DefaultMinutes: 60},

@@ -67,7 +67,8 @@ func TestPopulationIsTheSameEachTime(t *testing.T) {
 	for _, j := range one.Jobs() {
 		states[j.State.Base]++
 	}
-	for _, s := range []slurm.JobBase{slurm.JobRunning, slurm.JobPending, slurm.JobCompleted, slurm.JobFailed, slurm.JobCancelled} {
+	for _, s := range []slurm.JobBase{slurm.JobRunning, slurm.JobPending, slurm.JobCompleted, slurm.JobFailed,
+		slurm.JobCancelled} {
 		if states[s] == 0 {
 			t.Errorf("no job is %v", s)
 		}

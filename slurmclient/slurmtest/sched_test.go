@@ -48,13 +48,16 @@ func TestPendingJobsTellWhyTheyWait(t *testing.T) {
 		want string
 	}{
 		{"a job that fits runs", slurm.JobRequest{Tasks: 1}, "RUNNING None"},
-		{"a job that would fit an idle cluster waits for resources", slurm.JobRequest{Nodes: 2, Tasks: 8}, "PENDING Resources"},
+		{"a job that would fit an idle cluster waits for resources", slurm.JobRequest{Nodes: 2, Tasks: 8},
+			"PENDING Resources"},
 		{"a held job", slurm.JobRequest{Hold: true}, "PENDING JobHeldUser"},
 		{"a job that begins later", slurm.JobRequest{BeginTime: base + 3600}, "PENDING BeginTime"},
 		{"a job that depends on a running job", slurm.JobRequest{Dependency: "afterok:1"}, "PENDING Dependency"},
 		{"a job whose licenses are in use", slurm.JobRequest{Licenses: "matlab:1"}, "PENDING Licenses"},
-		{"a job with more than the partition's time limit", slurm.JobRequest{Partition: "other", TimeLimit: slurm.Num(11)}, "PENDING PartitionTimeLimit"},
-		{"a job that fits in one of two partitions", slurm.JobRequest{Partition: "other,batch", TimeLimit: slurm.Num(11)}, "RUNNING None"},
+		{"a job with more than the partition's time limit",
+			slurm.JobRequest{Partition: "other", TimeLimit: slurm.Num(11)}, "PENDING PartitionTimeLimit"},
+		{"a job that fits in one of two partitions",
+			slurm.JobRequest{Partition: "other,batch", TimeLimit: slurm.Num(11)}, "RUNNING None"},
 	}
 	for _, tc := range cases {
 		t.Run(tc.name, func(t *testing.T) {
@@ -90,10 +93,12 @@ func TestJobsEndAsTheirScriptsSay(t *testing.T) {
 	}{
 		{"a script that sleeps completes", slurmtest.JobSpec{JobRequest: slurm.JobRequest{Script: "#!/bin/sh\nsleep 30\n"}},
 			"RUNNING None", "COMPLETED None"},
-		{"a script that exits with 3 fails", slurmtest.JobSpec{JobRequest: slurm.JobRequest{Script: "#!/bin/sh\nsleep 30\nexit 3\n"}},
+		{"a script that exits with 3 fails",
+			slurmtest.JobSpec{JobRequest: slurm.JobRequest{Script: "#!/bin/sh\nsleep 30\nexit 3\n"}},
 			"RUNNING None", "FAILED NonZeroExitCode"},
 		{"a job that reaches its time limit times out",
-			slurmtest.JobSpec{JobRequest: slurm.JobRequest{TimeLimit: slurm.Num(1)}, RunFor: time.Hour}, "RUNNING None", "TIMEOUT TimeLimit"},
+			slurmtest.JobSpec{JobRequest: slurm.JobRequest{TimeLimit: slurm.Num(1)}, RunFor: time.Hour},
+			"RUNNING None", "TIMEOUT TimeLimit"},
 	}
 	for _, tc := range cases {
 		t.Run(tc.name, func(t *testing.T) {
@@ -127,7 +132,8 @@ func TestArraySplitsItsTasksAsTheyStart(t *testing.T) {
 		}
 		return out
 	}
-	want := []row{{2, 1, "", "RUNNING None"}, {3, 2, "", "RUNNING None"}, {uint64(id), 0, "3-5%2", "PENDING JobArrayTaskLimit"}}
+	want := []row{{2, 1, "", "RUNNING None"}, {3, 2, "", "RUNNING None"},
+		{uint64(id), 0, "3-5%2", "PENDING JobArrayTaskLimit"}}
 	if diff := cmp.Diff(want, rows()); diff != "" {
 		t.Errorf("after one second: %s", diff)
 	}
@@ -259,11 +265,13 @@ func TestComponentsOfAHeterogeneousJobStartTogether(t *testing.T) {
 }
 
 func TestLimitsOfPartitionsAndQOSKeepJobsWaiting(t *testing.T) {
-	c := slurmtest.New(slurmtest.Config{Now: clock, Nodes: []slurmtest.NodeConf{{Names: "n[1-4]", CPUs: 4, MemoryMiB: 4000}},
+	c := slurmtest.New(slurmtest.Config{Now: clock,
+		Nodes: []slurmtest.NodeConf{{Names: "n[1-4]", CPUs: 4, MemoryMiB: 4000}},
 		Partitions: []slurmtest.PartitionConf{{Name: "batch", Default: true}, {Name: "down", State: "DOWN"},
 			{Name: "idle", State: "INACTIVE"}, {Name: "narrow", MaxNodes: 1}},
 		QOS: []slurmtest.QOSConf{{Name: "normal"}, {Name: "one", MaxJobsPerUser: 1}}})
-	jobs := []slurm.JobRequest{{QOS: "one"}, {QOS: "one"}, {Partition: "down"}, {Partition: "idle"}, {Partition: "narrow", Nodes: 2, Tasks: 2}}
+	jobs := []slurm.JobRequest{{QOS: "one"}, {QOS: "one"}, {Partition: "down"}, {Partition: "idle"},
+		{Partition: "narrow", Nodes: 2, Tasks: 2}}
 	var got []string
 	for _, q := range jobs {
 		submit(t, c, forever(q))
@@ -272,7 +280,8 @@ func TestLimitsOfPartitionsAndQOSKeepJobsWaiting(t *testing.T) {
 	for _, j := range c.Jobs() {
 		got = append(got, stateOf(t, c, j.ID))
 	}
-	want := []string{"RUNNING None", "PENDING QOSMaxJobsPerUserLimit", "PENDING PartitionDown", "PENDING PartitionInactive", "PENDING PartitionNodeLimit"}
+	want := []string{"RUNNING None", "PENDING QOSMaxJobsPerUserLimit", "PENDING PartitionDown",
+		"PENDING PartitionInactive", "PENDING PartitionNodeLimit"}
 	if diff := cmp.Diff(want, got); diff != "" {
 		t.Error(diff)
 	}

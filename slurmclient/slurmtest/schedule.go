@@ -69,8 +69,8 @@ func (p *pass) try(j *job) {
 			c.setReason(j, v)
 			return
 		}
-		part, grants, v := p.place(j)
-		if grants == nil {
+		partition, allocations, v := p.place(j)
+		if allocations == nil {
 			c.setReason(j, v)
 			return
 		}
@@ -78,7 +78,7 @@ func (p *pass) try(j *job) {
 		if j.isBase() {
 			one = c.splitTask(j.array, j.array.tasks[0])
 		}
-		c.start(one, part, grants)
+		c.start(one, partition, allocations)
 	}
 }
 
@@ -129,18 +129,18 @@ func (c *Cluster) setReason(j *job, v verdict) {
 // findNodes searches the job's partitions for nodes, one after the other.
 func (p *pass) place(j *job) (*partition, []*grant, verdict) {
 	var last verdict
-	for _, part := range j.wish.partitions {
-		v := p.c.partitionLimits(j, part)
+	for _, partition := range j.wish.partitions {
+		v := p.c.partitionLimits(j, partition)
 		if v.reason == "" {
-			key := part.name() + "/" + j.wish.shape
+			key := partition.name() + "/" + j.wish.shape
 			if known, ok := p.failed[key]; ok {
-				v = p.behind(part, known)
-			} else if grants := j.wish.fit(p.candidates(j, part), asItIs); grants != nil {
-				return part, grants, verdict{}
+				v = p.behind(partition, known)
+			} else if allocations := j.wish.fit(p.candidates(j, partition), asItIs); allocations != nil {
+				return partition, allocations, verdict{}
 			} else {
-				v = p.c.whyNot(j, part)
+				v = p.c.whyNot(j, partition)
 				p.failed[key] = v
-				v = p.behind(part, v)
+				v = p.behind(partition, v)
 			}
 		}
 		if last.reason == "" || last.reason == "Priority" {
@@ -151,27 +151,27 @@ func (p *pass) place(j *job) (*partition, []*grant, verdict) {
 }
 
 // reasonInQueue turns "Resources" into "Priority" for all but the first such job of a partition.
-func (p *pass) behind(part *partition, v verdict) verdict {
+func (p *pass) behind(partition *partition, v verdict) verdict {
 	if v.reason != "Resources" || v.text != "" {
 		return v
 	}
-	if p.waiting[part] {
+	if p.waiting[partition] {
 		return verdict{reason: "Priority"}
 	}
-	p.waiting[part] = true
+	p.waiting[partition] = true
 	return v
 }
 
 // candidates returns the nodes of the partition that may run the job if enough of them is free.
-func (p *pass) candidates(j *job, part *partition) []*node {
-	list, ok := p.free[part]
+func (p *pass) candidates(j *job, partition *partition) []*node {
+	list, ok := p.free[partition]
 	if !ok {
-		for _, n := range part.nodes {
+		for _, n := range partition.nodes {
 			if n.usable() && n.usedCPUs < n.cpus {
 				list = append(list, n)
 			}
 		}
-		p.free[part] = list
+		p.free[partition] = list
 	}
 	var out []*node
 	for _, n := range list {
@@ -190,8 +190,8 @@ func (c *Cluster) mayUse(j *job, n *node) bool {
 	return n.resv.lets(j)
 }
 
-func (c *Cluster) partitionLimits(j *job, part *partition) verdict {
-	v := part.view()
+func (c *Cluster) partitionLimits(j *job, partition *partition) verdict {
+	v := partition.view()
 	switch v.State {
 	case slurm.PartitionDown, slurm.PartitionInactive:
 		return verdict{reason: "Partition" + strings.ToUpper(string(v.State[:1])) + strings.ToLower(string(v.State[1:]))}
@@ -208,9 +208,9 @@ func (c *Cluster) partitionLimits(j *job, part *partition) verdict {
 }
 
 // noFitReason returns why the job did not fit in the partition.
-func (c *Cluster) whyNot(j *job, part *partition) verdict {
+func (c *Cluster) whyNot(j *job, partition *partition) verdict {
 	var could, unavailable, reserved []*node
-	for _, n := range part.nodes {
+	for _, n := range partition.nodes {
 		switch {
 		case !j.wish.accepts(n):
 		case !n.usable():
@@ -231,10 +231,10 @@ func (c *Cluster) whyNot(j *job, part *partition) verdict {
 	if j.wish.fit(append(with, unavailable...), asIfIdle) != nil {
 		return c.unavailable(j, unavailable)
 	}
-	if len(part.nodes) == 0 {
+	if len(partition.nodes) == 0 {
 		return verdict{reason: "PartitionConfig"}
 	}
-	if int(j.wish.minNodes()) > len(part.nodes) {
+	if int(j.wish.minNodes()) > len(partition.nodes) {
 		return verdict{reason: "PartitionNodeLimit"}
 	}
 	return verdict{reason: "BadConstraints"}
@@ -259,5 +259,6 @@ func (c *Cluster) downOrReserved(text string) verdict {
 	if c.cfg.Release == Release2411 {
 		return verdict{"ReqNodeNotAvail", "ReqNodeNotAvail, " + text}
 	}
-	return verdict{"Resources", "Nodes required for job are DOWN, DRAINED or reserved for jobs in higher priority partitions"}
+	return verdict{"Resources",
+		"Nodes required for job are DOWN, DRAINED or reserved for jobs in higher priority partitions"}
 }

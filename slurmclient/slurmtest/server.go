@@ -108,7 +108,8 @@ func plain(w http.ResponseWriter, status int, text string) {
 // serveOpenAPI answers with the outline of an OpenAPI document: the paths that can be read.
 func (c *Cluster) serveDocument(w http.ResponseWriter) {
 	var b strings.Builder
-	b.WriteString(`{"openapi":"3.0.3","info":{"title":"Slurm REST API","version":"` + releaseText(c.cfg.Release) + `"},"paths":{`)
+	b.WriteString(`{"openapi":"3.0.3","info":{"title":"Slurm REST API","version":"` +
+		releaseText(c.cfg.Release) + `"},"paths":{`)
 	first := true
 	for _, v := range c.cfg.Versions {
 		for _, r := range routes() {

@@ -40,10 +40,11 @@ func TestFlagsChangeWhatNodesShow(t *testing.T) {
 		status int
 		want   map[string]string
 	}{
-		"without flags":         {"", 200, map[string]string{"n1": "MIXED", "n2": "IDLE"}},
-		"DETAIL hides MIXED":    {"?flags=DETAIL", 200, map[string]string{"n1": "ALLOCATED", "n2": "IDLE"}},
-		"DETAIL and MIXED":      {"?flags=DETAIL&flags=MIXED", 200, map[string]string{"n1": "MIXED", "n2": "IDLE"}},
-		"FUTURE adds nodes":     {"?flags=FUTURE", 200, map[string]string{"n1": "ALLOCATED", "n2": "IDLE", "f1": "FUTURE+DYNAMIC_NORM"}},
+		"without flags":      {"", 200, map[string]string{"n1": "MIXED", "n2": "IDLE"}},
+		"DETAIL hides MIXED": {"?flags=DETAIL", 200, map[string]string{"n1": "ALLOCATED", "n2": "IDLE"}},
+		"DETAIL and MIXED":   {"?flags=DETAIL&flags=MIXED", 200, map[string]string{"n1": "MIXED", "n2": "IDLE"}},
+		"FUTURE adds nodes": {"?flags=FUTURE", 200,
+			map[string]string{"n1": "ALLOCATED", "n2": "IDLE", "f1": "FUTURE+DYNAMIC_NORM"}},
 		"an unknown flag fails": {"?flags=NOSUCH", 500, map[string]string{"n1": "ALLOCATED", "n2": "IDLE"}},
 	}
 	for name, tc := range cases {
@@ -148,7 +149,8 @@ func TestLongArrayTextIsCut(t *testing.T) {
 		0:   "1,3,6,10,15,21,28,36,45,55,66,78,91,105,120,136,153,171,190,...",
 		200: "1,3,6,10,15,21,28,36,45,55,66,78,91,105,120,136,153,171,190,210,231,253,276,300",
 	} {
-		c := slurmtest.New(slurmtest.Config{Now: clock, BitstrLen: limit, Nodes: []slurmtest.NodeConf{{Names: "n1", MemoryMiB: 1000}}})
+		c := slurmtest.New(slurmtest.Config{Now: clock, BitstrLen: limit,
+			Nodes: []slurmtest.NodeConf{{Names: "n1", MemoryMiB: 1000}}})
 		id := submit(t, c, slurmtest.JobSpec{JobRequest: slurm.JobRequest{Hold: true,
 			Array: "1,3,6,10,15,21,28,36,45,55,66,78,91,105,120,136,153,171,190,210,231,253,276,300"}})
 		if j, _ := c.Job(id); j.ArrayTasks != want {

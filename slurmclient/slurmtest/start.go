@@ -13,9 +13,9 @@ import (
 const yearSeconds = 365 * 24 * 3600
 
 // startJob allocates nodes to the job and runs it.
-func (c *Cluster) start(j *job, p *partition, grants []*grant) {
-	j.grants = grants
-	for _, g := range grants {
+func (c *Cluster) start(j *job, p *partition, allocations []*grant) {
+	j.grants = allocations
+	for _, g := range allocations {
 		g.take(j)
 	}
 	c.takeLicenses(j.wish.licenses)
@@ -25,7 +25,7 @@ func (c *Cluster) start(j *job, p *partition, grants []*grant) {
 	}
 	c.running.add(j, 1)
 	c.writeStart(j, p)
-	for _, g := range grants {
+	for _, g := range allocations {
 		c.touchNode(g.node)
 	}
 	c.plan(j)

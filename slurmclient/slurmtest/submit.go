@@ -56,7 +56,7 @@ func (c *Cluster) submit(s JobSpec) (uint32, *Refusal) {
 
 // prepareJob checks a specification and creates its job, which is not in the table yet.
 func (c *Cluster) prepare(s JobSpec) (j *job, tasks []uint32, throttle uint32, r *Refusal) {
-	parts, ok := c.partitionsOf(s.Partition)
+	partitions, ok := c.partitionsOf(s.Partition)
 	if !ok {
 		return nil, nil, 0, refuse(2000)
 	}
@@ -73,7 +73,7 @@ func (c *Cluster) prepare(s JobSpec) (j *job, tasks []uint32, throttle uint32, r
 	if number := c.mistake(s); number != 0 {
 		return nil, nil, 0, refuse(number)
 	}
-	j = c.newJob(s, parts)
+	j = c.newJob(s, partitions)
 	j.depends = depends
 	if !c.everFits(j) {
 		return nil, nil, 0, refuse(2014)
@@ -115,17 +115,17 @@ func (c *Cluster) everFits(j *job) bool {
 	if c.cfg.Release != Release2411 {
 		return c.fitsWaiting(j)
 	}
-	for _, part := range j.wish.partitions {
-		if c.fitsAll(j, part) {
+	for _, partition := range j.wish.partitions {
+		if c.fitsAll(j, partition) {
 			return true
 		}
 	}
 	return false
 }
 
-func (c *Cluster) fitsAll(j *job, part *partition) bool {
+func (c *Cluster) fitsAll(j *job, partition *partition) bool {
 	var nodes []*node
-	for _, n := range part.nodes {
+	for _, n := range partition.nodes {
 		if j.wish.accepts(n) {
 			nodes = append(nodes, n)
 		}
@@ -136,8 +136,8 @@ func (c *Cluster) fitsAll(j *job, part *partition) bool {
 // mayWaitForNodes reports whether 26.05 accepts the job. It refuses a job only if every partition
 // has enough nodes, none of which are of the requested shape.
 func (c *Cluster) fitsWaiting(j *job) bool {
-	for _, part := range j.wish.partitions {
-		if len(part.nodes) < int(j.wish.minNodes()) || c.fitsAll(j, part) {
+	for _, partition := range j.wish.partitions {
+		if len(partition.nodes) < int(j.wish.minNodes()) || c.fitsAll(j, partition) {
 			return true
 		}
 	}
@@ -177,8 +177,8 @@ func parseArray(text string, size uint32) (tasks []uint32, throttle uint32, err 
 		}
 		throttle = uint32(n)
 	}
-	for part := range strings.SplitSeq(list, ",") {
-		from, to, step, err := parseSpan(part)
+	for span := range strings.SplitSeq(list, ",") {
+		from, to, step, err := parseSpan(span)
 		if err != nil {
 			return nil, 0, fmt.Errorf("reading array %q: %w", text, err)
 		}
@@ -221,9 +221,9 @@ func (c *Cluster) submitHet(s JobSpec) (uint32, *Refusal) {
 	first := s
 	first.Components = nil
 	var h hetJob
-	for _, part := range append([]JobSpec{first}, s.Components...) {
-		part.User = s.User
-		j, tasks, _, r := c.prepare(part)
+	for _, component := range append([]JobSpec{first}, s.Components...) {
+		component.User = s.User
+		j, tasks, _, r := c.prepare(component)
 		if r == nil && tasks != nil {
 			r = refuse(2081)
 		}

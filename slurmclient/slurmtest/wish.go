@@ -29,12 +29,12 @@ type wish struct {
 }
 
 // minNodes is the least number of nodes that the job may get.
-func (w *wish) minNodes() uint32 { return max(1, w.nodes, uint32(len(w.required))) }
+func (req *wish) minNodes() uint32 { return max(1, req.nodes, uint32(len(req.required))) }
 
 // accepts reports whether the node is of a suitable kind, whatever its state.
-func (w *wish) accepts(n *node) bool {
-	return matchFeatures(w.features, n.features) && !slices.Contains(w.excluded, n.name) &&
-		(w.gpusPerNode == 0 && w.gpus == 0 || n.gpus > 0 && (w.gpuType == "" || w.gpuType == n.gpuType))
+func (req *wish) accepts(n *node) bool {
+	return matchFeatures(req.features, n.features) && !slices.Contains(req.excluded, n.name) &&
+		(req.gpusPerNode == 0 && req.gpus == 0 || n.gpus > 0 && (req.gpuType == "" || req.gpuType == n.gpuType))
 }
 
 // matchFeatures evaluates a constraint such as "a&b|c"; & binds tighter than |.
@@ -68,19 +68,19 @@ type room struct {
 
 // capacityOn returns what the job could use of the node: of the whole node as if it were idle, or
 // of what its jobs leave free.
-func (w *wish) roomOf(n *node, empty emptiness) room {
+func (req *wish) roomOf(n *node, mode emptiness) room {
 	r := room{n.cpus, n.memory, n.gpus}
-	if empty == asItIs {
-		if w.exclusive && len(n.jobs) > 0 {
+	if mode == asItIs {
+		if req.exclusive && len(n.jobs) > 0 {
 			return room{}
 		}
 		r.cpus, r.memory, r.gpus = n.free()
 	}
-	if w.memoryPerNode > 0 && r.memory < w.memoryPerNode || w.gpusPerNode > r.gpus {
+	if req.memoryPerNode > 0 && r.memory < req.memoryPerNode || req.gpusPerNode > r.gpus {
 		return room{}
 	}
-	if w.memoryPerCPU > 0 {
-		r.cpus = min(r.cpus, uint32(r.memory/w.memoryPerCPU))
+	if req.memoryPerCPU > 0 {
+		r.cpus = min(r.cpus, uint32(r.memory/req.memoryPerCPU))
 	}
 	return r
 }

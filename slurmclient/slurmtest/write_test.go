@@ -140,7 +140,8 @@ func TestClientSubmitsHoldsReleasesAndCancels(t *testing.T) {
 		c := demo(t, release)
 		cl := client(t, c, v)
 		ctx := t.Context()
-		req := slurm.JobRequest{Name: "x", Partition: "gpu,batch", Script: "#!/bin/sh\nsleep 300\n", Nodes: 2, Tasks: 4, CPUsPerTask: 2,
+		req := slurm.JobRequest{Name: "x", Partition: "gpu,batch", Script: "#!/bin/sh\nsleep 300\n", Nodes: 2,
+			Tasks: 4, CPUsPerTask: 2,
 			MemoryPerNode: slurm.Num(1000), TimeLimit: slurm.Num(30), Constraints: "h100", TRESPerNode: "gres/gpu:1",
 			Licenses: "matlab:2", Comment: "made by a test", Hold: true}
 		id, err := cl.SubmitJob(ctx, req)
@@ -242,7 +243,8 @@ func TestJobOnACloudNodeConfiguresUntilItComes(t *testing.T) {
 	got := []string{before, stateOf(t, c, id)}
 	c.Register(slurmtest.NodeConf{Names: "cl1", CPUs: 4, MemoryMiB: 1000})
 	got = append(got, stateOf(t, c, id), nodeState(t, c, "cl1"))
-	want := []string{"IDLE+POWERED_DOWN+CLOUD+DYNAMIC_NORM", "RUNNING+CONFIGURING+POWER_UP_NODE None", "RUNNING None", "MIXED+CLOUD+DYNAMIC_NORM"}
+	want := []string{"IDLE+POWERED_DOWN+CLOUD+DYNAMIC_NORM", "RUNNING+CONFIGURING+POWER_UP_NODE None",
+		"RUNNING None", "MIXED+CLOUD+DYNAMIC_NORM"}
 	if diff := cmp.Diff(want, got); diff != "" {
 		t.Error(diff)
 	}

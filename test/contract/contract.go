@@ -74,7 +74,8 @@ func (s *suite) as(t *testing.T, user string) *slurmclient.Client {
 
 func (s *suite) with(t *testing.T, token slurmclient.TokenSource) *slurmclient.Client {
 	t.Helper()
-	client, err := slurmclient.New(slurmclient.Config{URL: s.server.URL, Version: s.version, Token: token, Timeout: time.Minute})
+	client, err := slurmclient.New(slurmclient.Config{URL: s.server.URL, Version: s.version, Token: token,
+		Timeout: time.Minute})
 	if err != nil {
 		t.Fatal(err)
 	}

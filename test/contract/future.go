@@ -85,7 +85,8 @@ func (s *suite) plainNodes(t *testing.T) []string {
 	t.Helper()
 	token, err := slurmclient.TokenFromKeyFile(s.server.KeyFile, "slurm", time.Hour).Token()
 	must(t, err)
-	request, err := http.NewRequestWithContext(t.Context(), http.MethodGet, s.server.URL+"/slurm/"+s.version+"/nodes/", nil)
+	request, err := http.NewRequestWithContext(t.Context(), http.MethodGet,
+		s.server.URL+"/slurm/"+s.version+"/nodes/", nil)
 	must(t, err)
 	request.Header.Set("X-SLURM-USER-TOKEN", token)
 	answer, err := http.DefaultClient.Do(request)

@@ -153,20 +153,22 @@ func (h *history) happen(t *testing.T, batch int) {
 
 func (h *history) awaitController(t *testing.T) {
 	t.Helper()
-	(&suite{server: Server{Pass: func() {}}}).eventually(t, "slurmctld to answer", func(ctx context.Context) (bool, error) {
-		for _, c := range h.clients {
-			if _, err := c.Stats(ctx); err != nil {
-				return false, nil //nolint:nilerr // wait until slurmctld answers
+	(&suite{server: Server{Pass: func() {}}}).eventually(t, "slurmctld to answer",
+		func(ctx context.Context) (bool, error) {
+			for _, c := range h.clients {
+				if _, err := c.Stats(ctx); err != nil {
+					return false, nil //nolint:nilerr // wait until slurmctld answers
+				}
 			}
-		}
-		return true, nil
-	})
+			return true, nil
+		})
 }
 
 // randomCommand returns a random command.
 func (h *history) step(jobs []*slurm.Job) string {
 	pick := func(words ...string) string { return words[h.rnd.IntN(len(words))] }
-	submit := fmt.Sprintf("sbatch -o /dev/null -p %s -n %d -t %d", pick("batch", "gpu", "debug", "batch,gpu"), 1+h.rnd.IntN(4), 1+h.rnd.IntN(60))
+	submit := fmt.Sprintf("sbatch -o /dev/null -p %s -n %d -t %d", pick("batch", "gpu", "debug", "batch,gpu"),
+		1+h.rnd.IntN(4), 1+h.rnd.IntN(60))
 	sleep := fmt.Sprintf("--wrap 'sleep %d'", []int{0, 1, 3, 20, 300, 600}[h.rnd.IntN(6)])
 	if len(jobs) == 0 || h.rnd.IntN(100) < 45 {
 		switch h.rnd.IntN(8) {
@@ -195,7 +197,8 @@ func (h *history) step(jobs []*slurm.Job) string {
 	case 5:
 		return pick("scontrol suspend ", "scontrol resume ") + id
 	case 6:
-		return fmt.Sprintf("scontrol update jobid=%s %s", id, pick("timelimit=45", "priority=1234", "nice=50", "comment=x", "jobname=renamed", "partition=gpu"))
+		return fmt.Sprintf("scontrol update jobid=%s %s", id,
+			pick("timelimit=45", "priority=1234", "nice=50", "comment=x", "jobname=renamed", "partition=gpu"))
 	}
 	return "scancel " + id
 }

@@ -31,7 +31,8 @@ func TestADeltaReaderReadsAnArrayOfHundredThousandTasks(t *testing.T) {
 	for _, release := range realslurm.Versions() {
 		t.Run(release, func(t *testing.T) {
 			t.Parallel()
-			cluster, err := realslurm.Start(t.Context(), realslurm.Config{Version: release, Nodes: 1, WithoutAccounting: true, MaxJobs: 400_000})
+			cluster, err := realslurm.Start(t.Context(),
+				realslurm.Config{Version: release, Nodes: 1, WithoutAccounting: true, MaxJobs: 400_000})
 			must(t, err)
 			t.Cleanup(func() { must(t, cluster.Close()) })
 			r := followLarge(t, cluster, func() { submitTasks(t, cluster, "--hold", largeArray) })
@@ -79,7 +80,8 @@ func followLarge(t *testing.T, cluster *realslurm.Cluster, fill func()) *largeRe
 	}
 	server := httptest.NewServer(proxy)
 	t.Cleanup(server.Close)
-	r.client, err = slurmclient.New(slurmclient.Config{URL: server.URL, Token: slurmclient.TokenFromFile(cluster.TokenFile)})
+	r.client, err = slurmclient.New(slurmclient.Config{URL: server.URL,
+		Token: slurmclient.TokenFromFile(cluster.TokenFile)})
 	must(t, err)
 	r.cache = slurmclient.NewCache(r.client, slurmclient.CacheConfig{
 		Period: time.Hour, JobsReader: slurmclient.ReadDelta, Resources: []slurmclient.Resource{slurmclient.Jobs},
@@ -110,7 +112,8 @@ func (r *largeReader) check(t *testing.T, when string) {
 	must(t, r.cache.Refresh(t.Context(), slurmclient.Jobs))
 	p := r.cache.Snapshot().Jobs
 	states := r.states.Load()
-	t.Logf("%s: %d records by %s in %v, %d bytes of states", when, len(p.Value), p.Reader, p.Took.Round(time.Millisecond), states)
+	t.Logf("%s: %d records by %s in %v, %d bytes of states", when, len(p.Value), p.Reader,
+		p.Took.Round(time.Millisecond), states)
 	if states > 1<<20 {
 		t.Errorf("%s the states of single tasks were read", when)
 	}

@@ -25,7 +25,8 @@ func (s *suite) lists(t *testing.T) {
 	}
 	partitions, err := s.client.Partitions(ctx, 0)
 	must(t, err)
-	if p := partitionNamed(partitions.Items, "batch"); p == nil || p.State != slurm.PartitionUp || p.TotalNodes == 0 || p.Nodes == "" {
+	if p := partitionNamed(partitions.Items, "batch"); p == nil || p.State != slurm.PartitionUp ||
+		p.TotalNodes == 0 || p.Nodes == "" {
 		t.Errorf("the partition batch is %+v", p)
 	}
 	pings, err := s.client.Ping(ctx)
@@ -172,7 +173,8 @@ func (s *suite) nodeGate(t *testing.T) {
 
 // testJobReaders compares what the list reader and the delta reader publish.
 func (s *suite) readers(t *testing.T) {
-	ids := []uint32{s.submit(t, s.client, slurm.JobRequest{Hold: true}), s.submit(t, s.client, slurm.JobRequest{Array: "0-5%2", Hold: true})}
+	ids := []uint32{s.submit(t, s.client, slurm.JobRequest{Hold: true}),
+		s.submit(t, s.client, slurm.JobRequest{Array: "0-5%2", Hold: true})}
 	defer s.cancelAll(t, ids...)
 	var got []map[uint32]slurm.Job
 	for _, reader := range []slurmclient.JobsReader{slurmclient.ReadList, slurmclient.ReadDelta} {

@@ -38,10 +38,14 @@ func TestADeltaReaderSeesWhatChangesNoState(t *testing.T) {
 				seen                 func(*slurm.Job) bool
 			}{
 				{"a released hold", "-H", "scontrol release %d", func(j *slurm.Job) bool { return !j.Hold }},
-				{"another partition", "", "scontrol update jobid=%d partition=other", func(j *slurm.Job) bool { return j.Partition == "other" }},
-				{"another size", "-n 1", "scontrol update jobid=%d numcpus=2-2", func(j *slurm.Job) bool { return j.CPUs.Or(0) == 2 }},
-				{"another throttle", "-H --array=1-9%1", "scontrol update jobid=%d arraytaskthrottle=3", func(j *slurm.Job) bool { return j.ArrayMaxRunning == 3 }},
-				{"a fulfilled dependency", "-d afterany:" + s.first, "scancel " + s.first + " || : %d", func(j *slurm.Job) bool { return j.Dependency == "" }},
+				{"another partition", "", "scontrol update jobid=%d partition=other",
+					func(j *slurm.Job) bool { return j.Partition == "other" }},
+				{"another size", "-n 1", "scontrol update jobid=%d numcpus=2-2",
+					func(j *slurm.Job) bool { return j.CPUs.Or(0) == 2 }},
+				{"another throttle", "-H --array=1-9%1", "scontrol update jobid=%d arraytaskthrottle=3",
+					func(j *slurm.Job) bool { return j.ArrayMaxRunning == 3 }},
+				{"a fulfilled dependency", "-d afterany:" + s.first, "scancel " + s.first + " || : %d",
+					func(j *slurm.Job) bool { return j.Dependency == "" }},
 			} {
 				id := s.submitJob(t, tc.submit)
 				s.pollTimes(t, 2)
@@ -67,15 +71,18 @@ type stale struct {
 
 func startStale(t *testing.T, release string) *stale {
 	cluster, err := realslurm.Start(t.Context(), realslurm.Config{
-		Version: release, WithoutAccounting: true, Node: []string{"a1 CPUs=2 RealMemory=2000"}, Conf: []string{"PartitionName=other Nodes=a1"},
+		Version: release, WithoutAccounting: true,
+		Node: []string{"a1 CPUs=2 RealMemory=2000"}, Conf: []string{"PartitionName=other Nodes=a1"},
 	})
 	must(t, err)
 	t.Cleanup(func() { must(t, cluster.Close()) })
 	s := &stale{cluster: cluster}
 	s.submitJob(t, "-n 2")
 	s.first = strconv.FormatUint(uint64(s.submitJob(t, "-H")), 10)
-	s.runScript(t, fmt.Sprintf("for i in $(seq %d); do sbatch -H -o /dev/null --wrap 'sleep 600' >/dev/null || exit 1; done", bystanders))
-	client, err := slurmclient.New(slurmclient.Config{URL: cluster.URL, Token: slurmclient.TokenFromFile(cluster.TokenFile)})
+	s.runScript(t, fmt.Sprintf(
+		"for i in $(seq %d); do sbatch -H -o /dev/null --wrap 'sleep 600' >/dev/null || exit 1; done", bystanders))
+	client, err := slurmclient.New(slurmclient.Config{URL: cluster.URL,
+		Token: slurmclient.TokenFromFile(cluster.TokenFile)})
 	must(t, err)
 	s.client = client
 	s.cache = slurmclient.NewCache(client, slurmclient.CacheConfig{
@@ -135,7 +142,8 @@ func (s *stale) awaitChange(t *testing.T, what string, id uint32, seen func(*slu
 			return
 		}
 		if changed && n > 1 && jobs.OldestAt.After(began) {
-			t.Errorf("%s: the record is outdated, but its age is counted from %v after the change", what, jobs.OldestAt.Sub(unchanged))
+			t.Errorf("%s: the record is outdated, but its age is counted from %v after the change", what,
+				jobs.OldestAt.Sub(unchanged))
 		}
 	}
 	t.Errorf("%s was not visible after %d polls", what, mostPolls)

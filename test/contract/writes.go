@@ -56,8 +56,9 @@ func (s *suite) jobLife(t *testing.T) {
 	id := s.submit(t, s.as(t, "alice"), slurm.JobRequest{Tasks: 2, TimeLimit: slurm.Num(30), Comment: "a comment"})
 	jobs := s.awaitJob(t, id, "running", func(j *slurm.Job) bool { return j.State.Base == slurm.JobRunning })
 	j := jobs[0]
-	if len(jobs) != 1 || j.ID != id || j.UserName != "alice" || j.Partition != "batch" || j.Nodes == "" || j.Name != "contract" ||
-		j.TimeLimit != slurm.Num(30) || j.CPUs.Or(0) < 2 || !j.StartTime.IsSet() || !j.SubmitTime.IsSet() {
+	if len(jobs) != 1 || j.ID != id || j.UserName != "alice" || j.Partition != "batch" || j.Nodes == "" ||
+		j.Name != "contract" || j.TimeLimit != slurm.Num(30) || j.CPUs.Or(0) < 2 || !j.StartTime.IsSet() ||
+		!j.SubmitTime.IsSet() {
 		t.Errorf("the running job is %+v", j)
 	}
 	states, err := s.client.JobStates(t.Context(), id)
@@ -237,7 +238,8 @@ func (s *suite) reservations(t *testing.T) {
 	stats, err := s.client.Stats(ctx)
 	must(t, err)
 	request := slurm.ReservationRequest{
-		Name: "contract", StartTime: stats.At + 7200, Duration: slurm.Num(60), Nodes: []string{"n3"}, Users: []string{"alice"},
+		Name: "contract", StartTime: stats.At + 7200, Duration: slurm.Num(60),
+		Nodes: []string{"n3"}, Users: []string{"alice"},
 	}
 	err = s.client.SetReservation(ctx, request)
 	if !supports(err) {
@@ -245,7 +247,8 @@ func (s *suite) reservations(t *testing.T) {
 	}
 	must(t, err)
 	r := s.reservation(t)
-	if r == nil || r.StartTime != request.StartTime || r.EndTime != request.StartTime+3600 || r.Nodes != "n3" || r.Users != "alice" || r.NodeCount != 1 {
+	if r == nil || r.StartTime != request.StartTime || r.EndTime != request.StartTime+3600 || r.Nodes != "n3" ||
+		r.Users != "alice" || r.NodeCount != 1 {
 		t.Errorf("the reservation is %+v", r)
 	}
 	request.Duration = slurm.Num(90)

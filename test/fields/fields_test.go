@@ -50,7 +50,8 @@ func TestEveryFieldIsReadOrTold(t *testing.T) {
 		collect(reflect.TypeOf(spec), expected)
 	}
 	if len(expected) < 40 || len(read) == 0 {
-		t.Fatalf("%d fields are known and %d are read: the test does not find the types or the readers", len(expected), len(read))
+		t.Fatalf("%d fields are known and %d are read: the test does not find the types or the readers",
+			len(expected), len(read))
 	}
 	for _, field := range slices.Sorted(maps.Keys(expected)) {
 		how, listed := unread()[field]
@@ -111,7 +112,8 @@ func fieldsRead(t *testing.T) map[string]bool {
 	return out
 }
 
-func readFieldsOf(t *testing.T, files *token.FileSet, load types.Importer, path string, names []string, into map[string]bool) {
+func readFieldsOf(t *testing.T, files *token.FileSet, load types.Importer, path string, names []string,
+	into map[string]bool) {
 	t.Helper()
 	var parsed []*ast.File
 	for _, name := range names {

@@ -36,7 +36,8 @@ func eachRelease(t *testing.T, test func(t *testing.T, cluster *realslurm.Cluste
 	for _, release := range realslurm.Versions() {
 		t.Run(release, func(t *testing.T) {
 			t.Parallel()
-			cluster, err := realslurm.Start(t.Context(), realslurm.Config{Version: release, WithoutAccounting: true, Conf: []string{"MaxNodeCount=100"}})
+			cluster, err := realslurm.Start(t.Context(),
+				realslurm.Config{Version: release, WithoutAccounting: true, Conf: []string{"MaxNodeCount=100"}})
 			must(t, err)
 			t.Cleanup(func() { must(t, cluster.Close()) })
 			test(t, cluster)
@@ -72,7 +73,8 @@ func slurmOf(t *testing.T, cluster *realslurm.Cluster) *live.Slurm {
 	done := make(chan error)
 	go func() { done <- clients.Start(ctx) }()
 	t.Cleanup(func() { cancel(); must(t, <-done) })
-	clients.Set(blue, access.Target{URL: cluster.URL, Mint: true, Token: access.Ref{Kind: "Secret", Namespace: "team", Name: "key", Key: "jwt"}})
+	clients.Set(blue, access.Target{URL: cluster.URL, Mint: true,
+		Token: access.Ref{Kind: "Secret", Namespace: "team", Name: "key", Key: "jwt"}})
 	return clients.For(blue)
 }
 
@@ -110,14 +112,17 @@ func TestWorkOnRealNodes(t *testing.T) {
 		if r := s.Reading(); len(r.Nodes) != 4 || len(r.Work) != 0 || s.Problem() != "" {
 			t.Errorf("%d nodes, work %v, problem %q", len(r.Nodes), r.Work, s.Problem())
 		}
-		id, err := strconv.ParseUint(command(t, cluster, "sbatch", "-w", "n2,n3", "-N", "2", "--time", "10", "--wrap", "sleep 600"), 10, 32)
+		job := command(t, cluster, "sbatch", "-w", "n2,n3", "-N", "2", "--time", "10", "--wrap", "sleep 600")
+		id, err := strconv.ParseUint(job, 10, 32)
 		must(t, err)
 		until(t, s, "the job", func(r *live.Reading) bool { return r.Work["n2"].Jobs == 1 && r.Work["n3"].Jobs == 1 })
-		if w := s.Reading().Work["n3"]; w.LastJob != uint32(id) || time.Until(w.End) < 9*time.Minute || time.Until(w.End) > 11*time.Minute {
+		if w := s.Reading().Work["n3"]; w.LastJob != uint32(id) || time.Until(w.End) < 9*time.Minute ||
+			time.Until(w.End) > 11*time.Minute {
 			t.Errorf("the work is %+v", w)
 		}
 		command(t, cluster, "scontrol", "suspend", strconv.FormatUint(id, 10))
-		until(t, s, "an unknown end of the suspended job", func(r *live.Reading) bool { return r.Work["n2"].Jobs == 1 && r.Work["n2"].End.IsZero() })
+		until(t, s, "an unknown end of the suspended job",
+			func(r *live.Reading) bool { return r.Work["n2"].Jobs == 1 && r.Work["n2"].End.IsZero() })
 		command(t, cluster, "scontrol", "resume", strconv.FormatUint(id, 10))
 		begun := time.Now()
 		must(t, s.Drain(ctx, "n2", "slurm-operator: test"))
@@ -126,13 +131,15 @@ func TestWorkOnRealNodes(t *testing.T) {
 			t.Errorf("n2 is %v since %v with %+v", r.Nodes["n2"].State, r.DrainedSince["n2"], r.Work["n2"])
 		}
 		command(t, cluster, "scancel", strconv.FormatUint(id, 10))
-		until(t, s, "the end of the job", func(r *live.Reading) bool { return r.Complete() && len(r.Work) == 0 && r.Nodes["n2"].State.Drained() })
+		until(t, s, "the end of the job",
+			func(r *live.Reading) bool { return r.Complete() && len(r.Work) == 0 && r.Nodes["n2"].State.Drained() })
 		n, err := s.LookNode(ctx, "n2")
 		if err != nil || !n.State.Drained() || n.Reason != "slurm-operator: test" {
 			t.Errorf("node n2 is %+v, %v", n, err)
 		}
 		must(t, s.Undrain(ctx, "n2"))
-		until(t, s, "the end of the drain", func(r *live.Reading) bool { return r.DrainedSince["n2"].IsZero() && r.Complete() })
+		until(t, s, "the end of the drain",
+			func(r *live.Reading) bool { return r.DrainedSince["n2"].IsZero() && r.Complete() })
 		must(t, cluster.Stop(ctx, "slurmctld"))
 		until(t, s, "an error on reading nodes", func(r *live.Reading) bool { return r.Snapshot.Nodes.Err != nil })
 		if r := s.Reading(); !r.Complete() || len(r.Nodes) != 4 || r.DrainedSince != nil || s.Problem() == "" {
@@ -182,7 +189,8 @@ func TestRealReservations(t *testing.T) {
 			return nil
 		}
 		start := slurm.At(time.Now().Add(time.Hour))
-		want := slurm.ReservationRequest{Name: "SlurmOperatorMaint-gpu", StartTime: start, Duration: slurm.Num(30), Nodes: []string{"n1", "n2"},
+		want := slurm.ReservationRequest{Name: "SlurmOperatorMaint-gpu", StartTime: start, Duration: slurm.Num(30),
+			Nodes: []string{"n1", "n2"},
 			Users: []string{"root"}, Flags: []string{"MAINT", "IGNORE_JOBS"}}
 		must(t, s.SetReservation(ctx, want))
 		until(t, s, "the reservation", func(r *live.Reading) bool {
@@ -191,7 +199,8 @@ func TestRealReservations(t *testing.T) {
 		})
 		want.Duration = slurm.Num(60)
 		must(t, s.SetReservation(ctx, want))
-		until(t, s, "the longer reservation", func(r *live.Reading) bool { v := named(r); return v != nil && v.EndTime == start+3600 })
+		until(t, s, "the longer reservation",
+			func(r *live.Reading) bool { v := named(r); return v != nil && v.EndTime == start+3600 })
 		must(t, s.DeleteReservation(ctx, want.Name))
 		until(t, s, "the deletion of the reservation", func(r *live.Reading) bool { return named(r) == nil })
 		err := s.UpdateNode(ctx, "n1", slurmclient.NodeUpdate{Topology: new("nosuch:x")})

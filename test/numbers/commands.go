@@ -271,8 +271,10 @@ func (c *Commands) sdiag() {
 		c.add(c.number(find(c.t, text, `(?m)^`+name+`:\s+(\d+)$`)), metric)
 	}
 	c.add(c.number(find(c.t, text, `Data since .*\((\d+)\)`)), "slurm_controller_stats_start_time_seconds")
-	c.add(c.number(find(c.t, text, `(?m)^\tTotal backfilled jobs \(since last slurm start\): (\d+)$`)), "slurm_backfill_jobs_total")
-	c.add(c.number(find(c.t, text, `REQUEST_SUBMIT_BATCH_JOB\s*\(\s*\d+\) count:(\d+)`)), "slurm_rpc_requests_total", "type", "REQUEST_SUBMIT_BATCH_JOB")
+	c.add(c.number(find(c.t, text, `(?m)^\tTotal backfilled jobs \(since last slurm start\): (\d+)$`)),
+		"slurm_backfill_jobs_total")
+	c.add(c.number(find(c.t, text, `REQUEST_SUBMIT_BATCH_JOB\s*\(\s*\d+\) count:(\d+)`)),
+		"slurm_rpc_requests_total", "type", "REQUEST_SUBMIT_BATCH_JOB")
 }
 
 func find(t testing.TB, text, pattern string) string {

@@ -26,7 +26,8 @@ func StartExporter(t testing.TB, binary string, flags ...string) *Exporter {
 	t.Helper()
 	address := process.FreeAddress(t)
 	e := &Exporter{t: t, url: "http://" + address}
-	e.Process = process.Start(t, binary, append([]string{"--web.listen-address=" + address, "--slurm.poll-interval=1s"}, flags...)...)
+	e.Process = process.Start(t, binary,
+		append([]string{"--web.listen-address=" + address, "--slurm.poll-interval=1s"}, flags...)...)
 	process.Await(t, func() error { return process.Answers(e.url + "/-/ready") })
 	return e
 }

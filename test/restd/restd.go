@@ -45,7 +45,8 @@ func (r *Restd) Start(t testing.TB) {
 		t.Fatal(err)
 	}
 	r.Address = l.Addr().String()
-	r.server = &httptest.Server{Listener: l, Config: &http.Server{Handler: r.cluster.Handler(), ReadHeaderTimeout: time.Minute}}
+	r.server = &httptest.Server{Listener: l,
+		Config: &http.Server{Handler: r.cluster.Handler(), ReadHeaderTimeout: time.Minute}}
 	r.server.Start()
 }
 

@@ -45,7 +45,8 @@ func TestNothingListsSteps(t *testing.T) {
 			naming[path] = true
 			if !slices.Contains(allowed, path) {
 				line := 1 + strings.Count(text[:found[0]], "\n")
-				t.Errorf("%s:%d: %q lists the steps of a worker, which makes starting jobs fail: ask slurmctld, or connect to slurmd's port", path, line, text[found[0]:found[1]])
+				t.Errorf("%s:%d: %q lists the steps of a worker, which makes starting jobs fail: "+
+					"ask slurmctld, or connect to slurmd's port", path, line, text[found[0]:found[1]])
 			}
 		}
 	}
