@@ -213,8 +213,8 @@ func (c *Cluster) takeOver(n *node, conf NodeConf) {
 	}
 }
 
-// StopSlurmd stops the slurmd of the nodes in a hostlist. They do not respond until StartSlurmd, or
-// until UpdateNode sets them DOWN as slurmctld does after SlurmdTimeout.
+// StopSlurmd stops the slurmd of the nodes in a hostlist. They do not respond until StartSlurmd.
+// slurmctld would set them DOWN after SlurmdTimeout; the simulator leaves that to UpdateNode.
 func (c *Cluster) StopSlurmd(list string) {
 	c.mu.Lock()
 	defer c.mu.Unlock()

@@ -52,8 +52,8 @@ type Cluster struct {
 
 type changes struct{ nodes, jobs, partitions, reservations slurm.Time }
 
-// New returns a cluster whose time is cfg.Now and whose nodes are all up, except those that their
-// NodeConf.State says otherwise of.
+// New returns a cluster at the time of cfg.Now. Its nodes are up unless their NodeConf.State says
+// otherwise.
 func New(cfg Config) *Cluster {
 	cfg = cfg.withDefaults()
 	c := &Cluster{

@@ -21,7 +21,8 @@ type Config struct {
 	Versions []string
 	// ClusterName is ClusterName of slurm.conf, "sim" if empty.
 	ClusterName string
-	// Key verifies tokens (HS256). Without a key, any non-empty token authenticates as root.
+	// Key verifies tokens (HS256). Without a key, any non-empty token authenticates as the user
+	// named in X-SLURM-USER-NAME, or as root.
 	Key []byte
 	// Now is the clock for New, Run and the expiry of tokens; nil means time.Now.
 	Now func() time.Time

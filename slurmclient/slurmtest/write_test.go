@@ -159,7 +159,7 @@ func TestClientSubmitsHoldsReleasesAndCancels(t *testing.T) {
 		licenses, err := cl.Licenses(ctx)
 		must(t, err)
 		if l := licenses.Items[0]; l.Used != 2 || l.Free != 18 {
-			t.Errorf("licences %+v", l)
+			t.Errorf("licenses %+v", l)
 		}
 		must(t, cl.CancelJob(ctx, jobID(id)))
 		got = append(got, stateOf(t, c, id))
