@@ -143,7 +143,7 @@ func TestAnswersHaveTheKeysOfRecordedOnes(t *testing.T) {
 	}
 }
 
-// keyList returns the sorted keys, without those that depend on running jobs and on the RPCs
+// sortedKeys returns the sorted keys, without those that depend on running jobs and on the RPCs
 // counted.
 func keyList(set map[string]bool) []string {
 	var list []string

@@ -10,7 +10,7 @@ import (
 	"github.com/slurmtide/slurmtide/slurmclient/slurmtest"
 )
 
-// longQueue is a cluster with so many held jobs that one poll does not read them all.
+// newLongQueue returns a cluster with so many held jobs that one poll does not read them all.
 func longQueue(t *testing.T, jobs int) *slurmtest.Cluster {
 	t.Helper()
 	c := slurmtest.New(slurmtest.Config{Now: clock, MinJobAge: 2 * time.Second,

@@ -92,7 +92,7 @@ func (req *wish) grant(n *node, cpus, gpus uint32) *grant {
 	return g
 }
 
-// take allocates the resources on the node. Before, gpus is a count; afterwards it is the set of
+// allocate takes the resources from the node. Before, gpus is a count; afterwards it is the set of
 // GPU indexes.
 func (g *grant) take(j *job) {
 	n := g.node
@@ -105,7 +105,7 @@ func (g *grant) take(j *job) {
 	n.jobs = append(n.jobs, j)
 }
 
-// free releases the resources on the node.
+// release returns the resources to the node.
 func (g *grant) free(j *job) {
 	n := g.node
 	n.usedCPUs -= min(n.usedCPUs, g.cpus)

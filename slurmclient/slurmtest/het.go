@@ -27,7 +27,7 @@ func (p *pass) tryHet(h *hetJob) {
 	}
 }
 
-// checkHetFits reports whether all components fit at once.
+// componentsFit reports whether all components fit at once.
 func (p *pass) rehearse(h *hetJob) (verdict, bool) {
 	var taken []*grant
 	var holders []*job

@@ -60,20 +60,20 @@ func TestClientDrainsAndUndrainsANodeUnderAJob(t *testing.T) {
 func TestNodeThatGoesDownEndsItsJobs(t *testing.T) {
 	c := small("")
 	cl := client(t, c, "v0.0.45")
-	again := submit(t, c, forever(slurm.JobRequest{Tasks: 1, RequiredNodes: "n1"}))
+	requeued := submit(t, c, forever(slurm.JobRequest{Tasks: 1, RequiredNodes: "n1"}))
 	spec := forever(slurm.JobRequest{Tasks: 1, RequiredNodes: "n1"})
 	spec.NoRequeue = true
-	lost := submit(t, c, spec)
+	failed := submit(t, c, spec)
 	c.Step(time.Second)
 	must(t, cl.Down(t.Context(), "n1", "broken"))
-	got := []string{nodeState(t, c, "n1"), stateOf(t, c, again), stateOf(t, c, lost)}
+	got := []string{nodeState(t, c, "n1"), stateOf(t, c, requeued), stateOf(t, c, failed)}
 	want := []string{"DOWN+COMPLETING", "PENDING BeginTime", "NODE_FAIL+COMPLETING NodeDown"}
 	if diff := cmp.Diff(want, got); diff != "" {
 		t.Error(diff)
 	}
 	must(t, cl.Resume(t.Context(), "n1"))
 	c.Step(5 * time.Minute)
-	got = []string{nodeState(t, c, "n1"), stateOf(t, c, again)}
+	got = []string{nodeState(t, c, "n1"), stateOf(t, c, requeued)}
 	if diff := cmp.Diff([]string{"MIXED", "RUNNING None"}, got); diff != "" {
 		t.Error(diff)
 	}

@@ -23,31 +23,31 @@ func (s *suite) futureRecords(t *testing.T) {
 	defer s.cancelAll(t, id)
 	s.awaitJob(t, id, "running", func(j *slurm.Job) bool { return j.State.Base == slurm.JobRunning })
 	s.awaitListed(t, "n1", "mixed", func(n *slurm.Node) bool { return n.State.Base == slurm.NodeMixed && n.AllocCPUs > 0 })
-	alone, err := s.client.Node(ctx, "n1")
-	if err != nil || alone.State.Base != slurm.NodeMixed {
-		t.Errorf("node n1 is %+v, %v", alone, err)
+	n1, err := s.client.Node(ctx, "n1")
+	if err != nil || n1.State.Base != slurm.NodeMixed {
+		t.Errorf("node n1 is %+v, %v", n1, err)
 	}
 	before, err := s.client.Nodes(ctx, 0)
 	must(t, err)
 
 	must(t, s.server.Create(ctx, "NodeName=later-[1-2] CPUs=2 RealMemory=1000 Feature=later State=FUTURE"))
 	changed := s.changedSince(t, before.ServerTime)
-	var seen, future []string
+	var listed, future []string
 	for _, n := range changed.Items {
 		if n.State.Base == slurm.NodeFuture {
 			future = append(future, n.Name+" "+n.State.String())
 			continue
 		}
-		seen = append(seen, n.Name+" "+n.State.String())
+		listed = append(listed, n.Name+" "+n.State.String())
 	}
 	if want := []string{"later-1 FUTURE+DYNAMIC_NORM", "later-2 FUTURE+DYNAMIC_NORM"}; !slices.Equal(future, want) {
 		t.Errorf("the FUTURE records are %q", future)
 	}
-	if diff := cmp.Diff(s.plainNodes(t), seen); diff != "" {
+	if diff := cmp.Diff(s.plainNodes(t), listed); diff != "" {
 		t.Errorf("the other nodes differ from the server's default list: %s", diff)
 	}
-	if !slices.ContainsFunc(seen, func(n string) bool { return strings.HasPrefix(n, "n1 MIXED") }) { // sometimes +PLANNED
-		t.Errorf("n1 is not mixed: %q", seen)
+	if !slices.ContainsFunc(listed, func(n string) bool { return strings.HasPrefix(n, "n1 MIXED") }) { // sometimes +PLANNED
+		t.Errorf("n1 is not mixed: %q", listed)
 	}
 	must(t, s.client.DeleteNode(ctx, "later-1"))
 	must(t, s.client.DeleteNode(ctx, "later-2"))
@@ -79,7 +79,7 @@ func (s *suite) changedSince(t *testing.T, since slurm.Time) slurmclient.List[*s
 	return list
 }
 
-// plainNodes returns names and states in the server's default list of nodes, in the client's
+// defaultNodeStates returns names and states in the server's default list of nodes, in the client's
 // format.
 func (s *suite) plainNodes(t *testing.T) []string {
 	t.Helper()

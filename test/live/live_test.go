@@ -61,7 +61,7 @@ func (i inside) Run(ctx context.Context, _ access.Key, args ...string) error {
 	return err
 }
 
-// startLiveSlurm starts the operator's clients and returns that of the cluster.
+// startLiveCluster starts the operator's clients and returns the one of the cluster.
 func slurmOf(t *testing.T, cluster *realslurm.Cluster) *live.Slurm {
 	t.Helper()
 	clients := live.New(live.Config{

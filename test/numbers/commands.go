@@ -11,8 +11,8 @@ import (
 	"github.com/slurmtide/slurmtide/test/realslurm"
 )
 
-// Commands are the series that the exporter should expose according to Slurm's own commands. For
-// each family it contains, it contains all series that are not 0.
+// Commands are the series that the exporter should expose according to Slurm's own commands. A
+// family is either absent or has all series that are not 0.
 type Commands struct {
 	Series
 	t       testing.TB
@@ -61,7 +61,7 @@ func (c *Commands) add(value float64, name string, labels ...string) {
 	c.Series[Key(name, labels...)] += value
 }
 
-// Key returns a series as the exporter writes it. labels are names and values in turn.
+// FormatSeries returns a series as the exporter writes it. labels are names and values in turn.
 func Key(name string, labels ...string) string {
 	var pairs []string
 	for i := 0; i+1 < len(labels); i += 2 {

@@ -29,7 +29,7 @@ func Differences(want, got Series) (differences []string, compared int) {
 	// The commands report only some series of these families.
 	partly := []string{"slurm_jobs_cpus", "slurm_jobs_nodes", "slurm_rpc_requests_total", "slurm_qos_max_jobs_per_user"}
 	for _, k := range slices.Sorted(maps.Keys(keys)) {
-		if _, told := want[k]; !told && slices.Contains(partly, nameOf(k)) {
+		if _, ok := want[k]; !ok && slices.Contains(partly, nameOf(k)) {
 			continue
 		}
 		compared++
