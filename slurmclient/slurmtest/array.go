@@ -7,19 +7,19 @@ import (
 	"github.com/slurmtide/slurmtide/slurmclient/slurm"
 )
 
-// array is a job array. As in Slurm one record, the base, stands for all tasks
-// that have not been split off; the last of them takes the base record over.
+// array is a job array. As in Slurm, one record, the base, represents all tasks that have no record
+// of their own. The last of these tasks takes over the base record.
 type array struct {
 	id       uint32
 	throttle uint32
 	running  uint32
-	// tasks are the indexes not split off, in order.
+	// tasks are the sorted indexes of the tasks that the base represents.
 	tasks []uint32
-	base  *job // nil once it is gone
+	base  *job // nil once it is purged
 	split map[*job]bool
 }
 
-// text is array_task_string.
+// taskString returns array_task_string.
 func (a *array) text(cut int) string {
 	if len(a.tasks) == 0 {
 		return ""
@@ -33,8 +33,7 @@ func (a *array) text(cut int) string {
 
 func (a *array) full() bool { return a.throttle > 0 && a.running >= a.throttle }
 
-// makeArray turns a new job into the base of an array. slurmctld counts each task as
-// submitted.
+// makeArray turns a new job into the base of an array. slurmctld counts each task as submitted.
 func (c *Cluster) makeArray(j *job, tasks []uint32, throttle uint32) {
 	a := &array{id: j.id, throttle: throttle, tasks: tasks, base: j, split: map[*job]bool{}}
 	j.array = a
@@ -45,9 +44,8 @@ func (c *Cluster) makeArray(j *job, tasks []uint32, throttle uint32) {
 	r.ArrayTasks = a.text(c.cfg.BitstrLen)
 }
 
-// splitTask makes a record of the task's own, or turns the base into it when it
-// is the last. The new record takes the base's place in the table and the base
-// goes to the end, as slurmctld has it.
+// splitTask gives the task its own record, or turns the base into it if the task is the last. As in
+// slurmctld, the new record takes the base's position in the table and the base moves to the end.
 func (c *Cluster) splitTask(a *array, task uint32) *job {
 	base := a.base
 	i, found := slices.BinarySearch(a.tasks, task)
@@ -80,7 +78,7 @@ func (c *Cluster) splitTask(a *array, task uint32) *job {
 	return j
 }
 
-// taskRecord returns the record of a task that has one.
+// taskRecord returns the task's own record, or nil.
 func (a *array) taskRecord(task uint32) *job {
 	is := func(j *job) bool {
 		v, ok := j.view().ArrayTaskID.Value()
@@ -97,10 +95,10 @@ func (a *array) taskRecord(task uint32) *job {
 	return nil
 }
 
-// isBase reports whether the record stands for tasks not split off.
+// isBase reports whether the record represents tasks without their own record.
 func (j *job) isBase() bool { return j.array != nil && j.array.base == j && len(j.array.tasks) > 0 }
 
-// members lists the array's records in order of id.
+// members returns the array's records in order of id.
 func (a *array) members() []*job {
 	var out []*job
 	if a.base != nil {

@@ -7,20 +7,21 @@ import (
 	"github.com/golang-jwt/jwt/v5"
 )
 
-// ControllerState is how slurmctld is.
+// ControllerState is the state of slurmctld.
 type ControllerState uint8
 
-// The states of slurmctld. slurmrestd itself goes on answering.
+// The states of slurmctld. slurmrestd itself keeps answering in all of them.
 const (
 	ControllerUp ControllerState = iota
-	// ControllerDown is not there: requests fail at once.
+	// ControllerDown is a slurmctld that does not run: requests fail at once.
 	ControllerDown
-	// ControllerHung takes requests and does not answer them. What they ask for is
-	// done all the same once it is up again, as with a slurmctld that was stopped.
+	// ControllerHung is a stopped slurmctld: it accepts requests and does not answer them. It
+	// serves them once it is up again.
 	ControllerHung
 )
 
-// SetController makes slurmctld answer, be gone or hang.
+// SetControllerState changes the state of slurmctld. ControllerUp serves the requests that a hung
+// slurmctld accepted before it returns.
 func (c *Cluster) SetController(s ControllerState) {
 	c.mu.Lock()
 	c.down = s
@@ -34,7 +35,7 @@ func (c *Cluster) SetController(s ControllerState) {
 	}
 }
 
-// controller is how slurmctld is for this request.
+// controllerState returns the state of slurmctld that this request meets.
 func (k *call) controller() ControllerState {
 	switch k.fault {
 	case FaultControllerDown:
@@ -47,7 +48,8 @@ func (k *call) controller() ControllerState {
 	return k.down
 }
 
-// admit checks the token and slurmctld. It answers when the request may not go on.
+// admit checks the token and slurmctld. It answers and returns false if the request must not be
+// served.
 func (k *call) admit() bool {
 	token := k.r.Header.Get("X-SLURM-USER-TOKEN")
 	if token == "" {
@@ -85,7 +87,7 @@ func (k *call) databaseRefuses() {
 	k.answer(http.StatusBadGateway, nil, []problem{{7000, errorText(7000), text, "openapi_get_db_conn"}}, nil)
 }
 
-// reach reports whether slurmctld answers, and says so when it does not.
+// checkController reports whether slurmctld answers. If not, it answers with the error.
 func (k *call) reach(state ControllerState) bool {
 	switch state {
 	case ControllerDown:
@@ -100,7 +102,7 @@ func (k *call) reach(state ControllerState) bool {
 	return false
 }
 
-// userOf checks a token. The user's name may be another one's for admins only.
+// userOf checks a token and returns its user. Only administrators may name another user.
 func (c *Cluster) userOf(token, as string) (string, bool) {
 	if c.cfg.Key == nil {
 		if as != "" {
@@ -126,10 +128,11 @@ func (c *Cluster) userOf(token, as string) (string, bool) {
 
 func (k *call) admin() bool { return k.users[k.user].Admin }
 
+// ping does nothing: admit answers pings.
 func (k *call) ping() {}
 
-// pingWith answers a ping, which never fails: it says that slurmctld does not
-// answer, also when the token is bad.
+// answerPing answers a ping. A ping never fails: it reports that slurmctld does not respond, also
+// when the token is bad.
 func (k *call) pingWith(ok bool, state ControllerState) {
 	p := pingRecord{up: ok && state == ControllerUp, status: errorText(0), micros: 900}
 	switch {

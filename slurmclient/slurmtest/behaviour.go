@@ -8,7 +8,7 @@ import (
 	"github.com/slurmtide/slurmtide/slurmclient/slurm"
 )
 
-// behaviour decides how long a job runs and how it ends.
+// runTimeAndResult returns how long a job runs and how it ends.
 func behaviour(s JobSpec) (slurm.Time, result) {
 	res := result{exit: exitCode{code: s.ExitCode}, never: s.Forever}
 	if n, ok := lastNumber(`(?m)\bexit +(\d+)`, s.Script); ok && s.ExitCode == 0 {
@@ -49,9 +49,9 @@ func lastNumber(pattern, text string) (slurm.Time, bool) {
 	return list[len(list)-1], true
 }
 
-// shapeText tells wishes apart: two jobs of one shape fit the same nodes.
-func shapeText(s JobSpec, w *wish) string {
-	return fmt.Sprint(s.Partition, "/", w.nodes, "/", w.cpus, "/", w.memoryPerNode, "/", w.memoryPerCPU, "/",
-		w.gpuType, w.gpusPerNode, "/", w.gpus, "/", w.features, "/", s.RequiredNodes, "/", s.ExcludedNodes, "/",
-		w.exclusive, "/", s.Reservation)
+// formatShape returns a key that two jobs share only if the same nodes fit both.
+func shapeText(s JobSpec, req *wish) string {
+	return fmt.Sprint(s.Partition, "/", req.nodes, "/", req.cpus, "/", req.memoryPerNode, "/", req.memoryPerCPU, "/",
+		req.gpuType, req.gpusPerNode, "/", req.gpus, "/", req.features, "/", s.RequiredNodes, "/", s.ExcludedNodes, "/",
+		req.exclusive, "/", s.Reservation)
 }

@@ -12,7 +12,7 @@ import (
 	"github.com/slurmtide/slurmtide/slurmclient/slurmtest/internal/template"
 )
 
-// call is one request under way.
+// call is one request in progress.
 type call struct {
 	*Cluster
 	wr      *writers
@@ -20,7 +20,7 @@ type call struct {
 	r       *http.Request
 	route   route
 	version string
-	arg     string // what the placeholder stands for
+	arg     string // the value of the path's placeholder
 	user    string
 	fault   FaultKind
 }
@@ -33,14 +33,15 @@ type problem struct {
 	source string
 }
 
-// fail answers with one error, about what the route is about.
+// fail answers with one error, described as the route's failure.
 func (k *call) fail(status, number int) { k.failAbout(status, number, k.route.fails.text) }
 
 func (k *call) failAbout(status, number int, text string) {
-	k.answer(status, nil, []problem{{number: number, err: errorText(number), text: text, source: k.route.fails.source}}, nil)
+	k.answer(status, nil, []problem{{number: number, err: errorText(number), text: text,
+		source: k.route.fails.source}}, nil)
 }
 
-// refuse answers with a mistake of the client: releases differ in the status.
+// refuse answers with an error that the client caused. The HTTP status depends on the release.
 func (k *call) refuse(number int, text string) {
 	if number == badFlag {
 		k.failAbout(http.StatusInternalServerError, number, text)
@@ -49,7 +50,7 @@ func (k *call) refuse(number int, text string) {
 	k.failAbout(k.refusal(), number, text)
 }
 
-// badFlag is slurmrestd's own error for a word that it does not know.
+// invalidFlagNumber is slurmrestd's own error for a word that it does not know.
 const badFlag = 9207
 
 func (k *call) refusal() int {
@@ -59,14 +60,14 @@ func (k *call) refusal() int {
 	return http.StatusUnprocessableEntity
 }
 
-// out streams an answer.
+// answerWriter streams an answer.
 type out struct {
 	*template.Writer
 	to  io.Writer
-	bad bool // the client has gone
+	bad bool // the client is gone
 }
 
-// maxBuffer is how much of an answer is kept before it is sent.
+// maxBuffer is how many bytes of an answer are buffered before they are sent.
 const maxBuffer = 64 << 10
 
 func (o *out) flush(limit int) {
@@ -80,8 +81,8 @@ func (o *out) flush(limit int) {
 	o.Reset()
 }
 
-// answer writes a whole answer: what body writes, and what every answer has.
-// Answers without a body begin with their errors, as slurmrestd has it.
+// answer writes a whole answer: the members that body writes, then meta, errors and warnings. As in
+// slurmrestd, an answer without a body starts with its errors.
 func (k *call) answer(status int, body func(*out), errs, warnings []problem) {
 	k.w.Header().Set("Content-Type", "application/json")
 	k.w.WriteHeader(status)
@@ -165,7 +166,7 @@ func writeProblems(o *out, list []problem, numbered bool) {
 	o.EndArray()
 }
 
-// writeList writes records as a member.
+// writeList writes a member whose value is an array of records.
 func writeList[T any](o *out, key string, t *template.Template[T], list []T) {
 	o.Key(key)
 	o.Array()
@@ -182,7 +183,7 @@ func writeTime(o *out, key string, t slurm.Time) {
 	o.Number(slurm.Num(uint64(t)))
 }
 
-// body decodes the request's JSON; when it cannot, it answers and returns false.
+// decodeBody decodes the request's JSON. If it cannot, it answers with an error and returns false.
 func (k *call) body(into any) bool {
 	kind, _, err := mime.ParseMediaType(k.r.Header.Get("Content-Type"))
 	if err != nil || kind != "application/json" {
@@ -200,7 +201,7 @@ func (k *call) body(into any) bool {
 	return true
 }
 
-// errorText is slurm_strerror().
+// errorText returns Slurm's text for an error number, as slurm_strerror() does.
 func errorText(number int) string {
 	texts := map[int]string{
 		-1: "Unspecified error", 0: "No error",

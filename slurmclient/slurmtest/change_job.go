@@ -18,7 +18,7 @@ func (c *Cluster) Cancel(id string) error {
 	return nil
 }
 
-// cancel cancels as user; "" may do everything.
+// cancel cancels as user; "" is an administrator.
 func (c *Cluster) cancel(id, user string) *Refusal {
 	jobs := c.targets(id)
 	if len(jobs) == 0 {
@@ -43,13 +43,14 @@ func (c *Cluster) cancel(id, user string) *Refusal {
 	return refuse(number)
 }
 
-// targets resolves an id; a task that has no record yet gets one.
+// jobsToChange resolves an id. A task that has no record yet gets one.
 func (c *Cluster) targets(id string) []*job {
 	number, task, isTask := strings.Cut(id, "_")
 	if isTask {
 		n, err := strconv.ParseUint(number, 10, 32)
 		t, err2 := strconv.ParseUint(task, 10, 32)
-		if a := c.arrays[uint32(n)]; err == nil && err2 == nil && a != nil && a.base != nil && a.base.isBase() && a.base.pending() {
+		if a := c.arrays[uint32(n)]; err == nil && err2 == nil && a != nil && a.base != nil && a.base.isBase() &&
+			a.base.pending() {
 			if j := c.splitTask(a, uint32(t)); j != nil {
 				c.queue.add(j)
 				return []*job{j}
@@ -63,13 +64,13 @@ func (c *Cluster) owns(user string, j *job) bool {
 	return user == "" || c.users[user].Admin || j.view().UserName == user
 }
 
-// Hold holds pending jobs; Release lets them go. Errors are *Refusal.
+// Hold holds pending jobs. Errors are *Refusal.
 func (c *Cluster) Hold(id string) error { return c.setHold(id, true) }
 
-// Release lets held jobs go. Errors are *Refusal.
+// Release releases held jobs. Errors are *Refusal.
 func (c *Cluster) Release(id string) error { return c.setHold(id, false) }
 
-// setHold counts as the update that scontrol makes of it.
+// setHold also counts the update RPC that scontrol sends.
 func (c *Cluster) setHold(id string, hold bool) error {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -110,10 +111,10 @@ func (c *Cluster) hold(id, user string, hold bool) *Refusal {
 	return nil
 }
 
-// specOf is what priorityOf needs of a job.
+// specOf returns the part of a job that priorityOf needs.
 func specOf(r *jobRecord) JobSpec { return JobSpec{JobRequest: slurm.JobRequest{QOS: r.QOS}} }
 
-// Requeue stops a job and puts it back into the queue. Errors are *Refusal.
+// Requeue stops a job and returns it to the queue. Errors are *Refusal.
 func (c *Cluster) Requeue(id string) error {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -145,7 +146,7 @@ func (c *Cluster) requeue(id, user, reason string) *Refusal {
 	return nil
 }
 
-// putBack makes a job that runs or has ended pending again.
+// returnToQueue makes a running or finished job pending again.
 func (c *Cluster) putBack(j *job, reason string) {
 	held := len(j.grants) > 0
 	if held && !j.view().State.Has(slurm.JobCompleting) {
@@ -170,10 +171,10 @@ func (c *Cluster) putBack(j *job, reason string) {
 	c.dirty = true
 }
 
-// Suspend stops a running job where it is; Unsuspend lets it go on.
+// Suspend suspends a running job. Errors are *Refusal.
 func (c *Cluster) Suspend(id string) error { return c.suspend(id, true) }
 
-// Unsuspend lets a suspended job go on.
+// Unsuspend resumes a suspended job. Errors are *Refusal.
 func (c *Cluster) Unsuspend(id string) error { return c.suspend(id, false) }
 
 func (c *Cluster) suspend(id string, stop bool) error {
@@ -200,7 +201,7 @@ func (c *Cluster) suspend(id string, stop bool) error {
 	return nil
 }
 
-// lastResume is when the job last went on, 0 when it was never suspended.
+// lastResume returns when the job was last resumed; 0 if it was never suspended.
 func lastResume(r *jobRecord) slurm.Time {
 	if r.preSuspended == 0 {
 		return 0

@@ -9,8 +9,8 @@ import (
 	"github.com/slurmtide/slurmtide/slurmclient/slurm"
 )
 
-// UpdateNode sets a node's state to one of Slurm's words (DRAIN, UNDRAIN, RESUME,
-// DOWN, FUTURE, …) with a reason, as root. Errors are *Refusal.
+// UpdateNode sets a node's state to one of Slurm's words (DRAIN, UNDRAIN, RESUME, DOWN, FUTURE, …)
+// with a reason, as root. Errors are *Refusal.
 func (c *Cluster) UpdateNode(name, state, reason string) error {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -24,7 +24,7 @@ func (c *Cluster) UpdateNode(name, state, reason string) error {
 	return nil
 }
 
-// setNodeState is scontrol update nodename=… state=….
+// setNodeState changes the state as "scontrol update nodename=… state=…" does.
 func (c *Cluster) setNodeState(n *node, state, reason, by string) *Refusal {
 	if n.base == slurm.NodeFuture && state != "FUTURE" {
 		return refuse(2028)
@@ -72,8 +72,8 @@ func (c *Cluster) setNodeReason(n *node, reason, by string) {
 	}
 }
 
-// awaitPing makes the node respond only after slurmctld has pinged it; without a
-// slurmd it never does.
+// awaitPing makes the node respond only after slurmctld has pinged it; a node without a slurmd
+// never responds.
 func (c *Cluster) awaitPing(n *node) {
 	if n.flags&slurm.NodePoweredDown != 0 {
 		return
@@ -86,7 +86,7 @@ func (c *Cluster) awaitPing(n *node) {
 	c.events.add(n.pingAt, event{node: n})
 }
 
-// failJobs ends the jobs of a node that went down.
+// failJobs ends or requeues the jobs of a node that went down.
 func (c *Cluster) failJobs(n *node) {
 	for _, j := range slices.Clone(n.jobs) {
 		if j.state().Finished() {
@@ -101,7 +101,7 @@ func (c *Cluster) failJobs(n *node) {
 	}
 }
 
-// toFuture makes a dynamic node's record invisible again.
+// markFuture sets a dynamic node back to FUTURE.
 func (c *Cluster) toFuture(n *node) *Refusal {
 	switch {
 	case !n.dynamic:
@@ -158,9 +158,9 @@ func (c *Cluster) deleteNodes(list string) *Refusal {
 	return nil
 }
 
-// Register is what happens when the slurmd of a dynamic node comes up (slurmd -Z):
-// it takes over the record of its name or gets a new one. GRES that the record
-// has and slurmd does not report make the node INVALID and drained.
+// StartSlurmd starts the slurmd of dynamic nodes (slurmd -Z): each takes over the record of its
+// name or gets a new one. If slurmd reports less GRES than the record has, the node becomes INVALID
+// and drained. StartSlurmd does nothing if the hostlist is invalid.
 func (c *Cluster) Register(conf NodeConf) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -177,9 +177,10 @@ func (c *Cluster) Register(conf NodeConf) {
 			moved = true
 			continue
 		}
-		was := *n
+		before := *n
 		c.takeOver(n, conf)
-		moved = moved || n.cpus != was.cpus || n.memory != was.memory || n.gpus != was.gpus || !slices.Equal(n.features, was.features)
+		moved = moved || n.cpus != before.cpus || n.memory != before.memory || n.gpus != before.gpus ||
+			!slices.Equal(n.features, before.features)
 	}
 	if moved {
 		c.refreshPartitions()
@@ -212,8 +213,8 @@ func (c *Cluster) takeOver(n *node, conf NodeConf) {
 	}
 }
 
-// StopSlurmd makes the nodes of a hostlist not respond, as when their slurmd ends. They stay so
-// until Register or, once slurmctld gives up, UpdateNode with DOWN.
+// StopSlurmd stops the slurmd of the nodes in a hostlist. They do not respond until StartSlurmd.
+// slurmctld would set them DOWN after SlurmdTimeout; the simulator leaves that to UpdateNode.
 func (c *Cluster) StopSlurmd(list string) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -227,8 +228,8 @@ func (c *Cluster) StopSlurmd(list string) {
 	}
 }
 
-// CreateNodes makes records from a line such as "NodeName=cpu-[0-9] CPUs=4
-// State=FUTURE"; only FUTURE and CLOUD ones may be made. Errors are *Refusal.
+// CreateNodes creates records from a line such as "NodeName=cpu-[0-9] CPUs=4 State=FUTURE"; the
+// state must be FUTURE or CLOUD. Errors are *Refusal.
 func (c *Cluster) CreateNodes(line string) error {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -249,7 +250,7 @@ func (c *Cluster) createNodes(line string) *Refusal {
 	}
 	if at := slices.IndexFunc(names, func(n string) bool { return c.nodeByName[n] != nil }); at >= 0 {
 		if c.cfg.Release == Release2411 {
-			_ = c.deleteNodes(names[at]) // it cleans up what it did not make
+			_ = c.deleteNodes(names[at]) // 24.11 cleans up a record that it did not create
 		}
 		return refuse(2018)
 	}
@@ -257,7 +258,7 @@ func (c *Cluster) createNodes(line string) *Refusal {
 	return nil
 }
 
-// parseNodeLine reads a line of slurm.conf.
+// parseNodeLine parses a NodeName= line of slurm.conf.
 func parseNodeLine(line string) (NodeConf, bool) {
 	conf := NodeConf{Dynamic: true}
 	for word := range strings.FieldsSeq(line) {

@@ -26,7 +26,7 @@ func client(t *testing.T, c *slurmtest.Cluster, version string) *slurmclient.Cli
 	return cl
 }
 
-// eachVersion runs a test for every version of every release.
+// eachVersion runs a test for every API version of every release.
 func eachVersion(t *testing.T, test func(t *testing.T, release, version string)) {
 	for release, versions := range served() {
 		for _, v := range versions {
@@ -100,7 +100,7 @@ func TestClientSeesTheModel(t *testing.T) {
 	})
 }
 
-// equateEmpty takes a list without elements for none.
+// equateEmpty treats an empty list and nil as equal.
 func equateEmpty() cmp.Option {
 	return cmp.FilterValues(func(a, b []string) bool { return len(a) == 0 && len(b) == 0 },
 		cmp.Comparer(func(_, _ []string) bool { return true }))
@@ -115,7 +115,7 @@ func TestUnchangedListsAnswerAsSlurmDoes(t *testing.T) {
 		for _, list := range []string{"/nodes/", "/partitions/", "/reservations/"} {
 			status, body := get(t, "GET", url+list+since, "")
 			if status != http.StatusNotModified || body != "" {
-				t.Errorf("%s: %d %q, want 304 and nothing", list, status, body)
+				t.Errorf("%s: %d %q, want 304 and no body", list, status, body)
 			}
 		}
 		status, body := get(t, "GET", url+"/jobs/"+since, "")
@@ -165,7 +165,7 @@ func TestUnknownThingsAnswerAsSlurmDoes(t *testing.T) {
 		}
 		_, body := get(t, "GET", url+"/node/nosuch", "")
 		if answer := decode(t, body); answer["nodes"] != nil || len(answer["errors"].([]any)) != 1 {
-			t.Errorf("an unknown node: %s", body)
+			t.Errorf("unknown node: %s", body)
 		}
 		status, body := get(t, "DELETE", url+"/job/4242", "")
 		if status != http.StatusOK || !strings.Contains(body, `"code": 2017`) {
@@ -207,13 +207,16 @@ func TestWrongTokensAnswerAsSlurmDoes(t *testing.T) {
 		want                 int
 		text                 string
 	}{
-		{"a good token is let in", "alice", "", nodes, key, time.Hour, 200, `"nodes"`},
-		{"an expired token is 511", "alice", "", nodes, key, -time.Hour, 511, `"error_number": 1007`},
-		{"another key is 511", "alice", "", nodes, []byte("another key"), time.Hour, 511, `"error_number": 1007`},
-		{"root may be another user", "root", "bob", nodes, key, time.Hour, 200, `"nodes"`},
-		{"alice may not", "alice", "bob", nodes, key, time.Hour, 511, `"error_number": 1007`},
-		{"slurmdb says that the database is gone", "alice", "", "/slurmdb/v0.0.45/users/", key, -time.Hour, 502, `"error_number": 7000`},
-		{"ping is 200 and not responding", "alice", "", "/slurm/v0.0.45/ping/", key, -time.Hour, 200, `"responding": false`},
+		{"a good token is accepted", "alice", "", nodes, key, time.Hour, 200, `"nodes"`},
+		{"an expired token gets 511", "alice", "", nodes, key, -time.Hour, 511, `"error_number": 1007`},
+		{"a token of another key gets 511", "alice", "", nodes, []byte("another key"), time.Hour, 511,
+			`"error_number": 1007`},
+		{"root may act as another user", "root", "bob", nodes, key, time.Hour, 200, `"nodes"`},
+		{"alice may not act as another user", "alice", "bob", nodes, key, time.Hour, 511, `"error_number": 1007`},
+		{"slurmdb reports an unavailable database", "alice", "", "/slurmdb/v0.0.45/users/", key, -time.Hour, 502,
+			`"error_number": 7000`},
+		{"ping gets 200 and reports no response", "alice", "", "/slurm/v0.0.45/ping/", key, -time.Hour, 200,
+			`"responding": false`},
 	}
 	for _, tc := range cases {
 		t.Run(tc.name, func(t *testing.T) {

@@ -8,16 +8,15 @@ import (
 	"github.com/slurmtide/slurmtide/slurmclient/slurm"
 )
 
-// Cluster is a simulated Slurm cluster. Its methods and its Handler may be used
-// by any number of goroutines.
+// Cluster is a simulated Slurm cluster. Its methods and its Handler are safe for concurrent use.
 type Cluster struct {
 	cfg Config
 	*server
 
 	mu sync.Mutex
-	// now is the model's time; it moves only in Step and SetClock.
+	// now is the model's time; only Step, Run and CatchUp move it.
 	now slurm.Time
-	// gen counts the answers begun; see shared.
+	// generation counts the answers begun; see copyOnWrite.
 	gen uint64
 
 	nodes      []*node
@@ -33,27 +32,28 @@ type Cluster struct {
 	lastID  uint32
 	queue   queue
 	running usage
-	// used is what users used, in CPU seconds.
+	// usedCPUSeconds is the usage of each user.
 	used map[string]uint64
 
-	// changed is when each kind of record last changed, for update_time.
+	// changedAt is when each kind of record last changed, for update_time.
 	changed   changes
 	events    events
 	stats     stats
 	flagTexts map[jobFlags]string
-	dirty     bool // the scheduler has something to look at
+	dirty     bool // a change since the last scheduling pass may let jobs start
 	down      ControllerState
-	// late is what a hung slurmctld was asked to do.
+	// postponed are the requests that a hung slurmctld received and has not served yet.
 	late []func()
 	// dependents are the jobs that wait for others.
 	dependents []*job
-	// life keeps a living cluster busy; nil for others.
+	// workload submits and changes jobs in a demo cluster; nil for others.
 	life *life
 }
 
 type changes struct{ nodes, jobs, partitions, reservations slurm.Time }
 
-// New returns a cluster at the time of cfg.Now, with all its nodes up.
+// New returns a cluster at the time of cfg.Now. Its nodes are up unless their NodeConf.State says
+// otherwise.
 func New(cfg Config) *Cluster {
 	cfg = cfg.withDefaults()
 	c := &Cluster{
@@ -87,16 +87,7 @@ func (c *Cluster) Now() time.Time {
 	return c.now.Time()
 }
 
-// SetClock sets the model's time without anything happening in between, as when
-// the server's clock jumps. It may go back.
-func (c *Cluster) SetClock(t time.Time) {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	c.now = slurm.At(t)
-}
-
-// Restart is what a restart of slurmctld does: its counters begin anew, and
-// everything counts as changed.
+// Restart restarts slurmctld: its counters start again at zero, and every record counts as changed.
 func (c *Cluster) Restart() {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -106,8 +97,8 @@ func (c *Cluster) Restart() {
 	c.dirty = true
 }
 
-// ColdStart is a restart of slurmctld that lost its state (slurmctld -c): jobs and
-// reservations are gone and job ids begin at 1.
+// ColdStart restarts slurmctld without its saved state (slurmctld -c): jobs and reservations are
+// gone and job ids start at 1.
 func (c *Cluster) ColdStart() {
 	c.mu.Lock()
 	for _, j := range c.jobs {
@@ -129,13 +120,14 @@ func (c *Cluster) ColdStart() {
 	c.Restart()
 }
 
-// SetNextJobID decides which id the next job gets, or the first free one behind
-// it. Ids begin at 1 again behind the largest, 67108863.
+// SetNextJobID sets the id of the next job; if that id is taken, the job gets the next free one.
+// After the largest id, 67108863, ids start at 1 again.
 func (c *Cluster) SetNextJobID(id uint32) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	c.lastID = max(1, id) - 1
 }
 
-// snapshot begins an answer: records taken now stay as they are.
+// freezeRecords keeps the records handed out until now from changing. The caller must hold the
+// lock.
 func (c *Cluster) snapshot() { c.gen++ }

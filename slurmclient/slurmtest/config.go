@@ -5,103 +5,105 @@ import (
 	"time"
 )
 
-// The releases whose behaviour the simulator knows.
+// The releases that the simulator imitates.
 const (
 	Release2411 = "24.11"
 	Release2605 = "26.05"
 )
 
-// Config describes a cluster. The zero value is an empty cluster of release
-// 26.05 with one partition, "batch", that holds whatever nodes come.
+// Config describes a cluster. The zero value is an empty cluster of release 26.05 with one
+// partition, "batch", which contains all nodes added later.
 type Config struct {
-	// Release is Release2411 or Release2605; anything else counts as the latter.
+	// Release is Release2411 or Release2605; any other value means Release2605.
 	Release string
-	// Versions are the API versions served; nil means those of the release
-	// (v0.0.40 to 42, or v0.0.42 to 45).
+	// Versions are the API versions served; nil means those of the release (v0.0.40 to v0.0.42, or
+	// v0.0.42 to v0.0.45).
 	Versions []string
 	// ClusterName is ClusterName of slurm.conf, "sim" if empty.
 	ClusterName string
-	// Key verifies tokens (HS256). Without one any token that is not empty counts,
-	// as that of root.
+	// Key verifies tokens (HS256). Without a key, any non-empty token authenticates as the user
+	// named in X-SLURM-USER-NAME, or as root.
 	Key []byte
-	// Now is the clock for New, Run and the expiry of tokens; nil is time.Now.
+	// Now is the clock for New, Run and the expiry of tokens; nil means time.Now.
 	Now func() time.Time
-	// Compact is what SLURMRESTD_JSON=compact does; 24.11 ignores it.
+	// Compact drops white space from answers, like SLURMRESTD_JSON=compact; release 24.11 ignores
+	// it.
 	Compact bool
-	// PrivateData is that of slurm.conf, such as jobs and nodes. Clients are told of it
-	// (API v0.0.45); nothing is kept from anybody.
+	// PrivateData is PrivateData of slurm.conf, such as jobs and nodes. API v0.0.45 reports it to
+	// clients; the simulator restricts nobody's view.
 	PrivateData []string
-	// NoAccounting leaves out slurmdbd.
+	// NoAccounting means that the cluster has no slurmdbd.
 	NoAccounting bool
 
 	Nodes      []NodeConf
 	Partitions []PartitionConf
 	Licenses   []LicenseConf
-	// Users are those that exist; nil means root, slurm, alice (account ml) and
-	// bob (account hpc). root and slurm may do everything.
+	// Users are the known users; nil means root, slurm, alice (account ml) and bob (account hpc).
+	// root and slurm are administrators.
 	Users []UserConf
 	// QOS are the qualities of service; nil means "normal" and "high".
 	QOS []QOSConf
 
-	// DefMemPerCPU is in MiB, 100 if zero.
+	// DefMemPerCPU is DefMemPerCPU of slurm.conf, in MiB; 100 if zero.
 	DefMemPerCPU uint64
-	// MinJobAge is how long finished jobs are kept, 300 s if zero.
+	// MinJobAge is how long finished jobs are kept; 300 s if zero.
 	MinJobAge time.Duration
-	// Completing is how long a job stays COMPLETING, 1 s if zero.
+	// CompletingTime is how long a job stays COMPLETING; 1 s if zero.
 	Completing time.Duration
-	// PingAfter is how long a node stays NOT_RESPONDING after RESUME or UNDRAIN,
-	// 2 s if zero.
+	// PingDelay is how long a node stays NOT_RESPONDING after RESUME or UNDRAIN; 2 s if zero.
 	PingAfter time.Duration
-	// Depth is how many jobs the scheduler tries in one pass, 1,000 if zero.
+	// SchedulerDepth is how many jobs the scheduler tries in one pass; 1,000 if zero.
 	Depth int
-	// MessageTimeout is how long requests wait for a hung slurmctld, 3 s if zero;
-	// those to one that is down fail at once.
+	// MessageTimeout is how long requests wait for a hung slurmctld; 3 s if zero. Requests to a
+	// slurmctld that is down fail at once.
 	MessageTimeout time.Duration
-	// BitstrLen is where array_task_string is cut, 64 if zero (SLURM_BITSTR_LEN).
+	// BitstrLen is the length at which array_task_string is truncated (SLURM_BITSTR_LEN); 64 if
+	// zero.
 	BitstrLen int
-	// MaxArraySize is that of slurm.conf, 200,000 if zero.
+	// MaxArraySize is MaxArraySize of slurm.conf; 200,000 if zero.
 	MaxArraySize uint32
 }
 
-// NodeConf is a line NodeName=… of slurm.conf.
+// NodeConf is a NodeName= line of slurm.conf.
 type NodeConf struct {
-	// Names is a hostlist.
+	// Names is a hostlist of the nodes' names.
 	Names string
 	// CPUs defaults to the product of the next three, or to 1.
 	CPUs uint32
-	// Sockets defaults to CPUs, the others to 1.
+	// Sockets defaults to CPUs divided by cores and threads; CoresPerSocket and ThreadsPerCore
+	// default to 1.
 	Sockets, CoresPerSocket, ThreadsPerCore uint32
-	// MemoryMiB is RealMemory, 1 if zero.
+	// MemoryMiB is RealMemory; 1 if zero.
 	MemoryMiB uint64
-	// GRES is such as "gpu:h100:4"; the simulator knows GPUs only.
+	// GRES is a list such as "gpu:h100:4"; the simulator ignores everything but GPUs.
 	GRES     string
 	Features []string
 	Weight   uint32
-	// Dynamic nodes may be deleted and set back to FUTURE.
+	// Dynamic allows the nodes to be deleted and set to FUTURE.
 	Dynamic bool
 	// State is "" (IDLE), "UNKNOWN", "DOWN", "FUTURE" or "CLOUD".
 	State string
 	Port  uint32
 }
 
-// PartitionConf is a line PartitionName=… of slurm.conf.
+// PartitionConf is a PartitionName= line of slurm.conf.
 type PartitionConf struct {
 	Name    string
 	Default bool
-	// Nodes is a hostlist; empty or "ALL" are all nodes, unless Feature is set.
+	// Nodes is a hostlist; empty or "ALL" means all nodes, unless Feature is set.
 	Nodes string
-	// Feature makes the partition hold the nodes that have this feature, now and
-	// later, as a NodeSet does.
+	// Feature makes the partition contain all nodes that have this feature, now and later, as a
+	// NodeSet of slurm.conf does.
 	Feature string
-	// MaxNodes and MaxMinutes limit one job; 0 is no limit.
+	// MaxNodes and MaxMinutes limit each job; 0 means no limit.
 	MaxNodes, MaxMinutes uint32
 	DefaultMinutes       uint32
-	// State is UP if empty, or DOWN, DRAIN, INACTIVE.
+	// State is UP (also if empty), DOWN, DRAIN or INACTIVE.
 	State        string
 	PriorityTier uint32
 }
 
-// LicenseConf is one of the Licenses of slurm.conf.
+// LicenseConf is one entry of Licenses in slurm.conf.
 type LicenseConf struct {
 	Name  string
 	Total uint64
@@ -113,7 +115,7 @@ type UserConf struct {
 	UID     uint32
 	Account string
 	Shares  uint32
-	// Admin may change nodes, reservations and the jobs of others.
+	// Admin allows the user to change nodes, reservations and the jobs of others.
 	Admin bool
 }
 
@@ -121,7 +123,7 @@ type UserConf struct {
 type QOSConf struct {
 	Name           string
 	Priority       uint32
-	MaxJobsPerUser uint32 // running; 0 is no limit
+	MaxJobsPerUser uint32 // limits running jobs; 0 means no limit
 }
 
 func (cfg Config) withDefaults() Config {

@@ -22,7 +22,7 @@ const base = 1795220000
 
 func clock() time.Time { return time.Unix(base, 0) }
 
-// served lists every version of every release.
+// servedVersions returns the API versions of every release.
 func served() map[string][]string {
 	return map[string][]string{
 		slurmtest.Release2411: {"v0.0.40", "v0.0.41", "v0.0.42"},
@@ -30,17 +30,19 @@ func served() map[string][]string {
 	}
 }
 
-// demo is a cluster with something of everything.
+// demoCluster is a cluster with nodes, jobs, licenses and a reservation of several kinds.
 func demo(t *testing.T, release string) *slurmtest.Cluster {
 	t.Helper()
 	c := slurmtest.New(slurmtest.Config{
 		Release: release, Now: clock, ClusterName: "sim",
 		Nodes: []slurmtest.NodeConf{
-			{Names: "n[1-4]", Sockets: 2, CoresPerSocket: 8, MemoryMiB: 64000, GRES: "gpu:h100:4", Features: []string{"x86", "h100"}},
+			{Names: "n[1-4]", Sockets: 2, CoresPerSocket: 8, MemoryMiB: 64000, GRES: "gpu:h100:4",
+				Features: []string{"x86", "h100"}},
 			{Names: "ghost1", CPUs: 16, MemoryMiB: 64000, State: "UNKNOWN"},
 		},
-		Partitions: []slurmtest.PartitionConf{{Name: "batch", Default: true}, {Name: "gpu", Nodes: "n[1-4]", MaxMinutes: 1440}},
-		Licenses:   []slurmtest.LicenseConf{{Name: "matlab", Total: 20}},
+		Partitions: []slurmtest.PartitionConf{{Name: "batch", Default: true},
+			{Name: "gpu", Nodes: "n[1-4]", MaxMinutes: 1440}},
+		Licenses: []slurmtest.LicenseConf{{Name: "matlab", Total: 20}},
 	})
 	submit := func(q slurm.JobRequest) {
 		if _, err := c.Submit(slurmtest.JobSpec{JobRequest: q, User: "alice", RunFor: time.Hour}); err != nil {
@@ -64,7 +66,7 @@ func serve(t *testing.T, c *slurmtest.Cluster) *httptest.Server {
 	return srv
 }
 
-// get returns the status and the body.
+// doRequest sends a request and returns the status and the body.
 func get(t *testing.T, method, url, body string) (int, string) {
 	t.Helper()
 	req, err := http.NewRequestWithContext(t.Context(), method, url, strings.NewReader(body))
@@ -85,7 +87,7 @@ func get(t *testing.T, method, url, body string) (int, string) {
 	return resp.StatusCode, string(text)
 }
 
-// keysOf lists the paths of all members, elements of arrays without their index.
+// collectKeys collects the paths of all members; paths leave out the indexes of arrays.
 func keysOf(v any, path string, into map[string]bool) {
 	switch v := v.(type) {
 	case map[string]any:
@@ -141,7 +143,8 @@ func TestAnswersHaveTheKeysOfRecordedOnes(t *testing.T) {
 	}
 }
 
-// keyList leaves out what depends on what runs where, and on the RPCs seen.
+// sortedKeys returns the sorted keys, without those that depend on running jobs and on the RPCs
+// counted.
 func keyList(set map[string]bool) []string {
 	var list []string
 	for k := range set {

@@ -10,7 +10,7 @@ import (
 	"github.com/slurmtide/slurmtide/slurmclient/slurmtest"
 )
 
-// longQueue is a cluster with so many held jobs, more than one poll reads in turn.
+// newLongQueue returns a cluster with so many held jobs that one poll does not read them all.
 func longQueue(t *testing.T, jobs int) *slurmtest.Cluster {
 	t.Helper()
 	c := slurmtest.New(slurmtest.Config{Now: clock, MinJobAge: 2 * time.Second,
@@ -34,7 +34,7 @@ func jobOf(t *testing.T, k *slurmclient.Cache, id uint32) slurm.Job {
 	must(t, k.Refresh(t.Context(), slurmclient.Jobs))
 	j := k.Snapshot().Job(id)
 	if j == nil {
-		t.Fatalf("job %d is not there", id)
+		t.Fatalf("job %d is missing", id)
 	}
 	return *j
 }
@@ -46,16 +46,16 @@ func TestTheDeltaReaderSeesAReleasedHoldAtTheNextPoll(t *testing.T) {
 	if j := jobOf(t, k, id); !j.Hold {
 		t.Fatal("the job is not held")
 	}
-	// No node can take it: its state stays the same.
+	// No node can run it, so its state stays the same.
 	must(t, c.UpdateNode("n1", "DOWN", "test"))
 	must(t, c.UpdateNode("n2", "DOWN", "test"))
 	must(t, c.Release(fmt.Sprint(id)))
 	c.Step(2 * time.Second)
 	if j := jobOf(t, k, id); j.Hold || j.State.Base != slurm.JobPending {
-		t.Errorf("after the next poll the job is held: %v, %s, %s", j.Hold, j.State, j.Reason)
+		t.Errorf("after the next poll: held %v, %s, %s", j.Hold, j.State, j.Reason)
 	}
 	if p := k.Snapshot().Jobs; !p.AsOf().Equal(p.ReadAt) {
-		t.Error("with nothing in doubt the reading is older than the poll")
+		t.Error("every record is current, but AsOf differs from ReadAt")
 	}
 }
 
@@ -66,12 +66,12 @@ func TestTheDeltaReaderSeesAMetDependencyAtTheNextPoll(t *testing.T) {
 	c.Step(time.Second)
 	k := cache(t, c, "v0.0.44", slurmclient.ReadDelta)
 	if j := jobOf(t, k, second); j.Reason != "Dependency" {
-		t.Fatalf("it waits for %s", j.Reason)
+		t.Fatalf("the job waits for %s", j.Reason)
 	}
 	must(t, c.UpdateNode("n2", "DRAIN", "test"))
 	c.Step(30 * time.Second)
 	if j := jobOf(t, k, second); j.Reason == "Dependency" || j.State.Base != slurm.JobPending {
-		t.Errorf("after the next poll it is %s and waits for %s", j.State, j.Reason)
+		t.Errorf("after the next poll: %s, reason %s", j.State, j.Reason)
 	}
 }
 
@@ -84,10 +84,10 @@ func TestTheDeltaReaderSeesJobsBehindAGapOfIDs(t *testing.T) {
 		gone := submitJob(t, c, func(s *slurmtest.JobSpec) { s.Hold = true })
 		must(t, c.Cancel(fmt.Sprint(gone)))
 	}
-	c.Step(time.Hour) // the cancelled ones are purged
+	c.Step(time.Hour) // purges the cancelled jobs
 	far := submitJob(t, c, func(s *slurmtest.JobSpec) { s.Hold = true })
 	jobOf(t, k, near)
 	if k.Snapshot().Job(far) == nil {
-		t.Errorf("job %d is hidden behind %d", far, near)
+		t.Errorf("job %d, submitted after job %d, is missing", far, near)
 	}
 }

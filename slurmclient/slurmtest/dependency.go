@@ -8,8 +8,8 @@ import (
 	"github.com/slurmtide/slurmtide/slurmclient/slurm"
 )
 
-// dependency is one part of sbatch --dependency: kind is after, afterany,
-// afterok, afternotok, aftercorr or singleton.
+// dependency is one entry of sbatch --dependency. kind is after, afterany, afterok, afternotok,
+// aftercorr or singleton.
 type dependency struct {
 	kind string
 	id   uint32
@@ -22,7 +22,7 @@ func (d dependency) text() string {
 	return d.kind + ":" + strconv.FormatUint(uint64(d.id), 10) + "(unfulfilled)"
 }
 
-// parseDependencies reads "afterok:3:4,singleton". "?" counts as ",".
+// parseDependencies parses "afterok:3:4,singleton". "?" counts as ",".
 func parseDependencies(text string) (list []dependency, ok bool) {
 	if text == "" {
 		return nil, true
@@ -50,10 +50,10 @@ func parseDependencies(text string) (list []dependency, ok bool) {
 	return list, true
 }
 
-// wakeDependents makes the scheduler look at the jobs that wait for others.
+// wakeDependents makes the scheduler check the jobs that depend on others.
 func (c *Cluster) wakeDependents() { c.dirty = true }
 
-// resolveDependents drops the dependencies that have come true.
+// resolveDependents drops the dependencies that are fulfilled.
 func (c *Cluster) resolveDependents() {
 	c.dependents = slices.DeleteFunc(c.dependents, func(j *job) bool {
 		if j.gone || !j.pending() {
@@ -108,8 +108,8 @@ const (
 	depNever
 )
 
-// fulfilled tells about one dependency. A job that is no longer known counts as
-// one that ended well.
+// checkDependency returns the state of one dependency. A job that was purged counts as one that
+// completed.
 func (c *Cluster) fulfilled(j *job, d dependency) depState {
 	if d.kind == "singleton" {
 		return c.singleton(j)

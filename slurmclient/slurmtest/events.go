@@ -6,8 +6,8 @@ import (
 	"github.com/slurmtide/slurmtide/slurmclient/slurm"
 )
 
-// event is that something is due at a time: for a job, a node, or, when it names
-// neither, that the scheduler should look.
+// event is due at a time, for a job or a node. An event that names neither moves reservations and
+// runs the scheduler.
 type event struct {
 	at   slurm.Time
 	job  *job

@@ -11,7 +11,7 @@ import (
 	"github.com/slurmtide/slurmtide/slurmclient/slurmtest"
 )
 
-// A client drains a node under a job.
+// A client drains a node while a job runs on it.
 func Example() {
 	cluster := slurmtest.New(slurmtest.Config{Nodes: []slurmtest.NodeConf{{Names: "n[1-2]", CPUs: 4, MemoryMiB: 4000}}})
 	server := httptest.NewServer(cluster.Handler())

@@ -8,20 +8,19 @@ import (
 	"time"
 )
 
-// Fault is what goes wrong with requests. The zero Fault does nothing.
+// Fault describes how requests fail. The zero Fault does nothing.
 type Fault struct {
-	// Method and Prefix say which requests: those of the method whose path begins
-	// with Prefix. Empty means any.
+	// Method and PathPrefix select the requests that fail. Empty means any.
 	Method, Prefix string
-	// Times is how many requests it hits; 0 is all until it is cleared.
+	// Count is how many requests fail; 0 means all until the fault is cleared.
 	Times int
-	// Latency passes before the rest happens, or before the request is served.
+	// Latency is a delay before the failure, or before the request is served.
 	Latency time.Duration
-	// Kind is what happens then.
+	// Kind is how the requests fail.
 	Kind FaultKind
-	// Status is that of FaultStatus.
+	// Status is the HTTP status that FaultStatus answers.
 	Status int
-	// After is how many bytes of the answer FaultTruncate lets through.
+	// AfterBytes is how many bytes of the answer FaultTruncate sends.
 	After int
 }
 
@@ -30,25 +29,25 @@ type FaultKind uint8
 
 // The kinds of faults.
 const (
-	// FaultNone only takes Latency.
+	// FaultNone only delays by Latency.
 	FaultNone FaultKind = iota
-	// FaultStatus answers with Status and text.
+	// FaultStatus answers with Status and its standard text.
 	FaultStatus
-	// FaultTruncate serves the request and drops the connection within the answer.
+	// FaultTruncate serves the request and closes the connection in the middle of the answer.
 	FaultTruncate
-	// FaultGarbage answers 200 with what is not JSON.
+	// FaultGarbage answers 200 with a body that is not JSON.
 	FaultGarbage
-	// FaultReset drops the connection before any answer. net/http repeats a GET
-	// by itself when the connection had been used before.
+	// FaultReset closes the connection before any answer. net/http repeats a GET by itself if the
+	// connection was used before.
 	FaultReset
-	// FaultLost serves the request and drops the connection before any answer.
+	// FaultLost serves the request and closes the connection before any answer.
 	FaultLost
-	// FaultHang answers nothing until the client gives up.
+	// FaultHang does not answer until the client gives up.
 	FaultHang
-	// FaultToken takes the token for a bad one.
+	// FaultToken rejects the token.
 	FaultToken
-	// FaultControllerDown and FaultControllerHung take slurmctld for one that is
-	// down or hung; see SetController.
+	// FaultControllerDown and FaultControllerHung treat slurmctld as down or hung; see
+	// SetControllerState.
 	FaultControllerDown
 	FaultControllerHung
 )
@@ -58,7 +57,7 @@ type faults struct {
 	list []*Fault
 }
 
-// Fail makes requests fail from now on. The returned function ends it.
+// InjectFault makes requests fail from now on. The returned function ends the fault.
 func (c *Cluster) Fail(f Fault) (clear func()) {
 	c.faults.mu.Lock()
 	defer c.faults.mu.Unlock()
@@ -80,7 +79,7 @@ func (f *faults) drop(p *Fault) {
 	f.list = slices.DeleteFunc(f.list, func(x *Fault) bool { return x == p })
 }
 
-// next returns the fault that the request meets and counts it.
+// take returns the fault that applies to the request and counts it.
 func (f *faults) next(r *http.Request) (Fault, bool) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
@@ -88,48 +87,48 @@ func (f *faults) next(r *http.Request) (Fault, bool) {
 		if p.Method != "" && p.Method != r.Method || !strings.HasPrefix(r.URL.Path, p.Prefix) {
 			continue
 		}
-		hit := *p
+		fault := *p
 		if p.Times == 1 {
 			f.list = slices.Delete(f.list, i, i+1)
 		} else if p.Times > 1 {
 			p.Times--
 		}
-		return hit, true
+		return fault, true
 	}
 	return Fault{}, false
 }
 
-// strike does what the fault says. It returns where to write the answer, nil
-// when there is nothing left to do, and the kind that serving has to mind.
+// apply carries out the fault of the request. It returns where to write the answer, or nil if the
+// request is finished, and the kind of fault that serving must respect.
 func (f *faults) strike(w http.ResponseWriter, r *http.Request) (http.ResponseWriter, FaultKind) {
-	hit, ok := f.next(r)
+	fault, ok := f.next(r)
 	if !ok {
 		return w, FaultNone
 	}
-	if hit.Latency > 0 && !wait(r, hit.Latency) {
-		return nil, hit.Kind
+	if fault.Latency > 0 && !wait(r, fault.Latency) {
+		return nil, fault.Kind
 	}
-	switch hit.Kind {
+	switch fault.Kind {
 	case FaultStatus:
-		plain(w, hit.Status, http.StatusText(hit.Status))
+		plain(w, fault.Status, http.StatusText(fault.Status))
 	case FaultTruncate:
-		return &cutWriter{ResponseWriter: w, left: hit.After}, hit.Kind
+		return &cutWriter{ResponseWriter: w, left: fault.After}, fault.Kind
 	case FaultGarbage:
 		w.Header().Set("Content-Type", "application/json")
 		_, _ = w.Write([]byte("{\"nodes\": [ {\"name\": \"\x00\xff"))
 	case FaultReset:
 		drop(w)
 	case FaultLost:
-		return &cutWriter{ResponseWriter: w, left: -1}, hit.Kind
+		return &cutWriter{ResponseWriter: w, left: -1}, fault.Kind
 	case FaultHang:
 		<-r.Context().Done()
 	default:
-		return w, hit.Kind
+		return w, fault.Kind
 	}
-	return nil, hit.Kind
+	return nil, fault.Kind
 }
 
-// drop closes the connection under the request.
+// closeConnection closes the connection of the request.
 func drop(w http.ResponseWriter) {
 	conn, _, err := http.NewResponseController(w).Hijack()
 	if err == nil {
@@ -137,22 +136,22 @@ func drop(w http.ResponseWriter) {
 	}
 }
 
-// cutWriter lets some bytes of an answer through and then drops the connection.
-// A negative number lets not even the status through.
+// truncatingWriter sends the first bytes of an answer and then closes the connection. If remaining
+// is negative, it does not even send the status.
 type cutWriter struct {
 	http.ResponseWriter
 	left int
 	cut  bool
 }
 
-// WriteHeader writes the status unless nothing is let through.
+// WriteHeader writes the status unless remaining is negative.
 func (c *cutWriter) WriteHeader(status int) {
 	if c.left >= 0 {
 		c.ResponseWriter.WriteHeader(status)
 	}
 }
 
-// Write writes what is still let through.
+// Write writes at most the remaining bytes.
 func (c *cutWriter) Write(p []byte) (int, error) {
 	if c.cut {
 		return 0, http.ErrAbortHandler

@@ -16,14 +16,14 @@ import (
 	"github.com/slurmtide/slurmtide/slurmclient/slurmtest"
 )
 
-// fetch makes a GET and returns the status and the first error.
+// fetchURL sends a GET and returns the status, the body and the first error.
 func fetch(ctx context.Context, url string) (int, string, error) {
 	req, err := http.NewRequestWithContext(ctx, http.MethodGet, url, nil)
 	if err != nil {
 		return 0, "", err
 	}
 	req.Header.Set("X-SLURM-USER-TOKEN", "token")
-	req.Close = true // or net/http repeats the request on another connection
+	req.Close = true // otherwise net/http repeats the request on another connection
 	resp, err := http.DefaultTransport.RoundTrip(req)
 	if err != nil {
 		return 0, "", err
@@ -45,11 +45,11 @@ func TestFaultsHitTheRequestsTheyAreFor(t *testing.T) {
 			func(s int, b string, err error) bool { return s == 200 && strings.Contains(b, "\x00") }},
 		{"a truncated answer", slurmtest.Fault{Kind: slurmtest.FaultTruncate, After: 100},
 			func(s int, b string, err error) bool { return s == 200 && err != nil && len(b) == 100 }},
-		{"a dropped connection", slurmtest.Fault{Kind: slurmtest.FaultReset},
+		{"a closed connection", slurmtest.Fault{Kind: slurmtest.FaultReset},
 			func(_ int, _ string, err error) bool { return err != nil }},
 		{"a lost answer", slurmtest.Fault{Kind: slurmtest.FaultLost},
 			func(_ int, _ string, err error) bool { return err != nil }},
-		{"a refused token", slurmtest.Fault{Kind: slurmtest.FaultToken},
+		{"a rejected token", slurmtest.Fault{Kind: slurmtest.FaultToken},
 			func(s int, b string, err error) bool { return s == 511 && strings.Contains(b, "1007") }},
 		{"a controller that is down", slurmtest.Fault{Kind: slurmtest.FaultControllerDown},
 			func(s int, b string, err error) bool { return s == 502 && strings.Contains(b, "1800") }},
@@ -83,11 +83,11 @@ func TestHangingRequestEndsWithItsClient(t *testing.T) {
 	ctx, cancel := context.WithTimeout(t.Context(), 50*time.Millisecond)
 	defer cancel()
 	if _, _, err := fetch(ctx, url); err == nil {
-		t.Error("the request came through")
+		t.Error("the request succeeded")
 	}
 	clear()
 	if status, _, err := fetch(t.Context(), url); status != 200 || err != nil {
-		t.Errorf("once cleared: %d %v", status, err)
+		t.Errorf("after clearing the fault: %d %v", status, err)
 	}
 }
 
@@ -108,38 +108,40 @@ func TestControllerThatIsGone(t *testing.T) {
 		}
 		c.SetController(slurmtest.ControllerUp)
 		if status, _, _ = fetch(t.Context(), srv.URL+"/slurm/"+v+"/nodes/"); status != 200 {
-			t.Errorf("once up: %d", status)
+			t.Errorf("after slurmctld is up again: %d", status)
 		}
 	})
 }
 
 func TestHungControllerDoesLateWhatItWasAskedTo(t *testing.T) {
-	c := slurmtest.New(slurmtest.Config{Now: clock, MessageTimeout: 20 * time.Millisecond, Nodes: []slurmtest.NodeConf{{Names: "n1", MemoryMiB: 1000}}})
+	c := slurmtest.New(slurmtest.Config{Now: clock, MessageTimeout: 20 * time.Millisecond,
+		Nodes: []slurmtest.NodeConf{{Names: "n1", MemoryMiB: 1000}}})
 	cl := client(t, c, "v0.0.45")
 	c.SetController(slurmtest.ControllerHung)
 	if err := cl.Drain(t.Context(), "n1", "late"); slurmclient.CodeOf(err) != slurmclient.CodeUnavailable {
 		t.Errorf("draining: %v", err)
 	}
-	if _, err := cl.SubmitJob(t.Context(), slurm.JobRequest{Script: "#!/bin/sh\n"}); slurmclient.CodeOf(err) != slurmclient.CodeUnavailable {
+	_, err := cl.SubmitJob(t.Context(), slurm.JobRequest{Script: "#!/bin/sh\n"})
+	if slurmclient.CodeOf(err) != slurmclient.CodeUnavailable {
 		t.Errorf("submitting: %v", err)
 	}
 	if got := nodeState(t, c, "n1"); got != "IDLE" {
-		t.Errorf("while it hangs: %s", got)
+		t.Errorf("while slurmctld hangs: %s", got)
 	}
 	c.SetController(slurmtest.ControllerUp)
 	if got := nodeState(t, c, "n1"); got != "IDLE+DRAIN" {
 		t.Errorf("afterwards: %s", got)
 	}
 	if n := len(c.Jobs()); n == 0 {
-		t.Error("the job is not there")
+		t.Error("the job was not submitted")
 	}
 }
 
 func TestRequestsAreCountedByOperation(t *testing.T) {
 	c := demo(t, "")
 	srv := serve(t, c)
-	for _, path := range []string{"/slurm/v0.0.45/nodes/", "/slurm/v0.0.45/nodes", "/slurm/v0.0.45/node/n1", "/slurm/v0.0.45/node/n2",
-		"/slurm/v0.0.45/job/1", "/slurm/v0.0.45/nosuch"} {
+	for _, path := range []string{"/slurm/v0.0.45/nodes/", "/slurm/v0.0.45/nodes", "/slurm/v0.0.45/node/n1",
+		"/slurm/v0.0.45/node/n2", "/slurm/v0.0.45/job/1", "/slurm/v0.0.45/nosuch"} {
 		get(t, "GET", srv.URL+path, "")
 	}
 	want := map[string]int{"GET /slurm/v0.0.45/nodes/": 2, "GET /slurm/v0.0.45/node/{node_name}": 2,
@@ -149,7 +151,7 @@ func TestRequestsAreCountedByOperation(t *testing.T) {
 	}
 	want["GET /slurm/v0.0.45/nodes/"], want["GET /slurm/v0.0.45/node/{node_name}"] = 1, 1
 	if diff := cmp.Diff(want, c.MostAtOnce()); diff != "" {
-		t.Errorf("at once: %s", diff)
+		t.Errorf("concurrent requests: %s", diff)
 	}
 	c.ResetRequests()
 	if n := len(c.Requests()); n != 0 {
@@ -177,7 +179,7 @@ func TestAnswerShowsOneMomentWhateverHappensMeanwhile(t *testing.T) {
 		}
 		for _, j := range list.Items {
 			if j.State.Base == slurm.JobRunning && (j.StartTime > list.ServerTime || j.Nodes == "") {
-				t.Errorf("job %d runs on %q since %d, seen at %d", j.ID, j.Nodes, j.StartTime, list.ServerTime)
+				t.Errorf("job %d runs on %q since %d, in an answer of %d", j.ID, j.Nodes, j.StartTime, list.ServerTime)
 			}
 		}
 	}

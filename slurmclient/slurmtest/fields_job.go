@@ -18,7 +18,7 @@ func jobTime(get func(rec) slurm.Time) jobField     { return template.Time(get) 
 func jobCount(get func(rec) uint64) jobField        { return template.Count(get) }
 func jobFlag(get func(rec) bool) jobField           { return template.Flag(get) }
 
-// jobFields tells where the parts of a job stand in its record.
+// jobFields returns the fields of a job record by path.
 func jobFields(cfg Config, version string) template.Fields[*jobRecord] {
 	fields := template.Fields[*jobRecord]{}
 	for _, some := range []template.Fields[*jobRecord]{
@@ -119,7 +119,7 @@ func jobWishes(version string) template.Fields[*jobRecord] {
 	}
 }
 
-// sharedText is empty where slurmrestd does not fill the field in any more.
+// sharedText returns the text of "shared", which slurmrestd no longer fills in v0.0.45.
 func sharedText(version, shared string) string {
 	if version == "v0.0.45" {
 		return ""

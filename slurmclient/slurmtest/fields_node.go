@@ -5,7 +5,7 @@ import (
 	"github.com/slurmtide/slurmtide/slurmclient/slurmtest/internal/template"
 )
 
-// nodeFields tells where the parts of a node stand in its record.
+// nodeFields returns the fields of a node record by path.
 func nodeFields() template.Fields[*slurm.Node] {
 	type n = *slurm.Node
 	return template.Fields[*slurm.Node]{
@@ -57,7 +57,7 @@ func nodeFields() template.Fields[*slurm.Node] {
 	}
 }
 
-// loadOf is the load average in hundredths.
+// cpuLoadOf returns the load average in hundredths.
 func loadOf(n *slurm.Node) int64 {
 	v, _ := n.Load.Value()
 	return int64(v * 100)

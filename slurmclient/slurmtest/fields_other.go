@@ -95,7 +95,7 @@ func accountFields() template.Fields[slurm.Account] {
 	}
 }
 
-// associationFields knows both shapes of "id": a number and an object.
+// associationFields supports both shapes of "id": a number and an object.
 func associationFields(version string) template.Fields[slurm.Association] {
 	type a = slurm.Association
 	fields := template.Fields[slurm.Association]{
@@ -142,7 +142,7 @@ func adminLevel(u UserConf) string {
 	return "None"
 }
 
-// qosRecord is a quality of service with its number.
+// qosRecord is a quality of service and its id.
 type qosRecord struct {
 	QOSConf
 	id int
@@ -152,10 +152,12 @@ func qosFields() template.Fields[qosRecord] {
 	type q = qosRecord
 	none := template.Value(func(w *template.Writer, _ q) { w.Strings() })
 	return template.Fields[qosRecord]{
-		"name":                                 template.Text(func(q q) string { return q.Name }),
-		"description":                          template.Text(func(q q) string { return q.Name }),
-		"id":                                   template.Int(func(q q) int64 { return int64(q.id) }),
-		"priority":                             template.Number(func(q q) slurm.Number { return slurm.Num(uint64(q.Priority)) }),
+		"name":        template.Text(func(q q) string { return q.Name }),
+		"description": template.Text(func(q q) string { return q.Name }),
+		"id":          template.Int(func(q q) int64 { return int64(q.id) }),
+		"priority": template.Number(func(q q) slurm.Number {
+			return slurm.Num(uint64(q.Priority))
+		}),
 		"limits.max.tres.total":                none,
 		"limits.max.tres.per.user":             none,
 		"limits.max.jobs.active_jobs.per.user": template.Number(func(q q) slurm.Number { return limit(q.MaxJobsPerUser) }),

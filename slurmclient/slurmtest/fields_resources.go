@@ -7,7 +7,7 @@ import (
 	"github.com/slurmtide/slurmtide/slurmclient/slurmtest/internal/template"
 )
 
-// writeResources returns what writes job_resources, whose shape v0.0.41 changed.
+// writeResources returns the function that writes job_resources, whose shape changed in v0.0.41.
 func writeResources(version string) func(*template.Writer, *jobRecord) {
 	if version == "v0.0.40" {
 		return writeOldResources

@@ -5,7 +5,7 @@ import (
 	"github.com/slurmtide/slurmtide/slurmclient/slurmtest/internal/template"
 )
 
-// statsRecord is the moment of what sdiag shows.
+// statsRecord is what sdiag shows at one moment.
 type statsRecord struct {
 	stats
 	now                slurm.Time
@@ -55,7 +55,7 @@ func (s statsRecord) perMinute() uint64 {
 	return s.cycles / minutes
 }
 
-// pingRecord is what slurmrestd finds when it asks slurmctld.
+// pingRecord is the result of slurmrestd's ping of slurmctld.
 type pingRecord struct {
 	up     bool
 	status string

@@ -4,7 +4,7 @@ import (
 	"github.com/slurmtide/slurmtide/slurmclient/slurm"
 )
 
-// jobDue does what is due to the job now.
+// runJobEvent does what is due for the job now.
 func (c *Cluster) jobDue(j *job) {
 	if j.gone || j.due > c.now {
 		return
@@ -21,7 +21,7 @@ func (c *Cluster) jobDue(j *job) {
 	}
 }
 
-// finishDue ends a job whose time is over, by itself or at its limit.
+// endDueJob ends a job that has finished or reached its time limit.
 func (c *Cluster) finishDue(j *job) {
 	v := j.view()
 	_, limited := j.wish.minutes.Value()
@@ -37,7 +37,7 @@ func (c *Cluster) finishDue(j *job) {
 	}
 }
 
-// end puts the job into a final state. What it holds is freed after it has been
+// endJob puts the job into a final state. Its allocation is released after the job has been
 // COMPLETING for a moment.
 func (c *Cluster) end(j *job, base slurm.JobBase, reason string, exit exitCode) {
 	running := len(j.grants) > 0
@@ -65,7 +65,7 @@ func (c *Cluster) end(j *job, base slurm.JobBase, reason string, exit exitCode) 
 	c.dueAt(j, c.now+max(1, slurm.Time(c.cfg.Completing.Seconds())))
 }
 
-// leave ends the job's part in limits and licences.
+// releaseLimits stops counting the job against limits and returns its licenses.
 func (c *Cluster) leave(j *job) {
 	if a := j.array; a != nil {
 		a.running--
@@ -77,7 +77,7 @@ func (c *Cluster) leave(j *job) {
 	c.dirty = true
 }
 
-// release frees what a completing job holds.
+// finishCompleting releases the nodes of a completing job.
 func (c *Cluster) release(j *job) {
 	r := c.edit(j)
 	r.State.Flags &^= slurm.JobCompleting

@@ -5,23 +5,23 @@ import (
 	"slices"
 )
 
-// fit chooses nodes for the wish among candidates, first fit. It returns nil
-// when they do not suffice. With asIfIdle, what jobs hold does not matter.
-func (w *wish) fit(candidates []*node, empty emptiness) []*grant {
-	if len(w.required) > 0 {
-		candidates = requiredFirst(w.required, candidates)
+// fit chooses nodes for the job among candidates, first fit. It returns nil if they do not suffice.
+// With asIfIdle, it ignores the allocations of other jobs.
+func (req *wish) fit(candidates []*node, mode emptiness) []*grant {
+	if len(req.required) > 0 {
+		candidates = requiredFirst(req.required, candidates)
 	}
-	count := w.minNodes()
-	if w.nodes > 0 || w.gpus > 0 || len(w.required) > 1 {
-		return w.fitEvenly(candidates, count, empty)
+	count := req.minNodes()
+	if req.nodes > 0 || req.gpus > 0 || len(req.required) > 1 {
+		return req.fitEvenly(candidates, count, mode)
 	}
-	if g := w.fitEvenly(candidates, count, empty); g != nil {
+	if g := req.fitEvenly(candidates, count, mode); g != nil {
 		return g
 	}
-	return w.fitGreedily(candidates, empty)
+	return req.fitGreedily(candidates, mode)
 }
 
-// requiredFirst puts the named nodes before the others. nil if one is missing.
+// requiredFirst moves the named nodes before the others. It returns nil if one is missing.
 func requiredFirst(names []string, nodes []*node) []*node {
 	var first, rest []*node
 	for _, n := range nodes {
@@ -37,63 +37,63 @@ func requiredFirst(names []string, nodes []*node) []*node {
 	return append(first, rest...)
 }
 
-// fitEvenly gives each of count nodes its part of the CPUs and GPUs.
-func (w *wish) fitEvenly(candidates []*node, count uint32, empty emptiness) []*grant {
-	var grants []*grant
+// fitEvenly divides CPUs and GPUs evenly among count nodes.
+func (req *wish) fitEvenly(candidates []*node, count uint32, mode emptiness) []*grant {
+	var allocations []*grant
 	for k, n := range candidates {
-		i := uint32(len(grants))
-		r := w.roomOf(n, empty)
-		cpus, gpus := max(1, share(w.cpus, count, i)), max(w.gpusPerNode, share(w.gpus, count, i))
+		i := uint32(len(allocations))
+		r := req.roomOf(n, mode)
+		cpus, gpus := max(1, share(req.cpus, count, i)), max(req.gpusPerNode, share(req.gpus, count, i))
 		if r.cpus < cpus || r.gpus < gpus {
-			if k < len(w.required) {
+			if k < len(req.required) {
 				return nil
 			}
 			continue
 		}
-		grants = append(grants, w.grant(n, cpus, gpus))
+		allocations = append(allocations, req.grant(n, cpus, gpus))
 		if i+1 == count {
-			return grants
+			return allocations
 		}
 	}
 	return nil
 }
 
-// fitGreedily takes what each node has until it is enough.
-func (w *wish) fitGreedily(candidates []*node, empty emptiness) []*grant {
-	var grants []*grant
-	left := w.cpus
+// fitGreedily takes as many CPUs as each node has until they suffice.
+func (req *wish) fitGreedily(candidates []*node, mode emptiness) []*grant {
+	var allocations []*grant
+	left := req.cpus
 	for k, n := range candidates {
-		r := w.roomOf(n, empty)
-		if r.cpus == 0 || r.gpus < w.gpusPerNode {
-			if k < len(w.required) {
+		r := req.roomOf(n, mode)
+		if r.cpus == 0 || r.gpus < req.gpusPerNode {
+			if k < len(req.required) {
 				return nil
 			}
 			continue
 		}
 		take := min(left, r.cpus)
-		grants = append(grants, w.grant(n, take, w.gpusPerNode))
+		allocations = append(allocations, req.grant(n, take, req.gpusPerNode))
 		if left -= take; left == 0 {
-			return grants
+			return allocations
 		}
 	}
 	return nil
 }
 
-func (w *wish) grant(n *node, cpus, gpus uint32) *grant {
+func (req *wish) grant(n *node, cpus, gpus uint32) *grant {
 	g := &grant{node: n, name: n.name, cpus: cpus, sockets: n.sockets, wide: n.cores}
-	if w.exclusive {
+	if req.exclusive {
 		g.cpus = n.cpus
 	}
-	g.memory = w.memoryPerNode
+	g.memory = req.memoryPerNode
 	if g.memory == 0 {
-		g.memory = w.memoryPerCPU * uint64(g.cpus)
+		g.memory = req.memoryPerCPU * uint64(g.cpus)
 	}
 	g.gpus = uint64(gpus)
 	return g
 }
 
-// take holds the grant's resources on its node. Until then gpus is a count;
-// from then on it is the set of their indexes.
+// allocate takes the resources from the node. Before, gpus is a count; afterwards it is the set of
+// GPU indexes.
 func (g *grant) take(j *job) {
 	n := g.node
 	g.cores = n.freeCores((g.cpus + n.threads - 1) / n.threads)
@@ -105,7 +105,7 @@ func (g *grant) take(j *job) {
 	n.jobs = append(n.jobs, j)
 }
 
-// free gives the grant's resources back.
+// release returns the resources to the node.
 func (g *grant) free(j *job) {
 	n := g.node
 	n.usedCPUs -= min(n.usedCPUs, g.cpus)

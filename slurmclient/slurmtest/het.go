@@ -21,13 +21,13 @@ func (p *pass) tryHet(h *hetJob) {
 		return
 	}
 	for _, j := range h.jobs {
-		if part, grants, _ := p.place(j); grants != nil && j.pending() {
-			p.c.start(j, part, grants)
+		if partition, allocations, _ := p.place(j); allocations != nil && j.pending() {
+			p.c.start(j, partition, allocations)
 		}
 	}
 }
 
-// rehearse finds out whether there is room for all components at once.
+// componentsFit reports whether all components fit at once.
 func (p *pass) rehearse(h *hetJob) (verdict, bool) {
 	var taken []*grant
 	var holders []*job
@@ -41,13 +41,13 @@ func (p *pass) rehearse(h *hetJob) (verdict, bool) {
 		if !j.pending() {
 			continue
 		}
-		_, grants, v := p.place(j)
-		if grants == nil {
-			// What others could still have must not be taken for full.
+		_, allocations, v := p.place(j)
+		if allocations == nil {
+			// Other jobs may still fit: forget what failed beside the components.
 			p.failed = map[string]verdict{}
 			return v, false
 		}
-		for _, g := range grants {
+		for _, g := range allocations {
 			g.take(j)
 			taken, holders = append(taken, g), append(holders, j)
 		}

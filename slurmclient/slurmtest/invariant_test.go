@@ -11,7 +11,7 @@ import (
 	"github.com/slurmtide/slurmtide/slurmclient/slurmtest"
 )
 
-// chaos does one thing at random.
+// changeAtRandom makes one random change.
 func chaos(t *testing.T, c *slurmtest.Cluster, rnd *rand.Rand) {
 	t.Helper()
 	node := fmt.Sprintf("n%d", 1+rnd.IntN(6))
@@ -56,12 +56,13 @@ func chaos(t *testing.T, c *slurmtest.Cluster, rnd *rand.Rand) {
 	}
 }
 
-// TestNothingIsGivenTwice holds the nodes' sums against the jobs' holdings after
-// whatever happened.
+// TestNodesAreNeverOverallocated compares the nodes' allocation with their jobs after random
+// changes.
 func TestNothingIsGivenTwice(t *testing.T) {
 	for seed := range uint64(40) {
 		c := slurmtest.New(slurmtest.Config{Now: clock, Licenses: []slurmtest.LicenseConf{{Name: "matlab", Total: 2}},
-			Nodes: []slurmtest.NodeConf{{Names: "n[1-4]", CPUs: 8, MemoryMiB: 4000}, {Names: "n[5-6]", CPUs: 8, MemoryMiB: 4000, GRES: "gpu:h100:4"}}})
+			Nodes: []slurmtest.NodeConf{{Names: "n[1-4]", CPUs: 8, MemoryMiB: 4000},
+				{Names: "n[5-6]", CPUs: 8, MemoryMiB: 4000, GRES: "gpu:h100:4"}}})
 		rnd := rand.New(rand.NewPCG(seed, 0))
 		for i := range 300 {
 			chaos(t, c, rnd)
@@ -78,7 +79,7 @@ func TestNothingIsGivenTwice(t *testing.T) {
 		c.Step(10 * time.Minute)
 		for _, n := range c.Nodes() {
 			if n.AllocCPUs != 0 || n.AllocMemoryMiB != 0 || n.State.String() != "IDLE" {
-				t.Errorf("seed %d: %s is %v with %d CPUs held at the end", seed, n.Name, n.State, n.AllocCPUs)
+				t.Errorf("seed %d: %s is %v with %d CPUs allocated at the end", seed, n.Name, n.State, n.AllocCPUs)
 			}
 		}
 		if n := len(c.Jobs()); n != 0 {
@@ -87,7 +88,7 @@ func TestNothingIsGivenTwice(t *testing.T) {
 	}
 }
 
-// unsound tells what does not add up, "" if all does.
+// findInconsistency describes the first inconsistency between jobs and nodes; "" means none.
 func unsound(c *slurmtest.Cluster) string {
 	held := map[string]uint64{}
 	for _, j := range c.Jobs() {
@@ -109,11 +110,11 @@ func unsound(c *slurmtest.Cluster) string {
 	for _, n := range c.Nodes() {
 		switch {
 		case n.AllocCPUs > n.CPUs || n.AllocMemoryMiB > n.MemoryMiB:
-			return fmt.Sprintf("%s gave %d CPUs and %d MiB", n.Name, n.AllocCPUs, n.AllocMemoryMiB)
+			return fmt.Sprintf("%s has %d CPUs and %d MiB allocated, more than it has", n.Name, n.AllocCPUs, n.AllocMemoryMiB)
 		case n.AllocCPUs+n.IdleCPUs != n.CPUs:
-			return fmt.Sprintf("%s: %d+%d CPUs", n.Name, n.AllocCPUs, n.IdleCPUs)
+			return fmt.Sprintf("%s: %d allocated and %d idle CPUs do not add up", n.Name, n.AllocCPUs, n.IdleCPUs)
 		case held[n.Name] == 0 && n.AllocCPUs != 0, held[n.Name] != 0 && n.AllocCPUs == 0:
-			return fmt.Sprintf("%s has %d CPUs given, its jobs hold %d", n.Name, n.AllocCPUs, held[n.Name])
+			return fmt.Sprintf("%s has %d CPUs allocated, its jobs use %d", n.Name, n.AllocCPUs, held[n.Name])
 		}
 	}
 	return ""

@@ -4,11 +4,11 @@ import (
 	"github.com/slurmtide/slurmtide/slurmclient/slurm"
 )
 
-// jobRecord is a job as answers show it: the noun and what only the wire has.
+// jobRecord is a job as answers show it: the domain type and what only the JSON contains.
 type jobRecord struct {
 	slurm.Job
 	groupID, assocID uint32
-	batch            bool // it has a script of its own
+	batch            bool // the job has its own script
 	comment          string
 	directory        string
 	submitLine       string
@@ -17,9 +17,9 @@ type jobRecord struct {
 	exit             exitCode
 	gres             []string
 	flags            jobFlags
-	// held are the nodes of a job that runs or ran, nil while it is pending.
+	// allocations are the nodes of a job that runs or ran; nil while it is pending.
 	held []*grant
-	// preSuspended is the run time before the last suspension.
+	// preSuspended is the run time before the last suspension, in seconds.
 	preSuspended slurm.Time
 }
 
@@ -27,7 +27,7 @@ type exitCode struct {
 	code, signal uint32
 }
 
-// jobFlags are bits that become slurm.Job.Flags.
+// jobFlags are the bits behind slurm.Job.Flags.
 type jobFlags uint16
 
 const (
@@ -55,7 +55,7 @@ func jobFlagNames() []string {
 	}
 }
 
-// grant is what a job holds of one node.
+// nodeAllocation is what a job has allocated on one node.
 type grant struct {
 	node          *node
 	name          string
@@ -63,49 +63,49 @@ type grant struct {
 	memory        uint64
 	gpus          uint64
 	cores         coreSet
-	sockets, wide uint32 // sockets and cores of each
+	sockets, wide uint32
 }
 
-// job is a job of the model. Its record is what answers show.
+// job is a job of the model. Answers show its record.
 type job struct {
 	shared[jobRecord]
 	id    uint32
-	place int // in Cluster.jobs
+	place int // position in Cluster.jobs
 	wish  wish
 	array *array
 	het   *hetJob
 
-	// runFor is how long it runs; ends when it will end, by itself or at its limit.
+	// runFor is how long the job runs; endTime is when it will end, by itself or at its time limit.
 	runFor slurm.Time
 	result result
 	ends   slurm.Time
-	// due is when the next thing happens to it: it ends, is freed, is purged.
+	// due is when the next event is due: the job ends, releases its nodes, or is purged.
 	due     slurm.Time
 	begin   slurm.Time
 	depends []dependency
-	blocked string // the reason that a dependency or an array limit gives
+	blocked string // the reason why a dependency keeps it pending
 	grants  []*grant
 	queued  bool
 	gone    bool
 }
 
-// result is how a job will end when nothing else happens.
+// result is how a job ends by itself.
 type result struct {
 	exit  exitCode
-	never bool // it runs until it is ended
+	never bool // it runs until something else ends it
 }
 
 func (j *job) state() slurm.JobBase { return j.view().State.Base }
 
 func (j *job) pending() bool { return j.state() == slurm.JobPending }
 
-// edit returns the job's record for writing and notes that jobs changed.
+// edit returns the job's record for writing and marks jobs as changed.
 func (c *Cluster) edit(j *job) *jobRecord {
 	c.changed.jobs = c.now
 	return j.shared.edit(c.gen)
 }
 
-// appendJob puts a new job at the end of the table.
+// appendJob adds a new job at the end of the table.
 func (c *Cluster) appendJob(j *job) {
 	j.place = len(c.jobs)
 	c.jobs = append(c.jobs, j)
@@ -127,7 +127,7 @@ func (c *Cluster) newID() uint32 {
 	}
 }
 
-// flagText returns the names of the flags. Jobs share the texts: there are few.
+// flagText returns the names of the flags. Jobs share the few distinct texts.
 func (c *Cluster) flagText(f jobFlags) string {
 	if text, ok := c.flagTexts[f]; ok {
 		return text
@@ -145,7 +145,7 @@ func (c *Cluster) flagText(f jobFlags) string {
 	return text
 }
 
-// purge drops the jobs that are gone from the table.
+// purge drops the purged jobs from the table.
 func (c *Cluster) purge() {
 	kept := c.jobs[:0:0]
 	for _, j := range c.jobs {
@@ -175,8 +175,8 @@ func (c *Cluster) forgetJob(j *job) {
 	}
 }
 
-// Jobs returns all job records as nouns, in slurmctld's order: what a client
-// that reads the newest API version should see.
+// Jobs returns all job records in slurmctld's order, as a client of the newest API version should
+// see them.
 func (c *Cluster) Jobs() []slurm.Job {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -187,7 +187,7 @@ func (c *Cluster) Jobs() []slurm.Job {
 	return out
 }
 
-// Job returns the record of one job or split array task.
+// Job returns the record of one job, or of an array task that has its own record.
 func (c *Cluster) Job(id uint32) (slurm.Job, bool) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -198,7 +198,7 @@ func (c *Cluster) Job(id uint32) (slurm.Job, bool) {
 	return j.view().Job, true
 }
 
-// Nodes returns all node records as nouns, FUTURE ones too.
+// Nodes returns all node records, including FUTURE ones.
 func (c *Cluster) Nodes() []slurm.Node {
 	c.mu.Lock()
 	defer c.mu.Unlock()

@@ -14,8 +14,8 @@ import (
 	"github.com/slurmtide/slurmtide/slurmclient/slurmtest"
 )
 
-// stateBytes counts what a cluster answers about the states of jobs. It may refuse lists
-// of jobs.
+// stateByteCounter counts the bytes that a cluster answers about job states. It may refuse lists of
+// jobs.
 type stateBytes struct {
 	*slurmtest.Cluster
 	n       atomic.Int64
@@ -45,8 +45,9 @@ func (w countingWriter) Write(b []byte) (int, error) {
 const largeArray = 100_000
 
 func largeCluster() *stateBytes {
-	return &stateBytes{Cluster: slurmtest.New(slurmtest.Config{Now: clock, MaxArraySize: largeArray + 1, MinJobAge: time.Minute,
-		Nodes: []slurmtest.NodeConf{{Names: "n1", CPUs: 8, MemoryMiB: 4000}}})}
+	return &stateBytes{Cluster: slurmtest.New(slurmtest.Config{Now: clock, MaxArraySize: largeArray + 1,
+		MinJobAge: time.Minute,
+		Nodes:     []slurmtest.NodeConf{{Names: "n1", CPUs: 8, MemoryMiB: 4000}}})}
 }
 
 func (s *stateBytes) cache(t *testing.T, reader slurmclient.JobsReader) *slurmclient.Cache {
@@ -56,7 +57,8 @@ func (s *stateBytes) cache(t *testing.T, reader slurmclient.JobsReader) *slurmcl
 	t.Cleanup(server.Close)
 	cl, err := slurmclient.New(slurmclient.Config{URL: server.URL, Token: slurmclient.TokenFromEnv("SLURM_JWT")})
 	must(t, err)
-	k := slurmclient.NewCache(cl, slurmclient.CacheConfig{Period: time.Hour, JobsReader: reader, Resources: []slurmclient.Resource{slurmclient.Jobs}})
+	k := slurmclient.NewCache(cl, slurmclient.CacheConfig{Period: time.Hour, JobsReader: reader,
+		Resources: []slurmclient.Resource{slurmclient.Jobs}})
 	ctx, cancel := context.WithCancel(t.Context())
 	var wg sync.WaitGroup
 	wg.Go(func() { k.Run(ctx) })
@@ -64,11 +66,11 @@ func (s *stateBytes) cache(t *testing.T, reader slurmclient.JobsReader) *slurmcl
 	return k
 }
 
-// checkUnexpanded checks that the states of single tasks were not asked for.
+// checkUnexpanded checks that the states of single tasks were not requested.
 func (s *stateBytes) checkUnexpanded(t *testing.T, after string) {
 	t.Helper()
 	if n := s.n.Swap(0); n > 100_000 {
-		t.Errorf("%s the states took %d bytes: the array is expanded; there were %v", after, n, s.Requests())
+		t.Errorf("%s the states took %d bytes, so the array was expanded; requests: %v", after, n, s.Requests())
 	}
 }
 
@@ -106,9 +108,9 @@ func TestAFullReadingThatFailsIsTriedTheOtherWay(t *testing.T) {
 	s.refuses.Store(true)
 	array := submitJob(t, s.Cluster, func(j *slurmtest.JobSpec) { j.Array, j.Hold = "1-100000", true })
 	k := s.cache(t, slurmclient.ReadDelta)
-	_ = k.Refresh(t.Context(), slurmclient.Jobs) // this poll or the one before it fails
+	_ = k.Refresh(t.Context(), slurmclient.Jobs) // this poll or the previous one fails
 	jobOf(t, k, array)
 	if p := k.Snapshot().Jobs; p.Reader != slurmclient.ReadDelta || s.n.Load() < 1_000_000 {
-		t.Errorf("it is read by %q, with %d bytes of states", p.Reader, s.n.Load())
+		t.Errorf("the jobs were read by %q, with %d bytes of states", p.Reader, s.n.Load())
 	}
 }

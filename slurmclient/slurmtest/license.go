@@ -19,7 +19,7 @@ func (c *Cluster) license(name string) *license {
 	return nil
 }
 
-// licenseWish is one part of sbatch -L "matlab:2,ansys".
+// licenseRequest is one entry of sbatch -L "matlab:2,ansys".
 type licenseWish struct {
 	name  string
 	count uint64
@@ -41,29 +41,29 @@ func parseLicenses(text string) []licenseWish {
 	return out
 }
 
-// licensesFree reports whether all of the licences are free now.
-func (c *Cluster) licensesFree(wishes []licenseWish) bool {
-	for _, w := range wishes {
-		l := c.license(w.name)
-		if l == nil || l.used+l.reserved+w.count > l.Total {
+// licensesFree reports whether all requested licenses are free now.
+func (c *Cluster) licensesFree(requests []licenseWish) bool {
+	for _, r := range requests {
+		l := c.license(r.name)
+		if l == nil || l.used+l.reserved+r.count > l.Total {
 			return false
 		}
 	}
 	return true
 }
 
-func (c *Cluster) takeLicenses(wishes []licenseWish) {
-	for _, w := range wishes {
-		if l := c.license(w.name); l != nil {
-			l.used += w.count
+func (c *Cluster) takeLicenses(requests []licenseWish) {
+	for _, r := range requests {
+		if l := c.license(r.name); l != nil {
+			l.used += r.count
 		}
 	}
 }
 
-func (c *Cluster) returnLicenses(wishes []licenseWish) {
-	for _, w := range wishes {
-		if l := c.license(w.name); l != nil {
-			l.used -= min(l.used, w.count)
+func (c *Cluster) returnLicenses(requests []licenseWish) {
+	for _, r := range requests {
+		if l := c.license(r.name); l != nil {
+			l.used -= min(l.used, r.count)
 		}
 	}
 }

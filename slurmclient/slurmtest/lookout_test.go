@@ -13,8 +13,8 @@ import (
 
 func TestANewJobIsSeenBetweenPolls(t *testing.T) {
 	c := longQueue(t, 3)
-	k := slurmclient.NewCache(client(t, c, "v0.0.44"), slurmclient.CacheConfig{Period: time.Hour, LookInterval: 10 * time.Millisecond,
-		Resources: []slurmclient.Resource{slurmclient.Jobs}})
+	k := slurmclient.NewCache(client(t, c, "v0.0.44"), slurmclient.CacheConfig{Period: time.Hour,
+		LookInterval: 10 * time.Millisecond, Resources: []slurmclient.Resource{slurmclient.Jobs}})
 	ctx, cancel := context.WithCancel(t.Context())
 	var wg sync.WaitGroup
 	wg.Go(func() { k.Run(ctx) })
@@ -31,7 +31,7 @@ func TestANewJobIsSeenBetweenPolls(t *testing.T) {
 	}
 }
 
-// awaitLooks waits until the counters have been looked at since the first reading.
+// awaitDiagReads waits until the cache has read diag twice since the call.
 func awaitLooks(t *testing.T, c *slurmtest.Cluster) {
 	t.Helper()
 	looks := func() (n int) {
@@ -47,7 +47,7 @@ func awaitLooks(t *testing.T, c *slurmtest.Cluster) {
 	for before := looks(); looks() < before+2; {
 		select {
 		case <-ctx.Done():
-			t.Fatalf("nobody looks for new jobs: %v", c.Requests())
+			t.Fatalf("the cache does not look for new jobs: %v", c.Requests())
 		case <-time.After(time.Millisecond):
 		}
 	}

@@ -23,8 +23,8 @@ func TestAClusterWithoutSlurmdbdIsKnownToHaveNoLimits(t *testing.T) {
 
 func TestASlurmdbdThatIsNotServedOrAwayIsUnknown(t *testing.T) {
 	for name, fault := range map[string]slurmtest.Fault{
-		"not served": {Prefix: "/slurmdb/", Kind: slurmtest.FaultStatus, Status: 404},
-		"away":       {Prefix: "/slurmdb/", Kind: slurmtest.FaultStatus, Status: 502},
+		"not served":  {Prefix: "/slurmdb/", Kind: slurmtest.FaultStatus, Status: 404},
+		"unavailable": {Prefix: "/slurmdb/", Kind: slurmtest.FaultStatus, Status: 502},
 	} {
 		t.Run(name, func(t *testing.T) {
 			c := slurmtest.New(slurmtest.Config{Now: clock})
@@ -45,15 +45,16 @@ func TestAVersionThatIsGoneIsNoMissingSlurmdbd(t *testing.T) {
 	}
 }
 
-// readLimits polls once what slurmdbd keeps.
+// readLimits reads the resources of slurmdbd once.
 func readLimits(t *testing.T, c *slurmtest.Cluster, version string) *slurmclient.Snapshot {
 	t.Helper()
 	resources := []slurmclient.Resource{slurmclient.QOS, slurmclient.Associations, slurmclient.Accounts, slurmclient.Users}
-	k := slurmclient.NewCache(client(t, c, version), slurmclient.CacheConfig{Period: time.Hour, Slow: time.Hour, Resources: resources})
+	k := slurmclient.NewCache(client(t, c, version),
+		slurmclient.CacheConfig{Period: time.Hour, Slow: time.Hour, Resources: resources})
 	ctx, cancel := context.WithCancel(t.Context())
 	var wg sync.WaitGroup
 	wg.Go(func() { k.Run(ctx) })
 	defer func() { cancel(); wg.Wait() }()
-	_ = k.Refresh(ctx, resources...) // failures are in the snapshot
+	_ = k.Refresh(ctx, resources...) // the snapshot contains the errors
 	return k.Snapshot()
 }

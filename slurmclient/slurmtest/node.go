@@ -8,14 +8,14 @@ import (
 	"github.com/slurmtide/slurmtide/slurmclient/slurm"
 )
 
-// node is a node of the model. Its record is what answers show.
+// node is a node of the model. Answers show its record.
 type node struct {
 	shared[slurm.Node]
 	name    string
 	index   int
 	dynamic bool
-	// base is UNKNOWN, DOWN, IDLE or FUTURE; IDLE shows as ALLOCATED or MIXED while
-	// jobs hold the node. flags are those that do not come from jobs or reservations.
+	// base is UNKNOWN, DOWN, IDLE or FUTURE; while jobs run on the node, answers show IDLE as
+	// ALLOCATED or MIXED. flags leave out those that come from jobs and reservations.
 	base  slurm.NodeBase
 	flags slurm.NodeFlags
 
@@ -25,19 +25,19 @@ type node struct {
 	gpus                          uint32
 	features                      []string
 
-	jobs       []*job // that hold resources here, COMPLETING ones too
+	jobs       []*job // jobs with an allocation here, also COMPLETING ones
 	usedCPUs   uint32
 	usedMemory uint64
 	usedCores  coreSet
 	usedGPUs   uint64
-	// pingAt is when a node that does not respond will, 0 for never.
+	// pingAt is when slurmctld finds a NOT_RESPONDING node responding again; 0 means never.
 	pingAt slurm.Time
-	// dead tells that no slurmd runs there.
+	// slurmdStopped means that no slurmd runs on the node.
 	dead bool
 	resv *reservation
 }
 
-// coreSet is a set of the cores of a node, up to 256.
+// coreSet is a set of up to 256 cores of a node.
 type coreSet [4]uint64
 
 func (s *coreSet) has(i uint32) bool { return s[i>>6&3]&(1<<(i&63)) != 0 }
@@ -62,7 +62,7 @@ func (s coreSet) count() (n int) {
 	return n
 }
 
-// free tells what jobs may still take of the node.
+// freeResources returns what is not allocated to jobs.
 func (n *node) free() (cpus uint32, memory uint64, gpus uint32) {
 	return n.cpus - min(n.cpus, n.usedCPUs), n.memory - min(n.memory, n.usedMemory),
 		n.gpus - min(n.gpus, uint32(bits.OnesCount64(n.usedGPUs)))
@@ -75,7 +75,7 @@ func (n *node) usable() bool {
 
 func (n *node) hasFeature(f string) bool { return slices.Contains(n.features, f) }
 
-// state is what answers show.
+// state returns the state that answers show.
 func (n *node) state() slurm.NodeState {
 	s := slurm.NodeState{Base: n.base, Flags: n.flags}
 	completing := 0
@@ -102,7 +102,7 @@ func (n *node) state() slurm.NodeState {
 	return s
 }
 
-// touchNode writes the node's record anew.
+// updateNodeRecord writes state, allocation and reservation into the node's record.
 func (c *Cluster) touchNode(n *node) {
 	c.changed.nodes = c.now
 	r := n.edit(c.gen)
@@ -132,10 +132,10 @@ func (n *node) gresUsed() string {
 	return gpuName(n.gpuType, n.usedGPUs)
 }
 
-// registered reports whether slurmd has told what the node has.
+// registered reports whether the slurmd of the node has registered.
 func (n *node) registered() bool { return n.view().Version != "" }
 
-// gpuName is such as "gpu:h100:2(IDX:0-1)".
+// formatGPUs returns a text such as "gpu:h100:2(IDX:0-1)".
 func gpuName(kind string, set uint64) string {
 	var b strings.Builder
 	b.WriteString("gpu:")

@@ -9,8 +9,8 @@ import (
 	"github.com/slurmtide/slurmtide/slurmclient/slurm"
 )
 
-// AddNodes adds nodes as a line of slurm.conf would. Names that exist already
-// are left alone.
+// AddNodes adds nodes as a line of slurm.conf does. It skips names that exist, and does nothing if
+// the hostlist is invalid.
 func (c *Cluster) AddNodes(conf NodeConf) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -32,7 +32,8 @@ func (c *Cluster) addNodes(conf NodeConf) {
 }
 
 func newNode(name string, conf NodeConf) *node {
-	n := &node{name: name, dynamic: conf.Dynamic, base: slurm.NodeIdle, memory: max(1, conf.MemoryMiB), features: conf.Features}
+	n := &node{name: name, dynamic: conf.Dynamic, base: slurm.NodeIdle, memory: max(1, conf.MemoryMiB),
+		features: conf.Features}
 	n.setShape(conf)
 	if n.dynamic {
 		n.flags |= slurm.NodeDynamicNorm
@@ -53,7 +54,7 @@ func newNode(name string, conf NodeConf) *node {
 	return n
 }
 
-// setShape takes the sizes of the configuration, with Slurm's defaults.
+// setShape sets the sizes from the configuration, with Slurm's defaults.
 func (n *node) setShape(conf NodeConf) {
 	n.cores, n.threads = max(1, conf.CoresPerSocket), max(1, conf.ThreadsPerCore)
 	n.cpus = conf.CPUs
@@ -67,7 +68,7 @@ func (n *node) setShape(conf NodeConf) {
 	n.gpuType, n.gpus = parseGPUs(conf.GRES)
 }
 
-// addNode puts the node into the table and registers it if it is up.
+// addNode adds the node to the table and registers it if it is up.
 func (c *Cluster) addNode(n *node) {
 	n.index = len(c.nodes)
 	c.nodes = append(c.nodes, n)
@@ -78,7 +79,7 @@ func (c *Cluster) addNode(n *node) {
 	}
 }
 
-// writeNode writes what is in the record but does not come from jobs.
+// writeNodeConfig writes the configuration and the current state into the node's record.
 func (c *Cluster) writeNode(n *node) {
 	r := n.edit(c.gen)
 	r.Sockets, r.CoresPerSocket, r.ThreadsPerCore = n.sockets, n.cores, n.threads
@@ -89,7 +90,7 @@ func (c *Cluster) writeNode(n *node) {
 	c.touchNode(n)
 }
 
-// register is what happens when the node's slurmd comes up.
+// registerNode registers the node, as when its slurmd starts.
 func (c *Cluster) register(n *node) {
 	n.base, n.dead = slurm.NodeIdle, false
 	n.flags &^= slurm.NodeNotResponding | slurm.NodePoweredDown
@@ -105,7 +106,7 @@ func (c *Cluster) register(n *node) {
 	c.dirty = true
 }
 
-// configured lets a job go on that waited for its nodes to be powered up.
+// finishConfiguring ends the CONFIGURING state of a job once all its nodes are powered up.
 func (c *Cluster) configured(j *job) {
 	for _, g := range j.grants {
 		if g.node.flags&slurm.NodePoweredDown != 0 {
@@ -117,7 +118,7 @@ func (c *Cluster) configured(j *job) {
 	}
 }
 
-// parseGPUs reads "gpu:h100:4", "gpu:4" or "gres/gpu:h100:4".
+// parseGPUs parses "gpu:h100:4", "gpu:4" or "gres/gpu:h100:4".
 func parseGPUs(text string) (kind string, count uint32) {
 	for part := range strings.SplitSeq(text, ",") {
 		part = strings.TrimPrefix(strings.TrimSpace(part), "gres/")

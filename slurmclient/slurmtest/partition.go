@@ -29,7 +29,7 @@ func newPartition(conf PartitionConf) *partition {
 	return p
 }
 
-// limit turns 0 into "no limit".
+// infiniteIfZero returns n, or infinite for 0.
 func limit(n uint32) slurm.Number {
 	if n == 0 {
 		return slurm.Infinite()
@@ -43,7 +43,7 @@ func (p *partition) all() bool {
 	return p.conf.Feature == "" && (p.conf.Nodes == "" || p.conf.Nodes == "ALL")
 }
 
-// refreshPartitions finds anew which nodes each partition holds.
+// refreshPartitions recomputes the nodes of each partition.
 func (c *Cluster) refreshPartitions() {
 	in := map[*node][]string{}
 	for _, p := range c.partitions {
@@ -107,8 +107,8 @@ func (c *Cluster) partition(name string) *partition {
 	return nil
 }
 
-// partitionsOf resolves "a,b"; the empty text is the default partition. ok is
-// false when one of them does not exist.
+// partitionsOf resolves "a,b"; an empty text means the default partition. ok is false if one of
+// them does not exist.
 func (c *Cluster) partitionsOf(text string) (list []*partition, ok bool) {
 	if text == "" {
 		i := slices.IndexFunc(c.partitions, func(p *partition) bool { return p.conf.Default })

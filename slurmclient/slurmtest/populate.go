@@ -8,19 +8,19 @@ import (
 	"github.com/slurmtide/slurmtide/slurmclient/slurm"
 )
 
-// Populate fills the cluster with about that many nodes and job records, the same
-// for the same seed: nodes cn00001…, half of them with four GPUs; and of the jobs
-// three in ten running, one in ten finished, the others pending for various
-// reasons, a few of them arrays. It replaces partitions "cpu" (the default) and
-// "gpu" of that name.
+// Populate adds about that many nodes and job records, the same for the same seed. The nodes are
+// cn00001 and following; half of them have four GPUs. Of the jobs, three in ten run, one in ten is
+// finished, and the others are pending for various reasons; a few are arrays. Populate replaces the
+// partitions "cpu" (the default) and "gpu".
 func (c *Cluster) Populate(nodes, jobs int, seed uint64) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	c.populateNodes(nodes)
-	p := &population{c: c, jobs: jobs, rnd: rand.New(rand.NewPCG(seed, 1)), users: c.ordinaryUsers(), partitions: []string{"cpu"}}
-	for _, part := range c.partitions {
-		if part.conf.Feature == "cpu" && part.name() != "cpu" {
-			p.partitions = append(p.partitions, part.name())
+	p := &population{c: c, jobs: jobs, rnd: rand.New(rand.NewPCG(seed, 1)), users: c.ordinaryUsers(),
+		partitions: []string{"cpu"}}
+	for _, partition := range c.partitions {
+		if partition.conf.Feature == "cpu" && partition.name() != "cpu" {
+			p.partitions = append(p.partitions, partition.name())
 		}
 	}
 	for i := range jobs {
@@ -54,7 +54,7 @@ func (c *Cluster) populateNodes(count int) {
 	}
 }
 
-// ordinaryUsers are those who may not change what is not theirs.
+// ordinaryUsers returns the users who are not administrators.
 func (c *Cluster) ordinaryUsers() []UserConf {
 	var users []UserConf
 	for _, u := range c.cfg.Users {
@@ -65,26 +65,26 @@ func (c *Cluster) ordinaryUsers() []UserConf {
 	return users
 }
 
-// population makes jobs of many shapes.
+// population creates jobs of many shapes.
 type population struct {
 	c          *Cluster
 	jobs       int
 	rnd        *rand.Rand
 	users      []UserConf
-	partitions []string       // of the nodes without GPUs
-	next       map[string]int // where the search for a node of a partition goes on
+	partitions []string       // partitions of nodes without GPUs
+	next       map[string]int // where the next search for a node of a partition starts
 }
 
 func (p *population) add(i int) {
 	s := p.spec(i)
-	parts, ok := p.c.partitionsOf(s.Partition)
+	partitions, ok := p.c.partitionsOf(s.Partition)
 	if !ok {
 		return
 	}
-	j := p.c.newJob(s, parts)
+	j := p.c.newJob(s, partitions)
 	p.c.enter(j)
 	r := p.c.edit(j)
-	r.SubmitTime -= slurm.Time(4 * 86400 * (p.jobs - i) / p.jobs) // in the order of the ids
+	r.SubmitTime -= slurm.Time(4 * 86400 * (p.jobs - i) / p.jobs) // submit times follow the order of the ids
 	r.EligibleTime, r.AccrueTime = r.SubmitTime, r.SubmitTime+slurm.Time(p.rnd.IntN(60))
 	switch k := p.rnd.IntN(100); {
 	case k < 30:
@@ -122,20 +122,21 @@ func (p *population) spec(i int) JobSpec {
 	return s
 }
 
-// run starts the job where there is room, looking on from the last such place.
+// startJob starts the job on one node with room. The search continues where the last one in this
+// partition stopped.
 func (p *population) run(j *job) bool {
-	part := j.wish.partitions[0]
+	partition := j.wish.partitions[0]
 	if p.next == nil {
 		p.next = map[string]int{}
 	}
-	for range part.nodes {
-		n := part.nodes[p.next[part.name()]%len(part.nodes)]
-		if grants := j.wish.fit([]*node{n}, asItIs); grants != nil && n.usable() {
-			p.c.start(j, part, grants)
+	for range partition.nodes {
+		n := partition.nodes[p.next[partition.name()]%len(partition.nodes)]
+		if allocations := j.wish.fit([]*node{n}, asItIs); allocations != nil && n.usable() {
+			p.c.start(j, partition, allocations)
 			return true
 		}
-		p.next[part.name()]++
-		if p.next[part.name()] >= 2*len(part.nodes) {
+		p.next[partition.name()]++
+		if p.next[partition.name()] >= 2*len(partition.nodes) {
 			return false
 		}
 	}
@@ -148,7 +149,7 @@ func (p *population) finish(j *job) {
 	p.c.release(j)
 }
 
-// wait gives a pending job one of the reasons for waiting.
+// keepPending gives a pending job one of the reasons for waiting.
 func (p *population) wait(j *job, k int) {
 	c := p.c
 	if k >= 99 {

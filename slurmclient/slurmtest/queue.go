@@ -2,8 +2,8 @@ package slurmtest
 
 import "slices"
 
-// queue holds the pending jobs in the order in which the scheduler looks at them:
-// by partition tier and priority, then by age.
+// queue contains the pending jobs in the order in which the scheduler tries them: by partition
+// tier, priority and age.
 type queue struct {
 	jobs   []*job
 	sorted bool
@@ -18,7 +18,7 @@ func (q *queue) add(j *job) {
 	q.sorted = false
 }
 
-// order drops the jobs that are no longer pending and sorts the others.
+// sortPending drops the jobs that are no longer pending and returns the others in order.
 func (q *queue) order() []*job {
 	q.jobs = slices.DeleteFunc(q.jobs, func(j *job) bool {
 		if j.gone || !j.pending() {

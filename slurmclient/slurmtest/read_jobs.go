@@ -30,7 +30,7 @@ func (k *call) listJobs() {
 	k.answerJobs(flags, list, backfill, now)
 }
 
-// jobRecords takes the jobs' records as they are now; the lock is held.
+// jobRecords returns the jobs' records as they are now. The caller must hold the lock.
 func (k *call) jobRecords(jobs []*job) []*jobRecord {
 	k.snapshot()
 	list := make([]*jobRecord, len(jobs))
@@ -64,8 +64,8 @@ func (k *call) getJob() {
 	k.answerJobs(flags, list, backfill, now)
 }
 
-// jobsNamed resolves "7", which is all records of an array or of a heterogeneous
-// job, and "7_3"; the lock is held.
+// findJobs resolves an id such as "7" or "7_3". The id of an array or of a heterogeneous job
+// resolves to all its records. The caller must hold the lock.
 func (c *Cluster) jobsNamed(text string) []*job {
 	number, task, isTask := strings.Cut(text, "_")
 	id64, err := strconv.ParseUint(number, 10, 32)
@@ -135,8 +135,8 @@ type stateRow struct {
 	state slurm.JobState
 }
 
-// stateRows names the jobs as jobs/state does: tasks not split off by the
-// array's id, split ones by the array's id in v0.0.40 and by their own later.
+// stateRows names the jobs as jobs/state does. A task without its own record has the array's id. A
+// task with its own record has the array's id in v0.0.40 and its own id in later versions.
 func (k *call) stateRows(jobs []*job) []stateRow {
 	rows := make([]stateRow, 0, len(jobs))
 	text := func(id uint32) string { return strconv.FormatUint(uint64(id), 10) }

@@ -22,8 +22,9 @@ func (k *call) listNodes() {
 	k.answerNodes(flags, nodes, now)
 }
 
-// nodesGate answers instead of the list when update_time says so. 24.11 loads
-// the partitions with the same update_time and fails when they did not change.
+// answerUnchangedNodes answers in place of the list if update_time says that nothing changed, and
+// reports whether it did. 24.11 loads the partitions with the same update_time and fails if they
+// did not change.
 func (k *call) nodesGate(since slurm.Time, changed changes) bool {
 	switch {
 	case unchanged(since, changed.nodes):
@@ -36,7 +37,7 @@ func (k *call) nodesGate(since slurm.Time, changed changes) bool {
 	return true
 }
 
-// nodeRecords takes the nodes' records as they are now.
+// nodeRecords returns the nodes' records as they are now.
 func (k *call) nodeRecords(f showFlags) ([]*slurm.Node, changes, slurm.Time) {
 	k.mu.Lock()
 	defer k.mu.Unlock()

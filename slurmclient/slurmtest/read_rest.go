@@ -9,7 +9,7 @@ import (
 	"github.com/slurmtide/slurmtide/slurmclient/slurmtest/internal/template"
 )
 
-// answerTimed answers with a list and last_update.
+// answerListWithTime answers with a list and last_update.
 func answerTimed[T any](k *call, key string, t *template.Template[T], list []T, now slurm.Time) {
 	k.answer(http.StatusOK, func(o *out) {
 		writeList(o, key, t, list)
@@ -119,7 +119,7 @@ func (k *call) diag() {
 	}, nil, nil)
 }
 
-// conf answers with as much of the configuration as clients here read.
+// conf answers with the part of the configuration that the client reads.
 func (k *call) conf() {
 	k.answer(http.StatusOK, func(o *out) {
 		o.Key("slurm_conf")
@@ -143,7 +143,7 @@ func (k *call) reconfigure() {
 	k.done()
 }
 
-// done answers that what was asked for is done.
+// answerDone answers that the request succeeded.
 func (k *call) done() { k.answer(http.StatusOK, func(*out) {}, nil, nil) }
 
 func (k *call) listAccounts() {
@@ -178,7 +178,8 @@ func (k *call) qosNames() (names []string) {
 func (k *call) listAssociations() {
 	var list []slurm.Association
 	for i, account := range k.accounts() {
-		a := slurm.Association{ID: uint32(i + 1), Account: account, Cluster: k.cfg.ClusterName, SharesRaw: 1, QOS: k.qosNames()}
+		a := slurm.Association{ID: uint32(i + 1), Account: account, Cluster: k.cfg.ClusterName, SharesRaw: 1,
+			QOS: k.qosNames()}
 		if account != "root" {
 			a.ParentAccount = "root"
 		}

@@ -19,7 +19,7 @@ func (k *call) listShares() {
 	}, nil, nil)
 }
 
-// shareRecords is the fair-share tree: accounts, each with its users.
+// shareRecords returns the fair-share tree: each account followed by its users.
 func (k *call) shareRecords() []slurm.Share {
 	t := k.shareTree()
 	var list []slurm.Share
@@ -41,12 +41,12 @@ func (k *call) shareRecords() []slurm.Share {
 	return list
 }
 
-// shareTree is what the users and accounts used, in CPU seconds, and the sums of
-// the users' shares.
+// shareTree is the usage of users and accounts, in CPU seconds, and the sum of the users' shares in
+// each account.
 type shareTree struct {
 	users, accounts, shares map[string]float64
 	total                   float64
-	infinite                slurm.Float // as the release writes it
+	infinite                slurm.Float // how the release writes infinity
 }
 
 func (k *call) shareTree() shareTree {
@@ -66,7 +66,7 @@ func (k *call) shareTree() shareTree {
 	return t
 }
 
-// share makes a row: of shares out of all, and of usage out of that of all.
+// newShare returns one row: shares of allShares, and used of allUsed.
 func (t shareTree) share(name, parent string, shares, allShares, used, allUsed float64) slurm.Share {
 	normal, effective := shares/allShares, 0.0
 	if allUsed > 0 {

@@ -17,7 +17,7 @@ import (
 	"github.com/slurmtide/slurmtide/slurmclient/slurmtest"
 )
 
-// cache runs a cache that polls jobs when it is told to.
+// startCache runs a cache that polls jobs only on Refresh.
 func cache(t *testing.T, c *slurmtest.Cluster, version string, reader slurmclient.JobsReader) *slurmclient.Cache {
 	t.Helper()
 	k := slurmclient.NewCache(client(t, c, version), slurmclient.CacheConfig{Period: time.Hour, JobsReader: reader,
@@ -44,8 +44,8 @@ func cached(t *testing.T, k *slurmclient.Cache) []slurm.Job {
 	return byID(jobs)
 }
 
-// TestReadersOfJobsSeeTheModelAfterAnyHistory holds what either reader of jobs
-// publishes against the model, after things that happen seldom too.
+// TestJobReadersMatchTheModelAfterAnyHistory compares what each reader of jobs publishes with the
+// model, also after rare events.
 func TestReadersOfJobsSeeTheModelAfterAnyHistory(t *testing.T) {
 	for seed, v := range []string{"v0.0.42", "v0.0.44"} {
 		for _, reader := range []slurmclient.JobsReader{slurmclient.ReadList, slurmclient.ReadDelta} {
@@ -71,8 +71,8 @@ func TestReadersOfJobsSeeTheModelAfterAnyHistory(t *testing.T) {
 	}
 }
 
-// lasting leaves out what changes while a job waits: a long queue is read again
-// in turn only.
+// withoutSchedulerFields clears what changes while a job waits, since the delta reader reads only
+// part of a long queue in each poll.
 func lasting(jobs []slurm.Job) []slurm.Job {
 	for i := range jobs {
 		if jobs[i].State.Base == slurm.JobPending {
@@ -82,7 +82,7 @@ func lasting(jobs []slurm.Job) []slurm.Job {
 	return jobs
 }
 
-// rare does what happens to a slurmctld once in a while.
+// doRareEvent restarts slurmctld, skips job ids, or loses slurmctld's state.
 func rare(c *slurmtest.Cluster, which int) {
 	switch which {
 	case 0:

@@ -17,7 +17,7 @@ import (
 	"github.com/slurmtide/slurmtide/slurmclient/slurmtest"
 )
 
-// alike takes out of an answer what differs from one moment to the next.
+// normalizeAnswer replaces what differs from one request to the next.
 func alike(text string) string {
 	for pattern, with := range map[string]string{
 		`"source": "[^"]*fd:9\)"`:           `"source": "SOURCE"`,
@@ -40,9 +40,9 @@ func alike(text string) string {
 
 type question struct {
 	method, path, body string
-	user               string // whose token, "" for none
+	user               string // the token's user; "" sends no token
 	expired            bool
-	down               bool // slurmctld
+	down               bool // slurmctld is down
 }
 
 func (q question) ask(t *testing.T, c *slurmtest.Cluster, url, version string) string {
@@ -72,11 +72,13 @@ func (q question) ask(t *testing.T, c *slurmtest.Cluster, url, version string) s
 func TestErrorsAreThoseThatWereRecorded(t *testing.T) {
 	const script = `{"script": "#!/bin/sh\n", "job": {"environment": ["A=b"], "current_working_directory": "/"}}`
 	questions := map[string]question{
-		"errors-V/expired":             {method: "GET", path: "/slurm/V/nodes/", user: "alice", expired: true},
-		"errors-V/expired-ping":        {method: "GET", path: "/slurm/V/ping/", user: "alice", expired: true},
-		"errors-V/expired-submit":      {method: "POST", path: "/slurm/V/job/submit", user: "alice", expired: true, body: script},
-		"errors-V/expired-slurmdb":     {method: "GET", path: "/slurmdb/V/users/", user: "alice", expired: true},
-		"errors-V/alice-drain":         {method: "POST", path: "/slurm/V/node/n4", user: "alice", body: `{"state": ["DRAIN"]}`},
+		"errors-V/expired":      {method: "GET", path: "/slurm/V/nodes/", user: "alice", expired: true},
+		"errors-V/expired-ping": {method: "GET", path: "/slurm/V/ping/", user: "alice", expired: true},
+		"errors-V/expired-submit": {method: "POST", path: "/slurm/V/job/submit", user: "alice", expired: true,
+			body: script},
+		"errors-V/expired-slurmdb": {method: "GET", path: "/slurmdb/V/users/", user: "alice", expired: true},
+		"errors-V/alice-drain": {method: "POST", path: "/slurm/V/node/n4", user: "alice",
+			body: `{"state": ["DRAIN"]}`},
 		"errors-V/unknown-user-submit": {method: "POST", path: "/slurm/V/job/submit", user: "zoe", body: script},
 		"errors-V/wrong-version":       {method: "GET", path: "/slurm/v0.0.39/nodes/", user: "alice"},
 		"errors-V/wrong-method":        {method: "PUT", path: "/slurm/V/nodes/", user: "alice"},
@@ -131,7 +133,7 @@ func TestOldSharesHoldABareInfinity(t *testing.T) {
 	for v, want := range map[string]bool{"v0.0.40": true, "v0.0.41": true, "v0.0.42": false} {
 		_, body := get(t, "GET", serve(t, c).URL+"/slurm/"+v+"/shares", "")
 		if got := strings.Contains(body, `"level": Infinity`); got != want {
-			t.Errorf("%s: a bare Infinity is there: %v, want %v", v, got, want)
+			t.Errorf("%s: has a bare Infinity: %v, want %v", v, got, want)
 		}
 	}
 }

@@ -28,7 +28,7 @@ type writers struct {
 	qos         *template.Template[qosRecord]
 }
 
-// newWriters compiles the recorded records of a version.
+// newWriters compiles the recorded records of a version into templates.
 func newWriters(cfg Config, version string) (*writers, error) {
 	text, err := recordFiles.ReadFile("records/" + version + ".json")
 	if err != nil {
@@ -64,7 +64,7 @@ func styleOf(cfg Config) template.Style {
 	return template.Pretty
 }
 
-// recordCompiler keeps the first error.
+// recordCompiler compiles records and keeps the first error.
 type recordCompiler struct {
 	recs  map[string]json.RawMessage
 	style template.Style

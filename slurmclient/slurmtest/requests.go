@@ -6,7 +6,7 @@ import (
 	"sync"
 )
 
-// requests counts what was asked for.
+// requests counts the requests received.
 type requests struct {
 	mu      sync.Mutex
 	counts  map[string]int
@@ -14,7 +14,7 @@ type requests struct {
 	most    map[string]int
 }
 
-// begin counts a request. The returned function ends it.
+// begin counts a request. The returned function marks its end.
 func (q *requests) begin(method, path string, r route) (end func()) {
 	key := method + " " + path
 	if r.path != "" {
@@ -39,24 +39,24 @@ func (q *requests) begin(method, path string, r route) (end func()) {
 	}
 }
 
-// Requests returns how often each operation was asked for since the last
-// ResetRequests, faults included, by names such as "GET /slurm/v0.0.45/nodes/"
-// and "POST /slurm/v0.0.45/node/{node_name}". Unknown paths stand as they came.
+// RequestCounts returns how often each operation was requested since the last ResetRequests,
+// including requests that met a fault. Operations have names such as "GET /slurm/v0.0.45/nodes/"
+// and "POST /slurm/v0.0.45/node/{node_name}"; unknown paths are listed as requested.
 func (c *Cluster) Requests() map[string]int {
 	c.reqs.mu.Lock()
 	defer c.reqs.mu.Unlock()
 	return maps.Clone(c.reqs.counts)
 }
 
-// MostAtOnce returns, by the names of Requests, how many requests for an operation
-// were under way at the same time at most.
+// MaxConcurrentRequests returns the largest number of concurrent requests for each operation, with
+// the names of RequestCounts.
 func (c *Cluster) MostAtOnce() map[string]int {
 	c.reqs.mu.Lock()
 	defer c.reqs.mu.Unlock()
 	return maps.Clone(c.reqs.most)
 }
 
-// ResetRequests makes Requests and MostAtOnce count from 0.
+// ResetRequests resets RequestCounts and MaxConcurrentRequests to 0.
 func (c *Cluster) ResetRequests() {
 	c.reqs.mu.Lock()
 	defer c.reqs.mu.Unlock()

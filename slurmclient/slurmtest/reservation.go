@@ -11,9 +11,9 @@ import (
 type reservation struct {
 	shared[slurm.Reservation]
 	nodes []*node
-	// active is whether the model has marked the nodes.
+	// active means that the model has marked the nodes as reserved.
 	active bool
-	// due is when its state changes next.
+	// dueAt is when its state changes next.
 	due slurm.Time
 }
 
@@ -26,7 +26,7 @@ func (c *Cluster) reservation(name string) *reservation {
 	return nil
 }
 
-// lets reports whether the job may use the reservation's nodes.
+// allows reports whether the job may use the reservation's nodes.
 func (r *reservation) lets(j *job) bool {
 	v := r.view()
 	if j.view().Reservation != v.Name {
@@ -39,8 +39,8 @@ func listed(list, name string) bool {
 	return list != "" && slices.Contains(strings.Split(list, ","), name)
 }
 
-// SetReservation creates a reservation or replaces the one of that name. Nodes
-// that do not exist are left out.
+// SetReservation creates a reservation or replaces the one with the same name. It ignores nodes
+// that do not exist.
 func (c *Cluster) SetReservation(r slurm.ReservationRequest) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -100,7 +100,7 @@ func (c *Cluster) fillReservation(r *reservation, q slurm.ReservationRequest) {
 	}
 }
 
-// DeleteReservation removes a reservation; without one nothing happens.
+// DeleteReservation removes a reservation; it does nothing if there is none.
 func (c *Cluster) DeleteReservation(name string) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -118,7 +118,7 @@ func (c *Cluster) deleteReservation(name string) bool {
 	return true
 }
 
-// moveReservations starts and ends reservations whose time has come.
+// moveReservations starts and ends the reservations that are due.
 func (c *Cluster) moveReservations() {
 	for _, r := range slices.Clone(c.resvs) {
 		if now := r.view().Active(c.now); now != r.active {

@@ -16,7 +16,7 @@ type rpcRecord struct {
 	count uint64
 }
 
-// rpcMicros is how long every RPC takes.
+// rpcMicros is how long each RPC takes, in microseconds.
 const rpcMicros = 600
 
 func rpcFields() template.Fields[rpcRecord] {
@@ -53,7 +53,7 @@ func (q *rpcs) add(r route, user string) {
 	q.count(r.method+" "+r.path, user)
 }
 
-// count counts an RPC by the operation of slurmrestd that causes it.
+// count counts an RPC under the slurmrestd operation that causes it.
 func (q *rpcs) count(operation, user string) {
 	q.mu.Lock()
 	defer q.mu.Unlock()
@@ -70,7 +70,7 @@ func (q *rpcs) reset() {
 	q.byPath, q.byUser = nil, nil
 }
 
-// rpcTypes are the message types of operations; others share the last.
+// rpcTypes returns the message type of each operation. All others count as REQUEST_PING.
 func rpcTypes() map[string]rpcRecord {
 	return map[string]rpcRecord{
 		"GET /slurm/jobs":         {name: "REQUEST_JOB_INFO", id: 2003},
@@ -90,7 +90,7 @@ func rpcTypes() map[string]rpcRecord {
 	}
 }
 
-// records lists the rows, the most frequent first.
+// records returns the rows, the most frequent first.
 func (q *rpcs) records(users map[string]UserConf) (types, byUser []rpcRecord) {
 	q.mu.Lock()
 	defer q.mu.Unlock()

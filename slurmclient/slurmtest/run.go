@@ -9,9 +9,9 @@ import (
 	"github.com/slurmtide/slurmtide/slurmclient/slurm"
 )
 
-// Sized returns a cluster of release 26.05 with that many nodes and job records,
-// in every state (see Populate), the same each time: 300 users in 40 accounts,
-// eight partitions, four QOS.
+// NewSized returns a cluster of release 26.05 with that many nodes and job records in every state
+// (see Populate). It is the same each time: 300 users in 40 accounts, eight partitions and four
+// QOS.
 func Sized(now func() time.Time, nodes, jobs int) *Cluster {
 	users := defaultUsers()[:2]
 	for i := range 300 {
@@ -23,22 +23,24 @@ func Sized(now func() time.Time, nodes, jobs int) *Cluster {
 		partitions = append(partitions, PartitionConf{Name: name, Feature: "cpu", PriorityTier: uint32(1 + i)})
 	}
 	c := New(Config{
-		Now: now, Licenses: []LicenseConf{{Name: "matlab", Total: 100}}, Users: users, Partitions: append(partitions, PartitionConf{Name: "all"}),
-		QOS: []QOSConf{{Name: "normal"}, {Name: "high", Priority: 1000}, {Name: "low"}, {Name: "debug", Priority: 10}},
+		Now: now, Licenses: []LicenseConf{{Name: "matlab", Total: 100}}, Users: users,
+		Partitions: append(partitions, PartitionConf{Name: "all"}),
+		QOS:        []QOSConf{{Name: "normal"}, {Name: "high", Priority: 1000}, {Name: "low"}, {Name: "debug", Priority: 10}},
 	})
 	c.Populate(nodes, jobs, 1)
 	return c
 }
 
-// Living returns a lively cluster for demonstrations: CPU and GPU partitions,
-// users of several accounts, QOS, arrays, held and dependent jobs, a reservation,
-// a drained and a down node. Run keeps it busy.
+// NewDemo returns a busy cluster for demonstrations: CPU and GPU partitions, users of several
+// accounts, QOS, arrays, held and dependent jobs, a reservation, a drained node and a node that is
+// down. Run keeps it busy.
 func Living(now func() time.Time) *Cluster {
 	c := New(livingConfig(now))
 	c.life = &life{rnd: rand.New(rand.NewPCG(7, 7))}
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	c.setReservation(slurm.ReservationRequest{Name: "course", Nodes: []string{"cpu-[23-24]"}, Accounts: []string{"teaching"}})
+	c.setReservation(slurm.ReservationRequest{Name: "course", Nodes: []string{"cpu-[23-24]"},
+		Accounts: []string{"teaching"}})
 	c.setReservation(slurm.ReservationRequest{Name: "maintenance", Nodes: []string{"gpu-08"}, Users: []string{"root"},
 		StartTime: c.now + 6*3600, Duration: slurm.Num(240), Flags: []string{"MAINT"}})
 	_ = c.setNodeState(c.nodeByName["cpu-21"], "DRAIN", "memory errors", "root")
@@ -56,7 +58,8 @@ func livingConfig(now func() time.Time) Config {
 		Now: now, ClusterName: "demo",
 		Nodes: []NodeConf{
 			{Names: "cpu-[01-24]", Sockets: 2, CoresPerSocket: 16, MemoryMiB: 128000, Features: []string{"cpu", "x86"}},
-			{Names: "gpu-[01-08]", Sockets: 2, CoresPerSocket: 32, MemoryMiB: 512000, GRES: "gpu:h100:4", Features: []string{"gpu", "h100"}},
+			{Names: "gpu-[01-08]", Sockets: 2, CoresPerSocket: 32, MemoryMiB: 512000, GRES: "gpu:h100:4",
+				Features: []string{"gpu", "h100"}},
 		},
 		Partitions: []PartitionConf{
 			{Name: "cpu", Default: true, Feature: "cpu", MaxMinutes: 2880, DefaultMinutes: 60},
@@ -75,8 +78,8 @@ func livingConfig(now func() time.Time) Config {
 	}
 }
 
-// Run lets the model's time follow the clock, step by step each second, until the
-// context ends. A Living cluster gets new jobs all the while.
+// Run makes the model's time follow the clock, second by second, until the context ends. A cluster
+// of NewDemo gets new jobs all the time.
 func (c *Cluster) Run(ctx context.Context) {
 	tick := time.NewTicker(time.Second)
 	defer tick.Stop()
@@ -90,7 +93,8 @@ func (c *Cluster) Run(ctx context.Context) {
 	}
 }
 
-// CatchUp moves the model to the clock's time, and lives the seconds in between.
+// CatchUp moves the model to the clock's time. In a cluster of NewDemo, users submit and cancel
+// jobs in the meantime, unless the clock is more than ten minutes ahead.
 func (c *Cluster) CatchUp() {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -105,10 +109,10 @@ func (c *Cluster) CatchUp() {
 	}
 }
 
-// life makes the jobs of a living cluster.
+// workload creates the jobs of a demo cluster.
 type life struct{ rnd *rand.Rand }
 
-// second is what users do within a second.
+// runSecond does what users do within a second.
 func (l *life) second(c *Cluster) {
 	if l.rnd.IntN(10) == 0 && len(c.queue.jobs) < 400 {
 		l.submit(c)
@@ -125,7 +129,7 @@ func (l *life) second(c *Cluster) {
 	}
 }
 
-// release lets the job go that is held longest.
+// releaseOldestHeld releases the job that has been held longest.
 func (l *life) release(c *Cluster) {
 	for _, j := range c.jobs {
 		if j.pending() && j.view().Hold {
@@ -135,7 +139,7 @@ func (l *life) release(c *Cluster) {
 	}
 }
 
-// load is what the jobs do to the nodes.
+// setNodeLoads sets the nodes' load and free memory from what their jobs use.
 func (l *life) load(c *Cluster) {
 	for _, n := range c.nodes {
 		if n.usable() {
@@ -161,7 +165,7 @@ func (l *life) submit(c *Cluster) {
 	_, _ = c.submit(s)
 }
 
-// vary makes one job in a few special.
+// varySpec makes some jobs special.
 func (l *life) vary(c *Cluster, s *JobSpec) {
 	switch k := l.rnd.IntN(40); {
 	case k < 8:

@@ -42,14 +42,14 @@ func TestLivingClusterShowsSomethingOfEverything(t *testing.T) {
 		cancel()
 		wg.Wait()
 		if late := time.Since(c.Now()); late > 2*time.Second {
-			t.Errorf("the model is %v behind the clock", late)
+			t.Errorf("the model's time is %v behind the clock", late)
 		}
 		for _, want := range []string{"job RUNNING", "job PENDING", "job COMPLETED", "job FAILED", "job CANCELLED",
 			"reason Resources", "reason Priority", "reason JobHeldUser", "reason Dependency", "reason BeginTime",
 			"reason JobArrayTaskLimit", "partition cpu", "partition gpu", "partition debug", "array",
 			"node drained", "node down", "node mixed", "node allocated"} {
 			if !seen[want] {
-				t.Errorf("never seen: %s", want)
+				t.Errorf("not observed: %s", want)
 			}
 		}
 		if n := len(c.Jobs()); n < 50 || n > 5000 {
@@ -67,7 +67,8 @@ func TestPopulationIsTheSameEachTime(t *testing.T) {
 	for _, j := range one.Jobs() {
 		states[j.State.Base]++
 	}
-	for _, s := range []slurm.JobBase{slurm.JobRunning, slurm.JobPending, slurm.JobCompleted, slurm.JobFailed, slurm.JobCancelled} {
+	for _, s := range []slurm.JobBase{slurm.JobRunning, slurm.JobPending, slurm.JobCompleted, slurm.JobFailed,
+		slurm.JobCancelled} {
 		if states[s] == 0 {
 			t.Errorf("no job is %v", s)
 		}

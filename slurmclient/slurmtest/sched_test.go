@@ -11,7 +11,7 @@ import (
 	"github.com/slurmtide/slurmtide/slurmclient/slurmtest"
 )
 
-// small is a cluster of two nodes with 4 CPUs each.
+// smallCluster has two nodes with 4 CPUs each.
 func small(release string) *slurmtest.Cluster {
 	return slurmtest.New(slurmtest.Config{Release: release, Now: clock,
 		Nodes:      []slurmtest.NodeConf{{Names: "n[1-2]", CPUs: 4, MemoryMiB: 4000, Features: []string{"x86"}}},
@@ -48,13 +48,16 @@ func TestPendingJobsTellWhyTheyWait(t *testing.T) {
 		want string
 	}{
 		{"a job that fits runs", slurm.JobRequest{Tasks: 1}, "RUNNING None"},
-		{"a job that would fit an idle cluster waits for resources", slurm.JobRequest{Nodes: 2, Tasks: 8}, "PENDING Resources"},
+		{"a job that would fit an idle cluster waits for resources", slurm.JobRequest{Nodes: 2, Tasks: 8},
+			"PENDING Resources"},
 		{"a held job", slurm.JobRequest{Hold: true}, "PENDING JobHeldUser"},
 		{"a job that begins later", slurm.JobRequest{BeginTime: base + 3600}, "PENDING BeginTime"},
-		{"a job that depends on one that runs", slurm.JobRequest{Dependency: "afterok:1"}, "PENDING Dependency"},
-		{"a job whose licences are taken", slurm.JobRequest{Licenses: "matlab:1"}, "PENDING Licenses"},
-		{"a job over the partition's time limit", slurm.JobRequest{Partition: "other", TimeLimit: slurm.Num(11)}, "PENDING PartitionTimeLimit"},
-		{"a job for one of two partitions", slurm.JobRequest{Partition: "other,batch", TimeLimit: slurm.Num(11)}, "RUNNING None"},
+		{"a job that depends on a running job", slurm.JobRequest{Dependency: "afterok:1"}, "PENDING Dependency"},
+		{"a job whose licenses are in use", slurm.JobRequest{Licenses: "matlab:1"}, "PENDING Licenses"},
+		{"a job with more than the partition's time limit",
+			slurm.JobRequest{Partition: "other", TimeLimit: slurm.Num(11)}, "PENDING PartitionTimeLimit"},
+		{"a job that fits in one of two partitions",
+			slurm.JobRequest{Partition: "other,batch", TimeLimit: slurm.Num(11)}, "RUNNING None"},
 	}
 	for _, tc := range cases {
 		t.Run(tc.name, func(t *testing.T) {
@@ -90,10 +93,12 @@ func TestJobsEndAsTheirScriptsSay(t *testing.T) {
 	}{
 		{"a script that sleeps completes", slurmtest.JobSpec{JobRequest: slurm.JobRequest{Script: "#!/bin/sh\nsleep 30\n"}},
 			"RUNNING None", "COMPLETED None"},
-		{"a script that exits with 3 fails", slurmtest.JobSpec{JobRequest: slurm.JobRequest{Script: "#!/bin/sh\nsleep 30\nexit 3\n"}},
+		{"a script that exits with 3 fails",
+			slurmtest.JobSpec{JobRequest: slurm.JobRequest{Script: "#!/bin/sh\nsleep 30\nexit 3\n"}},
 			"RUNNING None", "FAILED NonZeroExitCode"},
-		{"a job over its time limit times out",
-			slurmtest.JobSpec{JobRequest: slurm.JobRequest{TimeLimit: slurm.Num(1)}, RunFor: time.Hour}, "RUNNING None", "TIMEOUT TimeLimit"},
+		{"a job that reaches its time limit times out",
+			slurmtest.JobSpec{JobRequest: slurm.JobRequest{TimeLimit: slurm.Num(1)}, RunFor: time.Hour},
+			"RUNNING None", "TIMEOUT TimeLimit"},
 	}
 	for _, tc := range cases {
 		t.Run(tc.name, func(t *testing.T) {
@@ -127,7 +132,8 @@ func TestArraySplitsItsTasksAsTheyStart(t *testing.T) {
 		}
 		return out
 	}
-	want := []row{{2, 1, "", "RUNNING None"}, {3, 2, "", "RUNNING None"}, {uint64(id), 0, "3-5%2", "PENDING JobArrayTaskLimit"}}
+	want := []row{{2, 1, "", "RUNNING None"}, {3, 2, "", "RUNNING None"},
+		{uint64(id), 0, "3-5%2", "PENDING JobArrayTaskLimit"}}
 	if diff := cmp.Diff(want, rows()); diff != "" {
 		t.Errorf("after one second: %s", diff)
 	}
@@ -145,11 +151,11 @@ func TestDependenciesComeTrueOrNever(t *testing.T) {
 		exit       uint32
 		want       string
 	}{
-		{"afterok behind success", "afterok", 0, "RUNNING None"},
-		{"afterok behind failure", "afterok", 1, "PENDING DependencyNeverSatisfied"},
-		{"afternotok behind failure", "afternotok", 1, "RUNNING None"},
-		{"afternotok behind success", "afternotok", 0, "PENDING DependencyNeverSatisfied"},
-		{"afterany behind failure", "afterany", 1, "RUNNING None"},
+		{"afterok of a job that succeeds", "afterok", 0, "RUNNING None"},
+		{"afterok of a job that fails", "afterok", 1, "PENDING DependencyNeverSatisfied"},
+		{"afternotok of a job that fails", "afternotok", 1, "RUNNING None"},
+		{"afternotok of a job that succeeds", "afternotok", 0, "PENDING DependencyNeverSatisfied"},
+		{"afterany of a job that fails", "afterany", 1, "RUNNING None"},
 	}
 	for _, tc := range cases {
 		t.Run(tc.name, func(t *testing.T) {
@@ -174,14 +180,14 @@ func TestRefusedJobs(t *testing.T) {
 		job        slurm.JobRequest
 		old, young int
 	}{
-		{"a partition that is not there", slurm.JobRequest{Partition: "nosuch"}, 2000, 2000},
+		{"an unknown partition", slurm.JobRequest{Partition: "nosuch"}, 2000, 2000},
 		{"a feature that no node has", slurm.JobRequest{Constraints: "arm"}, 2029, 2029},
-		{"a node that is not there", slurm.JobRequest{RequiredNodes: "n9"}, 2018, 2018},
-		{"a bad array", slurm.JobRequest{Array: "9-1"}, 2081, 2081},
-		{"a bad dependency", slurm.JobRequest{Dependency: "whenever:3"}, 2038, 2038},
-		{"more licences than there are", slurm.JobRequest{Licenses: "matlab:3"}, 2048, 2048},
-		{"GPUs where there are none", slurm.JobRequest{TRESPerNode: "gres/gpu:1"}, 2014, 2014},
-		{"more nodes than there are", slurm.JobRequest{Nodes: 3}, 2014, 0},
+		{"an unknown node", slurm.JobRequest{RequiredNodes: "n9"}, 2018, 2018},
+		{"an invalid array", slurm.JobRequest{Array: "9-1"}, 2081, 2081},
+		{"an invalid dependency", slurm.JobRequest{Dependency: "whenever:3"}, 2038, 2038},
+		{"more licenses than exist", slurm.JobRequest{Licenses: "matlab:3"}, 2048, 2048},
+		{"GPUs on nodes without GPUs", slurm.JobRequest{TRESPerNode: "gres/gpu:1"}, 2014, 2014},
+		{"more nodes than exist", slurm.JobRequest{Nodes: 3}, 2014, 0},
 	}
 	for _, tc := range cases {
 		t.Run(tc.name, func(t *testing.T) {
@@ -205,7 +211,7 @@ func TestAtZeroNodesReleasesDiffer(t *testing.T) {
 			Partitions: []slurmtest.PartitionConf{{Name: "cpu", Default: true, Feature: "cpu"}}})
 	}
 	if _, err := empty(slurmtest.Release2411).Submit(forever(slurm.JobRequest{})); err == nil {
-		t.Error("24.11 took a job without nodes")
+		t.Error("24.11 accepted a job in an empty partition")
 	}
 	young := empty(slurmtest.Release2605)
 	id := submit(t, young, forever(slurm.JobRequest{Array: "1-3"}))
@@ -226,7 +232,7 @@ func TestAtZeroNodesReleasesDiffer(t *testing.T) {
 		c.Register(slurmtest.NodeConf{Names: "cpu-[0-1]", CPUs: 4, MemoryMiB: 1000, Features: []string{"cpu"}})
 		c.Step(time.Second)
 		if got := stateOf(t, c, id); got != "RUNNING None" {
-			t.Errorf("%s: %s after two nodes came", release, got)
+			t.Errorf("%s: %s after two nodes registered", release, got)
 		}
 	}
 }
@@ -240,7 +246,7 @@ func TestComponentsOfAHeterogeneousJobStartTogether(t *testing.T) {
 	c.Step(10 * time.Second)
 	got := []string{stateOf(t, c, blocker), stateOf(t, c, leader), stateOf(t, c, leader+1)}
 	if diff := cmp.Diff([]string{"RUNNING None", "PENDING Resources", "PENDING Resources"}, got); diff != "" {
-		t.Errorf("while there is room for one only: %s", diff)
+		t.Errorf("with room for one component only: %s", diff)
 	}
 	c.Step(time.Minute)
 	got = []string{stateOf(t, c, leader), stateOf(t, c, leader+1)}
@@ -259,11 +265,13 @@ func TestComponentsOfAHeterogeneousJobStartTogether(t *testing.T) {
 }
 
 func TestLimitsOfPartitionsAndQOSKeepJobsWaiting(t *testing.T) {
-	c := slurmtest.New(slurmtest.Config{Now: clock, Nodes: []slurmtest.NodeConf{{Names: "n[1-4]", CPUs: 4, MemoryMiB: 4000}},
+	c := slurmtest.New(slurmtest.Config{Now: clock,
+		Nodes: []slurmtest.NodeConf{{Names: "n[1-4]", CPUs: 4, MemoryMiB: 4000}},
 		Partitions: []slurmtest.PartitionConf{{Name: "batch", Default: true}, {Name: "down", State: "DOWN"},
 			{Name: "idle", State: "INACTIVE"}, {Name: "narrow", MaxNodes: 1}},
 		QOS: []slurmtest.QOSConf{{Name: "normal"}, {Name: "one", MaxJobsPerUser: 1}}})
-	jobs := []slurm.JobRequest{{QOS: "one"}, {QOS: "one"}, {Partition: "down"}, {Partition: "idle"}, {Partition: "narrow", Nodes: 2, Tasks: 2}}
+	jobs := []slurm.JobRequest{{QOS: "one"}, {QOS: "one"}, {Partition: "down"}, {Partition: "idle"},
+		{Partition: "narrow", Nodes: 2, Tasks: 2}}
 	var got []string
 	for _, q := range jobs {
 		submit(t, c, forever(q))
@@ -272,14 +280,15 @@ func TestLimitsOfPartitionsAndQOSKeepJobsWaiting(t *testing.T) {
 	for _, j := range c.Jobs() {
 		got = append(got, stateOf(t, c, j.ID))
 	}
-	want := []string{"RUNNING None", "PENDING QOSMaxJobsPerUserLimit", "PENDING PartitionDown", "PENDING PartitionInactive", "PENDING PartitionNodeLimit"}
+	want := []string{"RUNNING None", "PENDING QOSMaxJobsPerUserLimit", "PENDING PartitionDown",
+		"PENDING PartitionInactive", "PENDING PartitionNodeLimit"}
 	if diff := cmp.Diff(want, got); diff != "" {
 		t.Error(diff)
 	}
 	c.SetPartitionState("down", slurm.PartitionUp)
 	c.Step(time.Second)
 	if got := stateOf(t, c, 3); got != "RUNNING None" {
-		t.Errorf("once the partition is up: %s", got)
+		t.Errorf("after the partition is up: %s", got)
 	}
 }
 

@@ -8,8 +8,8 @@ import (
 	"github.com/slurmtide/slurmtide/slurmclient/slurm"
 )
 
-// schedule is one pass of the scheduler: it starts every pending job that fits,
-// in the queue's order, as the main and the backfill scheduler do between them.
+// schedule runs one pass of the scheduler: it starts every pending job that fits, in the queue's
+// order, as Slurm's main and backfill schedulers do together.
 func (c *Cluster) schedule() {
 	c.dirty = false
 	c.resolveDependents()
@@ -40,22 +40,22 @@ func (c *Cluster) noteCycle(depth uint64) {
 	s.lastCycle = c.now
 }
 
-// verdict is why a job does not start.
+// pendingReason is why a job does not start.
 type verdict struct{ reason, text string }
 
-// pass is what one pass of the scheduler knows.
+// schedulerPass is the state of one pass of the scheduler.
 type pass struct {
 	c *Cluster
-	// free are the nodes of a partition that jobs may start on.
+	// freeNodes are the nodes of each partition that can start jobs.
 	free map[*partition][]*node
-	// failed are the shapes that did not fit, so that their like need no look.
+	// failedShapes are the shapes that did not fit, so that equal ones are not tried again.
 	failed map[string]verdict
-	// waiting are the partitions where a job waits for resources: those behind it
-	// wait for their priority.
+	// waitingPartitions are the partitions in which a job waits for resources. Later jobs there
+	// have reason Priority.
 	waiting map[*partition]bool
 }
 
-// try starts the job, or the next tasks of the array, or notes why not.
+// tryStart starts the job, or the next tasks of the array, or records why it cannot.
 func (p *pass) try(j *job) {
 	c := p.c
 	if j.het != nil {
@@ -69,8 +69,8 @@ func (p *pass) try(j *job) {
 			c.setReason(j, v)
 			return
 		}
-		part, grants, v := p.place(j)
-		if grants == nil {
+		partition, allocations, v := p.place(j)
+		if allocations == nil {
 			c.setReason(j, v)
 			return
 		}
@@ -78,11 +78,11 @@ func (p *pass) try(j *job) {
 		if j.isBase() {
 			one = c.splitTask(j.array, j.array.tasks[0])
 		}
-		c.start(one, part, grants)
+		c.start(one, partition, allocations)
 	}
 }
 
-// blocker is what keeps the job from starting whatever nodes are free.
+// blockingReason returns what keeps the job from starting even if nodes are free.
 func (c *Cluster) blocker(j *job) verdict {
 	v := j.view()
 	switch {
@@ -126,21 +126,21 @@ func (c *Cluster) setReason(j *job, v verdict) {
 	r.Flags = c.flagText(r.flags)
 }
 
-// place looks for nodes in the job's partitions, one after the other.
+// findNodes searches the job's partitions for nodes, one after the other.
 func (p *pass) place(j *job) (*partition, []*grant, verdict) {
 	var last verdict
-	for _, part := range j.wish.partitions {
-		v := p.c.partitionLimits(j, part)
+	for _, partition := range j.wish.partitions {
+		v := p.c.partitionLimits(j, partition)
 		if v.reason == "" {
-			key := part.name() + "/" + j.wish.shape
+			key := partition.name() + "/" + j.wish.shape
 			if known, ok := p.failed[key]; ok {
-				v = p.behind(part, known)
-			} else if grants := j.wish.fit(p.candidates(j, part), asItIs); grants != nil {
-				return part, grants, verdict{}
+				v = p.behind(partition, known)
+			} else if allocations := j.wish.fit(p.candidates(j, partition), asItIs); allocations != nil {
+				return partition, allocations, verdict{}
 			} else {
-				v = p.c.whyNot(j, part)
+				v = p.c.whyNot(j, partition)
 				p.failed[key] = v
-				v = p.behind(part, v)
+				v = p.behind(partition, v)
 			}
 		}
 		if last.reason == "" || last.reason == "Priority" {
@@ -150,28 +150,28 @@ func (p *pass) place(j *job) (*partition, []*grant, verdict) {
 	return nil, nil, last
 }
 
-// behind makes of "Resources" what all but the first such job of a partition get.
-func (p *pass) behind(part *partition, v verdict) verdict {
+// reasonInQueue turns "Resources" into "Priority" for all but the first such job of a partition.
+func (p *pass) behind(partition *partition, v verdict) verdict {
 	if v.reason != "Resources" || v.text != "" {
 		return v
 	}
-	if p.waiting[part] {
+	if p.waiting[partition] {
 		return verdict{reason: "Priority"}
 	}
-	p.waiting[part] = true
+	p.waiting[partition] = true
 	return v
 }
 
-// candidates are the nodes of the partition that the job may have, were they free.
-func (p *pass) candidates(j *job, part *partition) []*node {
-	list, ok := p.free[part]
+// candidates returns the nodes of the partition that may run the job if enough of them is free.
+func (p *pass) candidates(j *job, partition *partition) []*node {
+	list, ok := p.free[partition]
 	if !ok {
-		for _, n := range part.nodes {
+		for _, n := range partition.nodes {
 			if n.usable() && n.usedCPUs < n.cpus {
 				list = append(list, n)
 			}
 		}
-		p.free[part] = list
+		p.free[partition] = list
 	}
 	var out []*node
 	for _, n := range list {
@@ -182,7 +182,7 @@ func (p *pass) candidates(j *job, part *partition) []*node {
 	return out
 }
 
-// mayUse tells whether reservations let the job onto the node.
+// mayUse reports whether reservations allow the job on the node.
 func (c *Cluster) mayUse(j *job, n *node) bool {
 	if n.resv == nil {
 		return j.view().Reservation == ""
@@ -190,8 +190,8 @@ func (c *Cluster) mayUse(j *job, n *node) bool {
 	return n.resv.lets(j)
 }
 
-func (c *Cluster) partitionLimits(j *job, part *partition) verdict {
-	v := part.view()
+func (c *Cluster) partitionLimits(j *job, partition *partition) verdict {
+	v := partition.view()
 	switch v.State {
 	case slurm.PartitionDown, slurm.PartitionInactive:
 		return verdict{reason: "Partition" + strings.ToUpper(string(v.State[:1])) + strings.ToLower(string(v.State[1:]))}
@@ -207,10 +207,10 @@ func (c *Cluster) partitionLimits(j *job, part *partition) verdict {
 	return verdict{}
 }
 
-// whyNot finds the reason for which the job did not fit the partition.
-func (c *Cluster) whyNot(j *job, part *partition) verdict {
+// noFitReason returns why the job did not fit in the partition.
+func (c *Cluster) whyNot(j *job, partition *partition) verdict {
 	var could, unavailable, reserved []*node
-	for _, n := range part.nodes {
+	for _, n := range partition.nodes {
 		switch {
 		case !j.wish.accepts(n):
 		case !n.usable():
@@ -231,16 +231,16 @@ func (c *Cluster) whyNot(j *job, part *partition) verdict {
 	if j.wish.fit(append(with, unavailable...), asIfIdle) != nil {
 		return c.unavailable(j, unavailable)
 	}
-	if len(part.nodes) == 0 {
+	if len(partition.nodes) == 0 {
 		return verdict{reason: "PartitionConfig"}
 	}
-	if int(j.wish.minNodes()) > len(part.nodes) {
+	if int(j.wish.minNodes()) > len(partition.nodes) {
 		return verdict{reason: "PartitionNodeLimit"}
 	}
 	return verdict{reason: "BadConstraints"}
 }
 
-// unavailable is the reason of a job whose nodes are down, drained or FUTURE.
+// unavailableReason returns the reason of a job whose nodes are down, drained or FUTURE.
 func (c *Cluster) unavailable(j *job, nodes []*node) verdict {
 	var names []string
 	for _, n := range nodes {
@@ -259,5 +259,6 @@ func (c *Cluster) downOrReserved(text string) verdict {
 	if c.cfg.Release == Release2411 {
 		return verdict{"ReqNodeNotAvail", "ReqNodeNotAvail, " + text}
 	}
-	return verdict{"Resources", "Nodes required for job are DOWN, DRAINED or reserved for jobs in higher priority partitions"}
+	return verdict{"Resources",
+		"Nodes required for job are DOWN, DRAINED or reserved for jobs in higher priority partitions"}
 }

@@ -6,7 +6,7 @@ import (
 	"sync"
 )
 
-// controllerName is the host of slurmctld.
+// controllerName is the host name of slurmctld.
 const controllerName = "ctl"
 
 // server is the HTTP side of a Cluster.
@@ -36,8 +36,7 @@ func releaseText(release string) string {
 	return "26.05.5"
 }
 
-// Handler answers as the cluster's slurmrestd does. It may be used by any number
-// of servers at once.
+// Handler answers as the cluster's slurmrestd does. Any number of servers may use it at once.
 func (c *Cluster) Handler() http.Handler { return http.HandlerFunc(c.serve) }
 
 func (c *Cluster) serve(w http.ResponseWriter, r *http.Request) {
@@ -76,7 +75,7 @@ func (c *Cluster) notFoundText() string {
 		"of all possible slurmrestd endpoints."
 }
 
-// find returns the route of a path and what its placeholder stands for.
+// findRoute returns the route for a path and the value of its placeholder.
 func (c *Cluster) find(method, path string) (r route, version, arg string, ok bool) {
 	parts := strings.Split(strings.Trim(path, "/"), "/")
 	if len(parts) < 3 || !c.cfg.serves(parts[1]) {
@@ -106,10 +105,11 @@ func plain(w http.ResponseWriter, status int, text string) {
 	_, _ = w.Write([]byte(text))
 }
 
-// serveDocument answers with the outline of an OpenAPI document: its paths.
+// serveOpenAPI answers with the outline of an OpenAPI document: the paths that can be read.
 func (c *Cluster) serveDocument(w http.ResponseWriter) {
 	var b strings.Builder
-	b.WriteString(`{"openapi":"3.0.3","info":{"title":"Slurm REST API","version":"` + releaseText(c.cfg.Release) + `"},"paths":{`)
+	b.WriteString(`{"openapi":"3.0.3","info":{"title":"Slurm REST API","version":"` +
+		releaseText(c.cfg.Release) + `"},"paths":{`)
 	first := true
 	for _, v := range c.cfg.Versions {
 		for _, r := range routes() {

@@ -14,7 +14,7 @@ import (
 	"github.com/slurmtide/slurmtide/slurmclient/slurmtest"
 )
 
-// nodeStates reads the states of nodes from a list.
+// nodeStates returns the states of the nodes in a list.
 func nodeStates(t *testing.T, body string) map[string]string {
 	t.Helper()
 	states := map[string]string{}
@@ -40,10 +40,11 @@ func TestFlagsChangeWhatNodesShow(t *testing.T) {
 		status int
 		want   map[string]string
 	}{
-		"without flags":         {"", 200, map[string]string{"n1": "MIXED", "n2": "IDLE"}},
-		"DETAIL hides MIXED":    {"?flags=DETAIL", 200, map[string]string{"n1": "ALLOCATED", "n2": "IDLE"}},
-		"DETAIL and MIXED":      {"?flags=DETAIL&flags=MIXED", 200, map[string]string{"n1": "MIXED", "n2": "IDLE"}},
-		"FUTURE shows more":     {"?flags=FUTURE", 200, map[string]string{"n1": "ALLOCATED", "n2": "IDLE", "f1": "FUTURE+DYNAMIC_NORM"}},
+		"without flags":      {"", 200, map[string]string{"n1": "MIXED", "n2": "IDLE"}},
+		"DETAIL hides MIXED": {"?flags=DETAIL", 200, map[string]string{"n1": "ALLOCATED", "n2": "IDLE"}},
+		"DETAIL and MIXED":   {"?flags=DETAIL&flags=MIXED", 200, map[string]string{"n1": "MIXED", "n2": "IDLE"}},
+		"FUTURE adds nodes": {"?flags=FUTURE", 200,
+			map[string]string{"n1": "ALLOCATED", "n2": "IDLE", "f1": "FUTURE+DYNAMIC_NORM"}},
 		"an unknown flag fails": {"?flags=NOSUCH", 500, map[string]string{"n1": "ALLOCATED", "n2": "IDLE"}},
 	}
 	for name, tc := range cases {
@@ -79,7 +80,7 @@ func TestWithoutAccountingThereIsNoDatabase(t *testing.T) {
 	}
 	_, body := get(t, "GET", url+"/slurm/v0.0.45/ping/", "")
 	if !strings.Contains(body, `"accounting_storage": ""`) {
-		t.Errorf("the answer names accounting storage: %s", body)
+		t.Errorf("the answer has a value for accounting_storage: %s", body)
 	}
 }
 
@@ -120,12 +121,12 @@ func TestBadRequestsAreRefused(t *testing.T) {
 		name, path, body string
 		want             int
 	}{
-		{"no JSON", "/job/submit", "nonsense", 400},
+		{"a body that is not JSON", "/job/submit", "nonsense", 400},
 		{"no job", "/job/submit", `{}`, 422},
 		{"no environment", "/job/submit", `{"script": "#!/bin/sh\n", "job": {}}`, 422},
-		{"a state that is none", "/node/n1", `{"state": ["SLEEPY"]}`, 500},
+		{"an unknown state", "/node/n1", `{"state": ["SLEEPY"]}`, 500},
 		{"a state as text", "/node/n1", `{"state": "DRAIN"}`, 200},
-		{"numbers that are null", "/node/n1", `{"weight": null}`, 200},
+		{"a number that is null", "/node/n1", `{"weight": null}`, 200},
 	} {
 		if status, body := get(t, "POST", url+tc.path, tc.body); status != tc.want {
 			t.Errorf("%s: status %d, want %d: %.300s", tc.name, status, tc.want, body)
@@ -148,7 +149,8 @@ func TestLongArrayTextIsCut(t *testing.T) {
 		0:   "1,3,6,10,15,21,28,36,45,55,66,78,91,105,120,136,153,171,190,...",
 		200: "1,3,6,10,15,21,28,36,45,55,66,78,91,105,120,136,153,171,190,210,231,253,276,300",
 	} {
-		c := slurmtest.New(slurmtest.Config{Now: clock, BitstrLen: limit, Nodes: []slurmtest.NodeConf{{Names: "n1", MemoryMiB: 1000}}})
+		c := slurmtest.New(slurmtest.Config{Now: clock, BitstrLen: limit,
+			Nodes: []slurmtest.NodeConf{{Names: "n1", MemoryMiB: 1000}}})
 		id := submit(t, c, slurmtest.JobSpec{JobRequest: slurm.JobRequest{Hold: true,
 			Array: "1,3,6,10,15,21,28,36,45,55,66,78,91,105,120,136,153,171,190,210,231,253,276,300"}})
 		if j, _ := c.Job(id); j.ArrayTasks != want {
@@ -174,7 +176,7 @@ func TestUnknownUserMaySubmitToOldReleasesOnly(t *testing.T) {
 			got = j.UserName
 		}
 		if got != want {
-			t.Errorf("%s: the job is %q's, want %q", release, got, want)
+			t.Errorf("%s: the job's user is %q, want %q", release, got, want)
 		}
 	}
 }

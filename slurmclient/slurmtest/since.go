@@ -10,8 +10,8 @@ import (
 	"github.com/slurmtide/slurmtide/slurmclient/slurm"
 )
 
-// since reads update_time; 0 is none. When it cannot be read it answers and
-// returns false.
+// parseUpdateTime parses update_time; 0 means none. If it is invalid, parseUpdateTime answers with
+// an error and returns false.
 func (k *call) since(status int) (slurm.Time, bool) {
 	text := k.r.URL.Query().Get("update_time")
 	if text == "" || text == "0" {
@@ -31,13 +31,13 @@ func (k *call) since(status int) (slurm.Time, bool) {
 	return slurm.Time(n), true
 }
 
-// unchanged is slurmctld's rule, with its grain of a second.
+// isUnchanged is slurmctld's rule, whose resolution is one second.
 func unchanged(since, changed slurm.Time) bool { return since > 0 && since-1 >= changed }
 
-// unmodified answers what nodes, partitions and reservations do.
+// answerNotModified answers an unchanged list of nodes, partitions or reservations.
 func (k *call) unmodified() { k.w.WriteHeader(http.StatusNotModified) }
 
-// nothingNew is what jobs answer instead: a list without jobs, and a warning.
+// answerNoJobChanges answers an unchanged list of jobs: a list without jobs, and a warning.
 func (k *call) nothingNew(since slurm.Time) {
 	text := fmt.Sprintf("No job changes since update_time[%d]=%s", since, since.Time().UTC().Format("2006-01-02T15:04:05"))
 	k.answer(http.StatusOK, func(o *out) {
@@ -47,16 +47,16 @@ func (k *call) nothingNew(since slurm.Time) {
 	}, nil, []problem{{text: text, source: "op_handler_jobs"}})
 }
 
-// showFlags is what ?flags= asks for.
+// showFlags is the parsed ?flags=.
 type showFlags struct {
 	future, mixed bool
-	// status is that of the answer: an unknown word is an error with a full body.
+	// status is the HTTP status of the answer: an unknown word is an error with a full body.
 	status int
 	errs   []problem
 }
 
-// flags reads ?flags=, which may be repeated. When the words are joined by
-// commas it answers and returns false.
+// parseShowFlags parses ?flags=, which may be repeated. If the words are joined by commas, it
+// answers with an error and returns false.
 func (k *call) flags() (showFlags, bool) {
 	f := showFlags{mixed: true, status: http.StatusOK}
 	words := k.r.URL.Query()["flags"]
@@ -89,7 +89,8 @@ func (k *call) flags() (showFlags, bool) {
 	return f, true
 }
 
-// wait lets d pass unless the request ends before. It reports whether it did not.
+// sleepUnlessDone sleeps for d and reports whether it did. It returns false early when the request
+// ends.
 func wait(r *http.Request, d time.Duration) bool {
 	t := time.NewTimer(d)
 	defer t.Stop()

@@ -26,7 +26,7 @@ func TestTenThousandNodesAndAHundredThousandJobsAreReadySoon(t *testing.T) {
 	begun = time.Now()
 	nodes := download(t, srv.URL+"/slurm/v0.0.45/nodes/")
 	states := download(t, srv.URL+"/slurm/v0.0.45/jobs/state/")
-	t.Logf("built in %v, 10 s passed in %v, both lists sent in %v", built, stepped, time.Since(begun))
+	t.Logf("created in %v, advanced 10 s in %v, sent both lists in %v", built, stepped, time.Since(begun))
 	if nodes < 10_000*1000 || states < 100_000*50 {
 		t.Errorf("%d bytes of nodes and %d of states", nodes, states)
 	}

@@ -8,30 +8,30 @@ import (
 	"github.com/slurmtide/slurmtide/slurmclient/slurm"
 )
 
-// JobSpec is a job to submit.
+// JobSpec describes a job to submit.
 type JobSpec struct {
 	slurm.JobRequest
-	// User submits it, "root" if empty.
+	// User is who submits the job; "root" if empty.
 	User string
-	// RunFor is how long it runs. If zero, the script's "sleep N" decide, or the
-	// comment's "duration=N"; without either the job ends at once.
+	// RunFor is how long the job runs. If zero, the "sleep N" lines of the script decide, or
+	// "duration=N" in the comment; without either the job ends at once.
 	RunFor time.Duration
-	// Forever makes it run until its time limit, or until something ends it.
+	// Forever makes the job run until its time limit, or until something else ends it.
 	Forever bool
-	// ExitCode is how the script ends; if zero the script's "exit N" decides.
+	// ExitCode is the exit code of the script; if zero, "exit N" in the script decides.
 	ExitCode uint32
 	Nice     int32
 	Priority uint32 // 0 lets Slurm choose
-	// ExcludedNodes is a hostlist.
+	// ExcludedNodes is a hostlist (sbatch --exclude).
 	ExcludedNodes string
 	NoRequeue     bool
-	// Components make it a heterogeneous job, of itself and of these.
+	// Components make it a heterogeneous job that consists of this job and of these.
 	Components []JobSpec
 }
 
-// newJob makes a job of the specification; nothing of the cluster changes.
-func (c *Cluster) newJob(s JobSpec, parts []*partition) *job {
-	j := &job{wish: c.wishOf(s, parts), begin: s.BeginTime}
+// newJob creates a job from the specification without adding it to the cluster.
+func (c *Cluster) newJob(s JobSpec, partitions []*partition) *job {
+	j := &job{wish: c.wishOf(s, partitions), begin: s.BeginTime}
 	j.runFor, j.result = behaviour(s)
 	r := j.shared.edit(c.gen)
 	*r = jobRecord{Job: c.nounOf(s, &j.wish), batch: true, comment: s.Comment,
@@ -46,8 +46,8 @@ func (c *Cluster) newJob(s JobSpec, parts []*partition) *job {
 	return j
 }
 
-// nounOf fills what does not change until the job starts.
-func (c *Cluster) nounOf(s JobSpec, w *wish) slurm.Job {
+// newSlurmJob returns the part of a record that stays the same until the job starts.
+func (c *Cluster) nounOf(s JobSpec, req *wish) slurm.Job {
 	user := cmp.Or(s.User, "root")
 	u, known := c.users[user]
 	if !known {
@@ -58,25 +58,26 @@ func (c *Cluster) nounOf(s JobSpec, w *wish) slurm.Job {
 		Account: cmp.Or(s.Account, u.Account), QOS: cmp.Or(s.QOS, "normal"), Partition: s.Partition,
 		State: slurm.JobState{Base: slurm.JobPending}, Reason: "None", Requeue: !s.NoRequeue,
 		Priority: slurm.Num(uint64(cmp.Or(s.Priority, c.priorityOf(s)))), Nice: s.Nice, ArrayTaskID: slurm.Unset(),
-		TimeLimit: w.minutes, RequiredNodes: s.RequiredNodes, ExcludedNodes: s.ExcludedNodes,
-		Features: s.Constraints, NodeCount: slurm.Num(uint64(w.minNodes())), MaxNodes: slurm.Num(uint64(w.minNodes())),
-		CPUs: slurm.Num(uint64(w.cpus)), Tasks: slurm.Num(uint64(max(1, s.Tasks, w.nodes))), CPUsPerTask: slurm.Num(uint64(max(1, s.CPUsPerTask))),
+		TimeLimit: req.minutes, RequiredNodes: s.RequiredNodes, ExcludedNodes: s.ExcludedNodes,
+		Features: s.Constraints, NodeCount: slurm.Num(uint64(req.minNodes())), MaxNodes: slurm.Num(uint64(req.minNodes())),
+		CPUs: slurm.Num(uint64(req.cpus)), Tasks: slurm.Num(uint64(max(1, s.Tasks, req.nodes))),
+		CPUsPerTask:  slurm.Num(uint64(max(1, s.CPUsPerTask))),
 		TasksPerNode: slurm.Num(0), MinCPUsPerNode: slurm.Num(uint64(max(1, s.CPUsPerTask))), MinTmpDiskMiB: slurm.Num(0),
 		MemoryPerCPU: s.MemoryPerCPU, MemoryPerNode: s.MemoryPerNode, ThreadsPerCore: slurm.Unset(),
 		TRESPerJob: s.TRESPerJob, TRESPerNode: s.TRESPerNode, Licenses: s.Licenses,
-		Dependency: s.Dependency, Reservation: s.Reservation, TRESRequested: w.tres(),
+		Dependency: s.Dependency, Reservation: s.Reservation, TRESRequested: req.tres(),
 	}
-	if s.Partition == "" && len(w.partitions) > 0 {
-		j.Partition = w.partitions[0].name()
+	if s.Partition == "" && len(req.partitions) > 0 {
+		j.Partition = req.partitions[0].name()
 	}
 	if s.Exclusive {
 		j.Shared = "none"
 	}
 	j.MemoryPerCPU, j.MemoryPerNode = slurm.Unset(), slurm.Unset()
-	if w.memoryPerNode > 0 {
-		j.MemoryPerNode = slurm.Num(w.memoryPerNode)
+	if req.memoryPerNode > 0 {
+		j.MemoryPerNode = slurm.Num(req.memoryPerNode)
 	} else {
-		j.MemoryPerCPU = slurm.Num(w.memoryPerCPU)
+		j.MemoryPerCPU = slurm.Num(req.memoryPerCPU)
 	}
 	return j
 }
@@ -90,41 +91,41 @@ func (c *Cluster) priorityOf(s JobSpec) uint32 {
 	return 1
 }
 
-func (c *Cluster) wishOf(s JobSpec, parts []*partition) wish {
-	w := wish{partitions: parts, nodes: s.Nodes, exclusive: s.Exclusive, features: s.Constraints,
+func (c *Cluster) wishOf(s JobSpec, partitions []*partition) wish {
+	req := wish{partitions: partitions, nodes: s.Nodes, exclusive: s.Exclusive, features: s.Constraints,
 		memoryPerNode: s.MemoryPerNode.Or(0), licenses: parseLicenses(s.Licenses), minutes: s.TimeLimit}
-	w.cpus = max(1, s.Tasks, s.Nodes) * max(1, s.CPUsPerTask)
-	w.gpuType, w.gpusPerNode = parseGPUs(s.TRESPerNode)
+	req.cpus = max(1, s.Tasks, s.Nodes) * max(1, s.CPUsPerTask)
+	req.gpuType, req.gpusPerNode = parseGPUs(s.TRESPerNode)
 	if kind, n := parseGPUs(s.TRESPerJob); n > 0 {
-		w.gpuType, w.gpus = kind, n
+		req.gpuType, req.gpus = kind, n
 	}
-	w.required, _ = hostlist.Expand(s.RequiredNodes)
-	w.excluded, _ = hostlist.Expand(s.ExcludedNodes)
-	if w.memoryPerNode == 0 {
-		w.memoryPerCPU = s.MemoryPerCPU.Or(c.cfg.DefMemPerCPU)
+	req.required, _ = hostlist.Expand(s.RequiredNodes)
+	req.excluded, _ = hostlist.Expand(s.ExcludedNodes)
+	if req.memoryPerNode == 0 {
+		req.memoryPerCPU = s.MemoryPerCPU.Or(c.cfg.DefMemPerCPU)
 	}
-	if _, ok := w.minutes.Value(); !ok {
-		w.minutes = slurm.Infinite()
-		if len(parts) > 0 {
-			v := parts[0].view()
-			if w.minutes = v.MaxTime; v.DefaultTime.Or(0) > 0 {
-				w.minutes = v.DefaultTime
+	if _, ok := req.minutes.Value(); !ok {
+		req.minutes = slurm.Infinite()
+		if len(partitions) > 0 {
+			v := partitions[0].view()
+			if req.minutes = v.MaxTime; v.DefaultTime.Or(0) > 0 {
+				req.minutes = v.DefaultTime
 			}
 		}
 	}
-	w.shape = shapeText(s, &w)
-	return w
+	req.shape = shapeText(s, &req)
+	return req
 }
 
-// tres is the text of what is asked for.
-func (w *wish) tres() string {
-	n := uint64(w.minNodes())
-	memory := w.memoryPerNode * n
+// tres returns the requested TRES.
+func (req *wish) tres() string {
+	n := uint64(req.minNodes())
+	memory := req.memoryPerNode * n
 	if memory == 0 {
-		memory = w.memoryPerCPU * uint64(w.cpus)
+		memory = req.memoryPerCPU * uint64(req.cpus)
 	}
-	return tresText{cpus: uint64(w.cpus), memory: memory, nodes: n, billing: uint64(w.cpus),
-		gpus: uint64(max(w.gpus, w.gpusPerNode*uint32(n)))}.String()
+	return tresText{cpus: uint64(req.cpus), memory: memory, nodes: n, billing: uint64(req.cpus),
+		gpus: uint64(max(req.gpus, req.gpusPerNode*uint32(n)))}.String()
 }
 
 func specFlags(s JobSpec) jobFlags {

@@ -9,13 +9,13 @@ import (
 	"github.com/slurmtide/slurmtide/slurmclient/slurm"
 )
 
-// yearSeconds is how long Slurm expects jobs without a limit to run.
+// yearSeconds is how long Slurm expects a job without a time limit to run.
 const yearSeconds = 365 * 24 * 3600
 
-// start gives the job its nodes and runs it.
-func (c *Cluster) start(j *job, p *partition, grants []*grant) {
-	j.grants = grants
-	for _, g := range grants {
+// startJob allocates nodes to the job and runs it.
+func (c *Cluster) start(j *job, p *partition, allocations []*grant) {
+	j.grants = allocations
+	for _, g := range allocations {
 		g.take(j)
 	}
 	c.takeLicenses(j.wish.licenses)
@@ -25,7 +25,7 @@ func (c *Cluster) start(j *job, p *partition, grants []*grant) {
 	}
 	c.running.add(j, 1)
 	c.writeStart(j, p)
-	for _, g := range grants {
+	for _, g := range allocations {
 		c.touchNode(g.node)
 	}
 	c.plan(j)
@@ -59,7 +59,7 @@ func orNow(t, now slurm.Time) slurm.Time {
 	return t
 }
 
-// writeHolding writes what the job got.
+// writeAllocation writes the allocated resources into the record.
 func (c *Cluster) writeHolding(j *job, r *jobRecord) {
 	names := make([]string, 0, len(j.grants))
 	t := tresText{nodes: uint64(len(j.grants))}
@@ -80,7 +80,7 @@ func (c *Cluster) writeHolding(j *job, r *jobRecord) {
 	r.TRESAllocated = t.String()
 }
 
-// plan decides when the job ends.
+// scheduleEnd sets when the job ends.
 func (c *Cluster) plan(j *job) {
 	v := j.view()
 	j.ends = v.StartTime + j.runFor - v.preSuspended
@@ -96,7 +96,7 @@ func (c *Cluster) plan(j *job) {
 	c.dueAt(j, j.ends)
 }
 
-// dueAt makes something happen to the job at a time.
+// setDue sets when the next event of the job is due.
 func (c *Cluster) dueAt(j *job, at slurm.Time) {
 	j.due = at
 	if at != slurm.Never {
@@ -104,7 +104,7 @@ func (c *Cluster) dueAt(j *job, at slurm.Time) {
 	}
 }
 
-// usage counts running jobs by user and QOS.
+// runningCounts counts running jobs by QOS and user.
 type usage map[string]uint32
 
 func usageKey(j *job) string {
@@ -117,7 +117,8 @@ func (u usage) add(j *job, n int32) {
 	u[key] = uint32(int32(u[key]) + n)
 }
 
-// assocID numbers associations by user, in the order of the configuration.
+// assocID returns the id of the user's association: accounts come first, then users in the order of
+// the configuration.
 func (c *Cluster) assocID(user string) uint32 {
 	if c.cfg.NoAccounting {
 		return 0
@@ -126,7 +127,7 @@ func (c *Cluster) assocID(user string) uint32 {
 	return uint32(2 + len(c.accounts()) + i)
 }
 
-// accounts lists the names of accounts, root first.
+// accounts returns the names of all accounts, root first.
 func (c *Cluster) accounts() []string {
 	list := []string{"root"}
 	for _, u := range c.cfg.Users {

@@ -11,12 +11,12 @@ type stats struct {
 	queueLength                                         uint64
 	lastCycle, jobStatesAt                              slurm.Time
 	pending, running                                    uint64
-	// purged tells that jobs wait to be dropped from the table.
+	// purgePending means that purged jobs still have to be dropped from the table.
 	purged bool
 }
 
-// countStates counts pending and running jobs as slurmctld does now and then:
-// every task of an array counts.
+// countStates counts pending and running jobs as slurmctld does from time to time: each task of an
+// array counts.
 func (c *Cluster) countStates() {
 	c.stats.pending, c.stats.running, c.stats.jobStatesAt = 0, 0, c.now
 	for _, j := range c.jobs {

@@ -6,16 +6,15 @@ import (
 	"github.com/slurmtide/slurmtide/slurmclient/slurm"
 )
 
-// Step lets d pass in the model: jobs end, are freed and forgotten, and the
-// scheduler runs at every moment at which something happened. Step(0) runs what
-// is due now. Parts of a second are lost.
+// Step advances the model by d: jobs end, release their nodes and are purged, and the scheduler
+// runs whenever something changed. Step(0) runs what is due now. Fractions of a second are dropped.
 func (c *Cluster) Step(d time.Duration) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	c.advance(c.now + slurm.Time(d/time.Second))
 }
 
-// advance moves the model to the given time.
+// advanceTo moves the model to the given time.
 func (c *Cluster) advance(to slurm.Time) {
 	c.settle()
 	for {
@@ -30,7 +29,7 @@ func (c *Cluster) advance(to slurm.Time) {
 	c.settle()
 }
 
-// settle does what is due now.
+// runDueEvents runs what is due now, then the scheduler.
 func (c *Cluster) settle() {
 	for {
 		ev, ok := c.events.next(c.now)

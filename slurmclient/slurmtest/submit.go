@@ -10,8 +10,8 @@ import (
 	"github.com/slurmtide/slurmtide/slurmclient/hostlist"
 )
 
-// Submit submits a job as sbatch does and returns its id. The scheduler looks at
-// it in the next Step. Errors are *Refusal.
+// Submit submits a job as sbatch does and returns its id. The job starts in the next Step at the
+// earliest. Errors are *Refusal.
 func (c *Cluster) Submit(s JobSpec) (uint32, error) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -22,7 +22,7 @@ func (c *Cluster) Submit(s JobSpec) (uint32, error) {
 	return id, nil
 }
 
-// Refusal is an error of slurmctld's.
+// Refusal is an error of slurmctld.
 type Refusal struct {
 	// Number is Slurm's error number.
 	Number int
@@ -31,7 +31,7 @@ type Refusal struct {
 // Error returns Slurm's text for the number.
 func (r *Refusal) Error() string { return errorText(r.Number) }
 
-// refuse is nil for 0.
+// newRefusal returns nil for 0.
 func refuse(number int) *Refusal {
 	if number == 0 {
 		return nil
@@ -54,9 +54,9 @@ func (c *Cluster) submit(s JobSpec) (uint32, *Refusal) {
 	return j.id, nil
 }
 
-// prepare checks a specification and makes its job, which is not in the table yet.
+// prepareJob checks a specification and creates its job, which is not in the table yet.
 func (c *Cluster) prepare(s JobSpec) (j *job, tasks []uint32, throttle uint32, r *Refusal) {
-	parts, ok := c.partitionsOf(s.Partition)
+	partitions, ok := c.partitionsOf(s.Partition)
 	if !ok {
 		return nil, nil, 0, refuse(2000)
 	}
@@ -73,7 +73,7 @@ func (c *Cluster) prepare(s JobSpec) (j *job, tasks []uint32, throttle uint32, r
 	if number := c.mistake(s); number != 0 {
 		return nil, nil, 0, refuse(number)
 	}
-	j = c.newJob(s, parts)
+	j = c.newJob(s, partitions)
 	j.depends = depends
 	if !c.everFits(j) {
 		return nil, nil, 0, refuse(2014)
@@ -81,7 +81,8 @@ func (c *Cluster) prepare(s JobSpec) (j *job, tasks []uint32, throttle uint32, r
 	return j, tasks, throttle, nil
 }
 
-// mistake finds the error number of what a specification names and is not there.
+// validateSpec returns the error number if the specification names something that does not exist,
+// else 0.
 func (c *Cluster) mistake(s JobSpec) int {
 	for _, f := range featureNames(s.Constraints) {
 		if !slices.ContainsFunc(c.nodes, func(n *node) bool { return n.hasFeature(f) }) {
@@ -108,23 +109,23 @@ func (c *Cluster) mistake(s JobSpec) int {
 	return 0
 }
 
-// everFits reports whether the job is let in: 24.11 wants nodes that could run
-// it, whatever their state; 26.05 lets it wait where the partition has too few.
+// isSatisfiable reports whether slurmctld accepts the job: 24.11 requires nodes that could run it,
+// whatever their state; 26.05 lets it wait if the partition has too few nodes.
 func (c *Cluster) everFits(j *job) bool {
 	if c.cfg.Release != Release2411 {
 		return c.fitsWaiting(j)
 	}
-	for _, part := range j.wish.partitions {
-		if c.fitsAll(j, part) {
+	for _, partition := range j.wish.partitions {
+		if c.fitsAll(j, partition) {
 			return true
 		}
 	}
 	return false
 }
 
-func (c *Cluster) fitsAll(j *job, part *partition) bool {
+func (c *Cluster) fitsAll(j *job, partition *partition) bool {
 	var nodes []*node
-	for _, n := range part.nodes {
+	for _, n := range partition.nodes {
 		if j.wish.accepts(n) {
 			nodes = append(nodes, n)
 		}
@@ -132,18 +133,18 @@ func (c *Cluster) fitsAll(j *job, part *partition) bool {
 	return j.wish.fit(nodes, asIfIdle) != nil
 }
 
-// fitsWaiting lets a job in unless a partition with enough nodes has none of the
-// shape asked for.
+// mayWaitForNodes reports whether 26.05 accepts the job. It refuses a job only if every partition
+// has enough nodes, none of which are of the requested shape.
 func (c *Cluster) fitsWaiting(j *job) bool {
-	for _, part := range j.wish.partitions {
-		if len(part.nodes) < int(j.wish.minNodes()) || c.fitsAll(j, part) {
+	for _, partition := range j.wish.partitions {
+		if len(partition.nodes) < int(j.wish.minNodes()) || c.fitsAll(j, partition) {
 			return true
 		}
 	}
 	return false
 }
 
-// enter puts a new job into the table.
+// enqueueJob adds a new job to the table and to the queue.
 func (c *Cluster) enter(j *job) {
 	j.id = c.newID()
 	r := c.edit(j)
@@ -166,7 +167,7 @@ func (c *Cluster) enter(j *job) {
 	}
 }
 
-// parseArray reads "0-7,9,10-20:2%4".
+// parseArray parses "0-7,9,10-20:2%4".
 func parseArray(text string, size uint32) (tasks []uint32, throttle uint32, err error) {
 	list, limit, throttled := strings.Cut(text, "%")
 	if throttled {
@@ -176,8 +177,8 @@ func parseArray(text string, size uint32) (tasks []uint32, throttle uint32, err 
 		}
 		throttle = uint32(n)
 	}
-	for part := range strings.SplitSeq(list, ",") {
-		from, to, step, err := parseSpan(part)
+	for span := range strings.SplitSeq(list, ",") {
+		from, to, step, err := parseSpan(span)
 		if err != nil {
 			return nil, 0, fmt.Errorf("reading array %q: %w", text, err)
 		}
@@ -220,9 +221,9 @@ func (c *Cluster) submitHet(s JobSpec) (uint32, *Refusal) {
 	first := s
 	first.Components = nil
 	var h hetJob
-	for _, part := range append([]JobSpec{first}, s.Components...) {
-		part.User = s.User
-		j, tasks, _, r := c.prepare(part)
+	for _, component := range append([]JobSpec{first}, s.Components...) {
+		component.User = s.User
+		j, tasks, _, r := c.prepare(component)
 		if r == nil && tasks != nil {
 			r = refuse(2081)
 		}

@@ -5,7 +5,7 @@ import (
 	"strings"
 )
 
-// tresText writes TRES as Slurm does; memory is in MiB and zeros are left out.
+// tresCounts are TRES by kind; memory is in MiB. String formats them as Slurm does and omits zeros.
 type tresText struct{ cpus, memory, nodes, billing, gpus uint64 }
 
 func (t tresText) String() string {
@@ -34,7 +34,7 @@ func (t tresText) String() string {
 	return b.String()
 }
 
-// memoryText writes MiB with the largest unit that needs at most a half of it.
+// formatMemory formats MiB with the largest unit in which the value is a multiple of a half.
 func memoryText(mib uint64) string {
 	n, unit := float64(mib), 0
 	for n >= 1024 && uint64(n)%512 == 0 && unit < 3 {
@@ -50,9 +50,8 @@ func memoryText(mib uint64) string {
 
 func writeUint(b *strings.Builder, n uint64) { b.WriteString(strconv.FormatUint(n, 10)) }
 
-// rangesText writes numbers in order as "0-3,7", with a step as "0-18:2" when all
-// are evenly apart. What is longer than limit bytes is cut behind a comma and
-// ends in "..."; 0 is no limit.
+// formatRanges formats sorted numbers as "0-3,7", or as "0-18:2" if all have the same distance. A
+// text longer than limit bytes is truncated at a comma and ends in "..."; 0 means no limit.
 func rangesText(list []uint32, limit int) string {
 	if text, ok := steppedText(list); ok {
 		return text

@@ -7,37 +7,37 @@ import (
 	"github.com/slurmtide/slurmtide/slurmclient/slurm"
 )
 
-// wish is what a job asks for, as the scheduler sees it.
+// requirements is what a job requests, as the scheduler sees it.
 type wish struct {
 	partitions []*partition
-	// nodes is how many; 0 is as few as will do.
+	// nodes is the requested number of nodes; 0 means as few as suffice.
 	nodes         uint32
-	cpus          uint32 // in all
+	cpus          uint32 // in total
 	memoryPerNode uint64
 	memoryPerCPU  uint64
 	gpuType       string
 	gpusPerNode   uint32
-	gpus          uint32 // in all
+	gpus          uint32 // in total
 	features      string
 	required      []string
 	excluded      []string
 	exclusive     bool
 	licenses      []licenseWish
 	minutes       slurm.Number
-	// shape tells wishes apart that may fit on different nodes.
+	// shape is equal for jobs that the same nodes fit; see formatShape.
 	shape string
 }
 
 // minNodes is the least number of nodes that the job may get.
-func (w *wish) minNodes() uint32 { return max(1, w.nodes, uint32(len(w.required))) }
+func (req *wish) minNodes() uint32 { return max(1, req.nodes, uint32(len(req.required))) }
 
-// accepts reports whether the node is of the right kind, whatever its state.
-func (w *wish) accepts(n *node) bool {
-	return matchFeatures(w.features, n.features) && !slices.Contains(w.excluded, n.name) &&
-		(w.gpusPerNode == 0 && w.gpus == 0 || n.gpus > 0 && (w.gpuType == "" || w.gpuType == n.gpuType))
+// accepts reports whether the node is of a suitable kind, whatever its state.
+func (req *wish) accepts(n *node) bool {
+	return matchFeatures(req.features, n.features) && !slices.Contains(req.excluded, n.name) &&
+		(req.gpusPerNode == 0 && req.gpus == 0 || n.gpus > 0 && (req.gpuType == "" || req.gpuType == n.gpuType))
 }
 
-// matchFeatures evaluates "a&b|c": & binds tighter.
+// matchFeatures evaluates a constraint such as "a&b|c"; & binds tighter than |.
 func matchFeatures(expr string, have []string) bool {
 	if expr == "" {
 		return true
@@ -54,38 +54,38 @@ func matchFeatures(expr string, have []string) bool {
 	return false
 }
 
-// featureNames lists the features that the expression names.
+// featureNames returns the features named in the constraint.
 func featureNames(expr string) []string {
 	return strings.FieldsFunc(expr, func(r rune) bool { return strings.ContainsRune("&|()[] ,", r) })
 }
 
-// room is how much of one node a job could take.
+// nodeCapacity is how much of one node a job could use.
 type room struct {
 	cpus   uint32
 	memory uint64
 	gpus   uint32
 }
 
-// roomOf tells what the job could have of the node: of all of it when empty is
-// true, else of what is free.
-func (w *wish) roomOf(n *node, empty emptiness) room {
+// capacityOn returns what the job could use of the node: of the whole node as if it were idle, or
+// of what its jobs leave free.
+func (req *wish) roomOf(n *node, mode emptiness) room {
 	r := room{n.cpus, n.memory, n.gpus}
-	if empty == asItIs {
-		if w.exclusive && len(n.jobs) > 0 {
+	if mode == asItIs {
+		if req.exclusive && len(n.jobs) > 0 {
 			return room{}
 		}
 		r.cpus, r.memory, r.gpus = n.free()
 	}
-	if w.memoryPerNode > 0 && r.memory < w.memoryPerNode || w.gpusPerNode > r.gpus {
+	if req.memoryPerNode > 0 && r.memory < req.memoryPerNode || req.gpusPerNode > r.gpus {
 		return room{}
 	}
-	if w.memoryPerCPU > 0 {
-		r.cpus = min(r.cpus, uint32(r.memory/w.memoryPerCPU))
+	if req.memoryPerCPU > 0 {
+		r.cpus = min(r.cpus, uint32(r.memory/req.memoryPerCPU))
 	}
 	return r
 }
 
-// emptiness says how to look at nodes.
+// occupancy selects whether the resources of running jobs count as taken.
 type emptiness bool
 
 const (
@@ -93,7 +93,7 @@ const (
 	asIfIdle emptiness = true
 )
 
-// share is what the i-th of n nodes must give when total is split evenly.
+// evenShare returns the share of the i-th of n nodes when total is divided evenly.
 func share(total, n, i uint32) uint32 {
 	s := total / n
 	if i < total%n {

@@ -11,8 +11,8 @@ import (
 	"github.com/slurmtide/slurmtide/slurmclient/slurm"
 )
 
-// postpone keeps what a hung slurmctld was asked to do, to be done later; what
-// one request finds hung is done at once.
+// postpone keeps a write for the time when a hung slurmctld is up again. If only this request meets
+// a hung slurmctld (FaultControllerHung), the write is done at once.
 func (k *call) postpone() {
 	if k.r.Method == http.MethodGet {
 		return
@@ -34,14 +34,14 @@ func (k *call) postpone() {
 	k.late = append(k.late, func() { later.route.serve(&later) })
 }
 
-// nowhere is where answers go that nobody waits for.
+// discardWriter discards answers that nobody waits for.
 type nowhere struct{ header http.Header }
 
 func (n *nowhere) Header() http.Header         { return n.header }
 func (n *nowhere) Write(p []byte) (int, error) { return len(p), nil }
 func (n *nowhere) WriteHeader(int)             {}
 
-// settled answers that it is done, or why it was refused.
+// answerOutcome answers success, or the refusal.
 func (k *call) settled(r *Refusal, about string) {
 	if r != nil {
 		k.refuse(r.Number, about)
@@ -50,10 +50,10 @@ func (k *call) settled(r *Refusal, about string) {
 	k.done()
 }
 
-// number reads a number of a request: bare, text, or with its flags.
+// jsonNumber is a number in a request: bare, as text, or as an object with "set".
 type number struct{ slurm.Number }
 
-// UnmarshalJSON takes 5, "5", {"set": true, "number": 5}, and null for nothing.
+// UnmarshalJSON accepts 5, "5", {"set": true, "number": 5}, and null for absent.
 func (n *number) UnmarshalJSON(text []byte) error {
 	var v struct {
 		Set, Infinite bool
@@ -81,10 +81,10 @@ func (n *number) UnmarshalJSON(text []byte) error {
 	return nil
 }
 
-// words reads text or a list of texts.
+// jsonWords is a list of words in a request.
 type words []string
 
-// UnmarshalJSON takes "A,B" and ["A", "B"].
+// UnmarshalJSON accepts "A,B" and ["A", "B"].
 func (w *words) UnmarshalJSON(text []byte) error {
 	if len(text) > 0 && text[0] == '"' {
 		var s string
@@ -95,7 +95,7 @@ func (w *words) UnmarshalJSON(text []byte) error {
 	return json.Unmarshal(text, (*[]string)(w))
 }
 
-// nodeUpdate is what an update of nodes asks for.
+// nodeUpdate is the body of an update of nodes.
 type nodeUpdate struct {
 	State           words   `json:"state"`
 	Reason, Comment *string `json:",omitempty"`
@@ -125,7 +125,7 @@ func (k *call) updateNode() {
 	k.settled(r, about)
 }
 
-// nodesOf are the nodes of a hostlist, all of which must be there.
+// nodesOf returns the nodes of a hostlist. It is an error if one does not exist.
 func (c *Cluster) nodesOf(list string) ([]*node, *Refusal) {
 	names, err := hostlist.Expand(list)
 	if err != nil || len(names) == 0 {
@@ -140,7 +140,7 @@ func (c *Cluster) nodesOf(list string) ([]*node, *Refusal) {
 	return nodes, nil
 }
 
-// changeNode does to one node what an update asks for.
+// changeNode applies an update to one node.
 func (k *call) changeNode(n *node, u *nodeUpdate) *Refusal {
 	reason := ""
 	if u.Reason != nil {
@@ -161,7 +161,7 @@ func (k *call) changeNode(n *node, u *nodeUpdate) *Refusal {
 	return nil
 }
 
-// editNode sets what is not its state.
+// editNode changes what is not part of the state.
 func (c *Cluster) editNode(n *node, comment *string, features []string, weight slurm.Number) {
 	r := n.edit(c.gen)
 	if comment != nil {

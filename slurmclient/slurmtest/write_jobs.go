@@ -8,7 +8,7 @@ import (
 	"github.com/slurmtide/slurmtide/slurmclient/slurmtest/internal/template"
 )
 
-// jobBody is a job description of a request.
+// jobBody is the job description in a request.
 type jobBody struct {
 	Script      string `json:"script"`
 	Name        string `json:"name"`
@@ -106,7 +106,7 @@ func (k *call) submitJob() {
 	k.submitted(id)
 }
 
-// unsubmittable finds what slurmrestd itself refuses.
+// validateSubmission returns the error number of what slurmrestd itself refuses, else 0.
 func (k *call) unsubmittable(script string, jobs []*jobBody) int {
 	_, known := k.users[k.user]
 	switch {
@@ -152,7 +152,7 @@ func (k *call) updateJob() {
 	k.settled(r, k.route.fails.text)
 }
 
-// changeJob does what the body says to every record that the id stands for.
+// changeJob applies the body to every record that the id resolves to.
 func (k *call) changeJob(b *jobBody) *Refusal {
 	if b.Hold != nil {
 		if r := k.hold(k.arg, k.user, *b.Hold); r != nil {
@@ -196,8 +196,7 @@ func (k *call) requeueJob() {
 	k.settled(r, k.route.fails.text)
 }
 
-// cancelJob answers 200 also when there is nothing to cancel; the status member
-// has the error.
+// cancelJob answers 200 also if there is nothing to cancel; the status member contains the error.
 func (k *call) cancelJob() {
 	k.mu.Lock()
 	r := k.cancel(k.arg, k.user)

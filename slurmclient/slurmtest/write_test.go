@@ -60,20 +60,20 @@ func TestClientDrainsAndUndrainsANodeUnderAJob(t *testing.T) {
 func TestNodeThatGoesDownEndsItsJobs(t *testing.T) {
 	c := small("")
 	cl := client(t, c, "v0.0.45")
-	again := submit(t, c, forever(slurm.JobRequest{Tasks: 1, RequiredNodes: "n1"}))
+	requeued := submit(t, c, forever(slurm.JobRequest{Tasks: 1, RequiredNodes: "n1"}))
 	spec := forever(slurm.JobRequest{Tasks: 1, RequiredNodes: "n1"})
 	spec.NoRequeue = true
-	lost := submit(t, c, spec)
+	failed := submit(t, c, spec)
 	c.Step(time.Second)
 	must(t, cl.Down(t.Context(), "n1", "broken"))
-	got := []string{nodeState(t, c, "n1"), stateOf(t, c, again), stateOf(t, c, lost)}
+	got := []string{nodeState(t, c, "n1"), stateOf(t, c, requeued), stateOf(t, c, failed)}
 	want := []string{"DOWN+COMPLETING", "PENDING BeginTime", "NODE_FAIL+COMPLETING NodeDown"}
 	if diff := cmp.Diff(want, got); diff != "" {
 		t.Error(diff)
 	}
 	must(t, cl.Resume(t.Context(), "n1"))
 	c.Step(5 * time.Minute)
-	got = []string{nodeState(t, c, "n1"), stateOf(t, c, again)}
+	got = []string{nodeState(t, c, "n1"), stateOf(t, c, requeued)}
 	if diff := cmp.Diff([]string{"MIXED", "RUNNING None"}, got); diff != "" {
 		t.Error(diff)
 	}
@@ -87,7 +87,7 @@ func TestFutureRecordsComeAndGo(t *testing.T) {
 	list, err := cl.Nodes(ctx, 0)
 	must(t, err)
 	if len(list.Items) != 4 {
-		t.Errorf("the list shows %d nodes, want all, FUTURE ones too", len(list.Items))
+		t.Errorf("the list contains %d nodes, want all 4 with FUTURE ones", len(list.Items))
 	}
 	parts, err := cl.Partitions(ctx, 0)
 	must(t, err)
@@ -140,7 +140,8 @@ func TestClientSubmitsHoldsReleasesAndCancels(t *testing.T) {
 		c := demo(t, release)
 		cl := client(t, c, v)
 		ctx := t.Context()
-		req := slurm.JobRequest{Name: "x", Partition: "gpu,batch", Script: "#!/bin/sh\nsleep 300\n", Nodes: 2, Tasks: 4, CPUsPerTask: 2,
+		req := slurm.JobRequest{Name: "x", Partition: "gpu,batch", Script: "#!/bin/sh\nsleep 300\n", Nodes: 2,
+			Tasks: 4, CPUsPerTask: 2,
 			MemoryPerNode: slurm.Num(1000), TimeLimit: slurm.Num(30), Constraints: "h100", TRESPerNode: "gres/gpu:1",
 			Licenses: "matlab:2", Comment: "made by a test", Hold: true}
 		id, err := cl.SubmitJob(ctx, req)
@@ -158,7 +159,7 @@ func TestClientSubmitsHoldsReleasesAndCancels(t *testing.T) {
 		licenses, err := cl.Licenses(ctx)
 		must(t, err)
 		if l := licenses.Items[0]; l.Used != 2 || l.Free != 18 {
-			t.Errorf("licences %+v", l)
+			t.Errorf("licenses %+v", l)
 		}
 		must(t, cl.CancelJob(ctx, jobID(id)))
 		got = append(got, stateOf(t, c, id))
@@ -169,7 +170,7 @@ func TestClientSubmitsHoldsReleasesAndCancels(t *testing.T) {
 			t.Error(diff)
 		}
 		if err := cl.CancelJob(ctx, jobID(id)); slurmclient.CodeOf(err) != slurmclient.CodeConflict {
-			t.Errorf("cancelling it again: %v", err)
+			t.Errorf("cancelling the job again: %v", err)
 		}
 	})
 }
@@ -193,7 +194,7 @@ func TestReservationKeepsOthersOut(t *testing.T) {
 	must(t, cl.DeleteReservation(ctx, "r"))
 	c.Step(time.Second)
 	if got := stateOf(t, c, outside); got != "RUNNING None" {
-		t.Errorf("after the reservation: %s", got)
+		t.Errorf("after the reservation was deleted: %s", got)
 	}
 }
 
@@ -242,7 +243,8 @@ func TestJobOnACloudNodeConfiguresUntilItComes(t *testing.T) {
 	got := []string{before, stateOf(t, c, id)}
 	c.Register(slurmtest.NodeConf{Names: "cl1", CPUs: 4, MemoryMiB: 1000})
 	got = append(got, stateOf(t, c, id), nodeState(t, c, "cl1"))
-	want := []string{"IDLE+POWERED_DOWN+CLOUD+DYNAMIC_NORM", "RUNNING+CONFIGURING+POWER_UP_NODE None", "RUNNING None", "MIXED+CLOUD+DYNAMIC_NORM"}
+	want := []string{"IDLE+POWERED_DOWN+CLOUD+DYNAMIC_NORM", "RUNNING+CONFIGURING+POWER_UP_NODE None",
+		"RUNNING None", "MIXED+CLOUD+DYNAMIC_NORM"}
 	if diff := cmp.Diff(want, got); diff != "" {
 		t.Error(diff)
 	}
@@ -260,7 +262,7 @@ func TestClientUpdatesTheNodesOfAHostlist(t *testing.T) {
 			}
 		}
 		if err := cl.UpdateNode(t.Context(), "n1,nobody", slurmclient.NodeUpdate{Comment: &text}); err == nil {
-			t.Error("a hostlist with an unknown node was no error")
+			t.Error("updating a hostlist with an unknown node succeeded")
 		}
 	})
 }

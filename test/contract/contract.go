@@ -1,6 +1,6 @@
-// Package contract is what slurmclient promises of every slurmrestd: the same
-// tests run against the simulated cluster and, tagged e2e, against real Slurm of
-// every release and in every API version.
+// Package contract tests what slurmclient promises about every slurmrestd. The same tests run
+// against the simulated cluster and, with build tag e2e, against real Slurm in every release and
+// API version.
 package contract
 
 import (
@@ -14,16 +14,16 @@ import (
 	"github.com/slurmtide/slurmtide/test/process"
 )
 
-// Server is a slurmrestd in front of a cluster that a test may change: static
-// nodes n1 to n4, a default partition batch with all of them, an ordinary user
-// alice, user slurm who may do everything, slurmdbd.
+// Server is a slurmrestd of a cluster that tests may change. The cluster has static nodes n1 to n4,
+// a default partition batch with all of them, ordinary users alice and carol, administrator slurm,
+// and slurmdbd.
 type Server struct {
 	URL string
-	// KeyFile holds the key that tokens are signed with.
+	// KeyFile contains the key that signs tokens.
 	KeyFile string
-	// Pass lets some time go by where the cluster has none of its own.
+	// Advance advances the cluster's time if the cluster does not follow the clock.
 	Pass func()
-	// Create makes records of nodes as scontrol create does, in any version.
+	// CreateNodes creates node records as "scontrol create" does, in any API version.
 	Create func(ctx context.Context, conf string) error
 }
 
@@ -31,12 +31,12 @@ type Server struct {
 type suite struct {
 	server  Server
 	version string
-	// client is that of user slurm.
+	// client authenticates as user slurm.
 	client *slurmclient.Client
 }
 
-// Run runs every test in one API version. The cluster must be idle, and is so at
-// the end.
+// Run runs every test in one API version. The cluster must be idle, and it is idle again at the
+// end.
 func Run(t *testing.T, server Server, version string) {
 	s := &suite{server: server, version: version}
 	s.client = s.as(t, "slurm")
@@ -45,28 +45,28 @@ func Run(t *testing.T, server Server, version string) {
 		test func(*testing.T)
 	}{
 		{"every list can be read", s.lists},
-		{"what does not exist is not found", s.notFound},
-		{"tokens that are refused are unauthorised", s.tokens},
-		{"what has not changed is unchanged", s.unchanged},
-		{"a node that changes is seen behind its gate", s.nodeGate},
+		{"unknown objects are not found", s.notFound},
+		{"refused tokens are unauthorized", s.tokens},
+		{"unchanged lists are reported as unchanged", s.unchanged},
+		{"a changed node is in the list since update_time", s.nodeGate},
 		{"a job's life", s.jobLife},
 		{"an array", s.array},
 		{"held jobs", s.held},
-		{"jobs that want nodes for themselves", s.exclusive},
+		{"exclusive jobs", s.exclusive},
 		{"a node's life", s.nodeLife},
 		{"ordinary users may not change nodes", s.rights},
 		{"dynamic nodes", s.dynamicNodes},
-		{"nodes to come are listed beside the others", s.futureRecords},
+		{"FUTURE nodes are listed with the others", s.futureRecords},
 		{"reservations", s.reservations},
-		{"requests that make no sense are invalid", s.invalid},
-		{"the same jobs are read by list and by delta", s.readers},
+		{"malformed requests are invalid", s.invalid},
+		{"list and delta readers read the same jobs", s.readers},
 		{"reconfigure", s.reconfigure},
 	} {
 		t.Run(c.name, c.test)
 	}
 }
 
-// as returns a client with tokens of a user.
+// clientAs returns a client with tokens of a user.
 func (s *suite) as(t *testing.T, user string) *slurmclient.Client {
 	t.Helper()
 	return s.with(t, slurmclient.TokenFromKeyFile(s.server.KeyFile, user, time.Hour))
@@ -74,7 +74,8 @@ func (s *suite) as(t *testing.T, user string) *slurmclient.Client {
 
 func (s *suite) with(t *testing.T, token slurmclient.TokenSource) *slurmclient.Client {
 	t.Helper()
-	client, err := slurmclient.New(slurmclient.Config{URL: s.server.URL, Version: s.version, Token: token, Timeout: time.Minute})
+	client, err := slurmclient.New(slurmclient.Config{URL: s.server.URL, Version: s.version, Token: token,
+		Timeout: time.Minute})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -82,7 +83,7 @@ func (s *suite) with(t *testing.T, token slurmclient.TokenSource) *slurmclient.C
 	return client
 }
 
-// eventually looks until a condition holds.
+// eventually polls until a condition holds, for at most process.Patience.
 func (s *suite) eventually(t *testing.T, what string, holds func(ctx context.Context) (bool, error)) {
 	t.Helper()
 	ctx, cancel := context.WithTimeout(t.Context(), process.Patience)
@@ -101,26 +102,25 @@ func (s *suite) eventually(t *testing.T, what string, holds func(ctx context.Con
 		select {
 		case <-tick.C:
 		case <-ctx.Done():
-			t.Fatalf("waited in vain for %s", what)
+			t.Fatalf("timed out waiting for %s", what)
 		}
 	}
 }
 
-// wantCode demands an error of this package with a code.
+// wantCode requires a *slurmclient.Error with the given code.
 func wantCode(t *testing.T, what string, err error, want slurmclient.Code) {
 	t.Helper()
 	var e *slurmclient.Error
 	if !errors.As(err, &e) {
-		t.Errorf("%s: the error is %v, not one with the code %q", what, err, want)
+		t.Errorf("%s: error %v has no code, want %q", what, err, want)
 		return
 	}
 	if e.Code != want {
-		t.Errorf("%s: the code is %q, not %q: %v", what, e.Code, want, err)
+		t.Errorf("%s: code %q, want %q: %v", what, e.Code, want, err)
 	}
 }
 
-// supports reports whether an operation exists in this version: its error says
-// otherwise.
+// isSupported reports whether the operation that returned err exists in this API version.
 func supports(err error) bool { return slurmclient.CodeOf(err) != slurmclient.CodeUnsupported }
 
 func must(t *testing.T, err error) {
@@ -130,7 +130,7 @@ func must(t *testing.T, err error) {
 	}
 }
 
-// Offered lists those of the versions that a server serves.
+// ServedVersions returns those of the versions that the server serves.
 func Offered(ctx context.Context, url string, token slurmclient.TokenSource, versions []string) ([]string, error) {
 	var out []string
 	for _, v := range versions {

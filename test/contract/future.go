@@ -15,39 +15,39 @@ import (
 	"github.com/slurmtide/slurmtide/slurmclient/slurm"
 )
 
-// futureRecords holds that the list of nodes is the one that the server gives by
-// itself, state for state, and FUTURE records beside; and that its gate sees them.
+// testFutureRecords checks that the client's list of nodes is the server's default list, state for
+// state, plus the FUTURE records, and that a list since update_time contains these too.
 func (s *suite) futureRecords(t *testing.T) {
 	ctx := t.Context()
 	id := s.submit(t, s.client, slurm.JobRequest{RequiredNodes: "n1", Tasks: 1, Script: "#!/bin/sh\nsleep 600\n"})
 	defer s.cancelAll(t, id)
 	s.awaitJob(t, id, "running", func(j *slurm.Job) bool { return j.State.Base == slurm.JobRunning })
 	s.awaitListed(t, "n1", "mixed", func(n *slurm.Node) bool { return n.State.Base == slurm.NodeMixed && n.AllocCPUs > 0 })
-	alone, err := s.client.Node(ctx, "n1")
-	if err != nil || alone.State.Base != slurm.NodeMixed {
-		t.Errorf("n1 alone is %+v, %v", alone, err)
+	n1, err := s.client.Node(ctx, "n1")
+	if err != nil || n1.State.Base != slurm.NodeMixed {
+		t.Errorf("node n1 is %+v, %v", n1, err)
 	}
 	before, err := s.client.Nodes(ctx, 0)
 	must(t, err)
 
 	must(t, s.server.Create(ctx, "NodeName=later-[1-2] CPUs=2 RealMemory=1000 Feature=later State=FUTURE"))
 	changed := s.changedSince(t, before.ServerTime)
-	var seen, future []string
+	var listed, future []string
 	for _, n := range changed.Items {
 		if n.State.Base == slurm.NodeFuture {
 			future = append(future, n.Name+" "+n.State.String())
 			continue
 		}
-		seen = append(seen, n.Name+" "+n.State.String())
+		listed = append(listed, n.Name+" "+n.State.String())
 	}
 	if want := []string{"later-1 FUTURE+DYNAMIC_NORM", "later-2 FUTURE+DYNAMIC_NORM"}; !slices.Equal(future, want) {
 		t.Errorf("the FUTURE records are %q", future)
 	}
-	if diff := cmp.Diff(s.plainNodes(t), seen); diff != "" {
-		t.Errorf("the others are not what the server tells by itself: %s", diff)
+	if diff := cmp.Diff(s.plainNodes(t), listed); diff != "" {
+		t.Errorf("the other nodes differ from the server's default list: %s", diff)
 	}
-	if !slices.ContainsFunc(seen, func(n string) bool { return strings.HasPrefix(n, "n1 MIXED") }) { // +PLANNED at times
-		t.Errorf("no node is mixed: %q", seen)
+	if !slices.ContainsFunc(listed, func(n string) bool { return strings.HasPrefix(n, "n1 MIXED") }) { // sometimes +PLANNED
+		t.Errorf("n1 is not mixed: %q", listed)
 	}
 	must(t, s.client.DeleteNode(ctx, "later-1"))
 	must(t, s.client.DeleteNode(ctx, "later-2"))
@@ -55,7 +55,7 @@ func (s *suite) futureRecords(t *testing.T) {
 	s.awaitListed(t, "n1", "idle in the end", idle)
 }
 
-// awaitListed is awaitNode by the list of nodes.
+// awaitListed is awaitNode with the list of nodes.
 func (s *suite) awaitListed(t *testing.T, name, what string, holds func(n *slurm.Node) bool) {
 	t.Helper()
 	s.eventually(t, "node "+name+" "+what, func(ctx context.Context) (bool, error) {
@@ -64,11 +64,11 @@ func (s *suite) awaitListed(t *testing.T, name, what string, holds func(n *slurm
 	})
 }
 
-// changedSince waits for the list of nodes to have changed behind its gate.
+// changedSince waits until the list of nodes since update_time contains the FUTURE records.
 func (s *suite) changedSince(t *testing.T, since slurm.Time) slurmclient.List[*slurm.Node] {
 	t.Helper()
 	var list slurmclient.List[*slurm.Node]
-	s.eventually(t, "the FUTURE records behind the gate", func(ctx context.Context) (bool, error) {
+	s.eventually(t, "the FUTURE records in the list since update_time", func(ctx context.Context) (bool, error) {
 		var err error
 		list, err = s.client.Nodes(ctx, since)
 		if slurmclient.IsUnchanged(err) {
@@ -79,13 +79,14 @@ func (s *suite) changedSince(t *testing.T, since slurm.Time) slurmclient.List[*s
 	return list
 }
 
-// plainNodes lists names and states as the server does when it is asked for nothing
-// special, in the order of the client.
+// defaultNodeStates returns names and states in the server's default list of nodes, in the client's
+// format.
 func (s *suite) plainNodes(t *testing.T) []string {
 	t.Helper()
 	token, err := slurmclient.TokenFromKeyFile(s.server.KeyFile, "slurm", time.Hour).Token()
 	must(t, err)
-	request, err := http.NewRequestWithContext(t.Context(), http.MethodGet, s.server.URL+"/slurm/"+s.version+"/nodes/", nil)
+	request, err := http.NewRequestWithContext(t.Context(), http.MethodGet,
+		s.server.URL+"/slurm/"+s.version+"/nodes/", nil)
 	must(t, err)
 	request.Header.Set("X-SLURM-USER-TOKEN", token)
 	answer, err := http.DefaultClient.Do(request)

@@ -23,16 +23,16 @@ import (
 )
 
 const (
-	// shortHistory is how many steps there are where no seed is given, longHistory with one.
+	// shortHistory is the number of steps without a given seed, longHistory that with one.
 	shortHistory = 400
 	longHistory  = 1000
 	batchSteps   = 20
-	// restartEvery is after how many batches slurmctld is restarted.
+	// restartEvery is the number of batches between restarts of slurmctld.
 	restartEvery = 10
 )
 
-// TestDeltaEqualsListAfterAnyHistory lets random things happen on real Slurm, and
-// compares the jobs that delta readers hold with the list, field by field.
+// TestDeltaEqualsListAfterAnyHistory runs random commands on real Slurm, and compares the jobs of
+// delta readers with the list, field by field.
 func TestDeltaEqualsListAfterAnyHistory(t *testing.T) {
 	versions := map[string][]string{"24.11": {"v0.0.40", "v0.0.41", "v0.0.42"}, "26.05": {"v0.0.42", "v0.0.45"}}
 	for _, release := range realslurm.Versions() {
@@ -50,28 +50,29 @@ func TestDeltaEqualsListAfterAnyHistory(t *testing.T) {
 				h.happen(t, batch)
 				h.compare(t)
 				if t.Failed() {
-					t.Logf("after %d steps, the last of which were\n%s", (batch+1)*batchSteps, h.script)
+					t.Logf("after %d steps; the last batch was\n%s", (batch+1)*batchSteps, h.script)
 					return
 				}
 			}
 			h.settle(t)
-			t.Logf("%d steps, %d comparisons of %d readers and %d once more, %d job records compared, %d changed meanwhile",
+			t.Logf("%d steps, %d comparisons of %d readers, %d retries, %d job records compared, %d changed meanwhile",
 				steps, h.comparisons, len(h.caches), h.again, h.records, h.unsteady)
-			t.Logf("done: %v; refused: %v", h.done, h.refused)
+			t.Logf("accepted: %v; refused: %v", h.done, h.refused)
 			for _, kind := range []string{"sbatch", "scancel", "hold", "release", "requeue", "update"} {
 				if h.done[kind] == 0 {
-					t.Errorf("no %s took effect", kind)
+					t.Errorf("no %s was accepted", kind)
 				}
 			}
 			if h.records < 5*steps {
-				t.Error("too few records stood still to be compared")
+				t.Error("too few records stayed the same long enough to be compared")
 			}
 		})
 	}
 }
 
-// seedVariable repeats what happened in another run, as far as Slurm lets it; "random"
-// plays another history each time. Unset, it is a short history, always the same.
+// seedVariable is an environment variable with the seed of another run to repeat, as far as Slurm
+// is deterministic; "random" chooses a new seed. Unset means a short history that is always the
+// same.
 const seedVariable = "SLURMTIDE_HISTORY_SEED"
 
 func historyOf(t *testing.T) (seed uint64, steps int) {
@@ -88,7 +89,7 @@ func historyOf(t *testing.T) (seed uint64, steps int) {
 	return seed, longHistory
 }
 
-// history is a cluster on which things happen, and its readers.
+// jobHistory is a cluster on which random commands run, and its readers.
 type history struct {
 	cluster *realslurm.Cluster
 	rnd     *rand.Rand
@@ -96,13 +97,13 @@ type history struct {
 	caches  map[string]*slurmclient.Cache
 	script  string
 
-	// unsteady counts records that changed while they were compared.
+	// unsteady counts the records that changed during a comparison.
 	comparisons, again, records, unsteady int
-	// done and refused count the commands, by their first two words.
+	// accepted and refused count the commands by kind.
 	done, refused map[string]int
 }
 
-// follow starts a delta reader for each API version.
+// startReaders starts a delta reader for each API version.
 func (h *history) follow(t *testing.T, versions []string) {
 	h.clients, h.caches = map[string]*slurmclient.Client{}, map[string]*slurmclient.Cache{}
 	for _, v := range versions {
@@ -121,7 +122,7 @@ func (h *history) follow(t *testing.T, versions []string) {
 	}
 }
 
-// happen runs a batch of random commands; those that Slurm refuses are part of it.
+// runBatch runs a batch of random commands, some of which Slurm refuses.
 func (h *history) happen(t *testing.T, batch int) {
 	t.Helper()
 	jobs := h.list(t)
@@ -152,20 +153,22 @@ func (h *history) happen(t *testing.T, batch int) {
 
 func (h *history) awaitController(t *testing.T) {
 	t.Helper()
-	(&suite{server: Server{Pass: func() {}}}).eventually(t, "slurmctld to answer", func(ctx context.Context) (bool, error) {
-		for _, c := range h.clients {
-			if _, err := c.Stats(ctx); err != nil {
-				return false, nil //nolint:nilerr // that is what is waited for
+	(&suite{server: Server{Pass: func() {}}}).eventually(t, "slurmctld to answer",
+		func(ctx context.Context) (bool, error) {
+			for _, c := range h.clients {
+				if _, err := c.Stats(ctx); err != nil {
+					return false, nil //nolint:nilerr // wait until slurmctld answers
+				}
 			}
-		}
-		return true, nil
-	})
+			return true, nil
+		})
 }
 
-// step returns a random command.
+// randomCommand returns a random command.
 func (h *history) step(jobs []*slurm.Job) string {
 	pick := func(words ...string) string { return words[h.rnd.IntN(len(words))] }
-	submit := fmt.Sprintf("sbatch -o /dev/null -p %s -n %d -t %d", pick("batch", "gpu", "debug", "batch,gpu"), 1+h.rnd.IntN(4), 1+h.rnd.IntN(60))
+	submit := fmt.Sprintf("sbatch -o /dev/null -p %s -n %d -t %d", pick("batch", "gpu", "debug", "batch,gpu"),
+		1+h.rnd.IntN(4), 1+h.rnd.IntN(60))
 	sleep := fmt.Sprintf("--wrap 'sleep %d'", []int{0, 1, 3, 20, 300, 600}[h.rnd.IntN(6)])
 	if len(jobs) == 0 || h.rnd.IntN(100) < 45 {
 		switch h.rnd.IntN(8) {
@@ -194,7 +197,8 @@ func (h *history) step(jobs []*slurm.Job) string {
 	case 5:
 		return pick("scontrol suspend ", "scontrol resume ") + id
 	case 6:
-		return fmt.Sprintf("scontrol update jobid=%s %s", id, pick("timelimit=45", "priority=1234", "nice=50", "comment=x", "jobname=renamed", "partition=gpu"))
+		return fmt.Sprintf("scontrol update jobid=%s %s", id,
+			pick("timelimit=45", "priority=1234", "nice=50", "comment=x", "jobname=renamed", "partition=gpu"))
 	}
 	return "scancel " + id
 }
@@ -208,12 +212,12 @@ func (h *history) list(t *testing.T) []*slurm.Job {
 			return l.Items
 		}
 	}
-	t.Fatal("there is no client")
+	t.Fatal("no client of the newest API version")
 	return nil
 }
 
-// compare demands that every reader holds what the list says. A difference counts
-// when it stays: while backfill looks at a job, its flags change and change back.
+// compareReaders requires every reader to have the jobs of the list. Only a lasting difference
+// counts: while backfill evaluates a job, its flags change and change back.
 func (h *history) compare(t *testing.T) {
 	t.Helper()
 	ctx, cancel := context.WithTimeout(t.Context(), 2*process.Patience)
@@ -233,9 +237,8 @@ func (h *history) compare(t *testing.T) {
 	}
 }
 
-// difference reads the list before and after a reader has had its turns. The
-// reader must hold every record that is the same in both, and none that is in
-// neither.
+// diffReader reads the list before and after the reader polls. The reader must have every record
+// that is the same in both lists, and no record that is in neither.
 func (h *history) difference(ctx context.Context, t *testing.T, version string, cache *slurmclient.Cache) string {
 	t.Helper()
 	before := h.listWith(ctx, t, version)
@@ -260,8 +263,7 @@ func (h *history) difference(ctx context.Context, t *testing.T, version string, 
 	return cmp.Diff(want, have)
 }
 
-// settle lets the cluster come to rest, and demands that every reader holds the
-// list, all of it.
+// compareAtRest stops scheduling, and then requires every reader to have exactly the list.
 func (h *history) settle(t *testing.T) {
 	t.Helper()
 	for _, partition := range []string{"batch", "gpu", "debug"} {
@@ -294,7 +296,7 @@ func (h *history) listWith(ctx context.Context, t *testing.T, version string) ma
 	return byID(l.Items)
 }
 
-// refresh polls until every job has had its turn to be read again.
+// refreshAllJobs polls until the reader has read every job again.
 func (h *history) refresh(ctx context.Context, t *testing.T, cache *slurmclient.Cache, jobs int) {
 	t.Helper()
 	const perPoll = 64

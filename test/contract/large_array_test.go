@@ -25,18 +25,19 @@ import (
 
 const largeArray = "1-100000"
 
-// TestADeltaReaderReadsAnArrayOfHundredThousandTasks starts a delta reader beside such
-// an array, adds others, some of whose tasks run, and starts slurmctld anew.
+// TestDeltaReaderReadsAnArrayOfHundredThousandTasks starts a delta reader while such an array
+// waits, submits others, some of whose tasks run, and restarts slurmctld.
 func TestADeltaReaderReadsAnArrayOfHundredThousandTasks(t *testing.T) {
 	for _, release := range realslurm.Versions() {
 		t.Run(release, func(t *testing.T) {
 			t.Parallel()
-			cluster, err := realslurm.Start(t.Context(), realslurm.Config{Version: release, Nodes: 1, WithoutAccounting: true, MaxJobs: 400_000})
+			cluster, err := realslurm.Start(t.Context(),
+				realslurm.Config{Version: release, Nodes: 1, WithoutAccounting: true, MaxJobs: 400_000})
 			must(t, err)
 			t.Cleanup(func() { must(t, cluster.Close()) })
 			r := followLarge(t, cluster, func() { submitTasks(t, cluster, "--hold", largeArray) })
-			r.check(t, "cold")
-			r.check(t, "steady")
+			r.check(t, "at the start")
+			r.check(t, "with nothing changed")
 			submitTasks(t, cluster, "--hold", largeArray)
 			r.check(t, "after another array")
 			submitTasks(t, cluster, "--ntasks=1", largeArray)
@@ -45,7 +46,7 @@ func TestADeltaReaderReadsAnArrayOfHundredThousandTasks(t *testing.T) {
 			}
 			must(t, cluster.Restart(t.Context(), "slurmctld"))
 			(&history{cluster: cluster, clients: map[string]*slurmclient.Client{"": r.client}}).awaitController(t)
-			r.check(t, "after slurmctld started anew")
+			r.check(t, "after slurmctld restarted")
 		})
 	}
 }
@@ -56,14 +57,14 @@ func submitTasks(t *testing.T, cluster *realslurm.Cluster, flag, tasks string) {
 	must(t, err)
 }
 
-// largeReader is a delta reader, and a count of the bytes that it read of jobs/state.
+// largeReader is a delta reader that counts the bytes it reads of jobs/state.
 type largeReader struct {
 	client *slurmclient.Client
 	cache  *slurmclient.Cache
 	states *atomic.Int64
 }
 
-// followLarge starts a reader when the queue is there.
+// startLargeReader starts a reader after fill has submitted the jobs.
 func followLarge(t *testing.T, cluster *realslurm.Cluster, fill func()) *largeReader {
 	t.Helper()
 	fill()
@@ -79,7 +80,8 @@ func followLarge(t *testing.T, cluster *realslurm.Cluster, fill func()) *largeRe
 	}
 	server := httptest.NewServer(proxy)
 	t.Cleanup(server.Close)
-	r.client, err = slurmclient.New(slurmclient.Config{URL: server.URL, Token: slurmclient.TokenFromFile(cluster.TokenFile)})
+	r.client, err = slurmclient.New(slurmclient.Config{URL: server.URL,
+		Token: slurmclient.TokenFromFile(cluster.TokenFile)})
 	must(t, err)
 	r.cache = slurmclient.NewCache(r.client, slurmclient.CacheConfig{
 		Period: time.Hour, JobsReader: slurmclient.ReadDelta, Resources: []slurmclient.Resource{slurmclient.Jobs},
@@ -102,15 +104,16 @@ func (b *countingBody) Read(p []byte) (int, error) {
 	return n, err
 }
 
-// check polls and compares the arrays with the list. The states of a poll take far less
-// than those of the tasks of one array, which are more than 5 MB.
+// pollAndCompare polls and compares the arrays with the list. The states read in one poll are much
+// smaller than those of the tasks of one array, which exceed 5 MB.
 func (r *largeReader) check(t *testing.T, when string) {
 	t.Helper()
 	r.states.Store(0)
 	must(t, r.cache.Refresh(t.Context(), slurmclient.Jobs))
 	p := r.cache.Snapshot().Jobs
 	states := r.states.Load()
-	t.Logf("%s: %d records by %s in %v, %d bytes of states", when, len(p.Value), p.Reader, p.Took.Round(time.Millisecond), states)
+	t.Logf("%s: %d records by %s in %v, %d bytes of states", when, len(p.Value), p.Reader,
+		p.Took.Round(time.Millisecond), states)
 	if states > 1<<20 {
 		t.Errorf("%s the states of single tasks were read", when)
 	}
@@ -121,8 +124,8 @@ func (r *largeReader) check(t *testing.T, when string) {
 	}
 }
 
-// arrayIDs are the arrays by id, with how many tasks wait; those of which tasks start
-// meanwhile are told without a number.
+// waitingTasksByArray maps the id of each array to the number of waiting tasks, or to "some" if
+// tasks may start meanwhile.
 func arrayIDs(jobs []*slurm.Job) map[uint32]string {
 	out := map[uint32]string{}
 	for _, j := range jobs {

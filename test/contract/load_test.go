@@ -13,8 +13,8 @@ import (
 	"github.com/slurmtide/slurmtide/slurmclient/slurmtest"
 )
 
-// TestThousandReadersCauseNoRequests reads the cache with a thousand goroutines,
-// some of which ask for a refresh all the time, and counts at the server.
+// TestThousandReadersCauseNoRequests reads the cache in a thousand goroutines and counts the
+// requests at the server: there must be no more than the polls cause.
 func TestThousandReadersCauseNoRequests(t *testing.T) {
 	cluster := slurmtest.Sized(time.Now, 100, 2000)
 	server := httptest.NewServer(cluster.Handler())
@@ -41,7 +41,7 @@ func TestThousandReadersCauseNoRequests(t *testing.T) {
 			for {
 				s := cache.Snapshot()
 				if len(s.Nodes.Value) != 100 || len(s.Jobs.Value) == 0 {
-					t.Error("a reader saw a cluster that is not there")
+					t.Error("a reader got an incomplete snapshot")
 					return
 				}
 				reads.Add(1)
@@ -58,9 +58,9 @@ func TestThousandReadersCauseNoRequests(t *testing.T) {
 	lists := 0
 	for op, n := range cluster.Requests() {
 		if !strings.HasPrefix(op, "GET ") {
-			t.Errorf("there was a %s", op)
+			t.Errorf("unexpected request %s", op)
 		}
-		// The pauses are jittered by a tenth.
+		// The poll period has a jitter of one tenth.
 		if most := periods + periods/10 + 1; n > most {
 			t.Errorf("%d times %s in %d periods", n, op, periods)
 		}

@@ -15,17 +15,18 @@ func (s *suite) lists(t *testing.T) {
 	nodes, err := s.client.Nodes(ctx, 0)
 	must(t, err)
 	if len(nodes.Items) < 4 || nodes.ServerTime == 0 || nodes.Server.Release == "" || nodes.Server.Cluster == "" {
-		t.Errorf("the nodes are %d at %d of %+v", len(nodes.Items), nodes.ServerTime, nodes.Server)
+		t.Errorf("%d nodes at %d of server %+v", len(nodes.Items), nodes.ServerTime, nodes.Server)
 	}
 	for _, n := range nodes.Items {
 		one, err := s.client.Node(ctx, n.Name)
 		if err != nil || one.Name != n.Name || one.CPUs != n.CPUs || one.CPUs == 0 || len(one.Partitions) == 0 {
-			t.Errorf("node %s alone is %+v, %v", n.Name, one, err)
+			t.Errorf("node %s is %+v, %v", n.Name, one, err)
 		}
 	}
 	partitions, err := s.client.Partitions(ctx, 0)
 	must(t, err)
-	if p := partitionNamed(partitions.Items, "batch"); p == nil || p.State != slurm.PartitionUp || p.TotalNodes == 0 || p.Nodes == "" {
+	if p := partitionNamed(partitions.Items, "batch"); p == nil || p.State != slurm.PartitionUp ||
+		p.TotalNodes == 0 || p.Nodes == "" {
 		t.Errorf("the partition batch is %+v", p)
 	}
 	pings, err := s.client.Ping(ctx)
@@ -47,18 +48,18 @@ func (s *suite) lists(t *testing.T) {
 	s.tables(t)
 }
 
-// tables reads what there is of shares, licences and slurmdbd.
+// testOtherLists reads shares, licenses and the lists of slurmdbd.
 func (s *suite) tables(t *testing.T) {
 	count := func(name string, n int, err error) {
 		if err != nil || n == 0 {
-			t.Errorf("there are %d %s, %v", n, name, err)
+			t.Errorf("%d %s, %v", n, name, err)
 		}
 	}
 	ctx := t.Context()
 	shares, err := s.client.Shares(ctx)
 	count("shares", len(shares.Items), err)
 	licenses, err := s.client.Licenses(ctx)
-	count("licences", len(licenses.Items), err)
+	count("licenses", len(licenses.Items), err)
 	associations, err := s.client.Associations(ctx)
 	count("associations", len(associations.Items), err)
 	accounts, err := s.client.Accounts(ctx)
@@ -118,7 +119,7 @@ func (s *suite) unchanged(t *testing.T) {
 	must(t, err)
 	partitions, err := s.client.Partitions(t.Context(), 0)
 	must(t, err)
-	// The second in which something changed counts as changed; later it does not.
+	// update_time has a resolution of one second: the second of a change counts as changed.
 	s.eventually(t, "unchanged nodes", func(ctx context.Context) (bool, error) {
 		l, err := s.client.Nodes(ctx, nodes.ServerTime)
 		nodes.ServerTime = max(nodes.ServerTime, l.ServerTime)
@@ -136,7 +137,8 @@ func (s *suite) unchanged(t *testing.T) {
 	})
 }
 
-// settled turns "unchanged" into success.
+// isUnchangedAnswer returns true for an unchanged list, false for a changed one, and any other
+// error.
 func settled(err error) (bool, error) {
 	if slurmclient.IsUnchanged(err) {
 		return true, nil
@@ -144,7 +146,8 @@ func settled(err error) (bool, error) {
 	return false, err
 }
 
-// nodeGate changes a node and nothing else, where old servers fail.
+// testNodeGate changes only a node. Old servers fail if nodes changed since update_time and
+// partitions did not.
 func (s *suite) nodeGate(t *testing.T) {
 	var since slurm.Time
 	s.eventually(t, "unchanged nodes", func(ctx context.Context) (bool, error) {
@@ -168,9 +171,10 @@ func (s *suite) nodeGate(t *testing.T) {
 	})
 }
 
-// readers compares what both readers of jobs publish.
+// testJobReaders compares what the list reader and the delta reader publish.
 func (s *suite) readers(t *testing.T) {
-	ids := []uint32{s.submit(t, s.client, slurm.JobRequest{Hold: true}), s.submit(t, s.client, slurm.JobRequest{Array: "0-5%2", Hold: true})}
+	ids := []uint32{s.submit(t, s.client, slurm.JobRequest{Hold: true}),
+		s.submit(t, s.client, slurm.JobRequest{Array: "0-5%2", Hold: true})}
 	defer s.cancelAll(t, ids...)
 	var got []map[uint32]slurm.Job
 	for _, reader := range []slurmclient.JobsReader{slurmclient.ReadList, slurmclient.ReadDelta} {
@@ -187,7 +191,7 @@ func (s *suite) readers(t *testing.T) {
 		jobs := map[uint32]slurm.Job{}
 		for _, j := range cache.Snapshot().Jobs.Value {
 			copied := *j
-			copied.LastSchedEval = 0 // the scheduler goes on looking at jobs
+			copied.LastSchedEval = 0 // the scheduler keeps evaluating jobs
 			jobs[j.ID] = copied
 		}
 		got = append(got, jobs)

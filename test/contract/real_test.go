@@ -53,7 +53,7 @@ func TestRealSlurm(t *testing.T) {
 	}
 }
 
-// TestRealControllerIsGone stops and hangs slurmctld behind a slurmrestd that goes on.
+// TestRealControllerDownOrHung stops and suspends slurmctld while slurmrestd keeps running.
 func TestRealControllerIsGone(t *testing.T) {
 	for _, release := range realslurm.Versions() {
 		t.Run(release, func(t *testing.T) {
@@ -96,7 +96,7 @@ func TestRealControllerIsGone(t *testing.T) {
 			_, err = client.Nodes(t.Context(), 0)
 			wantCode(t, "nodes while slurmctld hangs", err, slurmclient.CodeUnavailable)
 			must(t, cluster.Signal(t.Context(), "slurmctld", syscall.SIGCONT))
-			s.eventually(t, "slurmctld to go on", func(ctx context.Context) (bool, error) {
+			s.eventually(t, "slurmctld to continue", func(ctx context.Context) (bool, error) {
 				_, err := client.Nodes(ctx, 0)
 				return err == nil, nil
 			})

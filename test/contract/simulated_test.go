@@ -29,7 +29,8 @@ func TestSimulatedSlurm(t *testing.T) {
 					Nodes:    []slurmtest.NodeConf{{Names: "n[1-4]", CPUs: 16, MemoryMiB: 64000, GRES: "gpu:h100:4"}},
 					Licenses: []slurmtest.LicenseConf{{Name: "matlab", Total: 20}},
 					Users: []slurmtest.UserConf{
-						{Name: "root", Account: "root", Shares: 1, Admin: true}, {Name: "slurm", UID: 64030, Account: "root", Shares: 1, Admin: true},
+						{Name: "root", Account: "root", Shares: 1, Admin: true},
+						{Name: "slurm", UID: 64030, Account: "root", Shares: 1, Admin: true},
 						{Name: "alice", UID: 3001, Account: "ml", Shares: 5}, {Name: "carol", UID: 3003, Account: "hpc", Shares: 1},
 					},
 				})

@@ -18,15 +18,16 @@ import (
 )
 
 const (
-	// bystanders is how many jobs wait beside those that change: reading all of them in turn
-	// takes many more polls than mostPolls.
+	// heldJobs is the number of jobs that wait while others change. The delta reader needs many
+	// more than maxPolls polls to read all of them.
 	bystanders = 1000
-	// mostPolls is after how many polls a change must be seen (docs/metrics.md).
+	// maxPolls is the number of polls within which a change must be visible (docs/metrics.md).
 	mostPolls = 7
 )
 
-// TestADeltaReaderSeesWhatChangesNoState: what of a pending job changes while its state does not
-// is seen within a few polls, and until then the age tells of a time before the change.
+// TestDeltaReaderSeesChangesOfPendingJobs changes pending jobs without changing their state. A
+// delta reader must see each change within a few polls; until then, the reported age must reach
+// back before the change.
 func TestADeltaReaderSeesWhatChangesNoState(t *testing.T) {
 	for _, release := range realslurm.Versions() {
 		t.Run(release, func(t *testing.T) {
@@ -37,10 +38,14 @@ func TestADeltaReaderSeesWhatChangesNoState(t *testing.T) {
 				seen                 func(*slurm.Job) bool
 			}{
 				{"a released hold", "-H", "scontrol release %d", func(j *slurm.Job) bool { return !j.Hold }},
-				{"another partition", "", "scontrol update jobid=%d partition=other", func(j *slurm.Job) bool { return j.Partition == "other" }},
-				{"another size", "-n 1", "scontrol update jobid=%d numcpus=2-2", func(j *slurm.Job) bool { return j.CPUs.Or(0) == 2 }},
-				{"another throttle", "-H --array=1-9%1", "scontrol update jobid=%d arraytaskthrottle=3", func(j *slurm.Job) bool { return j.ArrayMaxRunning == 3 }},
-				{"a dependency that is met", "-d afterany:" + s.first, "scancel " + s.first + " || : %d", func(j *slurm.Job) bool { return j.Dependency == "" }},
+				{"another partition", "", "scontrol update jobid=%d partition=other",
+					func(j *slurm.Job) bool { return j.Partition == "other" }},
+				{"another size", "-n 1", "scontrol update jobid=%d numcpus=2-2",
+					func(j *slurm.Job) bool { return j.CPUs.Or(0) == 2 }},
+				{"another throttle", "-H --array=1-9%1", "scontrol update jobid=%d arraytaskthrottle=3",
+					func(j *slurm.Job) bool { return j.ArrayMaxRunning == 3 }},
+				{"a fulfilled dependency", "-d afterany:" + s.first, "scancel " + s.first + " || : %d",
+					func(j *slurm.Job) bool { return j.Dependency == "" }},
 			} {
 				id := s.submitJob(t, tc.submit)
 				s.pollTimes(t, 2)
@@ -55,26 +60,29 @@ func TestADeltaReaderSeesWhatChangesNoState(t *testing.T) {
 	}
 }
 
-// stale is a cluster that is full, on which many jobs wait, and a delta reader.
+// fullCluster is a cluster without free nodes on which many jobs wait, and a delta reader.
 type stale struct {
 	cluster *realslurm.Cluster
 	client  *slurmclient.Client
 	cache   *slurmclient.Cache
-	// first is the id of one of the jobs that wait.
+	// heldJobID is the id of one held job.
 	first string
 }
 
 func startStale(t *testing.T, release string) *stale {
 	cluster, err := realslurm.Start(t.Context(), realslurm.Config{
-		Version: release, WithoutAccounting: true, Node: []string{"a1 CPUs=2 RealMemory=2000"}, Conf: []string{"PartitionName=other Nodes=a1"},
+		Version: release, WithoutAccounting: true,
+		Node: []string{"a1 CPUs=2 RealMemory=2000"}, Conf: []string{"PartitionName=other Nodes=a1"},
 	})
 	must(t, err)
 	t.Cleanup(func() { must(t, cluster.Close()) })
 	s := &stale{cluster: cluster}
 	s.submitJob(t, "-n 2")
 	s.first = strconv.FormatUint(uint64(s.submitJob(t, "-H")), 10)
-	s.runScript(t, fmt.Sprintf("for i in $(seq %d); do sbatch -H -o /dev/null --wrap 'sleep 600' >/dev/null || exit 1; done", bystanders))
-	client, err := slurmclient.New(slurmclient.Config{URL: cluster.URL, Token: slurmclient.TokenFromFile(cluster.TokenFile)})
+	s.runScript(t, fmt.Sprintf(
+		"for i in $(seq %d); do sbatch -H -o /dev/null --wrap 'sleep 600' >/dev/null || exit 1; done", bystanders))
+	client, err := slurmclient.New(slurmclient.Config{URL: cluster.URL,
+		Token: slurmclient.TokenFromFile(cluster.TokenFile)})
 	must(t, err)
 	s.client = client
 	s.cache = slurmclient.NewCache(client, slurmclient.CacheConfig{
@@ -108,8 +116,9 @@ func (s *stale) pollTimes(t *testing.T, n int) {
 	}
 }
 
-// awaitChange polls until the change is seen. slurmctld makes some changes later than it was told to:
-// polls count from when the list has the change, and the age from before that.
+// awaitChange polls until the change is visible. slurmctld makes some changes later than requested,
+// so polls count from the moment when the list has the change, and the age from the moment before
+// that.
 func (s *stale) awaitChange(t *testing.T, what string, id uint32, seen func(*slurm.Job) bool) {
 	t.Helper()
 	unchanged := time.Now()
@@ -129,12 +138,13 @@ func (s *stale) awaitChange(t *testing.T, what string, id uint32, seen func(*slu
 			t.Fatalf("%s: jobs are read by %s", what, jobs.Reader)
 		}
 		if j := s.cache.Snapshot().Job(id); j != nil && seen(j) {
-			t.Logf("%s was seen at poll %d of %d records", what, n, len(jobs.Value))
+			t.Logf("%s was visible at poll %d of %d records", what, n, len(jobs.Value))
 			return
 		}
 		if changed && n > 1 && jobs.OldestAt.After(began) {
-			t.Errorf("%s: the record is old, and the age tells of %v after the change", what, jobs.OldestAt.Sub(unchanged))
+			t.Errorf("%s: the record is outdated, but its age is counted from %v after the change", what,
+				jobs.OldestAt.Sub(unchanged))
 		}
 	}
-	t.Errorf("%s was not seen in %d polls", what, mostPolls)
+	t.Errorf("%s was not visible after %d polls", what, mostPolls)
 }

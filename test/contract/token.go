@@ -2,7 +2,7 @@ package contract
 
 import "time"
 
-// minted is the lifetime of tokens that a test mints.
+// tokenLifetime is the lifetime of the tokens that tests sign.
 const minted = time.Hour
 
 func systemClock() time.Time { return time.Now() }

@@ -9,7 +9,7 @@ import (
 	"github.com/slurmtide/slurmtide/slurmclient/slurm"
 )
 
-// submit submits a job with what every job needs.
+// submit submits a job with the fields that every job needs.
 func (s *suite) submit(t *testing.T, client *slurmclient.Client, r slurm.JobRequest) uint32 {
 	t.Helper()
 	id, err := client.SubmitJob(t.Context(), complete(r))
@@ -56,8 +56,9 @@ func (s *suite) jobLife(t *testing.T) {
 	id := s.submit(t, s.as(t, "alice"), slurm.JobRequest{Tasks: 2, TimeLimit: slurm.Num(30), Comment: "a comment"})
 	jobs := s.awaitJob(t, id, "running", func(j *slurm.Job) bool { return j.State.Base == slurm.JobRunning })
 	j := jobs[0]
-	if len(jobs) != 1 || j.ID != id || j.UserName != "alice" || j.Partition != "batch" || j.Nodes == "" || j.Name != "contract" ||
-		j.TimeLimit != slurm.Num(30) || j.CPUs.Or(0) < 2 || !j.StartTime.IsSet() || !j.SubmitTime.IsSet() {
+	if len(jobs) != 1 || j.ID != id || j.UserName != "alice" || j.Partition != "batch" || j.Nodes == "" ||
+		j.Name != "contract" || j.TimeLimit != slurm.Num(30) || j.CPUs.Or(0) < 2 || !j.StartTime.IsSet() ||
+		!j.SubmitTime.IsSet() {
 		t.Errorf("the running job is %+v", j)
 	}
 	states, err := s.client.JobStates(t.Context(), id)
@@ -67,7 +68,7 @@ func (s *suite) jobLife(t *testing.T) {
 	list, err := s.client.Jobs(t.Context(), 0)
 	must(t, err)
 	if !contains(list.Items, id) {
-		t.Error("the list has no such job")
+		t.Error("the list does not contain the job")
 	}
 	err = s.as(t, "carol").CancelJob(t.Context(), fmt.Sprint(id))
 	if s.tellsOfCancel() {
@@ -83,7 +84,7 @@ func (s *suite) jobLife(t *testing.T) {
 	}
 }
 
-// tellsOfCancel reports whether the server says what came of a cancel.
+// reportsCancelErrors reports whether the server returns an error when a cancel fails.
 func (s *suite) tellsOfCancel() bool { return s.version >= "v0.0.42" }
 
 func contains(jobs []*slurm.Job, id uint32) bool {
@@ -113,23 +114,23 @@ func (s *suite) array(t *testing.T) {
 	waiting := uint64(0)
 	for _, j := range jobs {
 		if j.ArrayJobID != id {
-			t.Errorf("record %d is of array %d, not %d", j.ID, j.ArrayJobID, id)
+			t.Errorf("record %d belongs to array %d, want %d", j.ID, j.ArrayJobID, id)
 		}
 		if j.IsArrayBase() {
 			tasks, ok := slurm.ParseArrayTasks(j.ArrayTasks)
 			waiting += tasks.Count
 			if !ok || j.ArrayMaxRunning != 2 {
-				t.Errorf("the base record has the tasks %q and the throttle %d", j.ArrayTasks, j.ArrayMaxRunning)
+				t.Errorf("the base record has tasks %q and throttle %d", j.ArrayTasks, j.ArrayMaxRunning)
 			}
 		}
 	}
 	if waiting != 7 {
-		t.Errorf("%d tasks wait, not 7", waiting)
+		t.Errorf("%d tasks wait, want 7", waiting)
 	}
 }
 
-// exclusive reads a job that shares its nodes with nobody. Of the versions that are
-// asked for by name only v0.0.45 does not tell; a client that chooses does.
+// testExclusiveJob reads an exclusive job. Of the versions requested by name, only v0.0.45 does not
+// report exclusiveness; a client that chooses its version always does.
 func (s *suite) exclusive(t *testing.T) {
 	id := s.submit(t, s.client, slurm.JobRequest{Hold: true, Exclusive: true})
 	defer s.cancelAll(t, id)
@@ -142,7 +143,7 @@ func (s *suite) exclusive(t *testing.T) {
 			want = ""
 		}
 		if len(jobs) != 1 || jobs[0].Shared != want {
-			t.Errorf("with %s it is shared %q, not %q", c.Version(), jobs[0].Shared, want)
+			t.Errorf("with %s Shared is %q, want %q", c.Version(), jobs[0].Shared, want)
 		}
 	}
 }
@@ -225,7 +226,7 @@ func (s *suite) dynamicNodes(t *testing.T) {
 		found = found || n.Name == "contract-1"
 	}
 	if !found {
-		t.Error("the list of nodes leaves FUTURE records out")
+		t.Error("the list of nodes does not contain FUTURE records")
 	}
 	must(t, s.client.DeleteNode(ctx, "contract-1"))
 	_, err = s.client.Node(ctx, "contract-1")
@@ -237,7 +238,8 @@ func (s *suite) reservations(t *testing.T) {
 	stats, err := s.client.Stats(ctx)
 	must(t, err)
 	request := slurm.ReservationRequest{
-		Name: "contract", StartTime: stats.At + 7200, Duration: slurm.Num(60), Nodes: []string{"n3"}, Users: []string{"alice"},
+		Name: "contract", StartTime: stats.At + 7200, Duration: slurm.Num(60),
+		Nodes: []string{"n3"}, Users: []string{"alice"},
 	}
 	err = s.client.SetReservation(ctx, request)
 	if !supports(err) {
@@ -245,7 +247,8 @@ func (s *suite) reservations(t *testing.T) {
 	}
 	must(t, err)
 	r := s.reservation(t)
-	if r == nil || r.StartTime != request.StartTime || r.EndTime != request.StartTime+3600 || r.Nodes != "n3" || r.Users != "alice" || r.NodeCount != 1 {
+	if r == nil || r.StartTime != request.StartTime || r.EndTime != request.StartTime+3600 || r.Nodes != "n3" ||
+		r.Users != "alice" || r.NodeCount != 1 {
 		t.Errorf("the reservation is %+v", r)
 	}
 	request.Duration = slurm.Num(90)
@@ -276,12 +279,12 @@ func (s *suite) invalid(t *testing.T) {
 	_, err := s.client.SubmitJob(t.Context(), complete(slurm.JobRequest{Partition: "nosuch"}))
 	wantCode(t, "a job for an unknown partition", err, slurmclient.CodeNotFound)
 	_, err = s.client.SubmitJob(t.Context(), complete(slurm.JobRequest{Array: "not an array"}))
-	wantCode(t, "a job with an array that cannot be read", err, slurmclient.CodeInvalid)
+	wantCode(t, "a job with an invalid array", err, slurmclient.CodeInvalid)
 	_, err = s.client.SubmitJob(t.Context(), complete(slurm.JobRequest{Constraints: "nosuchfeature"}))
 	wantCode(t, "a job for a feature that no node has", err, slurmclient.CodeInvalid)
 	state := "NOSUCHSTATE"
 	err = s.client.UpdateNode(t.Context(), "n1", slurmclient.NodeUpdate{State: &state})
-	wantCode(t, "a node state that does not exist", err, slurmclient.CodeInvalid)
+	wantCode(t, "an unknown node state", err, slurmclient.CodeInvalid)
 }
 
 func (s *suite) reconfigure(t *testing.T) { must(t, s.client.Reconfigure(t.Context())) }

@@ -1,5 +1,5 @@
-// Package fields checks that every field that users may set is read by some code, or is
-// listed here with how users learn that it is not.
+// Package fields checks that code reads every field that users may set, or that the list in this
+// package says how users learn that it is ignored.
 package fields
 
 import (
@@ -25,7 +25,7 @@ import (
 
 const api = "github.com/slurmtide/slurmtide/operator/api/v1beta1"
 
-// unread are the fields, as type and name, that nothing reads, and how users learn that.
+// unreadFields are the fields, as type and name, that no code reads, and how users learn that.
 func unread() map[string]string {
 	return map[string]string{
 		"NodeSetSSH.ExtraSshdConfig": "the condition FieldsIgnored and a warning, both of spec.ssh",
@@ -36,8 +36,8 @@ func unread() map[string]string {
 	}
 }
 
-// readers are the packages whose reading counts: what checks, converts or copies objects
-// follows nothing.
+// readerPackages are the packages whose reads count. Packages that validate, convert or copy
+// objects do not act on a field.
 var readers = []string{
 	"./operator/nodeset/...", "./operator/live", "./operator/cluster", "./operator/token", "./operator/wakeup",
 	"./operator/api/access", "./operator/api/shape", "./metricsapi/...",
@@ -50,20 +50,21 @@ func TestEveryFieldIsReadOrTold(t *testing.T) {
 		collect(reflect.TypeOf(spec), expected)
 	}
 	if len(expected) < 40 || len(read) == 0 {
-		t.Fatalf("%d fields are known and %d are read: the test looks at too little", len(expected), len(read))
+		t.Fatalf("%d fields are known and %d are read: the test does not find the types or the readers",
+			len(expected), len(read))
 	}
 	for _, field := range slices.Sorted(maps.Keys(expected)) {
 		how, listed := unread()[field]
 		switch {
 		case !read[field] && !listed:
-			t.Errorf("nothing reads %s: follow it, or add it to IgnoredFields and to the list here", field)
+			t.Errorf("no code reads %s: implement it, or add it to IgnoredFields and to unreadFields", field)
 		case read[field] && listed:
-			t.Errorf("%s is read, so it is not told by %s", field, how)
+			t.Errorf("%s is read, so remove it from unreadFields (%s)", field, how)
 		}
 	}
 }
 
-// collect adds the fields of our struct types, as type and name.
+// collectFields adds the fields of our struct types, as type and name.
 func collect(t reflect.Type, into map[string]bool) {
 	for t.Kind() == reflect.Pointer || t.Kind() == reflect.Slice {
 		t = t.Elem()
@@ -79,7 +80,7 @@ func collect(t reflect.Type, into map[string]bool) {
 	}
 }
 
-// fieldsRead are the fields of our types that the readers select, as type and name.
+// fieldsRead returns the fields of our types that the reader packages select, as type and name.
 func fieldsRead(t *testing.T) map[string]bool {
 	t.Helper()
 	list := exec.Command("go", append([]string{"list", "-export", "-deps", "-f",
@@ -111,7 +112,8 @@ func fieldsRead(t *testing.T) map[string]bool {
 	return out
 }
 
-func readFieldsOf(t *testing.T, files *token.FileSet, load types.Importer, path string, names []string, into map[string]bool) {
+func readFieldsOf(t *testing.T, files *token.FileSet, load types.Importer, path string, names []string,
+	into map[string]bool) {
 	t.Helper()
 	var parsed []*ast.File
 	for _, name := range names {

@@ -1,4 +1,4 @@
-// Package floors keeps the layering of the module: imports point down only.
+// Package floors checks the layering of the module: packages import only packages on lower floors.
 package floors
 
 import (
@@ -14,7 +14,7 @@ import (
 
 const module = "github.com/slurmtide/slurmtide/"
 
-// floors lists path prefixes, the most special first, and the floor they are on.
+// floors maps path prefixes, the most specific first, to floors.
 var floors = []struct {
 	prefix string
 	floor  int
@@ -37,7 +37,7 @@ var floors = []struct {
 	{"hack", 6},
 }
 
-// under reports whether path is the folder prefix or inside it.
+// isUnder reports whether path is the folder prefix or inside it.
 func under(path, prefix string) bool {
 	return path == prefix || strings.HasPrefix(path, prefix+"/")
 }
@@ -49,12 +49,12 @@ func floorOf(t *testing.T, path string) int {
 			return f.floor
 		}
 	}
-	t.Fatalf("%s has no floor: give it one in the table", path)
+	t.Fatalf("%s has no floor: add it to floors", path)
 	return 0
 }
 
 type sourceFile struct {
-	path    string // folder, from the root of the module
+	path    string // folder, relative to the root of the module
 	name    string
 	imports []string
 }
@@ -96,7 +96,7 @@ func sources(t *testing.T) []sourceFile {
 		t.Fatal(err)
 	}
 	if len(out) < 20 {
-		t.Fatalf("only %d source files found: the test looks in the wrong place", len(out))
+		t.Fatalf("only %d source files found: the test searches the wrong folder", len(out))
 	}
 	return out
 }
@@ -112,7 +112,8 @@ func TestImportsPointDown(t *testing.T) {
 	}
 }
 
-// mayImport is the rule: down to a lower floor, or along the same one within a part.
+// mayImport is the rule: packages may import from lower floors, and from the same floor within one
+// part.
 func mayImport(t *testing.T, from, to string) bool {
 	t.Helper()
 	lower, upper := floorOf(t, to), floorOf(t, from)
@@ -163,11 +164,11 @@ func TestAPITypesNeedNothingButKubernetesTypes(t *testing.T) {
 		}
 	}
 	if seen == 0 {
-		t.Fatal("operator/api has no source files: the test looks in the wrong place")
+		t.Fatal("operator/api has no source files: the test searches the wrong folder")
 	}
 }
 
-// TestPartsOfAFloorStayApart tries the rule itself on imports that do not exist.
+// TestMayImport tests the rule itself on imports that do not exist.
 func TestPartsOfAFloorStayApart(t *testing.T) {
 	for _, c := range []struct {
 		from, to string
@@ -207,7 +208,7 @@ func TestVersionedBindingsStayBelow(t *testing.T) {
 		}
 		for _, imp := range file.imports {
 			if versioned.MatchString(imp) {
-				t.Errorf("%s imports %s: only the wire package may", file.name, imp)
+				t.Errorf("%s imports %s: only slurmclient/internal/wire may", file.name, imp)
 			}
 		}
 	}

@@ -1,3 +1,3 @@
-// Package live holds the operator's Slurm clients and the tokens that it issues to real
-// Slurm. Its tests are tagged e2e.
+// Package live tests the operator's Slurm clients and the tokens that it issues against real Slurm.
+// Its tests have build tag e2e.
 package live

@@ -36,7 +36,8 @@ func eachRelease(t *testing.T, test func(t *testing.T, cluster *realslurm.Cluste
 	for _, release := range realslurm.Versions() {
 		t.Run(release, func(t *testing.T) {
 			t.Parallel()
-			cluster, err := realslurm.Start(t.Context(), realslurm.Config{Version: release, WithoutAccounting: true, Conf: []string{"MaxNodeCount=100"}})
+			cluster, err := realslurm.Start(t.Context(),
+				realslurm.Config{Version: release, WithoutAccounting: true, Conf: []string{"MaxNodeCount=100"}})
 			must(t, err)
 			t.Cleanup(func() { must(t, cluster.Close()) })
 			test(t, cluster)
@@ -44,7 +45,7 @@ func eachRelease(t *testing.T, test func(t *testing.T, cluster *realslurm.Cluste
 	}
 }
 
-// keyFile answers with the key that tokens are signed with.
+// keyFile returns the key that signs tokens, in place of Secrets.
 type keyFile string
 
 func (k keyFile) Read(context.Context, access.Ref) (access.Object, error) {
@@ -52,7 +53,7 @@ func (k keyFile) Read(context.Context, access.Ref) (access.Object, error) {
 	return access.Object{Data: map[string][]byte{"jwt": raw}}, err
 }
 
-// inside runs scontrol where slurmctld runs.
+// scontrolRunner runs scontrol on the host of slurmctld.
 type inside struct{ *realslurm.Cluster }
 
 func (i inside) Run(ctx context.Context, _ access.Key, args ...string) error {
@@ -60,7 +61,7 @@ func (i inside) Run(ctx context.Context, _ access.Key, args ...string) error {
 	return err
 }
 
-// slurmOf is the live Slurm of a cluster.
+// startLiveCluster starts the operator's clients and returns the one of the cluster.
 func slurmOf(t *testing.T, cluster *realslurm.Cluster) *live.Slurm {
 	t.Helper()
 	clients := live.New(live.Config{
@@ -72,11 +73,12 @@ func slurmOf(t *testing.T, cluster *realslurm.Cluster) *live.Slurm {
 	done := make(chan error)
 	go func() { done <- clients.Start(ctx) }()
 	t.Cleanup(func() { cancel(); must(t, <-done) })
-	clients.Set(blue, access.Target{URL: cluster.URL, Mint: true, Token: access.Ref{Kind: "Secret", Namespace: "team", Name: "key", Key: "jwt"}})
+	clients.Set(blue, access.Target{URL: cluster.URL, Mint: true,
+		Token: access.Ref{Kind: "Secret", Namespace: "team", Name: "key", Key: "jwt"}})
 	return clients.For(blue)
 }
 
-// until waits for a reading that is as it should be.
+// awaitReading waits for a reading that satisfies ok.
 func until(t *testing.T, s *live.Slurm, what string, ok func(r *live.Reading) bool) {
 	t.Helper()
 	deadline := time.After(process.Patience)
@@ -85,13 +87,13 @@ func until(t *testing.T, s *live.Slurm, what string, ok func(r *live.Reading) bo
 	for !ok(s.Reading()) {
 		select {
 		case <-deadline:
-			t.Fatalf("waited in vain until %s: %s %v", what, s.Problem(), s.Reading().Work)
+			t.Fatalf("timed out waiting for %s: %s %v", what, s.Problem(), s.Reading().Work)
 		case <-tick.C:
 		}
 	}
 }
 
-// command runs a command in the cluster and returns the last word that it prints.
+// runCommand runs a command in the cluster and returns the last word of its output.
 func command(t *testing.T, cluster *realslurm.Cluster, argv ...string) string {
 	t.Helper()
 	out, err := cluster.Run(t.Context(), "", argv...)
@@ -106,37 +108,42 @@ func command(t *testing.T, cluster *realslurm.Cluster, argv ...string) string {
 func TestWorkOnRealNodes(t *testing.T) {
 	eachRelease(t, func(t *testing.T, cluster *realslurm.Cluster) {
 		s, ctx := slurmOf(t, cluster), t.Context()
-		until(t, s, "it is read", (*live.Reading).Complete)
+		until(t, s, "the first reading", (*live.Reading).Complete)
 		if r := s.Reading(); len(r.Nodes) != 4 || len(r.Work) != 0 || s.Problem() != "" {
 			t.Errorf("%d nodes, work %v, problem %q", len(r.Nodes), r.Work, s.Problem())
 		}
-		id, err := strconv.ParseUint(command(t, cluster, "sbatch", "-w", "n2,n3", "-N", "2", "--time", "10", "--wrap", "sleep 600"), 10, 32)
+		job := command(t, cluster, "sbatch", "-w", "n2,n3", "-N", "2", "--time", "10", "--wrap", "sleep 600")
+		id, err := strconv.ParseUint(job, 10, 32)
 		must(t, err)
-		until(t, s, "the job shows", func(r *live.Reading) bool { return r.Work["n2"].Jobs == 1 && r.Work["n3"].Jobs == 1 })
-		if w := s.Reading().Work["n3"]; w.LastJob != uint32(id) || time.Until(w.End) < 9*time.Minute || time.Until(w.End) > 11*time.Minute {
+		until(t, s, "the job", func(r *live.Reading) bool { return r.Work["n2"].Jobs == 1 && r.Work["n3"].Jobs == 1 })
+		if w := s.Reading().Work["n3"]; w.LastJob != uint32(id) || time.Until(w.End) < 9*time.Minute ||
+			time.Until(w.End) > 11*time.Minute {
 			t.Errorf("the work is %+v", w)
 		}
 		command(t, cluster, "scontrol", "suspend", strconv.FormatUint(id, 10))
-		until(t, s, "its end is not known", func(r *live.Reading) bool { return r.Work["n2"].Jobs == 1 && r.Work["n2"].End.IsZero() })
+		until(t, s, "an unknown end of the suspended job",
+			func(r *live.Reading) bool { return r.Work["n2"].Jobs == 1 && r.Work["n2"].End.IsZero() })
 		command(t, cluster, "scontrol", "resume", strconv.FormatUint(id, 10))
 		begun := time.Now()
 		must(t, s.Drain(ctx, "n2", "slurm-operator: test"))
-		until(t, s, "the drain shows", func(r *live.Reading) bool { return !r.DrainedSince["n2"].IsZero() })
+		until(t, s, "the drain", func(r *live.Reading) bool { return !r.DrainedSince["n2"].IsZero() })
 		if r := s.Reading(); r.DrainedSince["n2"].Before(begun) || r.Work["n2"].Jobs != 1 || r.Nodes["n2"].State.Drained() {
 			t.Errorf("n2 is %v since %v with %+v", r.Nodes["n2"].State, r.DrainedSince["n2"], r.Work["n2"])
 		}
 		command(t, cluster, "scancel", strconv.FormatUint(id, 10))
-		until(t, s, "the work is gone", func(r *live.Reading) bool { return r.Complete() && len(r.Work) == 0 && r.Nodes["n2"].State.Drained() })
+		until(t, s, "the end of the job",
+			func(r *live.Reading) bool { return r.Complete() && len(r.Work) == 0 && r.Nodes["n2"].State.Drained() })
 		n, err := s.LookNode(ctx, "n2")
 		if err != nil || !n.State.Drained() || n.Reason != "slurm-operator: test" {
-			t.Errorf("n2 alone is %+v, %v", n, err)
+			t.Errorf("node n2 is %+v, %v", n, err)
 		}
 		must(t, s.Undrain(ctx, "n2"))
-		until(t, s, "it is undrained", func(r *live.Reading) bool { return r.DrainedSince["n2"].IsZero() && r.Complete() })
+		until(t, s, "the end of the drain",
+			func(r *live.Reading) bool { return r.DrainedSince["n2"].IsZero() && r.Complete() })
 		must(t, cluster.Stop(ctx, "slurmctld"))
-		until(t, s, "its nodes cannot be read", func(r *live.Reading) bool { return r.Snapshot.Nodes.Err != nil })
+		until(t, s, "an error on reading nodes", func(r *live.Reading) bool { return r.Snapshot.Nodes.Err != nil })
 		if r := s.Reading(); !r.Complete() || len(r.Nodes) != 4 || r.DrainedSince != nil || s.Problem() == "" {
-			t.Error("what was read is lost, or drains count as seen")
+			t.Error("the last reading is lost, or it still confirms drains")
 		}
 	})
 }
@@ -144,35 +151,35 @@ func TestWorkOnRealNodes(t *testing.T) {
 func TestRecordsOfRealNodesToCome(t *testing.T) {
 	eachRelease(t, func(t *testing.T, cluster *realslurm.Cluster) {
 		s, ctx := slurmOf(t, cluster), t.Context()
-		until(t, s, "it is read", (*live.Reading).Complete)
+		until(t, s, "the first reading", (*live.Reading).Complete)
 		if _, err := cluster.Run(ctx, "", "sbatch", "-C", "later", "--wrap", "true"); err == nil {
-			t.Error("a job for nodes that nobody knows is accepted")
+			t.Error("Slurm accepted a job for an unknown feature")
 		}
 		must(t, s.CreateNodes(ctx, "later-[0-2]", "CPUs=2 RealMemory=1000 Features=later State=FUTURE"))
 		comment := `{"namespace":"team","nodeSetUID":"u"}`
 		must(t, s.UpdateNode(ctx, "later-[0-2]", slurmclient.NodeUpdate{Comment: &comment}))
-		until(t, s, "the records show", func(r *live.Reading) bool {
+		until(t, s, "the records", func(r *live.Reading) bool {
 			n := r.Nodes["later-2"]
 			return len(r.Nodes) == 7 && n.State.Base == slurm.NodeFuture && n.Comment == comment && n.CPUs == 2
 		})
 		command(t, cluster, "sbatch", "-C", "later", "-N", "3", "--wrap", "true")
 		if err := s.CreateNodes(ctx, "later-[2-3]", "CPUs=2 State=FUTURE"); !slurmclient.IsConflict(err) {
-			t.Errorf("a record that is made twice: %v", err)
+			t.Errorf("creating a record twice: %v", err)
 		}
 		for _, name := range []string{"later-0", "later-1", "later-2"} {
 			must(t, s.DeleteNode(ctx, name))
 		}
 		if _, err := s.LookNode(ctx, "later-0"); !slurmclient.IsNotFound(err) {
-			t.Errorf("a deleted record: %v", err)
+			t.Errorf("reading a deleted record: %v", err)
 		}
-		until(t, s, "they are gone", func(r *live.Reading) bool { return len(r.Nodes) == 4 })
+		until(t, s, "the deletion of the records", func(r *live.Reading) bool { return len(r.Nodes) == 4 })
 	})
 }
 
 func TestRealReservations(t *testing.T) {
 	eachRelease(t, func(t *testing.T, cluster *realslurm.Cluster) {
 		s, ctx := slurmOf(t, cluster), t.Context()
-		until(t, s, "it is read", (*live.Reading).Complete)
+		until(t, s, "the first reading", (*live.Reading).Complete)
 		named := func(r *live.Reading) *slurm.Reservation {
 			for _, v := range r.Snapshot.Reservations.Value {
 				if v.Name == "SlurmOperatorMaint-gpu" {
@@ -182,22 +189,24 @@ func TestRealReservations(t *testing.T) {
 			return nil
 		}
 		start := slurm.At(time.Now().Add(time.Hour))
-		want := slurm.ReservationRequest{Name: "SlurmOperatorMaint-gpu", StartTime: start, Duration: slurm.Num(30), Nodes: []string{"n1", "n2"},
+		want := slurm.ReservationRequest{Name: "SlurmOperatorMaint-gpu", StartTime: start, Duration: slurm.Num(30),
+			Nodes: []string{"n1", "n2"},
 			Users: []string{"root"}, Flags: []string{"MAINT", "IGNORE_JOBS"}}
 		must(t, s.SetReservation(ctx, want))
-		until(t, s, "it shows", func(r *live.Reading) bool {
+		until(t, s, "the reservation", func(r *live.Reading) bool {
 			v := named(r)
 			return v != nil && v.StartTime == start && v.EndTime == start+1800 && v.NodeCount == 2
 		})
 		want.Duration = slurm.Num(60)
 		must(t, s.SetReservation(ctx, want))
-		until(t, s, "it lasts longer", func(r *live.Reading) bool { v := named(r); return v != nil && v.EndTime == start+3600 })
+		until(t, s, "the longer reservation",
+			func(r *live.Reading) bool { v := named(r); return v != nil && v.EndTime == start+3600 })
 		must(t, s.DeleteReservation(ctx, want.Name))
-		until(t, s, "it is gone", func(r *live.Reading) bool { return named(r) == nil })
+		until(t, s, "the deletion of the reservation", func(r *live.Reading) bool { return named(r) == nil })
 		err := s.UpdateNode(ctx, "n1", slurmclient.NodeUpdate{Topology: new("nosuch:x")})
 		var e *slurmclient.Error
 		if !errors.As(err, &e) || cluster.Version == "24.11" && e.Code != slurmclient.CodeUnsupported {
-			t.Errorf("a topology that is not there: %v", err)
+			t.Errorf("setting an unknown topology: %v", err)
 		}
 	})
 }

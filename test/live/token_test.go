@@ -24,7 +24,7 @@ import (
 	"github.com/slurmtide/slurmtide/test/realslurm"
 )
 
-// issuer is a reconciler of Tokens whose key is that of a real cluster.
+// tokenIssuer is a Token reconciler that signs with the key of a real cluster.
 type issuer struct {
 	*token.Reconciler
 	kube client.Client
@@ -37,16 +37,19 @@ func issuerOf(t *testing.T, cluster *realslurm.Cluster) *issuer {
 	must(t, errors.Join(v1beta1.AddToScheme(scheme), corev1.AddToScheme(scheme)))
 	i := &issuer{now: time.Now()}
 	i.kube = fake.NewClientBuilder().WithScheme(scheme).WithStatusSubresource(&v1beta1.Token{}).Build()
-	i.Reconciler = token.New(i.kube, i.kube, keyFile(cluster.KeyFile), events.NewFakeRecorder(100), func() time.Time { return i.now })
+	i.Reconciler = token.New(i.kube, i.kube, keyFile(cluster.KeyFile), events.NewFakeRecorder(100),
+		func() time.Time { return i.now })
 	return i
 }
 
-// client is one with the token that is issued for a user, for one request.
+// clientFor issues a token for a user and returns a client that uses it.
 func (i *issuer) client(t *testing.T, cluster *realslurm.Cluster, user string) *slurmclient.Client {
 	t.Helper()
-	object := &v1beta1.Token{ObjectMeta: metav1.ObjectMeta{Namespace: "team", Name: "t", UID: types.UID("uid-" + user)}, Spec: v1beta1.TokenSpec{
-		Username: user, JWTKeyRef: &corev1.SecretKeySelector{LocalObjectReference: corev1.LocalObjectReference{Name: "key"}, Key: "jwt"},
-	}}
+	key := &corev1.SecretKeySelector{LocalObjectReference: corev1.LocalObjectReference{Name: "key"}, Key: "jwt"}
+	object := &v1beta1.Token{
+		ObjectMeta: metav1.ObjectMeta{Namespace: "team", Name: "t", UID: types.UID("uid-" + user)},
+		Spec:       v1beta1.TokenSpec{Username: user, JWTKeyRef: key},
+	}
 	must(t, i.kube.Create(t.Context(), object))
 	_, err := i.Reconcile(t.Context(), ctrl.Request{NamespacedName: client.ObjectKeyFromObject(object)})
 	must(t, err)
@@ -68,9 +71,10 @@ func TestRealSlurmTakesIssuedTokens(t *testing.T) {
 		must(t, i.client(t, cluster, "slurm").Drain(ctx, "n1", "a token of slurm"))
 		alice := i.client(t, cluster, "alice")
 		if err := alice.Undrain(ctx, "n1"); slurmclient.CodeOf(err) != slurmclient.CodeUnauthorized {
-			t.Errorf("alice undrains: %v", err)
+			t.Errorf("undraining as alice: %v", err)
 		}
-		id, err := alice.SubmitJob(ctx, slurm.JobRequest{Script: "#!/bin/sh\ntrue\n", Environment: []string{"PATH=/bin"}, WorkingDirectory: "/tmp"})
+		id, err := alice.SubmitJob(ctx,
+			slurm.JobRequest{Script: "#!/bin/sh\ntrue\n", Environment: []string{"PATH=/bin"}, WorkingDirectory: "/tmp"})
 		must(t, err)
 		jobs, err := alice.Job(ctx, id)
 		if err != nil || jobs[0].UserName != "alice" {
@@ -78,7 +82,7 @@ func TestRealSlurmTakesIssuedTokens(t *testing.T) {
 		}
 		i.now = i.now.Add(-time.Hour)
 		if _, err := i.client(t, cluster, "alice").Nodes(ctx, 0); slurmclient.CodeOf(err) != slurmclient.CodeUnauthorized {
-			t.Errorf("a token that has ended: %v", err)
+			t.Errorf("using an expired token: %v", err)
 		}
 	})
 }

@@ -11,15 +11,15 @@ import (
 	"github.com/slurmtide/slurmtide/test/realslurm"
 )
 
-// Commands are the series that the exporter should have, as Slurm's own commands tell.
-// Of the families that are in it, it has all series that are not 0.
+// Commands are the series that the exporter should expose according to Slurm's own commands. A
+// family is either absent or has all series that are not 0.
 type Commands struct {
 	Series
 	t       testing.TB
 	cluster *realslurm.Cluster
 }
 
-// ReadCommands asks every command that the cluster has answers to.
+// ReadCommands runs Slurm's commands on the cluster and converts their output into series.
 func ReadCommands(t testing.TB, cluster *realslurm.Cluster) *Commands {
 	t.Helper()
 	c := &Commands{Series: Series{}, t: t, cluster: cluster}
@@ -45,7 +45,7 @@ func (c *Commands) run(argv ...string) string {
 	return out
 }
 
-// rows splits a command's lines at the bars.
+// rows runs a command and splits the lines of its output at the bars.
 func (c *Commands) rows(argv ...string) [][]string {
 	c.t.Helper()
 	var out [][]string
@@ -61,7 +61,7 @@ func (c *Commands) add(value float64, name string, labels ...string) {
 	c.Series[Key(name, labels...)] += value
 }
 
-// Key is how the exporter writes a series. labels are names and values in turn.
+// FormatSeries returns a series as the exporter writes it. labels are names and values in turn.
 func Key(name string, labels ...string) string {
 	var pairs []string
 	for i := 0; i+1 < len(labels); i += 2 {
@@ -82,13 +82,13 @@ func (c *Commands) number(text string) float64 {
 	return n
 }
 
-// queueLine is squeue's line of one job, array task or component.
+// queueLine is the line of squeue for one job, array task or component of a heterogeneous job.
 type queueLine struct{ partition, state, reason, cpus, user, account, qos, nodes string }
 
 func (c *Commands) queue() []queueLine {
 	var out []queueLine
 	for _, f := range c.rows("squeue", "--local", "-a", "-r", "-h", "-t", "all", "-o", "%P|%T|%r|%C|%u|%a|%q|%D") {
-		// squeue shows slurmctld's longer text where there is one; it begins with the reason.
+		// squeue prints slurmctld's longer text if there is one; it starts with the reason.
 		reason, _, _ := strings.Cut(f[2], ",")
 		account, qos := strings.TrimPrefix(f[5], "(null)"), strings.TrimPrefix(f[6], "(null)")
 		out = append(out, queueLine{f[0], baseState(f[1]), reason, f[3], f[4], account, qos, f[7]})
@@ -96,7 +96,7 @@ func (c *Commands) queue() []queueLine {
 	return out
 }
 
-// baseState is the state beside the flag that squeue shows in its place.
+// baseState returns the base state where squeue prints a flag in its place.
 func baseState(word string) string {
 	if word == "CONFIGURING" || word == "SIGNALING" {
 		return "running"
@@ -132,11 +132,11 @@ func (c *Commands) squeue() {
 	}
 }
 
-// signs are what sinfo appends to the word of a state.
+// stateSigns are the characters that sinfo appends to the name of a state.
 const signs = "*~#!%$@^-+"
 
-// awaySigns are those of nodes that cannot start a job now: they do not respond, are
-// powered down or up, or reboot.
+// unavailableSigns are the characters for nodes that cannot start a job now: they do not respond,
+// are powered down or powering up, or reboot.
 const awaySigns = "*~#!%@^"
 
 func (c *Commands) sinfo() {
@@ -160,7 +160,7 @@ func (c *Commands) sinfo() {
 	}
 }
 
-// split reads sinfo's allocated/idle/other/total.
+// addCPUStates parses sinfo's allocated/idle/other/total.
 func (c *Commands) split(text, name string, labels ...string) {
 	parts := strings.Split(text, "/")
 	for i, state := range []string{"allocated", "idle", "other"} {
@@ -168,7 +168,7 @@ func (c *Commands) split(text, name string, labels ...string) {
 	}
 }
 
-// fields reads the NAME=VALUE words of a line of "scontrol -o show".
+// parseFields parses the NAME=VALUE words of a line of "scontrol -o show".
 func fields(line string) map[string]string {
 	out := map[string]string{}
 	for word := range strings.FieldsSeq(line) {
@@ -189,11 +189,11 @@ func (c *Commands) show(what string) []map[string]string {
 	return out
 }
 
-// gpus are those of one type in a GRES column: gpu:2, gpu:h100:2(S:0-1) and, of untyped
-// GPUs in use, gpu:(null):2(IDX:0-1).
+// gpuPattern matches the GPUs of one type in a GRES column: gpu:2, gpu:h100:2(S:0-1) and, for
+// allocated GPUs without a type, gpu:(null):2(IDX:0-1).
 var gpus = regexp.MustCompile(`(?:^|,)gpu:(?:(\(null\)|\w+):)?(\d+)`)
 
-// gpusOf counts the GPUs of a GRES column by type; untyped ones have none.
+// countGPUs counts the GPUs of a GRES column by type; the type of untyped GPUs is empty.
 func (c *Commands) gpusOf(column string) map[string]float64 {
 	out := map[string]float64{}
 	for _, m := range gpus.FindAllStringSubmatch(column, -1) {
@@ -259,7 +259,7 @@ func (c *Commands) reservations() {
 	}
 }
 
-// sdiag reads the figures that stand still while nothing is submitted.
+// addStatistics adds the values of sdiag that stay the same while nothing is submitted.
 func (c *Commands) sdiag() {
 	text := c.run("sdiag")
 	for name, metric := range map[string]string{
@@ -271,15 +271,17 @@ func (c *Commands) sdiag() {
 		c.add(c.number(find(c.t, text, `(?m)^`+name+`:\s+(\d+)$`)), metric)
 	}
 	c.add(c.number(find(c.t, text, `Data since .*\((\d+)\)`)), "slurm_controller_stats_start_time_seconds")
-	c.add(c.number(find(c.t, text, `(?m)^\tTotal backfilled jobs \(since last slurm start\): (\d+)$`)), "slurm_backfill_jobs_total")
-	c.add(c.number(find(c.t, text, `REQUEST_SUBMIT_BATCH_JOB\s*\(\s*\d+\) count:(\d+)`)), "slurm_rpc_requests_total", "type", "REQUEST_SUBMIT_BATCH_JOB")
+	c.add(c.number(find(c.t, text, `(?m)^\tTotal backfilled jobs \(since last slurm start\): (\d+)$`)),
+		"slurm_backfill_jobs_total")
+	c.add(c.number(find(c.t, text, `REQUEST_SUBMIT_BATCH_JOB\s*\(\s*\d+\) count:(\d+)`)),
+		"slurm_rpc_requests_total", "type", "REQUEST_SUBMIT_BATCH_JOB")
 }
 
 func find(t testing.TB, text, pattern string) string {
 	t.Helper()
 	m := regexp.MustCompile(pattern).FindStringSubmatch(text)
 	if m == nil {
-		t.Fatalf("sdiag has nothing like %s:\n%s", pattern, text)
+		t.Fatalf("the output of sdiag does not match %s:\n%s", pattern, text)
 	}
 	return m[1]
 }

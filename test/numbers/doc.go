@@ -1,3 +1,3 @@
-// Package numbers holds what slurm-exporter tells of a real Slurm against what Slurm's own
-// commands tell.
+// Package numbers compares the metrics of slurm-exporter on a real Slurm with the output of Slurm's
+// own commands.
 package numbers

@@ -13,25 +13,26 @@ import (
 	"github.com/slurmtide/slurmtide/test/process"
 )
 
-// Exporter is a slurm-exporter that runs.
+// Exporter is a running slurm-exporter.
 type Exporter struct {
 	*process.Process
 	t   testing.TB
 	url string
 }
 
-// StartExporter starts the program, which polls each second and ends with the test, and
-// returns when it is ready.
+// StartExporter starts the program, which polls every second, and returns when it is ready. It ends
+// with the test.
 func StartExporter(t testing.TB, binary string, flags ...string) *Exporter {
 	t.Helper()
 	address := process.FreeAddress(t)
 	e := &Exporter{t: t, url: "http://" + address}
-	e.Process = process.Start(t, binary, append([]string{"--web.listen-address=" + address, "--slurm.poll-interval=1s"}, flags...)...)
+	e.Process = process.Start(t, binary,
+		append([]string{"--web.listen-address=" + address, "--slurm.poll-interval=1s"}, flags...)...)
 	process.Await(t, func() error { return process.Answers(e.url + "/-/ready") })
 	return e
 }
 
-// Await looks until a condition holds.
+// Await polls until the condition holds.
 func (e *Exporter) Await(what string, holds func() bool) {
 	e.t.Helper()
 	process.Await(e.t, func() error {
@@ -42,7 +43,7 @@ func (e *Exporter) Await(what string, holds func() bool) {
 	})
 }
 
-// Scrape reads the samples that it has now.
+// Scrape returns the current samples.
 func (e *Exporter) Scrape() Series {
 	e.t.Helper()
 	request, err := http.NewRequestWithContext(e.t.Context(), http.MethodGet, e.url+"/metrics", http.NoBody)
@@ -73,7 +74,7 @@ func (e *Exporter) Scrape() Series {
 	return out
 }
 
-// Fresh scrapes when everything that polls often has been read after the call.
+// ScrapeFresh scrapes when the exporter has read all the given resources after the call.
 func (e *Exporter) Fresh(resources ...string) Series {
 	e.t.Helper()
 	begin := time.Now()

@@ -8,12 +8,12 @@ import (
 	"strings"
 )
 
-// Series are samples by their name and labels.
+// Series are samples by name and labels.
 type Series map[string]float64
 
-// Differences lists where the exporter differs from the commands, among the families
-// that the commands tell of, and returns how many series are compared. What should be
-// NaN may be anything, but must be there.
+// Differences describes where the exporter differs from the commands, in the families that the
+// commands cover, and returns how many series it compared. Where NaN is wanted, any value is
+// accepted, but the series must exist.
 func Differences(want, got Series) (differences []string, compared int) {
 	got = comparable(got)
 	families := map[string]bool{}
@@ -26,10 +26,10 @@ func Differences(want, got Series) (differences []string, compared int) {
 			keys[k] = 0
 		}
 	}
-	// Families of which the commands tell only some series.
+	// The commands report only some series of these families.
 	partly := []string{"slurm_jobs_cpus", "slurm_jobs_nodes", "slurm_rpc_requests_total", "slurm_qos_max_jobs_per_user"}
 	for _, k := range slices.Sorted(maps.Keys(keys)) {
-		if _, told := want[k]; !told && slices.Contains(partly, nameOf(k)) {
+		if _, ok := want[k]; !ok && slices.Contains(partly, nameOf(k)) {
 			continue
 		}
 		compared++
@@ -43,7 +43,7 @@ func Differences(want, got Series) (differences []string, compared int) {
 	return differences, compared
 }
 
-// comparable adds sums that the commands tell where the exporter tells parts.
+// addComparableSums adds sums where the commands report a sum and the exporter its parts.
 func comparable(got Series) Series {
 	out := maps.Clone(got)
 	for k, v := range got {

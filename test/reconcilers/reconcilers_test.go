@@ -53,8 +53,8 @@ metadata: {namespace: team, name: red}
 spec: {server: SERVER, token: {secretRef: {name: t-jwt-slurm, key: SLURM_JWT}}}
 `
 
-// pod is one of slurmctld whose scontrol refuses nodes called bad, and keeps what it is
-// told elsewhere.
+// controllerPod is a pod of slurmctld whose scontrol refuses nodes named bad and writes its other
+// arguments to /said.
 const pod = `
 apiVersion: v1
 kind: Pod
@@ -89,7 +89,7 @@ func must(t *testing.T, err error) {
 	}
 }
 
-// await looks until kubectl prints what is wanted.
+// awaitOutput runs kubectl until it prints want.
 func await(t *testing.T, c *realkube.Cluster, want string, args ...string) {
 	t.Helper()
 	ctx, cancel := context.WithTimeout(t.Context(), process.Patience)
@@ -115,7 +115,7 @@ func started(t *testing.T, config realkube.Config) *realkube.Cluster {
 	return c
 }
 
-// reconcile runs the reconcilers until the test ends.
+// startReconcilers runs the reconcilers until the test ends.
 func reconcile(t *testing.T, c *realkube.Cluster) {
 	t.Helper()
 	ctrl.SetLogger(logr.Discard())
@@ -123,13 +123,16 @@ func reconcile(t *testing.T, c *realkube.Cluster) {
 	must(t, err)
 	scheme := runtime.NewScheme()
 	must(t, errors.Join(v1beta1.AddToScheme(scheme), corev1.AddToScheme(scheme)))
-	mgr, err := ctrl.NewManager(config, ctrl.Options{Scheme: scheme, Logger: logr.Discard(), Metrics: metricsserver.Options{BindAddress: "0"}})
+	mgr, err := ctrl.NewManager(config,
+		ctrl.Options{Scheme: scheme, Logger: logr.Discard(), Metrics: metricsserver.Options{BindAddress: "0"}})
 	must(t, err)
 	kube := access.FromClientset(kubernetes.NewForConfigOrDie(config))
-	clients := live.New(live.Config{Access: access.Config{Kube: kube}, Cache: slurmclient.CacheConfig{Period: 100 * time.Millisecond}})
+	clients := live.New(live.Config{Access: access.Config{Kube: kube},
+		Cache: slurmclient.CacheConfig{Period: 100 * time.Millisecond}})
 	must(t, clients.SetupWithManager(mgr))
 	must(t, cluster.New(mgr.GetClient(), clients, time.Now).SetupWithManager(mgr))
-	must(t, token.New(mgr.GetClient(), mgr.GetAPIReader(), kube, mgr.GetEventRecorder("test"), time.Now).SetupWithManager(mgr))
+	must(t, token.New(mgr.GetClient(), mgr.GetAPIReader(), kube, mgr.GetEventRecorder("test"),
+		time.Now).SetupWithManager(mgr))
 	ctx, cancel := context.WithCancel(context.Background())
 	done := make(chan error)
 	go func() { done <- mgr.Start(ctx) }()
@@ -151,8 +154,10 @@ func TestATokenOpensACluster(t *testing.T) {
 		must(t, err)
 		must(t, c.Apply(t.Context(), string(text)))
 	}
-	await(t, c, "True", "get", "crd", "tokens.slinky.slurm.net", "-o", `jsonpath={.status.conditions[?(@.type=="Established")].status}`)
-	await(t, c, "True", "get", "crd", "clusters.slinky.slurm.net", "-o", `jsonpath={.status.conditions[?(@.type=="Established")].status}`)
+	await(t, c, "True", "get", "crd", "tokens.slinky.slurm.net", "-o",
+		`jsonpath={.status.conditions[?(@.type=="Established")].status}`)
+	await(t, c, "True", "get", "crd", "clusters.slinky.slurm.net", "-o",
+		`jsonpath={.status.conditions[?(@.type=="Established")].status}`)
 	reconcile(t, c)
 	must(t, c.Apply(t.Context(), strings.ReplaceAll(objects, "SERVER", server.URL)))
 	ready := []string{"get", "-n", "team", "-o", `jsonpath={.status.conditions[0].reason}`}
@@ -160,14 +165,17 @@ func TestATokenOpensACluster(t *testing.T) {
 	await(t, c, "Available", append(ready, "cluster", "red")...)
 	await(t, c, "v0.0.45", "get", "-n", "team", "cluster", "red", "-o", "jsonpath={.status.apiVersion}")
 
-	_, err = c.Kubectl(t.Context(), "patch", "-n", "team", "token", "t", "--type=merge", "-p", `{"spec":{"refresh":false}}`)
+	_, err = c.Kubectl(t.Context(), "patch", "-n", "team", "token", "t", "--type=merge", "-p",
+		`{"spec":{"refresh":false}}`)
 	must(t, err)
 	await(t, c, "true", "get", "-n", "team", "secret", "t-jwt-slurm", "-o", "jsonpath={.immutable}")
 	uid, err := c.Kubectl(t.Context(), "get", "-n", "team", "secret", "t-jwt-slurm", "-o", "jsonpath={.metadata.uid}")
 	must(t, err)
-	_, err = c.Kubectl(t.Context(), "patch", "-n", "team", "secret", "key", "-p", `{"stringData":{"jwt":"another key, just as long as that"}}`)
+	_, err = c.Kubectl(t.Context(), "patch", "-n", "team", "secret", "key", "-p",
+		`{"stringData":{"jwt":"another key, just as long as that"}}`)
 	must(t, err)
-	await(t, c, "", "get", "-n", "team", "secret", "--field-selector=metadata.name=t-jwt-slurm", "-o", `jsonpath={.items[?(@.metadata.uid=="`+uid+`")].metadata.name}`)
+	await(t, c, "", "get", "-n", "team", "secret", "--field-selector=metadata.name=t-jwt-slurm", "-o",
+		`jsonpath={.items[?(@.metadata.uid=="`+uid+`")].metadata.name}`)
 	await(t, c, "true", "get", "-n", "team", "secret", "t-jwt-slurm", "-o", "jsonpath={.immutable}")
 
 	_, err = c.Kubectl(t.Context(), "delete", "-n", "team", "token", "t")
@@ -191,11 +199,13 @@ func TestScontrolRunsInAPod(t *testing.T) {
 	if err := scontrol.Run(t.Context(), blue, "create", "NodeName=early"); !errors.As(err, &none) {
 		t.Errorf("before the pod is Ready: %v", err)
 	}
-	await(t, c, "True", "get", "-n", "team", "pod", "blue-controller-0", "-o", `jsonpath={.status.conditions[?(@.type=="Ready")].status}`)
+	await(t, c, "True", "get", "-n", "team", "pod", "blue-controller-0", "-o",
+		`jsonpath={.status.conditions[?(@.type=="Ready")].status}`)
 	must(t, scontrol.Run(t.Context(), blue, "create", "NodeName=gpu-[0-3]", "Features=$(reboot);x"))
-	await(t, c, "create|NodeName=gpu-[0-3]|Features=$(reboot);x|", "exec", "-n", "team", "blue-controller-0", "-c", "slurmctld", "--", "cat", "/said")
+	await(t, c, "create|NodeName=gpu-[0-3]|Features=$(reboot);x|", "exec", "-n", "team", "blue-controller-0", "-c",
+		"slurmctld", "--", "cat", "/said")
 	err = scontrol.Run(t.Context(), blue, "create", "NodeName=bad")
 	if slurmclient.CodeOf(err) != slurmclient.CodeInvalid || !strings.Contains(err.Error(), "Invalid node name") {
-		t.Errorf("what scontrol refuses: %v", err)
+		t.Errorf("creating a node that scontrol refuses: %v", err)
 	}
 }

@@ -1,4 +1,4 @@
-// Package restd puts a simulated slurmrestd beside a test, and makes tokens for it.
+// Package restd starts a simulated slurmrestd for a test and signs tokens for it.
 package restd
 
 import (
@@ -13,10 +13,10 @@ import (
 	"github.com/slurmtide/slurmtide/slurmclient/slurmtest"
 )
 
-// Key is what the simulated clusters check tokens with.
+// Key is the key with which the simulated clusters verify tokens.
 const Key = "a key for tests that nobody else uses"
 
-// Restd is a simulated slurmrestd that can be stopped and started again.
+// Server is a simulated slurmrestd that can be stopped and started again.
 type Restd struct {
 	// Address is HOST:PORT, the same after each start.
 	Address string
@@ -25,7 +25,7 @@ type Restd struct {
 	server  *httptest.Server
 }
 
-// Start starts one of a cluster, which ends with the test.
+// Start starts a slurmrestd for the cluster and stops it when the test ends.
 func Start(t testing.TB, c *slurmtest.Cluster) *Restd {
 	t.Helper()
 	r := &Restd{cluster: c, Address: "127.0.0.1:0"}
@@ -34,31 +34,32 @@ func Start(t testing.TB, c *slurmtest.Cluster) *Restd {
 	return r
 }
 
-// URL is where it answers.
+// URL returns the base URL of the server.
 func (r *Restd) URL() string { return "http://" + r.Address }
 
-// Start starts one that was stopped.
+// Start starts a stopped server at the same address.
 func (r *Restd) Start(t testing.TB) {
 	t.Helper()
-	l, err := net.Listen("tcp", r.Address) //nolint:noctx // on loopback, at once
+	l, err := net.Listen("tcp", r.Address) //nolint:noctx // listening on loopback does not block
 	if err != nil {
 		t.Fatal(err)
 	}
 	r.Address = l.Addr().String()
-	r.server = &httptest.Server{Listener: l, Config: &http.Server{Handler: r.cluster.Handler(), ReadHeaderTimeout: time.Minute}}
+	r.server = &httptest.Server{Listener: l,
+		Config: &http.Server{Handler: r.cluster.Handler(), ReadHeaderTimeout: time.Minute}}
 	r.server.Start()
 }
 
-// Stop ends it, and the requests under way.
+// Stop stops the server and ends the requests in progress.
 func (r *Restd) Stop() {
 	r.HangUp()
 	r.server.Close()
 }
 
-// HangUp ends the requests under way.
+// CloseConnections ends the requests in progress.
 func (r *Restd) HangUp() { r.server.CloseClientConnections() }
 
-// Token is one of user slurm by Key that is good for so long.
+// Token returns a token of user slurm, signed with Key, that expires after life.
 func Token(t testing.TB, life time.Duration) string {
 	t.Helper()
 	now := time.Now()

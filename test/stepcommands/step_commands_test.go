@@ -1,4 +1,4 @@
-// Package stepcommands keeps commands that list the steps of a worker out of the tree.
+// Package stepcommands checks that nothing in the tree lists the steps of a worker.
 package stepcommands
 
 import (
@@ -15,11 +15,11 @@ import (
 // root is the root of the module.
 const root = "../.."
 
-// folders are searched with all that is below them.
+// searchedFolders are searched recursively.
 var folders = []string{"charts", "cmd", "docs", "hack", "images", "operator", "test"}
 
-// allowed are the files that may name the commands: the page that warns of them, the list
-// of kubectl slurm doctor, and tests.
+// allowedFiles may name the commands: the page that warns of them, the list of kubectl slurm
+// doctor, and tests.
 var allowed = []string{
 	"cmd/kubectl-slurm/internal/doctor/doctor_test.go",
 	"cmd/kubectl-slurm/internal/doctor/probes.go",
@@ -31,13 +31,13 @@ var allowed = []string{
 	"test/stepcommands/step_commands_test.go",
 }
 
-// stepCommand finds the commands as a shell, a list in YAML or JSON, arguments in Go, or a
-// sentence write them, also where they are wrapped.
+// stepCommand matches the commands as written in a shell, in a YAML or JSON list, as Go arguments,
+// or in a sentence, also across line breaks.
 var stepCommand = regexp.MustCompile("(?i)\\b(sho|show)[\\s\"'`,#*/\\\\\\[\\](){}-]+slurmd\\b|\\blistpids\\b|\\bsstat\\b")
 
-// TestNothingListsSteps finds probes, hooks, programs, tests and pages that list the steps
-// of a worker. slurmd then connects to the socket of every step, takes a batch step that
-// does not listen yet for a stray one and deletes its script: the job fails.
+// TestNoFileListsSteps finds probes, hooks, programs, tests and pages that list the steps of a
+// worker. slurmd then connects to the socket of every step, takes a batch step that does not listen
+// yet for a stray one and deletes its script, so the job fails.
 func TestNothingListsSteps(t *testing.T) {
 	naming := map[string]bool{}
 	for path, text := range textFiles(t) {
@@ -45,18 +45,19 @@ func TestNothingListsSteps(t *testing.T) {
 			naming[path] = true
 			if !slices.Contains(allowed, path) {
 				line := 1 + strings.Count(text[:found[0]], "\n")
-				t.Errorf("%s:%d: %q lists the steps of a worker, by which starting jobs fail: ask slurmctld, or connect to slurmd's port", path, line, text[found[0]:found[1]])
+				t.Errorf("%s:%d: %q lists the steps of a worker, which makes starting jobs fail: "+
+					"ask slurmctld, or connect to slurmd's port", path, line, text[found[0]:found[1]])
 			}
 		}
 	}
 	for _, path := range allowed {
 		if !naming[path] {
-			t.Errorf("%s names none of the commands: take it off the list", path)
+			t.Errorf("%s names none of the commands: remove it from allowedFiles", path)
 		}
 	}
 }
 
-// textFiles are all files in UTF-8, by their path from the root of the module.
+// textFiles returns all UTF-8 files by their path from the root of the module.
 func textFiles(t *testing.T) map[string]string {
 	t.Helper()
 	out := map[string]string{}
@@ -79,7 +80,7 @@ func textFiles(t *testing.T) map[string]string {
 			t.Fatal(err)
 		}
 		if len(out) == found {
-			t.Fatalf("%s has no files: the test looks in the wrong place", folder)
+			t.Fatalf("%s has no files: the test searches the wrong folder", folder)
 		}
 	}
 	return out
@@ -106,7 +107,7 @@ func TestEveryWayToListStepsIsFound(t *testing.T) {
 		`exec.Command("sstat")`,
 	} {
 		if !stepCommand.MatchString(text) {
-			t.Errorf("%q is not found", text)
+			t.Errorf("%q does not match", text)
 		}
 	}
 	for _, text := range []string{
@@ -114,7 +115,7 @@ func TestEveryWayToListStepsIsFound(t *testing.T) {
 		"Events show. slurmd begins", "lsstat", "sstats",
 	} {
 		if found := stepCommand.FindString(text); found != "" {
-			t.Errorf("%q is found in %q", found, text)
+			t.Errorf("%q in %q matches", found, text)
 		}
 	}
 }

@@ -1,3 +1,3 @@
-// Package tables makes of what a program printed something that is the same in every run,
-// and keeps its look: tables stay tables.
+// Package tables replaces what differs from run to run in the output of a program, and keeps the
+// columns of its tables aligned.
 package tables

@@ -5,16 +5,16 @@ import (
 	"strings"
 )
 
-// gutter is how many blanks are between two columns at the least.
+// minColumnGap is the minimum number of blanks between two columns.
 const gutter = 3
 
-// inTable matches a line that has columns.
+// tableLine matches a line that has columns.
 var inTable = regexp.MustCompile(`\S {3,}\S`)
 
-// Realign has change replace what differs from run to run, and lays tables out anew, with
-// columns that are as wide as what is in them now. Lines that follow one another and have
-// three blanks somewhere are a table; its columns are where all of its lines have blanks,
-// so that a table whose lines did not line up looks broken afterwards too.
+// Realign applies change to replace what differs from run to run, and lays out tables again with
+// columns as wide as their new contents. Consecutive lines that contain three blanks in a row form
+// a table. Its columns are separated where all of its lines have blanks, so a table whose lines
+// were not aligned still looks broken afterwards.
 func Realign(text string, change func(string) string) string {
 	var out strings.Builder
 	var table []string
@@ -37,7 +37,7 @@ func Realign(text string, change func(string) string) string {
 	return out.String()
 }
 
-// realign lays out the lines of one table.
+// realignTable lays out the lines of one table.
 func realign(lines []string, change func(string) string) []string {
 	rows := make([][]rune, len(lines))
 	for i, line := range lines {
@@ -68,8 +68,8 @@ func realign(lines []string, change func(string) string) []string {
 	return out
 }
 
-// columns are where the columns of a table begin; the first does at the margin, with
-// what the lines are indented by.
+// columnStarts returns where the columns of a table start. The first column starts at the margin
+// and includes the indentation.
 func columns(rows [][]rune) []int {
 	width := 0
 	for _, row := range rows {
@@ -90,7 +90,7 @@ func columns(rows [][]rune) []int {
 	return out
 }
 
-// blank reports that no line has anything at a place.
+// isBlankColumn reports whether no line has a character at the position.
 func blank(rows [][]rune, at int) bool {
 	for _, row := range rows {
 		if at < len(row) && row[at] != ' ' {

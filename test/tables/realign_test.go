@@ -16,24 +16,27 @@ func TestRealign(t *testing.T) {
 		name       string
 		give, want []string
 	}{
-		{"text stays as it is", []string{"since 5m", "", "  - one", "  - two 5s"}, []string{"since AGE", "", "  - one", "  - two AGE"}},
-		{"columns are as wide as what is in them now",
+		{"text stays as it is", []string{"since 5m", "", "  - one", "  - two 5s"},
+			[]string{"since AGE", "", "  - one", "  - two AGE"}},
+		{"columns are as wide as their new contents",
 			[]string{"NAME     AGE     WHERE", "a        1s      here", "longer   1000m   there, it is"},
 			[]string{"NAME     AGE   WHERE", "a        AGE   here", "longer   AGE   there, it is"}},
-		{"in another run they are the same",
+		{"the columns are the same in another run",
 			[]string{"NAME     AGE   WHERE", "a        1s    here", "longer   2s    there, it is"},
 			[]string{"NAME     AGE   WHERE", "a        AGE   here", "longer   AGE   there, it is"}},
-		{"what is missing leaves a gap",
+		{"a missing cell leaves a gap",
 			[]string{"  NAME   UNTIL   WHY", "  a              none", "  b      5m      some"},
 			[]string{"  NAME   UNTIL   WHY", "  a              none", "  b      AGE     some"}},
-		{"a heading of two words", []string{"SLURM NODE   AGE", "n1           5s"}, []string{"SLURM NODE   AGE", "n1           AGE"}},
-		{"what is shifted stays shifted",
+		{"a heading of two words", []string{"SLURM NODE   AGE", "n1           5s"},
+			[]string{"SLURM NODE   AGE", "n1           AGE"}},
+		{"a shifted column stays shifted",
 			[]string{"NAME       AGE   WHERE", "a          1s    here", "longer      2s   there"},
 			[]string{"NAME     AGE    WHERE", "a        AGE    here", "longer    AGE   there"}},
-		{"what is collapsed stays collapsed",
+		{"a collapsed column stays collapsed",
 			[]string{"NAME   AGE   WHERE", "longername   2s   there"},
 			[]string{"NAME   AGE   WHERE", "longername   AGE   there"}},
-		{"two tables", []string{"A   B", "1   2", "heading", "LONG   C", "1      3s"}, []string{"A   B", "1   2", "heading", "LONG   C", "1      AGE"}},
+		{"two tables", []string{"A   B", "1   2", "heading", "LONG   C", "1      3s"},
+			[]string{"A   B", "1   2", "heading", "LONG   C", "1      AGE"}},
 	} {
 		t.Run(tc.name, func(t *testing.T) {
 			got := strings.Split(strings.TrimSuffix(tables.Realign(strings.Join(tc.give, "\n"), ages), "\n"), "\n")

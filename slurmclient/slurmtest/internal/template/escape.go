@@ -2,8 +2,8 @@ package template
 
 const hex = "0123456789abcdef"
 
-// plain tells which bytes need no escape. json-c escapes the slash and leaves
-// UTF-8 alone.
+// isPlain reports whether the byte needs no escape. json-c escapes the slash and leaves UTF-8 as it
+// is.
 func plain(c byte) bool { return c >= 0x20 && c != '"' && c != '\\' && c != '/' }
 
 // String writes a string with json-c's escapes.

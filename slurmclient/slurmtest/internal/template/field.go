@@ -8,17 +8,16 @@ import (
 	"github.com/slurmtide/slurmtide/slurmclient/slurm"
 )
 
-// Field gives the value of one place in a record. How it is written follows the
-// recording, since versions differ: a number is bare in one and an object in
-// another.
+// Field compiles the value of one place in a record. The recording decides how the value is
+// written, since versions differ: a number is bare in one and an object in another.
 type Field[T any] func(recorded value) (put[T], error)
 
 type put[T any] func(*Writer, T)
 
 var errShape = errors.New("the recorded value has another type")
 
-// Text gives a string. Where the recording has an array, the words between its
-// commas are the elements.
+// Text writes a string. Where the recording has an array, its elements are the words between the
+// commas of the string.
 func Text[T any](get func(T) string) Field[T] {
 	return func(v value) (put[T], error) {
 		switch {
@@ -31,7 +30,7 @@ func Text[T any](get func(T) string) Field[T] {
 	}
 }
 
-// Texts gives an array of strings.
+// Texts writes an array of strings.
 func Texts[T any](get func(T) []string) Field[T] {
 	return func(v value) (put[T], error) {
 		if v.kind != arrayKind {
@@ -41,7 +40,7 @@ func Texts[T any](get func(T) []string) Field[T] {
 	}
 }
 
-// Flag gives a boolean.
+// Flag writes a boolean.
 func Flag[T any](get func(T) bool) Field[T] {
 	return func(v value) (put[T], error) {
 		if !v.is(true) {
@@ -51,7 +50,7 @@ func Flag[T any](get func(T) bool) Field[T] {
 	}
 }
 
-// Int gives a whole number that is written bare.
+// Int writes a bare whole number.
 func Int[T any](get func(T) int64) Field[T] {
 	return func(v value) (put[T], error) {
 		if !v.is(json.Number("")) {
@@ -61,8 +60,8 @@ func Int[T any](get func(T) int64) Field[T] {
 	}
 }
 
-// Number gives a whole number that may be unset or infinite. Where the recording
-// is bare, those are 0.
+// Number writes a whole number that may be unset or infinite. Where the recording is a bare number,
+// both are written as 0.
 func Number[T any](get func(T) slurm.Number) Field[T] {
 	return func(v value) (put[T], error) {
 		switch {
@@ -75,18 +74,18 @@ func Number[T any](get func(T) slurm.Number) Field[T] {
 	}
 }
 
-// Time gives a moment, 0 when there is none.
+// Time writes a time in seconds since the epoch, 0 if it is not set.
 func Time[T any](get func(T) slurm.Time) Field[T] {
 	return Number(func(t T) slurm.Number { return slurm.Num(uint64(max(0, get(t)))) })
 }
 
-// Count gives a whole number that is always set.
+// Count writes a whole number that is always set.
 func Count[T any](get func(T) uint64) Field[T] {
 	return Number(func(t T) slurm.Number { return slurm.Num(get(t)) })
 }
 
-// Float gives a number with a fraction. Where the recording is bare, infinity is
-// the word Infinity and unset is 0.
+// Float writes a number with a fraction. Where the recording is a bare number, infinity is the word
+// Infinity and unset is 0.
 func Float[T any](get func(T) slurm.Float) Field[T] {
 	return func(v value) (put[T], error) {
 		switch {
@@ -107,7 +106,7 @@ func bare(f slurm.Float) float64 {
 	return v
 }
 
-// Value writes whatever the function writes: one whole value.
+// Value writes what the function writes, which must be one whole value.
 func Value[T any](write func(*Writer, T)) Field[T] {
 	return func(value) (put[T], error) { return write, nil }
 }

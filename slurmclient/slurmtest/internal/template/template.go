@@ -5,26 +5,25 @@ import (
 	"fmt"
 )
 
-// Template writes records of one shape. It may be used by several goroutines.
+// Template writes records of one shape. It is safe for concurrent use.
 type Template[T any] struct {
 	parts []part[T]
 	depth int
 }
 
-// part is literal text, and a value after it unless it is the last.
+// segment is literal text and the value after it; the last segment has no value.
 type part[T any] struct {
 	text  string
 	depth int
 	put   put[T]
 }
 
-// Fields names the places of a record by path, such as "exit_code.signal.id".
+// Fields maps the path of a place in a record, such as "exit_code.signal.id", to its Field.
 type Fields[T any] map[string]Field[T]
 
-// Compile makes a Template of a recorded record. depth is how many objects and
-// arrays the record lies in, which decides its indentation. Fields whose path
-// the record lacks are left out: versions differ. What has no field is written
-// as it was recorded.
+// Compile compiles a recorded record into a Template. depth is the number of objects and arrays
+// around the record, which decides its indentation. Fields whose path is missing in the record are
+// ignored, since versions differ. Places without a field are written as recorded.
 func Compile[T any](record []byte, style Style, depth int, fields Fields[T]) (*Template[T], error) {
 	v, err := parse(record)
 	if err != nil {
@@ -115,7 +114,7 @@ func (c *compiler[T]) scalar(v value) {
 	}
 }
 
-// cut ends a part.
+// endSegment ends a segment; put writes the value after it.
 func (c *compiler[T]) cut(put put[T]) {
 	c.parts = append(c.parts, part[T]{text: string(c.w.buf), depth: c.w.depth, put: put})
 	c.w.Reset()

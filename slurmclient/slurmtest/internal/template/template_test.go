@@ -147,7 +147,7 @@ func TestFieldOfAnotherTypeIsRefused(t *testing.T) {
 	get := func(record) bool { return true }
 	_, err := Compile([]byte(recorded), Pretty, 0, Fields[record]{"name": Flag(get)})
 	if err == nil {
-		t.Error("a boolean took the place of a string")
+		t.Error("Compile accepted a boolean for a string")
 	}
 }
 

@@ -6,7 +6,7 @@ import (
 	"fmt"
 )
 
-// value is a JSON value that keeps the order of members and the text of numbers.
+// value is a JSON value that preserves the order of members and the text of numbers.
 type value struct {
 	members []member // of an object
 	items   []value  // of an array
@@ -77,7 +77,7 @@ func parseArray(d *json.Decoder) (value, error) {
 	return v, err
 }
 
-// at returns the value of a member, nil when there is none.
+// member returns the value of a member, or nil if there is none.
 func (v value) at(key string) *value {
 	for i := range v.members {
 		if v.members[i].key == key {

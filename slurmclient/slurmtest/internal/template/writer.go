@@ -7,41 +7,36 @@ import (
 	"github.com/slurmtide/slurmtide/slurmclient/slurm"
 )
 
-// Style is how JSON is laid out.
+// Style is the layout of JSON.
 type Style uint8
 
 const (
-	// Pretty is slurmrestd's default: two spaces a level, one member a line.
+	// Pretty is slurmrestd's default: two spaces per level, one member per line.
 	Pretty Style = iota
-	// Compact is what SLURMRESTD_JSON=compact gives: no white space.
+	// Compact is the layout of SLURMRESTD_JSON=compact: no white space.
 	Compact
 )
 
-// Writer appends JSON to a buffer, with slurmrestd's layout and escapes. Calls
-// must make well-formed JSON; the Writer does not check. Not for use by several
-// goroutines.
+// Writer appends JSON to a buffer, with slurmrestd's layout and escapes. The caller must write
+// well-formed JSON; the Writer does not check. A Writer is not safe for concurrent use.
 type Writer struct {
 	buf   []byte
 	style Style
 	depth int
-	// empty tells that the object or array at hand has no member yet.
+	// empty means that the current object or array has no member yet.
 	empty bool
 }
 
 // NewWriter returns a Writer of the given style.
 func NewWriter(s Style) *Writer { return &Writer{style: s} }
 
-// Style returns the layout that the Writer was made with.
-func (w *Writer) Style() Style { return w.style }
-
-// Bytes returns what was written since the last Reset. It is valid until the
-// next write.
+// Bytes returns what was written since the last Reset. It is valid until the next write.
 func (w *Writer) Bytes() []byte { return w.buf }
 
-// Len returns how many bytes were written since the last Reset.
+// Len returns the number of bytes written since the last Reset.
 func (w *Writer) Len() int { return len(w.buf) }
 
-// Reset drops the bytes written so far but stays where it is in the document.
+// Reset drops the bytes written so far and keeps the position in the document.
 func (w *Writer) Reset() { w.buf = w.buf[:0] }
 
 // Object opens an object; EndObject closes it.
@@ -50,7 +45,7 @@ func (w *Writer) Object() { w.open('{') }
 // EndObject closes an object.
 func (w *Writer) EndObject() { w.close('}') }
 
-// Array opens an array; EndArray closes it. Item comes before each element.
+// Array opens an array; EndArray closes it. Call Item before each element.
 func (w *Writer) Array() { w.open('[') }
 
 // EndArray closes an array.
@@ -99,7 +94,7 @@ func (w *Writer) newline() {
 	}
 }
 
-// Literal appends text as it is: a value, or a part of one.
+// Literal appends the text unchanged: a value, or a part of one.
 func (w *Writer) Literal(text string) { w.buf = append(w.buf, text...) }
 
 // Null writes null.
@@ -114,8 +109,8 @@ func (w *Writer) Int(n int64) { w.buf = strconv.AppendInt(w.buf, n, 10) }
 // Uint writes a whole number that is not negative.
 func (w *Writer) Uint(n uint64) { w.buf = strconv.AppendUint(w.buf, n, 10) }
 
-// Float writes a number with a fraction, ".0" for whole ones, as json-c does.
-// Infinity is written bare, which is what old slurmrestds do and not JSON.
+// Float writes a number with a fraction, ".0" for whole ones, as json-c does. It writes a bare
+// Infinity, which is not JSON but what old slurmrestds write.
 func (w *Writer) Float(f float64) {
 	if math.IsInf(f, 0) {
 		w.Literal("Infinity")
@@ -169,8 +164,8 @@ func (w *Writer) Strings(list ...string) {
 	w.EndArray()
 }
 
-// Words writes the parts of text between commas as an array of strings; an
-// empty text is an empty array.
+// Words writes the comma-separated parts of text as an array of strings; an empty text is an empty
+// array.
 func (w *Writer) Words(text string) {
 	w.Array()
 	for text != "" {
