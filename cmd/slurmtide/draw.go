@@ -13,7 +13,7 @@ import (
 	"github.com/slurmtide/slurmtide/cmd/slurmtide/internal/show"
 )
 
-// draw writes the pictures of a play, its samples and its summary.
+// drawPictures writes the pictures of a play, its samples and its summary.
 func (o *options) draw(r play.Result, how string) error {
 	most := 0
 	for _, s := range r.Line.Last().Sets {
@@ -31,7 +31,7 @@ func (o *options) draw(r play.Result, how string) error {
 		o.file("summary.txt", func(w io.Writer) error { _, err := io.WriteString(w, show.Summary(r)); return err }))
 }
 
-// file writes one file of the folder of pictures.
+// writePicture writes one file to the folder of the pictures.
 func (o *options) file(name string, write func(io.Writer) error) error {
 	file, err := os.Create(filepath.Join(o.pictures, name))
 	if err != nil {

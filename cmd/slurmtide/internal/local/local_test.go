@@ -52,7 +52,7 @@ func TestManifestsAreYAMLOfTheSite(t *testing.T) {
 	}
 }
 
-// seenOf is a glance at one pod of each NodeSet.
+// observeSets returns the NodeSets of readings with one pod of each.
 func seenOf(t *testing.T, change func(*glance)) []timeline.Set {
 	t.Helper()
 	g := glance{
@@ -96,7 +96,7 @@ func TestWhatCannotBeReadIsNotKnown(t *testing.T) {
 	} {
 		for _, s := range seenOf(t, c.change) {
 			if c.known(s) {
-				t.Errorf("%s cannot be read, and of %s they are known", name, s.Name)
+				t.Errorf("%s cannot be read, but those of %s are known", name, s.Name)
 			}
 		}
 	}
@@ -136,7 +136,7 @@ func TestAnAnswerOfKubernetesIsAnObjectOrAnError(t *testing.T) {
 		t.Errorf("%v, %v", object, err)
 	}
 	if err := a.get(t.Context(), "/none", &object); !errors.Is(err, errNotFound) {
-		t.Errorf("nothing there is %v", err)
+		t.Errorf("a missing object returns %v", err)
 	}
 	for path, words := range map[string]string{"/garbage": "decoding", "/forbidden": "you may not"} {
 		if err := a.get(t.Context(), path, &object); err == nil || errors.Is(err, errNotFound) || !strings.Contains(err.Error(), words) {
@@ -168,15 +168,15 @@ func TestACommandThatIsInterruptedEndsInOrder(t *testing.T) {
 	stopped := errors.New("stopped")
 	begin := time.Now()
 	marker := l.dir + "/cleared"
-	// A child runs in the foreground, as in the scripts, and is there when it is interrupted:
-	// bash would wait for one that it is just about to start.
+	// The child already runs when the command is interrupted, as in the scripts: bash would wait for
+	// a child that it is about to start.
 	_, err := l.run(ctx, exec.CommandContext(ctx, "bash", "-c", `trap 'touch "$1"' EXIT; bash -c 'echo ready >&2; exec sleep 60'`, "bash", marker),
 		func(string) { cancel(stopped) })
 	if !errors.Is(err, stopped) {
 		t.Errorf("the error is %v", err)
 	}
 	if _, err := os.Stat(marker); err != nil {
-		t.Errorf("it did not clear up: %v", err)
+		t.Errorf("it did not clean up: %v", err)
 	}
 	if took := time.Since(begin); took > 30*time.Second {
 		t.Errorf("it took %v", took)

@@ -21,7 +21,7 @@ import (
 
 var update = flag.Bool("update", false, "rewrite testdata")
 
-// some is a picture of one NodeSet that goes to two workers and back.
+// samplePicture is a picture of one NodeSet that scales to two workers and back.
 func some() Picture {
 	sample := func(at time.Duration, pending, running, done, required, desired int, workers ...timeline.Worker) timeline.Sample {
 		return timeline.Sample{
@@ -116,11 +116,11 @@ func TestPNGHasTwoPixelsForEachUnitAndTheColoursOfStates(t *testing.T) {
 	}
 	for _, s := range []timeline.State{timeline.Starting, timeline.Busy, timeline.Idle, timeline.Draining} {
 		if !seen[stateFill(s).rgba()] {
-			t.Errorf("nothing has the colour of %v", s)
+			t.Errorf("no pixel has the colour of %v", s)
 		}
 	}
 	if seen[stateFill(timeline.Lost).rgba()] {
-		t.Error("something has the colour of lost workers, and none is lost")
+		t.Error("a pixel has the colour of lost workers, but no worker is lost")
 	}
 }
 
@@ -130,6 +130,6 @@ func TestWhatIsNotKnownIsNotDrawn(t *testing.T) {
 		p.Line.Samples[i].Sets[0].Required = timeline.Reading{}
 	}
 	if n := strings.Count(svgOf(t, p), string(requiredLine)); n != 1 { // that of the legend
-		t.Errorf("a line that is not known is drawn, with %d strokes", n)
+		t.Errorf("an unknown reading is drawn, with %d strokes", n)
 	}
 }

@@ -115,10 +115,10 @@ func TestFramesFitAnyTerminal(t *testing.T) {
 
 func TestColoursAreNotCounted(t *testing.T) {
 	for name, c := range map[string]struct{ line, want string }{
-		"a line that fits":             {Colours(green, "abc"), "\x1b[32mabc\x1b[0m"},
-		"a line that is cut":           {Colours(green, "abcdefg"), "\x1b[32mabcde\x1b[0m\x1b[0m"},
-		"a line without colours":       {"abcdefg", "abcde"},
-		"a colour behind what was cut": {"abcdef" + Colours(red, "g"), "abcde\x1b[31m\x1b[0m\x1b[0m"},
+		"a line that fits":                 {Colours(green, "abc"), "\x1b[32mabc\x1b[0m"},
+		"a line that is cut":               {Colours(green, "abcdefg"), "\x1b[32mabcde\x1b[0m\x1b[0m"},
+		"a line without colours":           {"abcdefg", "abcde"},
+		"a colour in the part that is cut": {"abcdef" + Colours(red, "g"), "abcde\x1b[31m\x1b[0m\x1b[0m"},
 	} {
 		if got := clip(c.line, 5); got != c.want {
 			t.Errorf("%s: %q", name, got)

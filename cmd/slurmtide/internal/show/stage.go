@@ -10,14 +10,14 @@ import (
 	"github.com/slurmtide/slurmtide/cmd/slurmtide/internal/timeline"
 )
 
-// Widths of what stands before and behind the time line.
+// Widths of the columns before and behind the timeline.
 const (
 	labels = 16
 	values = 8
 )
 
-// stage shows a play: jobs above, and one time line of everything below. Where there is
-// not enough room the jobs are left out first, then blank lines.
+// renderPlay renders the jobs above a common timeline. If the terminal is too low, it omits the
+// jobs first and then the blank lines.
 func stage(v play.View, size Size, p paint) []string {
 	jobs, chart := jobLines(v.Outcomes, size.Width, p), chartLines(v.Line, size.Width, p)
 	lines := append(append(jobs, ""), chart...)
@@ -43,7 +43,7 @@ func withoutBlanks(lines []string) []string {
 	return out
 }
 
-// jobLines has one line for each shape.
+// jobLines returns one line per job template.
 func jobLines(outcomes []burst.Outcome, width int, p paint) []string {
 	var lines []string
 	for _, o := range outcomes {
@@ -53,7 +53,7 @@ func jobLines(outcomes []burst.Outcome, width int, p paint) []string {
 	return lines
 }
 
-// dots has one sign for each job.
+// jobDots returns one sign per job.
 func dots(o burst.Outcome, p paint) string {
 	const room = 9
 	if o.Unfit {
@@ -76,7 +76,7 @@ func progressOf(o burst.Outcome) (sign, style, text string) {
 	case o.Unfit && o.Cancelled:
 		return "✓", dim, "reported and cancelled"
 	case o.Unfit:
-		return "!", yellow, "waits for ever: " + o.Reason
+		return "!", yellow, "never fits: " + o.Reason
 	case o.Failed > 0:
 		return "✗", red, o.Trouble
 	case o.Over():
@@ -87,7 +87,7 @@ func progressOf(o burst.Outcome) (sign, style, text string) {
 	return "○", yellow, "pending: " + o.Reason
 }
 
-// chartLines is the time line.
+// chartLines renders the timeline.
 func chartLines(line timeline.Timeline, width int, p paint) []string {
 	c := newColumns(line, width-labels-values)
 	last := line.Last()
@@ -113,7 +113,7 @@ func chartLines(line timeline.Timeline, width int, p paint) []string {
 	return append(lines, "", c.axis(p), legend(p))
 }
 
-// look is how a state of a worker looks.
+// stateStyle returns the style and the sign of a worker state.
 func look(s timeline.State) (style, sign string) {
 	switch s {
 	case timeline.Starting:
@@ -141,5 +141,5 @@ func legend(p paint) string {
 	return text
 }
 
-// seconds writes a moment.
+// formatSeconds formats a time in whole seconds.
 func seconds(d time.Duration) string { return fmt.Sprintf("%ds", int(d.Seconds())) }

@@ -15,12 +15,12 @@ func TestLinesOfTheScriptsTellProgress(t *testing.T) {
 		line string
 		want Progress
 	}{
-		"packages are counted":       {"[ 20.012s] building Kubernetes v1.37.1: 412 packages compiled of 1833 at most", Progress{412, 1833, "building Kubernetes v1.37.1: 412 packages compiled of 1833 at most"}},
-		"a line with a time":         {"[  3.400s] etcd ready", Progress{Text: "etcd ready"}},
-		"a line of somebody else's":  {"go: downloading k8s.io/api v0.37.1", before},
-		"an empty line":              {"", before},
-		"a count of something else":  {"[  1.000s] 3 of 4 done", Progress{Text: "3 of 4 done"}},
-		"a time that is not a stamp": {"took 3.0s] well", before},
+		"packages are counted":      {"[ 20.012s] building Kubernetes v1.37.1: 412 packages compiled of 1833 at most", Progress{412, 1833, "building Kubernetes v1.37.1: 412 packages compiled of 1833 at most"}},
+		"a line with a time":        {"[  3.400s] etcd ready", Progress{Text: "etcd ready"}},
+		"a line of another program": {"go: downloading k8s.io/api v0.37.1", before},
+		"an empty line":             {"", before},
+		"a count of other things":   {"[  1.000s] 3 of 4 done", Progress{Text: "3 of 4 done"}},
+		"a time in the text":        {"took 3.0s] well", before},
 	} {
 		if d := cmp.Diff(c.want, OfLine(before, c.line)); d != "" {
 			t.Errorf("%s: %s", name, d)

@@ -37,13 +37,13 @@ func TestReactionsAreCountedFromSubmissionAndFromTheLastJobsEnd(t *testing.T) {
 	got := map[string]time.Duration{}
 	for _, r := range line.Reactions() {
 		if !r.Seen {
-			t.Errorf("%s was not seen", r.What)
+			t.Errorf("%s did not happen", r.What)
 		}
 		got[r.What] = r.Took
 	}
 	want := map[string]time.Duration{
-		"need is seen": 1 * s, "replicas rise": 2 * s, "first pod is made": 2 * s, "first worker is in service": 3 * s,
-		"first job runs": 4 * s, "all jobs are done": 6 * s, "replicas are 0": 2 * s, "last pod is gone": 3 * s,
+		"demand is reported": 1 * s, "replicas rise": 2 * s, "first pod is created": 2 * s, "first worker is in service": 3 * s,
+		"first job runs": 4 * s, "all jobs are done": 6 * s, "replicas are 0": 2 * s, "last pod is deleted": 3 * s,
 	}
 	if d := cmp.Diff(want, got); d != "" {
 		t.Error(d)
@@ -55,7 +55,7 @@ func TestWhatDidNotHappenIsNotSeen(t *testing.T) {
 	line.Samples = line.Samples[:6] // jobs still run
 	for _, r := range line.Reactions() {
 		if want := r.From == "submit" && r.What != "all jobs are done"; r.Seen != want {
-			t.Errorf("%s: seen is %v", r.What, r.Seen)
+			t.Errorf("%s: happened is %v", r.What, r.Seen)
 		}
 	}
 }
@@ -69,12 +69,12 @@ func TestZeroIsKnownOrIsNotZero(t *testing.T) {
 		sample Sample
 		want   bool
 	}{
-		"nothing there and nothing wanted": {zero, true},
-		"a worker is left":                 {at(0, 0, 0, 0, 0, 0, Worker{"cpu-0", Going}), false},
-		"a worker is wanted":               {at(0, 0, 0, 0, 0, 1), false},
-		"workers were not read":            {unread, false},
-		"replicas were not read":           {unwanted, false},
-		"there is no NodeSet":              {none, false},
+		"no worker and no replicas": {zero, true},
+		"a worker is left":          {at(0, 0, 0, 0, 0, 0, Worker{"cpu-0", Going}), false},
+		"a replica is desired":      {at(0, 0, 0, 0, 0, 1), false},
+		"workers were not read":     {unread, false},
+		"replicas were not read":    {unwanted, false},
+		"no NodeSet":                {none, false},
 	} {
 		if got := c.sample.AtZero(); got != c.want {
 			t.Errorf("%s: at zero is %v", name, got)
