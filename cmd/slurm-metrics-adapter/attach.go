@@ -11,7 +11,7 @@ import (
 	"github.com/slurmtide/slurmtide/slurmclient"
 )
 
-// registryConfig says how clusters are read, and has each of them shown.
+// registryConfig returns how to read clusters. Each connected cluster is added to the exposition.
 func (o *options) registryConfig(k kube, expo *exposition, log logger) clusters.Config {
 	return clusters.Config{
 		Access: access.Config{

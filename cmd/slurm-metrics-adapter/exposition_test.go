@@ -28,7 +28,7 @@ import (
 	"github.com/slurmtide/slurmtide/slurmclient/slurmtest"
 )
 
-// shown is an exposition of simulated clusters.
+// newTestExposition returns an exposition of simulated clusters.
 func shown(t *testing.T, keys ...access.Key) *exposition {
 	t.Helper()
 	o, err := parse([]string{"--compat=vpenso", "--log.level=error"})
@@ -81,16 +81,16 @@ func TestTheExpositionOfSeveralClustersIsWellFormed(t *testing.T) {
 				id += "," + l.GetName() + "=" + l.GetValue()
 			}
 			if seen[id] {
-				t.Errorf("%s is there twice", id)
+				t.Errorf("%s is a duplicate", id)
 			}
 			seen[id] = true
 		}
 	}
 	if !strings.HasSuffix(fetch(t, server.URL+"/metrics", "application/openmetrics-text;version=1.0.0", http.StatusOK), "\n# EOF\n") {
-		t.Error("the exposition in OpenMetrics has no end")
+		t.Error("the OpenMetrics exposition has no EOF line")
 	}
 	if got := fetch(t, server.URL+"/metrics?collect[]=nodes", "", http.StatusOK); strings.Contains(got, "go_goroutines") || strings.Contains(got, "slurm_partition_pending_jobs{") {
-		t.Error("collect[] is not heeded")
+		t.Error("collect[] has no effect")
 	}
 	fetch(t, server.URL+"/metrics?collect[]=nope", "", http.StatusBadRequest)
 	fetch(t, server.URL+"/metrics/vpenso", "", http.StatusOK)
@@ -126,7 +126,7 @@ func fetch(t *testing.T, url, accept string, status int) string {
 	return string(body)
 }
 
-// oneNodeSet is a NodeSet whose cluster cannot be read.
+// singleNodeSet lists one NodeSet whose cluster cannot be read.
 type oneNodeSet struct{}
 
 func (oneNodeSet) NodeSets() []metricsapi.Object {
@@ -150,16 +150,16 @@ func TestNodeSetsAreShownBesideTheClusters(t *testing.T) {
 		`slurm_nodeset_replicas{cluster="team/red",namespace="team",nodeset="gpu"} 3`,
 	} {
 		if !strings.Contains(text, want+"\n") {
-			t.Errorf("there is no %s", want)
+			t.Errorf("%s is missing", want)
 		}
 	}
 	if strings.Contains(text, "slurm_nodeset_required_nodes") {
-		t.Error("what is not known is told")
+		t.Error("an unknown value is shown")
 	}
 }
 
-// The NodeSet's workers are four times as large as the nodes that are there, so that the
-// demand without the NodeSet is another.
+// The NodeSet's workers are four times as large as the existing nodes, so that the demand would
+// differ without the NodeSet.
 func TestHPAsAndPrometheusAreToldOneNumber(t *testing.T) {
 	slurm := httptest.NewServer(slurmtest.Sized(time.Now, 3, 200).Handler())
 	t.Cleanup(slurm.Close)
@@ -232,7 +232,7 @@ func TestAClusterThatCannotBeDialledIsNotUp(t *testing.T) {
 	lost := &v1beta1.Controller{ObjectMeta: metav1.ObjectMeta{Namespace: "hpc", Name: "lost"}} // it has no RestApi
 	registry.Apply(ctx, clusters.Objects{Controllers: []*v1beta1.Controller{lost}})
 	if got := fetch(t, server.URL+"/metrics", "", http.StatusOK); !strings.Contains(got, `slurm_up{cluster="hpc/lost"} 0`+"\n") {
-		t.Error("there is no slurm_up of the cluster")
+		t.Error("slurm_up of the cluster is missing")
 	}
 	registry.Apply(ctx, clusters.Objects{})
 	if got := fetch(t, server.URL+"/metrics", "", http.StatusOK); strings.Contains(got, "slurm_up{") {

@@ -35,7 +35,7 @@ import (
 	"github.com/slurmtide/slurmtide/operator/wakeup"
 )
 
-// newManager returns a manager with its probes, and nothing to reconcile yet.
+// newManager returns a manager with its probes but without reconcilers.
 func newManager(cfg *rest.Config, o *options, log logr.Logger) (ctrl.Manager, error) {
 	scheme, err := newScheme()
 	if err != nil {
@@ -51,12 +51,12 @@ func newManager(cfg *rest.Config, o *options, log logr.Logger) (ctrl.Manager, er
 		LeaderElection:          o.leaderElection,
 		LeaderElectionID:        "slurm-operator",
 		LeaderElectionNamespace: o.leaderNamespace,
-		// The process ends when the manager does, so the next may start at once.
+		// The process exits with the manager, so the next leader may start at once.
 		LeaderElectionReleaseOnCancel: true,
 		GracefulShutdownTimeout:       &grace,
 	})
 	if err != nil {
-		return nil, fmt.Errorf("making the manager: %w", err)
+		return nil, fmt.Errorf("creating the manager: %w", err)
 	}
 	if err := mgr.AddHealthzCheck("alive", healthz.Ping); err != nil {
 		return nil, err
@@ -64,8 +64,7 @@ func newManager(cfg *rest.Config, o *options, log logr.Logger) (ctrl.Manager, er
 	return mgr, mgr.AddReadyzCheck("caches", cachesFilled(mgr.GetCache(), &v1beta1.NodeSet{}, &autoscalingv2.HorizontalPodAutoscaler{}))
 }
 
-// addReconcilers adds the reconcilers that are to run, what they share, and the
-// webhooks.
+// addReconcilers adds the enabled reconcilers, what they share, and the webhooks.
 func addReconcilers(ctx context.Context, mgr ctrl.Manager, o *options) error {
 	if err := o.webhook.setup(mgr); err != nil {
 		return err
@@ -97,7 +96,7 @@ func addReconcilers(ctx context.Context, mgr ctrl.Manager, o *options) error {
 func addTokens(mgr ctrl.Manager) error {
 	kube, err := kubernetes.NewForConfigAndClient(mgr.GetConfig(), mgr.GetHTTPClient())
 	if err != nil {
-		return fmt.Errorf("making a client of Kubernetes: %w", err)
+		return fmt.Errorf("creating a Kubernetes client: %w", err)
 	}
 	return token.New(mgr.GetClient(), mgr.GetAPIReader(), access.FromClientset(kube), recorder(mgr), time.Now).SetupWithManager(mgr)
 }
@@ -110,7 +109,7 @@ func addWakeUp(mgr ctrl.Manager, o *options) error {
 	return wakeup.New(mgr.GetClient(), demand, recorder(mgr), time.Now, o.wakeup).SetupWithManager(mgr)
 }
 
-// addSlurm adds what speaks with Slurm; one client of each cluster serves all of it.
+// addSlurmReconcilers adds the reconcilers that talk to Slurm. They share one client per cluster.
 func addSlurm(ctx context.Context, mgr ctrl.Manager, o *options) error {
 	slurms, err := o.slurm.clients(mgr, metrics.Registry)
 	if err != nil {
@@ -130,7 +129,7 @@ func addSlurm(ctx context.Context, mgr ctrl.Manager, o *options) error {
 
 func recorder(mgr ctrl.Manager) events.EventRecorder { return mgr.GetEventRecorder("slurm-operator") }
 
-// slurmsOf finds live Slurm clusters for the NodeSet reconciler.
+// clusterLookup returns the lookup of live Slurm clusters for the NodeSet reconciler.
 func slurmsOf(slurms *live.Clients) func(access.Key) nodeset.Slurm {
 	return func(k access.Key) nodeset.Slurm {
 		if s := slurms.For(k); s != nil {
@@ -154,11 +153,11 @@ func newScheme() (*runtime.Scheme, error) {
 
 func (o *options) cache() cache.Options {
 	out := cache.Options{ByObject: map[client.Object]cache.ByObject{
-		// Only those of NodeSets matter here, and they are large.
+		// HPAs are large, and managed fields are not needed.
 		&autoscalingv2.HorizontalPodAutoscaler{}: {Transform: cache.TransformStripManagedFields()},
-		// Of pods only workers matter.
+		// Only workers are needed.
 		&corev1.Pod{}: {Label: labels.SelectorFromSet(labels.Set{v1beta1.LabelAppName: v1beta1.AppSlurmd}), Transform: cache.TransformStripManagedFields()},
-		// Of claims those of workers.
+		// Only the claims of workers are needed.
 		&corev1.PersistentVolumeClaim{}: {Label: labels.SelectorFromSet(labels.Set{v1beta1.LabelAppName: v1beta1.AppSlurmd})},
 		&corev1.Node{}:                  {Transform: withoutImages},
 	}}
@@ -181,8 +180,8 @@ func (o *options) metrics() metricsserver.Options {
 	return out
 }
 
-// cachesFilled is a check that fails until every object of these kinds has been listed
-// once. Asking fills them, so a replica that is not the leader is as ready as it.
+// newCachesCheck returns a check that fails until the objects of all kinds have been listed once.
+// The check itself starts the informers, so that replicas without leadership become ready too.
 func cachesFilled(c cache.Cache, kinds ...client.Object) healthz.Checker {
 	return func(r *http.Request) error {
 		for _, kind := range kinds {
@@ -198,7 +197,7 @@ func cachesFilled(c cache.Cache, kinds ...client.Object) healthz.Checker {
 	}
 }
 
-// withoutImages drops what is large in a Kubernetes node and of no use here.
+// withoutImages drops large fields of Kubernetes nodes that the operator does not use.
 func withoutImages(obj any) (any, error) {
 	if node, ok := obj.(*corev1.Node); ok {
 		node.ManagedFields, node.Status.Images = nil, nil
