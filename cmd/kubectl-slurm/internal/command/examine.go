@@ -16,15 +16,15 @@ import (
 	view "github.com/slurmtide/slurmtide/metricsapi/view/v1alpha1"
 )
 
-// examination is a gathering of what the doctor looks at.
+// observer collects what the doctor checks.
 type examination struct {
 	api       *observe.API
 	namespace string
 	seen      doctor.Observed
 }
 
-// observeAll reads all that the doctor looks at. What may not be read is noted; the
-// error is of an API server that is not reached.
+// observeAll reads everything that the doctor checks. It records what the user may not read. It
+// returns an error only if the API server cannot be reached.
 func observeAll(ctx context.Context, api *observe.API, now time.Time, namespace string) (*doctor.Observed, error) {
 	x := &examination{api: api, namespace: namespace, seen: doctor.Observed{
 		Now: now, APIServices: map[string]*apiregistrationv1.APIService{}, Read: map[doctor.Kind]bool{},
@@ -35,7 +35,7 @@ func observeAll(ctx context.Context, api *observe.API, now time.Time, namespace 
 		if observe.Hopeless(err) {
 			return nil, err
 		}
-		x.skip("who you are", err)
+		x.skip("your user name", err)
 	}
 	x.services(ctx)
 	x.objects(ctx)
@@ -50,7 +50,7 @@ func (x *examination) skip(what string, err error) {
 	x.seen.NotRead = append(x.seen.NotRead, what+": "+observe.Said(err))
 }
 
-// need notes an error of something that the plugin needs.
+// noteFailure records an error about something that the plugin needs.
 func (x *examination) need(what, namespace string, err error) {
 	if apierrors.IsForbidden(err) {
 		x.seen.Denied = append(x.seen.Denied, doctor.Denied{What: what, Namespace: namespace, Said: observe.Said(err)})
@@ -59,8 +59,8 @@ func (x *examination) need(what, namespace string, err error) {
 	x.skip(what, err)
 }
 
-// services looks for the APIServices. Who may not read them can see all the same whether
-// the API is served.
+// readAPIServices reads the APIServices. Users who may not read them can still see whether the API
+// is served.
 func (x *examination) services(ctx context.Context) {
 	for _, name := range []string{doctor.MetricsService1, doctor.MetricsService2, doctor.ViewService} {
 		service, err := x.api.APIService(ctx, name)
@@ -78,7 +78,7 @@ func (x *examination) services(ctx context.Context) {
 	}
 }
 
-// probe is what an APIService would tell, by asking for what it serves.
+// probeAPI returns an APIService with the condition that a request to its API implies.
 func (x *examination) probe(ctx context.Context, name string) (*apiregistrationv1.APIService, error) {
 	version, group, _ := strings.Cut(name, ".")
 	err := x.api.Served(ctx, schema.GroupVersion{Group: group, Version: version})
@@ -113,7 +113,7 @@ func (x *examination) objects(ctx context.Context) {
 	note(doctor.Workers, "", err)
 }
 
-// metrics asks for a metric of each NodeSet, and of each cluster.
+// readMetrics reads one metric of each NodeSet and of each cluster.
 func (x *examination) metrics(ctx context.Context) {
 	denied := map[string]bool{}
 	ask := func(of metricsapi.Resource, namespace, name, metric string, into map[doctor.Object]doctor.Metric) {
@@ -145,7 +145,7 @@ func (x *examination) metrics(ctx context.Context) {
 	}
 }
 
-// view tries to read each of the view's resources.
+// checkView checks whether the user may list each resource of the view.
 func (x *examination) view(ctx context.Context) {
 	if x.seen.APIServices[doctor.ViewService] == nil {
 		return
@@ -158,7 +158,7 @@ func (x *examination) view(ctx context.Context) {
 	}
 }
 
-// operator looks for slurm-operator.
+// readOperator reads the lease and the pods of slurm-operator.
 func (x *examination) operator(ctx context.Context) {
 	leases, err := x.api.Leases(ctx, observe.Scope{Fields: "metadata.name=slurm-operator"})
 	if err != nil {

@@ -15,8 +15,8 @@ import (
 	"github.com/slurmtide/slurmtide/cmd/kubectl-slurm/internal/observe"
 )
 
-// observeOf reads what the doctor looks at in the namespace hpc from an API server that
-// answers requests for pods itself, and has nothing else.
+// observeWithPods reads what the doctor checks in the namespace hpc. pods handles requests for
+// pods; the API server has no other objects.
 func observeOf(t *testing.T, pods http.HandlerFunc) *doctor.Observed {
 	t.Helper()
 	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
@@ -42,7 +42,7 @@ func observeOf(t *testing.T, pods http.HandlerFunc) *doctor.Observed {
 func TestTheDoctorReadsWorkers(t *testing.T) {
 	seen := observeOf(t, func(w http.ResponseWriter, r *http.Request) {
 		if got := r.URL.Query().Get("labelSelector"); got != "app.kubernetes.io/name=slurmd" {
-			t.Errorf("it asks for pods with %q", got)
+			t.Errorf("it requests pods with %q", got)
 		}
 		fmt.Fprint(w, `{"items":[{"metadata":{"name":"gpu-0"}}]}`)
 	})
@@ -57,7 +57,7 @@ func TestTheDoctorSaysThatItMayNotListPods(t *testing.T) {
 		fmt.Fprint(w, `{"kind":"Status","apiVersion":"v1","status":"Failure","reason":"Forbidden","code":403,"message":"no"}`)
 	})
 	if seen.Read[doctor.Workers] {
-		t.Error("it takes the workers for read")
+		t.Error("the workers count as read")
 	}
 	found := doctor.Examine(*seen, nil).Findings
 	if !slices.ContainsFunc(found, func(f doctor.Finding) bool {

@@ -51,10 +51,10 @@ func clusterOfJob(j *view.SlurmJob) string { return j.Namespace + "/" + j.Spec.C
 
 func clusterOfNode(n *view.SlurmNode) string { return n.Namespace + "/" + n.Spec.Cluster.Name }
 
-// withoutView is what can be told of jobs all the same.
-const withoutView = "how many jobs run and wait is told by kubectl slurm top partitions and top nodesets, which need no view"
+// withoutViewNote says where job counts are available without the view.
+const withoutView = "kubectl slurm top partitions and top nodesets show the numbers of running and pending jobs without the view"
 
-// viewJobs lists jobs of the clusters that are asked for.
+// listJobs lists the jobs of the requested clusters.
 func viewJobs(ctx context.Context, api *observe.API, a asked) ([]view.SlurmJob, error) {
 	jobs, err := api.Jobs(ctx, a.scope)
 	return slices.DeleteFunc(jobs, func(j view.SlurmJob) bool { return !a.inCluster(j.Spec.Cluster.Name) }), err
@@ -79,10 +79,10 @@ func lookNodes(ctx context.Context, api *observe.API, a asked) (printer, []strin
 	pods = slices.DeleteFunc(pods, func(p corev1.Pod) bool {
 		return !a.inCluster(p.Labels[v1beta1.LabelCluster]) || !a.named(p.Labels[v1beta1.LabelPodHostname], p.Name)
 	})
-	return top.Workers(a.now, a.placed, pods), []string{observe.Explain(observe.View, err) + "; shown is what the workers' pods tell"}, nil
+	return top.Workers(a.now, a.placed, pods), []string{observe.Explain(observe.View, err) + "; the table shows the conditions of the workers' pods"}, nil
 }
 
-// failed says what an error of a part means, unless it is not about the part.
+// wrapReadError explains an error in reading p, unless the error is fatal.
 func failed(p observe.Part, err error) error {
 	if fatal(err) {
 		return err
@@ -90,7 +90,7 @@ func failed(p observe.Part, err error) error {
 	return &unread{text: observe.Explain(p, err), err: err}
 }
 
-// unread is an error in our words.
+// readError is an error with an explanation.
 type unread struct {
 	text string
 	err  error

@@ -12,8 +12,8 @@ import (
 	"github.com/slurmtide/slurmtide/operator/api/v1beta1"
 )
 
-// tokens looks at the Secrets of Clusters. Few users may read these; who may not is
-// told that they were not looked at.
+// readTokens reads the Secrets of Clusters. Few users may read them; for the others, the tokens are
+// recorded as not checked.
 func (x *examination) tokens(ctx context.Context) {
 	for _, c := range x.seen.Clusters {
 		ref := c.Spec.Token.SecretRef
@@ -36,7 +36,8 @@ func (x *examination) tokens(ctx context.Context) {
 	}
 }
 
-// read tells what a Secret holds. The token is not verified: that is slurmrestd's part.
+// parseTokenSecret reads the state of a token. It does not verify the token, which is up to
+// slurmrestd.
 func read(t *doctor.Token, text []byte, there bool) {
 	if !there {
 		t.State = doctor.NoKey

@@ -20,13 +20,13 @@ const status = `## Exit status
 
 | status | meaning |
 |---|---|
-| 0 | all went well; the doctor found nothing |
-| 1 | the doctor found something |
-| 2 | an error: nothing, or not all, could be shown |
+| 0 | success; the doctor found nothing |
+| 1 | the doctor found a fault |
+| 2 | an error: nothing, or not everything, could be shown |
 
 ## Completion
 
-kubectl completes the words of a plugin by a program ` + "`kubectl_complete-slurm`" + ` in ` + "`PATH`" + `:
+kubectl completes the arguments of a plugin with a program ` + "`kubectl_complete-slurm`" + ` in ` + "`PATH`" + `:
 
 ` + "```sh" + `
 cat >~/.local/bin/kubectl_complete-slurm <<'END'
