@@ -1,6 +1,6 @@
 // Command docs generates the reference page of kubectl-slurm from its commands.
 //
-// go run ./cmd/kubectl-slurm/internal/docs >docs/reference/cli.md
+//	go run ./cmd/kubectl-slurm/internal/docs >docs/reference/cli.md
 package main
 
 import (

@@ -39,7 +39,7 @@ chmod +x ~/.local/bin/kubectl_complete-slurm
 Called as ` + "`kubectl-slurm`" + `, it completes as ` + "`kubectl-slurm completion bash`" + ` (or ` + "`zsh`, `fish`, `powershell`" + `) says.
 `
 
-// page is the whole page of a command and of those below it.
+// renderPage returns the page of a command and its subcommands.
 func page(root *cobra.Command) string {
 	var out strings.Builder
 	out.WriteString(head)
@@ -50,14 +50,13 @@ func page(root *cobra.Command) string {
 	for _, c := range leaves(root) {
 		section(&out, c)
 	}
-	out.WriteString("\n## Flags of all commands\n\nThey are kubectl's own.\n\n")
+	out.WriteString("\n## Flags of all commands\n\nThese are the flags of kubectl.\n\n")
 	flags(&out, root.PersistentFlags())
 	out.WriteString("\n" + status)
 	return out.String()
 }
 
-// leaves are the commands that do something, in their order. That of completion is
-// cobra's own.
+// leafCommands returns the commands without subcommands in their order, except those of cobra.
 func leaves(c *cobra.Command) []*cobra.Command {
 	var out []*cobra.Command
 	for _, below := range c.Commands() {
@@ -96,7 +95,7 @@ func section(out *strings.Builder, c *cobra.Command) {
 	flags(out, own)
 }
 
-// flags is a table of flags.
+// writeFlags writes a table of flags.
 func flags(out *strings.Builder, set *pflag.FlagSet) {
 	out.WriteString("| flag | default | meaning |\n|---|---|---|\n")
 	set.VisitAll(func(f *pflag.Flag) {

@@ -13,7 +13,7 @@ import (
 
 type hpaT = autoscalingv2.HorizontalPodAutoscaler
 
-// scaling are the HPAs that scale NodeSets and are not being deleted.
+// nodeSetAutoscalers returns the HPAs that scale NodeSets and are not being deleted.
 func (seen *Observed) scaling() []*hpaT {
 	var out []*hpaT
 	for i := range seen.Autoscalers {
@@ -28,7 +28,7 @@ func autoscaler(h *hpaT) Object {
 	return Object{"HorizontalPodAutoscaler", h.Namespace, h.Name}
 }
 
-// target is the NodeSet that an HPA scales, nil when it is not there.
+// scaleTarget returns the NodeSet that an HPA scales, or nil if it does not exist.
 func (seen *Observed) target(h *hpaT) *v1beta1.NodeSet {
 	for i := range seen.NodeSets {
 		if n := &seen.NodeSets[i]; n.Namespace == h.Namespace && n.Name == h.Spec.ScaleTargetRef.Name {
@@ -38,7 +38,7 @@ func (seen *Observed) target(h *hpaT) *v1beta1.NodeSet {
 	return nil
 }
 
-// each makes a finding of each HPA of NodeSets that has the fault.
+// checkEachAutoscaler returns the findings of of for all HPAs of NodeSets.
 func (seen *Observed) each(of func(h *hpaT) (Finding, bool)) []Finding {
 	var out []Finding
 	for _, h := range seen.scaling() {
@@ -53,7 +53,7 @@ func patch(h *hpaT, kind, text string) string {
 	return "kubectl -n " + h.Namespace + " patch hpa " + h.Name + " --type=" + kind + " -p " + quoted(text)
 }
 
-// quoted is a word for a shell.
+// quoteShell quotes a word for a shell.
 func quoted(s string) string {
 	if s != "" && strings.IndexFunc(s, func(r rune) bool {
 		return !strings.ContainsRune("abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789-_.:/@", r)
@@ -63,24 +63,24 @@ func quoted(s string) string {
 	return "'" + strings.ReplaceAll(s, "'", `'\''`) + "'"
 }
 
-// hiddenFrom is the number of workers from which on one more is within the default
-// tolerance of a tenth.
+// toleratedWorkers is the number of workers from which on one more worker is within the default
+// tolerance of 10 %.
 const hiddenFrom = 10
 
-// tolerance tests that HPAs follow small changes.
+// checkTolerance finds HPAs that ignore small changes.
 func tolerance(seen *Observed) []Finding {
 	return seen.each(func(h *hpaT) (Finding, bool) {
 		b := h.Spec.Behavior
 		if h.Spec.MaxReplicas <= hiddenFrom || b != nil && b.ScaleUp != nil && b.ScaleUp.Tolerance != nil {
 			return Finding{}, false
 		}
-		return found(ToleranceMissing, autoscaler(h), "it has no behavior.scaleUp.tolerance: differences of less than 10 %% are left out, from 50 to 54 workers say").
+		return found(ToleranceMissing, autoscaler(h), "it has no behavior.scaleUp.tolerance: it ignores differences of less than 10 %%, such as from 50 to 54 workers").
 			cure("set both tolerances to 0").
 			run("%s", patch(h, "merge", `{"spec":{"behavior":{"scaleUp":{"tolerance":"0"},"scaleDown":{"tolerance":"0"}}}}`)), true
 	})
 }
 
-// leavesZero tests that some policy adds workers to none.
+// checkLeavesZero finds HPAs without a policy that adds workers at zero.
 func leavesZero(seen *Observed) []Finding {
 	return seen.each(func(h *hpaT) (Finding, bool) {
 		if h.Spec.Behavior == nil || h.Spec.Behavior.ScaleUp == nil || !mayBeAtZero(h, seen.target(h)) {
@@ -91,7 +91,7 @@ func leavesZero(seen *Observed) []Finding {
 			return Finding{}, false
 		}
 		return found(CannotLeaveZero, autoscaler(h), "%s", why).
-			cure("give it a scale-up policy of pods").
+			cure("add a scale-up policy of type Pods").
 			run("%s", patch(h, "merge", `{"spec":{"behavior":{"scaleUp":{"selectPolicy":"Max","policies":[{"type":"Pods","value":100,"periodSeconds":15}]}}}}`)), true
 	})
 }
@@ -103,8 +103,8 @@ func mayBeAtZero(h *hpaT, n *v1beta1.NodeSet) bool {
 	return n != nil && (replicas(n) == 0 || n.Annotations[v1beta1.AnnotationZeroAfter] != "")
 }
 
-// stuck tells why a rule never leaves zero, empty when it does. The API server fills in
-// policies where there are none.
+// whyStuckAtZero says why a rule never leaves zero. It is empty if the rule does. The API server
+// adds default policies if there are none.
 func stuck(r *autoscalingv2.HPAScalingRules) string {
 	percents, pods := 0, 0
 	for _, p := range r.Policies {
@@ -122,9 +122,9 @@ func stuck(r *autoscalingv2.HPAScalingRules) string {
 	case by == autoscalingv2.DisabledPolicySelect:
 		return "its behavior.scaleUp.selectPolicy is Disabled: it never scales up"
 	case percents > 0 && pods == 0:
-		return "its behavior.scaleUp has policies of percents alone: any share of zero is zero"
+		return "its behavior.scaleUp has only policies of type Percent: any share of zero is zero"
 	case percents > 0 && by == autoscalingv2.MinChangePolicySelect:
-		return "its behavior.scaleUp takes the least of its policies, and a share of zero is zero"
+		return "its behavior.scaleUp selects the minimum of its policies, and any share of zero is zero"
 	}
 	return ""
 }
@@ -136,7 +136,7 @@ func replicas(n *v1beta1.NodeSet) int32 {
 	return *n.Spec.Replicas
 }
 
-// targets tests that HPAs scale something.
+// checkTargets finds HPAs whose NodeSet does not exist.
 func targets(seen *Observed) []Finding {
 	if !seen.Read[NodeSets] {
 		return nil
@@ -145,13 +145,13 @@ func targets(seen *Observed) []Finding {
 		if seen.target(h) != nil {
 			return Finding{}, false
 		}
-		return found(TargetMissing, autoscaler(h), "it scales NodeSet %s, which is not there", h.Spec.ScaleTargetRef.Name).
-			cure("make the NodeSet, or delete the HPA").
+		return found(TargetMissing, autoscaler(h), "it scales NodeSet %s, which does not exist", h.Spec.ScaleTargetRef.Name).
+			cure("create the NodeSet or delete the HPA").
 			run("kubectl -n %s delete hpa %s", h.Namespace, h.Name), true
 	})
 }
 
-// asleepAtZero tests that jobs reach NodeSets at zero.
+// checkAsleepAtZero finds NodeSets at zero that nothing wakes although jobs may wait.
 func asleepAtZero(seen *Observed) []Finding {
 	return seen.each(func(h *hpaT) (Finding, bool) {
 		n := seen.target(h)
@@ -163,18 +163,18 @@ func asleepAtZero(seen *Observed) []Finding {
 		required := seen.Required[nodeSet(n)]
 		switch {
 		case c == nil || c.Reason == v1beta1.ReasonNoAutoscaler || len(operator(seen)) > 0:
-			return found(AsleepAtZero, nodeSet(n), "it is at zero, HPA %s sleeps there (%s), and no operator wakes it", h.Name, sleeps(h)).
-				cure("let slurm-operator run, with its reconciler wakeup; or scale it to 1 by hand").run("%s", wake), true
+			return found(AsleepAtZero, nodeSet(n), "it is at zero, HPA %s is inactive there (%s), and no operator wakes it", h.Name, sleeps(h)).
+				cure("run slurm-operator with its reconciler wakeup, or scale the NodeSet to 1 manually").run("%s", wake), true
 		case c.Reason == v1beta1.ReasonPaused && required.Fault == NoFault && required.Number > 0:
-			return found(PausedAtZero, nodeSet(n), "jobs need %d of its workers, and it was scaled to zero by hand", required.Number).
-				cure("scale it to 1, and its HPA goes on from there").run("%s", wake), true
+			return found(PausedAtZero, nodeSet(n), "jobs need %d of its workers, but it was manually scaled to zero", required.Number).
+				cure("scale it to 1; its HPA then takes over").run("%s", wake), true
 		}
 		return Finding{}, false
 	})
 }
 
-// Asleep reports whether an HPA whose target is at zero leaves it there, by its
-// conditions: since Kubernetes 1.36 one that did not take it there itself.
+// IsAsleep reports whether the conditions of an HPA show that it leaves its target at zero. Since
+// Kubernetes 1.36, that is an HPA that did not scale the target to zero itself.
 func Asleep(h *hpaT) bool {
 	for _, c := range h.Status.Conditions {
 		if c.Type == autoscalingv2.ScaledToZero && c.Status == corev1.ConditionTrue {
@@ -198,7 +198,7 @@ func condition(h *hpaT, of autoscalingv2.HorizontalPodAutoscalerConditionType) *
 	return nil
 }
 
-// failing tells of HPAs that can not scale for a reason that nothing else here tells.
+// checkFailing finds HPAs that cannot scale for a reason that no other check reports.
 func failing(seen *Observed) []Finding {
 	return seen.each(func(h *hpaT) (Finding, bool) {
 		n := seen.target(h)
@@ -218,7 +218,7 @@ func failing(seen *Observed) []Finding {
 	})
 }
 
-// explained reports that it is known why the NodeSet's metrics are not there.
+// isExplained reports whether another check explains why the NodeSet's metrics are missing.
 func (seen *Observed) explained(n *v1beta1.NodeSet) bool {
 	return !seen.served(MetricsService2) || seen.Required[nodeSet(n)].Fault != NoFault
 }

@@ -8,7 +8,7 @@ import (
 	"github.com/slurmtide/slurmtide/operator/api/v1beta1"
 )
 
-// brokenAutoscalers are ways to break an HPA, or what it is about.
+// brokenAutoscalerCases are faults of HPAs and of the objects that they refer to.
 func brokenAutoscalers() []brokenCase {
 	gpu := Object{"NodeSet", "hpc", "gpu"}
 	one := func(c Code) []Code { return []Code{c} }
@@ -24,33 +24,33 @@ func brokenAutoscalers() []brokenCase {
 	return []brokenCase{
 		{"no tolerance", func(s *Observed) { up(s).Tolerance = nil }, one(ToleranceMissing)},
 		{"no behavior", func(s *Observed) { s.Autoscalers[0].Spec.Behavior = nil }, one(ToleranceMissing)},
-		{"no tolerance where every worker is a tenth", func(s *Observed) { up(s).Tolerance, s.Autoscalers[0].Spec.MaxReplicas = nil, 10 }, nil},
-		{"percents alone", func(s *Observed) { up(s).Policies[0].Type = autoscalingv2.PercentScalingPolicy }, one(CannotLeaveZero)},
-		{"the least of percents and pods", func(s *Observed) {
+		{"no tolerance with a maximum of ten workers", func(s *Observed) { up(s).Tolerance, s.Autoscalers[0].Spec.MaxReplicas = nil, 10 }, nil},
+		{"only a Percent policy", func(s *Observed) { up(s).Policies[0].Type = autoscalingv2.PercentScalingPolicy }, one(CannotLeaveZero)},
+		{"the minimum of Percent and Pods policies", func(s *Observed) {
 			up(s).SelectPolicy = ptr(autoscalingv2.MinChangePolicySelect)
 			up(s).Policies = append(up(s).Policies, autoscalingv2.HPAScalingPolicy{Type: autoscalingv2.PercentScalingPolicy, Value: 100})
 		}, one(CannotLeaveZero)},
 		{"scaling up is switched off", func(s *Observed) { up(s).SelectPolicy = ptr(autoscalingv2.DisabledPolicySelect) }, one(CannotLeaveZero)},
-		{"percents alone where zero is never reached", func(s *Observed) {
+		{"only a Percent policy with a minimum of 1", func(s *Observed) {
 			up(s).Policies[0].Type, s.Autoscalers[0].Spec.MinReplicas = autoscalingv2.PercentScalingPolicy, ptr(int32(1))
 		}, nil},
-		{"a target of a value", func(s *Observed) { metric(s).Target.Type = autoscalingv2.ValueMetricType }, one(ValueTarget)},
-		{"a NodeSet that is not there", func(s *Observed) {
+		{"a target of type Value", func(s *Observed) { metric(s).Target.Type = autoscalingv2.ValueMetricType }, one(ValueTarget)},
+		{"a missing NodeSet", func(s *Observed) {
 			s.Autoscalers[0].Spec.ScaleTargetRef.Name = "cpu"
 			metric(s).DescribedObject.Name = "cpu"
 		}, one(TargetMissing)},
-		{"an HPA of something else", func(s *Observed) { s.Autoscalers[0].Spec.ScaleTargetRef.Kind, up(s).Tolerance = "Deployment", nil }, nil},
-		{"asleep without an operator's word", atZero, one(AsleepAtZero)},
+		{"an HPA of another kind", func(s *Observed) { s.Autoscalers[0].Spec.ScaleTargetRef.Kind, up(s).Tolerance = "Deployment", nil }, nil},
+		{"asleep without a WakeUp condition", atZero, one(AsleepAtZero)},
 		{"asleep with an operator that knows no HPA", func(s *Observed) { atZero(s); wakeUp(s, v1beta1.ReasonNoAutoscaler) }, one(AsleepAtZero)},
 		{"asleep with an operator that watches", func(s *Observed) { atZero(s); wakeUp(s, v1beta1.ReasonNotNeeded) }, nil},
-		{"asleep with an operator that has gone", func(s *Observed) {
+		{"asleep with a stopped operator", func(s *Observed) {
 			atZero(s)
 			wakeUp(s, v1beta1.ReasonNotNeeded)
 			s.Operator.Leases = nil
 		}, []Code{OperatorNotRunning, AsleepAtZero}},
 		{"paused while jobs wait", func(s *Observed) { atZero(s); wakeUp(s, v1beta1.ReasonPaused) }, one(PausedAtZero)},
-		{"paused while none waits", func(s *Observed) { atZero(s); wakeUp(s, v1beta1.ReasonPaused); s.Required[gpu] = Metric{} }, nil},
-		{"at zero by its HPA", func(s *Observed) {
+		{"paused without jobs", func(s *Observed) { atZero(s); wakeUp(s, v1beta1.ReasonPaused); s.Required[gpu] = Metric{} }, nil},
+		{"scaled to zero by its HPA", func(s *Observed) {
 			atZero(s)
 			s.Autoscalers[0].Status.Conditions = append(s.Autoscalers[0].Status.Conditions,
 				autoscalingv2.HorizontalPodAutoscalerCondition{Type: autoscalingv2.ScaledToZero, Status: corev1.ConditionTrue})
@@ -59,7 +59,7 @@ func brokenAutoscalers() []brokenCase {
 			asleep(&s.Autoscalers[0])
 			s.Autoscalers[0].Status.Conditions[0].Reason = "FailedGetObjectMetric"
 		}, one(AutoscalerFails)},
-		{"an HPA that fails since there are no metrics", func(s *Observed) {
+		{"an HPA that fails because there are no metrics", func(s *Observed) {
 			asleep(&s.Autoscalers[0])
 			s.Autoscalers[0].Status.Conditions[0].Reason = "FailedGetObjectMetric"
 			s.Required[gpu] = Metric{Fault: Unavailable, Said: "x"}
@@ -103,7 +103,7 @@ func brokenAutoscalers() []brokenCase {
 	}
 }
 
-// twins adds a second NodeSet that is like the first but for the change.
+// addTwin adds a second NodeSet that equals the first except for the change.
 func twins(s *Observed, change func(n *v1beta1.NodeSet)) {
 	s.NodeSets[0].Status.Selector = "app=gpu"
 	second := s.NodeSets[0].DeepCopy()

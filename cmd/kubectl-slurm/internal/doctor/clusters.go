@@ -11,30 +11,30 @@ import (
 	"github.com/slurmtide/slurmtide/operator/api/v1beta1"
 )
 
-// tokens tests what Clusters authenticate with.
+// checkTokens checks the tokens of Clusters.
 func tokens(seen *Observed) []Finding {
 	var out []Finding
 	for _, t := range seen.Tokens {
-		renew := fmt.Sprintf("put a new token into key %s of Secret %s; who reads it finds it within half a minute", t.Key, t.Secret)
+		renew := fmt.Sprintf("put a new token into key %s of Secret %s; it is reloaded within half a minute", t.Key, t.Secret)
 		command := fmt.Sprintf("kubectl -n %s create secret generic %s --from-literal=%s=TOKEN --dry-run=client -o yaml | kubectl apply -f -", t.Cluster.Namespace, t.Secret, t.Key)
 		if t.RenewedBy != "" {
-			renew = "look why slurm-operator does not renew it"
+			renew = "find out why slurm-operator does not renew it"
 			command = fmt.Sprintf("kubectl -n %s describe tokens.slinky.slurm.net %s", t.Cluster.Namespace, t.RenewedBy)
 		}
 		var f Finding
 		switch left := t.Ends.Sub(seen.Now); {
 		case t.State == NoSecret:
-			f = found(SecretMissing, t.Cluster, "its Secret %s is not there", t.Secret)
+			f = found(SecretMissing, t.Cluster, "its Secret %s does not exist", t.Secret)
 		case t.State == NoKey:
 			f = found(SecretMissing, t.Cluster, "its Secret %s has no key %s", t.Secret, t.Key)
 		case t.State == NoToken:
-			f = found(TokenUnreadable, t.Cluster, "key %s of Secret %s holds no JSON Web Token", t.Key, t.Secret)
+			f = found(TokenUnreadable, t.Cluster, "key %s of Secret %s contains no JSON Web Token", t.Key, t.Secret)
 		case t.Ends.IsZero():
 			continue
 		case left <= 0:
-			f = found(TokenExpired, t.Cluster, "its token in Secret %s ended at %s", t.Secret, t.Ends.UTC().Format(time.RFC3339))
+			f = found(TokenExpired, t.Cluster, "its token in Secret %s expired at %s", t.Secret, t.Ends.UTC().Format(time.RFC3339))
 		case left < warnBefore(seen.Warn, &t):
-			f = found(TokenExpiring, t.Cluster, "its token in Secret %s ends at %s", t.Secret, t.Ends.UTC().Format(time.RFC3339))
+			f = found(TokenExpiring, t.Cluster, "its token in Secret %s expires at %s", t.Secret, t.Ends.UTC().Format(time.RFC3339))
 		default:
 			continue
 		}
@@ -43,8 +43,8 @@ func tokens(seen *Observed) []Finding {
 	return out
 }
 
-// warnBefore is how long before its end a token is told of. One that a Token renews, when a
-// fifth of its life is left, is told of when that is overdue.
+// warnBefore returns how long before its expiry a token is reported. The operator renews tokens
+// when a fifth of their lifetime is left, so these are reported only when that is overdue.
 func warnBefore(warn time.Duration, t *Token) time.Duration {
 	if t.RenewedBy != "" && t.Lifetime > 0 {
 		return min(warn, t.Lifetime/10)
@@ -52,7 +52,7 @@ func warnBefore(warn time.Duration, t *Token) time.Duration {
 	return warn
 }
 
-// clusters tells what the operator says of Clusters and Controllers.
+// checkClusters reports the Clusters and Controllers that are not ready according to the operator.
 func clusters(seen *Observed) []Finding {
 	var out []Finding
 	tell := func(kind, namespace, name string, conditions []metav1.Condition) {
@@ -71,22 +71,22 @@ func clusters(seen *Observed) []Finding {
 	return out
 }
 
-// cureOf is what to do about a reason of the condition Ready.
+// cureOf returns the cure for a reason of the condition Ready.
 func cureOf(reason string) string {
 	switch reason {
 	case v1beta1.ReasonUnauthorized:
-		return "put a token that slurmrestd takes into the Secret that the object names"
+		return "put a token that slurmrestd accepts into the Secret that the object refers to"
 	case v1beta1.ReasonUnreachable:
-		return "see that slurmrestd runs at the address, and that no NetworkPolicy or certificate stands in between"
+		return "check that slurmrestd runs at the address, and that NetworkPolicies and certificates permit the connection"
 	case v1beta1.ReasonReferenceNotFound:
-		return "make what the message names, or name what is there"
+		return "create the object in the message, or refer to an existing one"
 	case v1beta1.ReasonIncompatible:
-		return "use a Slurm whose slurmrestd speaks one of v0.0.40 to v0.0.45"
+		return "use a Slurm version whose slurmrestd serves one of v0.0.40 to v0.0.45"
 	}
 	return "change the object's spec as the message says"
 }
 
-// references tests that the Slurm of each NodeSet is there.
+// checkReferences finds NodeSets whose Controller or Cluster does not exist.
 func references(seen *Observed) []Finding {
 	var out []Finding
 	for i := range seen.NodeSets {
@@ -96,8 +96,8 @@ func references(seen *Observed) []Finding {
 		if !seen.orphan(on) {
 			continue
 		}
-		out = append(out, found(ClusterMissing, on, "there is no %s %s in namespace %s", kind, name, n.Namespace).
-			cure("make the %s, or name one that is there in spec.%s", kind, refOf(n)))
+		out = append(out, found(ClusterMissing, on, "%s %s does not exist in namespace %s", kind, name, n.Namespace).
+			cure("create the %s, or set spec.%[2]s to an existing one", kind, refOf(n)))
 	}
 	return out
 }
@@ -109,7 +109,7 @@ func refOf(n *v1beta1.NodeSet) string {
 	return "controllerRef"
 }
 
-// clusterOf is the kind and name of what a NodeSet joins.
+// clusterOf returns the kind and name of the object that a NodeSet joins.
 func clusterOf(n *v1beta1.NodeSet) (kind, name string) {
 	switch {
 	case n.Spec.ClusterRef != nil:
@@ -120,7 +120,7 @@ func clusterOf(n *v1beta1.NodeSet) (kind, name string) {
 	return "", ""
 }
 
-// orphan reports that the NodeSet's Slurm is known not to be there.
+// isOrphan reports whether the NodeSet's Controller or Cluster is known not to exist.
 func (seen *Observed) orphan(on Object) bool {
 	i := slices.IndexFunc(seen.NodeSets, func(n v1beta1.NodeSet) bool { return nodeSet(&n) == on })
 	if i < 0 {
@@ -136,7 +136,8 @@ func (seen *Observed) orphan(on Object) bool {
 	return false
 }
 
-// ready tells what the operator says of NodeSets that can not go on by themselves.
+// checkNodeSets reports the NodeSets that are not ready according to the operator and need a
+// change.
 func ready(seen *Observed) []Finding {
 	var out []Finding
 	for i := range seen.NodeSets {
@@ -150,12 +151,12 @@ func ready(seen *Observed) []Finding {
 	return out
 }
 
-// operator tests that somebody looks after the NodeSets.
+// checkOperator checks that an operator runs if there are NodeSets.
 func operator(seen *Observed) []Finding {
 	if seen.Operator == nil || len(seen.NodeSets) == 0 || seen.Operator.ReadyPods > 0 {
 		return nil
 	}
-	problem := "it holds no lease and has no pod that is ready"
+	problem := "it has no lease and no ready pod"
 	for _, l := range seen.Operator.Leases {
 		holder, renewed := l.Spec.HolderIdentity, l.Spec.RenewTime
 		if holder == nil || *holder == "" || renewed == nil || l.Spec.LeaseDurationSeconds == nil {
@@ -166,12 +167,12 @@ func operator(seen *Observed) []Finding {
 		}
 		problem = "it has not renewed its lease since " + renewed.UTC().Format(time.RFC3339)
 	}
-	return []Finding{found(OperatorNotRunning, Object{Kind: "Deployment", Name: "slurm-operator"}, "%s: nobody looks after %s", problem, counted(len(seen.NodeSets), "NodeSet")).
-		cure("install the chart slurm-operator, or see why its pod is not ready").
+	return []Finding{found(OperatorNotRunning, Object{Kind: "Deployment", Name: "slurm-operator"}, "%s: nothing reconciles %s", problem, counted(len(seen.NodeSets), "NodeSet")).
+		cure("install the chart slurm-operator, or find out why its pod is not ready").
 		run("kubectl get pods --all-namespaces -l app.kubernetes.io/name=slurm-operator")}
 }
 
-// clockSkew is how far the clocks of machines may be apart.
+// clockSkew is the tolerated difference between the clocks of machines.
 const clockSkew = 10 * time.Second
 
 func counted(n int, what string) string {

@@ -12,10 +12,10 @@ import (
 	"github.com/slurmtide/slurmtide/operator/api/v1beta1"
 )
 
-// stepLister is a probe that workers of older operators have.
+// stepLister is the probe command of workers that older operators created.
 var stepLister = []string{"scontrol", "show", "slurmd"}
 
-// workerOf is a running worker of a NodeSet whose slurmd container has a readiness probe.
+// newWorker returns a running worker of a NodeSet whose slurmd container has a readiness probe.
 func workerOf(nodeSet, name string, probe ...string) corev1.Pod {
 	c := corev1.Container{Name: "slurmd", ReadinessProbe: &corev1.Probe{ProbeHandler: corev1.ProbeHandler{Exec: &corev1.ExecAction{Command: probe}}}}
 	return corev1.Pod{
@@ -32,7 +32,7 @@ func outdated(p corev1.Pod) corev1.Pod {
 	return p
 }
 
-// workerProbeCase is workers, and what is found of them.
+// workerProbeCase is a list of workers and the expected finding.
 type workerProbeCase struct {
 	name          string
 	change        func(n *v1beta1.NodeSet)
@@ -56,12 +56,12 @@ func workerProbeCases() []workerProbeCase {
 			workerOf("gpu", "gpu-10", stepLister...), workerOf("gpu", "gpu-8", stepLister...), outdated(workerOf("gpu", "gpu-9", stepLister...)),
 			workerOf("gpu", "gpu-7", "scontrol", "ping"), workerOf("gpu", "gpu-1", stepLister...),
 		}, "workers gpu-[1,8-10] still have a readinessProbe of container slurmd " + why, patch},
-		{"those that end or are going do not matter", keep, []corev1.Pod{ended, going}, "", ""},
-		{"those that an update replaces", keep, []corev1.Pod{outdated(workerOf("gpu", "gpu-0", stepLister...))},
+		{"finished and terminating workers do not count", keep, []corev1.Pod{ended, going}, "", ""},
+		{"workers that an update replaces", keep, []corev1.Pod{outdated(workerOf("gpu", "gpu-0", stepLister...))},
 			"worker gpu-0 still has a readinessProbe of container slurmd " + why, "kubectl -n hpc describe nodesets.slinky.slurm.net gpu"},
-		{"of a NodeSet that updates by hand", func(n *v1beta1.NodeSet) { n.Spec.UpdateStrategy.Type = v1beta1.UpdateOnDelete }, one,
+		{"workers of a NodeSet with OnDelete", func(n *v1beta1.NodeSet) { n.Spec.UpdateStrategy.Type = v1beta1.UpdateOnDelete }, one,
 			"worker gpu-0 still has a readinessProbe of container slurmd " + why, "kubectl -n hpc annotate pod gpu-0 nodeset.slinky.slurm.net/pod-cordon=true"},
-		{"of a NodeSet that is not known", keep, []corev1.Pod{workerOf("lost", "lost-3", stepLister...)},
+		{"workers of an unknown NodeSet", keep, []corev1.Pod{workerOf("lost", "lost-3", stepLister...)},
 			"worker lost-3 still has a readinessProbe of container slurmd " + why, "kubectl -n hpc annotate pod lost-3 nodeset.slinky.slurm.net/pod-cordon=true"},
 	}
 }
