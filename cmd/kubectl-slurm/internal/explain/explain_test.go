@@ -21,7 +21,7 @@ var now = time.Date(2030, 1, 1, 12, 0, 0, 0, time.UTC)
 
 func ptr[T any](v T) *T { return &v }
 
-// nodeSet is one with workers of 8 CPUs, of which there may be so many.
+// newNodeSet returns a NodeSet with workers of 8 CPUs and a maximum of most workers.
 func nodeSet(name string, replicas, most int32) v1beta1.NodeSet {
 	n := v1beta1.NodeSet{ObjectMeta: metav1.ObjectMeta{Namespace: "hpc", Name: name, UID: "uid"}}
 	n.Spec.ClusterRef = &corev1.LocalObjectReference{Name: "alpha"}
@@ -38,7 +38,7 @@ func node(name string, state slurm.NodeBase, busyCPUs uint32) *slurm.Node {
 	}
 }
 
-// pending is a job that takes whole workers.
+// pendingJob returns a pending job that uses whole workers.
 func pending(id uint32, nodes uint64) *slurm.Job {
 	return &slurm.Job{
 		ID: id, Name: "j", UserName: "alice", Partition: "gpu", State: slurm.JobState{Base: slurm.JobPending}, Reason: "Resources",
@@ -56,7 +56,7 @@ func runs(id uint32, on string, left time.Duration) *slurm.Job {
 	return j
 }
 
-// site is a NodeSet with two busy workers and one idle.
+// newTestObservation returns a NodeSet with two busy workers and one idle worker.
 func site(jobs ...*slurm.Job) *Seen {
 	return &Seen{
 		Now: now, NodeSets: []v1beta1.NodeSet{nodeSet("gpu", 3, 4)},
@@ -69,7 +69,7 @@ func site(jobs ...*slurm.Job) *Seen {
 	}
 }
 
-// measured adds the adapter's numbers, which are those of the same records.
+// withMetrics adds the adapter's numbers for the same records.
 func (s *Seen) measured() *Seen {
 	d := demand.Compute(s.Now, s.Slurm.snapshot(s.Now), s.pools("alpha")...)
 	p := d.Pools[0]
@@ -101,13 +101,13 @@ func TestTheNumberOfWorkersIsTakenApart(t *testing.T) {
 		blocks []string
 	}{
 		{"nothing waits", func() *Seen { return site().measured() }, "busy 2 claimed 0 grace 0 booting 0 pending 0 replacements 0 required 2",
-			[]string{"no HPA scales it: spec.replicas stays 3 until somebody changes it"}},
+			[]string{"no HPA scales it: spec.replicas stays 3 until a user changes it"}},
 		{"a job for the idle worker", func() *Seen { return site(pending(3, 1)).measured() }, "busy 2 claimed 1 grace 0 booting 0 pending 0 replacements 0 required 3", nil},
 		{"more than the maximum", func() *Seen { return site(pending(3, 1), pending(4, 1), pending(5, 1)).measured() },
 			"busy 2 claimed 1 grace 0 booting 0 pending 2 replacements 0 required 4",
-			[]string{"jobs ask for 5 workers, and the maximum is 4", "no HPA scales it: spec.replicas stays 3 until somebody changes it"}},
-		{"a held job asks for nothing", func() *Seen { return site(held).measured() }, "busy 2 claimed 0 grace 0 booting 0 pending 0 replacements 0 required 2",
-			[]string{"no HPA scales it: spec.replicas stays 3 until somebody changes it"}},
+			[]string{"jobs need 5 workers, but the maximum is 4", "no HPA scales it: spec.replicas stays 3 until a user changes it"}},
+		{"a held job needs no worker", func() *Seen { return site(held).measured() }, "busy 2 claimed 0 grace 0 booting 0 pending 0 replacements 0 required 2",
+			[]string{"no HPA scales it: spec.replicas stays 3 until a user changes it"}},
 		{"an idle grace", func() *Seen {
 			s := site()
 			s.NodeSets[0].Annotations = map[string]string{v1beta1.AnnotationIdleGrace: "2h"}
@@ -117,11 +117,11 @@ func TestTheNumberOfWorkersIsTakenApart(t *testing.T) {
 			s := site(pending(3, 1))
 			s.Slurm.Nodes[2].State.Base = slurm.NodeDown
 			return s.measured()
-		}, "busy 2 claimed 0 grace 0 booting 0 pending 1 replacements 1 required 4", []string{"no HPA scales it: spec.replicas stays 3 until somebody changes it"}},
+		}, "busy 2 claimed 0 grace 0 booting 0 pending 1 replacements 1 required 4", []string{"no HPA scales it: spec.replicas stays 3 until a user changes it"}},
 		{"without the view", func() *Seen { s := site(pending(3, 1)).measured(); s.Slurm = nil; return s },
 			"busy 2 claimed ? grace ? booting 0 pending 0 replacements 0 required 3", nil},
 		{"without metrics", func() *Seen { s := site(pending(3, 1)); s.Slurm = nil; return s },
-			"busy ? claimed ? grace ? booting ? pending ? replacements ? required ?", []string{"how many workers are required is not known: replicas stay where they are"}},
+			"busy ? claimed ? grace ? booting ? pending ? replacements ? required ?", []string{"the number of required workers is unknown: spec.replicas does not change"}},
 	} {
 		t.Run(tc.name, func(t *testing.T) {
 			got, there := OfNodeSet(tc.seen(), "gpu")
@@ -153,14 +153,14 @@ func TestSeveralAutoscalersBlock(t *testing.T) {
 		s.Autoscalers = append(s.Autoscalers, h)
 	}
 	got, _ := OfNodeSet(s, "gpu")
-	if diff := cmp.Diff([]string{"2 HPAs scale it, and block each other"}, got.Blocks); diff != "" || got.Autoscaler != nil {
+	if diff := cmp.Diff([]string{"2 HPAs scale it and block each other"}, got.Blocks); diff != "" || got.Autoscaler != nil {
 		t.Error(diff)
 	}
 }
 
 func TestANodeSetThatIsNotThere(t *testing.T) {
 	if _, there := OfNodeSet(site(), "cpu"); there {
-		t.Error("it is there")
+		t.Error("it exists")
 	}
 }
 
@@ -179,8 +179,8 @@ func TestJobs(t *testing.T) {
 	}{
 		{"it waits for a worker", pending(9, 2), demand.ClassCapacity, HelpYes, Serving{"gpu", true, "", 3, 2, 4}},
 		{"it is held", change(func(j *slurm.Job) { j.Hold = true }), demand.ClassHeld, HelpLater, Serving{"gpu", true, "", 3, 2, 3}},
-		{"it waits for another", change(func(j *slurm.Job) { j.Dependency = "afterok:1(unfulfilled)" }), demand.ClassDependency, HelpLater, Serving{"gpu", true, "", 3, 2, 3}},
-		{"its time has not come", change(func(j *slurm.Job) { j.EligibleTime = slurm.At(now.Add(time.Hour)) }), demand.ClassTime, HelpLater, Serving{"gpu", true, "", 3, 2, 3}},
+		{"it waits for another job", change(func(j *slurm.Job) { j.Dependency = "afterok:1(unfulfilled)" }), demand.ClassDependency, HelpLater, Serving{"gpu", true, "", 3, 2, 3}},
+		{"its begin time is in the future", change(func(j *slurm.Job) { j.EligibleTime = slurm.At(now.Add(time.Hour)) }), demand.ClassTime, HelpLater, Serving{"gpu", true, "", 3, 2, 3}},
 		{"it is too large", pending(9, 9), demand.ClassUnsatisfiable, HelpNo, Serving{"gpu", false, "more nodes than the pool's maximum", 3, 2, 2}},
 		{"no worker has its feature", change(func(j *slurm.Job) { j.Features = "tpu" }), demand.ClassUnsatisfiable, HelpNo, Serving{"gpu", false, "no node has the features or the disk", 3, 2, 2}},
 		{"it may not use its account", change(func(j *slurm.Job) { j.Reason = "InvalidAccount" }), demand.ClassInvalid, HelpNo, Serving{"gpu", true, "", 3, 2, 3}},
@@ -203,7 +203,7 @@ func TestANodeSetOfAnotherPartitionDoesNotServeAJob(t *testing.T) {
 	s.NodeSets = append(s.NodeSets, nodeSet("cpu", 0, 4))
 	s.Slurm.Partitions = append(s.Slurm.Partitions, &slurm.Partition{Name: "cpu", State: slurm.PartitionUp})
 	got := OfJob(s, "hpc", "alpha", j)
-	want := []Serving{{"cpu", false, "it is in none of the job's partitions", 0, 0, 0}, {"gpu", true, "", 3, 2, 3}}
+	want := []Serving{{"cpu", false, "it belongs to none of the job's partitions", 0, 0, 0}, {"gpu", true, "", 3, 2, 3}}
 	if diff := cmp.Diff(want, got.Serving); diff != "" {
 		t.Error(diff)
 	}
@@ -212,7 +212,7 @@ func TestANodeSetOfAnotherPartitionDoesNotServeAJob(t *testing.T) {
 func TestAJobThatRunsNeedsNoHelp(t *testing.T) {
 	j := runs(9, "gpu-2", time.Hour)
 	got := OfJob(site(j), "hpc", "alpha", j)
-	if got.Help != HelpNotNeeded || got.Class != "" || got.Serving != nil || !strings.Contains(strings.Join(got.Details, " "), "it is on gpu-2") {
+	if got.Help != HelpNotNeeded || got.Class != "" || got.Serving != nil || !strings.Contains(strings.Join(got.Details, " "), "it runs on gpu-2") {
 		t.Errorf("got %+v", got)
 	}
 }
@@ -221,7 +221,7 @@ func TestEveryClassHasAMeaning(t *testing.T) {
 	for _, c := range demand.Classes() {
 		for _, n := range []Number{One, Many} {
 			if Meaning(c, n) == "" {
-				t.Errorf("%s of %s has none", c, n)
+				t.Errorf("%s of %s has no meaning", c, n)
 			}
 		}
 	}

@@ -14,17 +14,17 @@ import (
 	"github.com/slurmtide/slurmtide/slurmclient/slurm"
 )
 
-// ScaleIn is who goes, and who would go next.
+// ScaleIn lists the workers that a scale-in deletes.
 type ScaleIn struct {
-	// Going are the workers that were chosen already, Next those that would be with
-	// fewer workers wanted, the first one first.
+	// Going are the workers that were already chosen. Next are the workers that a lower number of
+	// replicas would choose, in order.
 	Going []Candidate `json:"going,omitempty"`
 	Next  []Candidate `json:"next,omitempty"`
-	// Order tells where the order comes from.
+	// Order says what the order is based on.
 	Order string `json:"order,omitempty"`
 }
 
-// Candidate is a worker that goes or would go.
+// Candidate is a worker that was or would be chosen.
 type Candidate struct {
 	Pod       string `json:"pod"`
 	SlurmNode string `json:"slurmNode"`
@@ -33,20 +33,20 @@ type Candidate struct {
 	State string `json:"state"`
 	Jobs  int    `json:"jobs,omitempty"`
 	Job   uint32 `json:"job,omitempty"`
-	// Cause is why it goes and Since when it was chosen, for one that was.
+	// Cause is why a chosen worker is deleted, Since when it was chosen.
 	Cause string     `json:"cause,omitempty"`
 	Since *time.Time `json:"since,omitempty"`
-	// Until is when the time limit of its last job ends: it goes then at the latest,
-	// and before where its jobs end before. nil: at once, or nobody knows.
+	// Until is when the time limit of its last job ends, which is the latest time of its deletion.
+	// It is nil if the worker is deleted at once or the time is unknown.
 	Until *time.Time `json:"until,omitempty"`
-	// Why is the policy or the thing that it would wait for.
+	// Why is what the deletion waits for, or the policy that decides.
 	Why string `json:"why"`
 }
 
-// shown is how many of the next ones are told.
+// maxNextCandidates limits ScaleIn.Next.
 const shown = 5
 
-// scaleIn asks the operator's rules who would go.
+// explainScaleIn lists the candidates according to the operator's rules.
 func scaleIn(seen *Seen, n *v1beta1.NodeSet, e *NodeSet) ScaleIn {
 	if seen.Pods == nil || n.Spec.ScalingMode == v1beta1.ScalingModeDaemonSet {
 		return ScaleIn{}
@@ -78,7 +78,7 @@ func scaleIn(seen *Seen, n *v1beta1.NodeSet, e *NodeSet) ScaleIn {
 	return out
 }
 
-// chosen are the pods that the operator would choose to go with so many replicas.
+// chosenForScaleIn returns the pods that the operator would choose for the number of replicas.
 func chosen(now time.Time, n *v1beta1.NodeSet, seen plan.Seen, replicas int) []string {
 	wish := plan.Wish{
 		UID: string(n.UID), Replicas: replicas, Revision: n.Status.NodeSetHash, SlurmName: func(int) string { return "" },
@@ -99,15 +99,15 @@ func chosen(now time.Time, n *v1beta1.NodeSet, seen plan.Seen, replicas int) []s
 	return slices.Compact(out)
 }
 
-// look is what the plan looks at.
+// planInput is the input of the operator's plan.
 type look struct {
 	seen  plan.Seen
 	order string
 	words map[string]string
 }
 
-// lookOf makes of pods and Slurm nodes what the operator would see. Without the view,
-// the pods' conditions tell of their Slurm nodes.
+// newPlanInput converts pods and Slurm nodes to the input of the plan. Without the view, the states
+// of Slurm nodes come from the pods' conditions.
 func lookOf(seen *Seen) look {
 	l := look{words: map[string]string{}}
 	l.seen.Slurm = plan.Slurm{
@@ -117,7 +117,7 @@ func lookOf(seen *Seen) look {
 		l.seen.Workers = append(l.seen.Workers, workerOf(&seen.Pods[i]))
 	}
 	if seen.Slurm == nil {
-		l.order = "by the pods' conditions, which do not tell since when a worker is idle"
+		l.order = "by the pods' conditions, which do not include the idle time of workers"
 		for i := range seen.Pods {
 			l.addPod(&seen.Pods[i])
 		}
@@ -143,7 +143,7 @@ func lookOf(seen *Seen) look {
 func (l *look) addWork(j *slurm.Job) {
 	names, err := hostlist.Expand(j.Nodes)
 	if err != nil {
-		return // its nodes are busy by their own state
+		return // the state of its nodes says that they are busy
 	}
 	for _, name := range names {
 		w := l.seen.Slurm.Work[name]
@@ -180,7 +180,7 @@ func (l *look) addPod(pod *corev1.Pod) {
 	}
 }
 
-// candidate tells of a worker that goes or would.
+// candidate describes a chosen or next worker.
 func (l *look) candidate(now time.Time, n *v1beta1.NodeSet, w *plan.Worker) Candidate {
 	work := l.seen.Slurm.Work[w.SlurmName]
 	c := Candidate{Pod: w.Pod, SlurmNode: w.SlurmName, State: l.words[w.SlurmName], Jobs: work.Jobs, Job: work.LastJob, Cause: w.Note.Cause}
@@ -207,7 +207,7 @@ func (l *look) candidate(now time.Time, n *v1beta1.NodeSet, w *plan.Worker) Cand
 	return c
 }
 
-// wait tells how long a worker with work would be waited for.
+// describeWait says how long the deletion of a worker with work would wait.
 func (c *Candidate) wait(now time.Time, policy *v1beta1.DrainPolicy, work plan.Work, w *plan.Worker) {
 	c.Why = "when its work ends, which has no time limit"
 	if !work.End.IsZero() {

@@ -14,7 +14,7 @@ import (
 	"github.com/slurmtide/slurmtide/slurmclient/slurm"
 )
 
-// worker is a pod of the NodeSet that runs.
+// workerPod returns a running pod of the NodeSet.
 func worker(ordinal int) corev1.Pod {
 	name := fmt.Sprintf("gpu-%d", ordinal)
 	p := corev1.Pod{ObjectMeta: metav1.ObjectMeta{Namespace: "hpc", Name: name, UID: "u", CreationTimestamp: metav1.NewTime(now.Add(-time.Hour)), Annotations: map[string]string{},
@@ -45,21 +45,21 @@ func TestWhoAScaleInWouldTakeNext(t *testing.T) {
 		how  func(s *Seen)
 		want []string
 	}{
-		{"idle ones, then those whose work ends first", func(*Seen) {}, []string{"gpu-2 idle", "gpu-0 allocated until 1h0m0s", "gpu-1 allocated until 2h0m0s"}},
+		{"idle workers, then those whose work ends first", func(*Seen) {}, []string{"gpu-2 idle", "gpu-0 allocated until 1h0m0s", "gpu-1 allocated until 2h0m0s"}},
 		{"work without a time limit ends last", func(s *Seen) { s.Slurm.Jobs[0].EndTime = slurm.Never },
 			[]string{"gpu-2 idle", "gpu-1 allocated until 2h0m0s", "gpu-0 allocated"}},
-		{"those that are down before those that are idle", func(s *Seen) {
+		{"down workers before idle workers", func(s *Seen) {
 			s.Slurm.Nodes[0].State.Base, s.Slurm.Jobs = slurm.NodeDown, s.Slurm.Jobs[1:]
 		}, []string{"gpu-0 down", "gpu-2 idle", "gpu-1 allocated until 2h0m0s"}},
-		{"the cheaper of two", func(s *Seen) {
+		{"the worker with the lower deletion cost", func(s *Seen) {
 			s.Pods[1].Annotations[v1beta1.AnnotationPodDeletionCost] = "-1"
 		}, []string{"gpu-2 idle", "gpu-1 allocated until 2h0m0s", "gpu-0 allocated until 1h0m0s"}},
 		{"the drain policy's timeout", func(s *Seen) {
 			s.NodeSets[0].Spec.DrainPolicy = &v1beta1.DrainPolicy{Type: v1beta1.DrainTimeout, Timeout: &metav1.Duration{Duration: 90 * time.Minute}}
 		}, []string{"gpu-2 idle", "gpu-0 allocated until 1h0m0s", "gpu-1 allocated until 1h30m0s"}},
-		{"the order of what is seen changes nothing", func(s *Seen) { slices.Reverse(s.Pods); slices.Reverse(s.Slurm.Nodes) },
+		{"the input order does not matter", func(s *Seen) { slices.Reverse(s.Pods); slices.Reverse(s.Slurm.Nodes) },
 			[]string{"gpu-2 idle", "gpu-0 allocated until 1h0m0s", "gpu-1 allocated until 2h0m0s"}},
-		{"without pods nobody knows", func(s *Seen) { s.Pods = nil }, nil},
+		{"no candidates without pods", func(s *Seen) { s.Pods = nil }, nil},
 	} {
 		t.Run(tc.name, func(t *testing.T) {
 			s := site().measured()

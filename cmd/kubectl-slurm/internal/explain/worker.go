@@ -11,7 +11,7 @@ import (
 	"github.com/slurmtide/slurmtide/slurmclient/slurm"
 )
 
-// workerOf is a pod as the plan sees it, as far as the order goes.
+// workerOf converts a pod to a worker of the plan, as far as the order of deletion needs it.
 func workerOf(pod *corev1.Pod) plan.Worker {
 	w := plan.Worker{
 		Pod: pod.Name, UID: string(pod.UID), SlurmName: pod.Labels[v1beta1.LabelPodHostname], Created: pod.CreationTimestamp.Time,
@@ -40,7 +40,7 @@ func workerOf(pod *corev1.Pod) plan.Worker {
 	return w
 }
 
-// recordOf is a Slurm node as the plan sees it, as far as the order goes.
+// recordOf converts a Slurm node to a record of the plan, as far as the order of deletion needs it.
 func recordOf(n *slurm.Node) plan.Record {
 	s := n.State
 	r := plan.Record{

@@ -12,7 +12,7 @@ import (
 	"github.com/slurmtide/slurmtide/metricsapi"
 )
 
-// apiOf is an API that asks a handler.
+// newTestAPI returns an API that sends requests to the handler.
 func apiOf(t *testing.T, handler http.HandlerFunc) *API {
 	t.Helper()
 	server := httptest.NewServer(handler)
@@ -46,7 +46,7 @@ func TestListsAreReadPageByPage(t *testing.T) {
 		t.Errorf("%v, %v", jobs, err)
 	}
 	if len(asked) != 2 || !strings.HasPrefix(asked[0], "/apis/view.slinky.slurm.net/v1alpha1/namespaces/hpc/slurmjobs?") || !strings.Contains(asked[1], "labelSelector=user%3Dalice") {
-		t.Errorf("asked %q", asked)
+		t.Errorf("requested %q", asked)
 	}
 }
 
@@ -82,7 +82,7 @@ func TestErrorsAreToldInTheServersWordsWithWhatToDo(t *testing.T) {
 			api := apiOf(t, func(w http.ResponseWriter, _ *http.Request) { refuse(w, tc.code, tc.reason, tc.message) })
 			_, err := api.Jobs(t.Context(), Scope{})
 			if err == nil {
-				t.Fatal("there is no error")
+				t.Fatal("no error")
 			}
 			for _, want := range tc.want {
 				if text := Explain(View, err); !strings.Contains(text, want) {
@@ -105,10 +105,10 @@ func TestWhatTheServerWarnsOfIsToldOnce(t *testing.T) {
 		}
 	}
 	if got := api.Warned(); len(got) != 1 || got[0] != "PrivateData hides jobs" {
-		t.Errorf("it warned of %q", got)
+		t.Errorf("the warnings are %q", got)
 	}
 	if got := api.Warned(); len(got) != 0 {
-		t.Errorf("and then of %q", got)
+		t.Errorf("the later warnings are %q", got)
 	}
 }
 
@@ -121,7 +121,7 @@ func TestAMetricIsOneNumberWithItsTime(t *testing.T) {
 		{"none", ``, false},
 		{"two", `{"value":"5","timestamp":"2030-01-01T00:00:00Z"},{"value":"5","timestamp":"2030-01-01T00:00:00Z"}`, false},
 		{"without a time", `{"value":"5"}`, false},
-		{"less than nothing", `{"value":"-5","timestamp":"2030-01-01T00:00:00Z"}`, false},
+		{"negative", `{"value":"-5","timestamp":"2030-01-01T00:00:00Z"}`, false},
 	} {
 		api := apiOf(t, func(w http.ResponseWriter, _ *http.Request) { fmt.Fprintf(w, `{"items":[%s]}`, tc.items) })
 		v, err := api.Metric(t.Context(), metricsapi.NodeSets(), "hpc", "gpu", "slurm_nodeset_required_nodes", "")

@@ -13,7 +13,7 @@ import (
 	"github.com/slurmtide/slurmtide/slurmclient/slurm"
 )
 
-// Job is the record of a job.
+// Job returns the record of a job.
 func Job(v *view.SlurmJob) *slurm.Job {
 	spec, status := &v.Spec, &v.Status
 	j := &slurm.Job{
@@ -38,7 +38,7 @@ func Job(v *view.SlurmJob) *slurm.Job {
 	return j
 }
 
-// Node is the record of a Slurm node.
+// Node returns the record of a Slurm node.
 func Node(v *view.SlurmNode) *slurm.Node {
 	spec, status := &v.Spec, &v.Status
 	return &slurm.Node{
@@ -54,7 +54,7 @@ func Node(v *view.SlurmNode) *slurm.Node {
 	}
 }
 
-// Partition is the record of a partition.
+// Partition returns the record of a partition.
 func Partition(v *view.SlurmPartition) *slurm.Partition {
 	spec, status := &v.Spec, &v.Status
 	return &slurm.Partition{
@@ -65,8 +65,7 @@ func Partition(v *view.SlurmPartition) *slurm.Partition {
 	}
 }
 
-// Snapshot is a cluster whose jobs, nodes and partitions were all read, at now, and
-// nothing else.
+// Snapshot returns a snapshot with only these jobs, nodes and partitions, all read at now.
 func Snapshot(now time.Time, jobs []*slurm.Job, nodes []*slurm.Node, partitions []*slurm.Partition) *slurmclient.Snapshot {
 	poll := slurmclient.Poll{Enabled: true, Known: true, Sequence: 1, ReadAt: now}
 	s := &slurmclient.Snapshot{}
@@ -76,8 +75,8 @@ func Snapshot(now time.Time, jobs []*slurm.Job, nodes []*slurm.Node, partitions 
 	return s
 }
 
-// JobID is how squeue writes the id of a job: 7_3 for a task of an array, 7_[4-9] for
-// those that have not been split off, 8+1 for a component.
+// JobID formats the ID of a job as squeue does: 7_3 for an array task, 7_[4-9] for tasks that are
+// not split off yet, 8+1 for a component of a heterogeneous job.
 func JobID(j *slurm.Job) string {
 	id := slurm.Num(uint64(j.ID)).String()
 	array := slurm.Num(uint64(j.ArrayJobID)).String()
@@ -100,7 +99,7 @@ func number(v *int64) slurm.Number {
 	return slurm.Num(uint64(*v))
 }
 
-// limit reads a number that may be "unlimited".
+// limitOf converts a number that may be "unlimited".
 func limit(v *intstr.IntOrString) slurm.Number {
 	switch {
 	case v == nil:
@@ -118,8 +117,8 @@ func moment(t *metav1.Time) slurm.Time {
 	return slurm.At(t.Time)
 }
 
-// Stands reports whether the record of an array stands for the task of the number, so
-// far as its list, which slurmctld may have cut, tells.
+// HasTask reports whether the record of an array contains the task. slurmctld may have truncated
+// the list of tasks.
 func Stands(j *slurm.Job, task string) bool {
 	n, err := strconv.ParseUint(task, 10, 32)
 	if err != nil {

@@ -75,8 +75,8 @@ func TestStandsFindsTasksThatAreNotSplitOff(t *testing.T) {
 	}
 }
 
-// FuzzTasksThatAListStandsFor asks any list of tasks for its first tasks. It stands for as many
-// as it counts at most, and for the first and the last of a list that can be read.
+// FuzzHasTask checks that a list contains its first task, no task before it, and at most as many
+// tasks as it counts.
 func FuzzTasksThatAListStandsFor(f *testing.F) {
 	for _, list := range []string{"2-9%2", "0-4294967295:1,5", "1,3,100-2...", "1-9:0", "9-2", "%", "0-18446744073709551615", "7:2"} {
 		f.Add(list, uint32(7))
@@ -85,10 +85,10 @@ func FuzzTasksThatAListStandsFor(f *testing.F) {
 		j := &slurm.Job{ArrayTasks: list}
 		tasks, ok := slurm.ParseArrayTasks(list)
 		if ok && !Stands(j, strconv.FormatUint(tasks.First, 10)) {
-			t.Errorf("%q does not stand for its first task %d", list, tasks.First)
+			t.Errorf("%q does not contain its first task %d", list, tasks.First)
 		}
 		if ok && tasks.First > 0 && Stands(j, strconv.FormatUint(tasks.First-1, 10)) {
-			t.Errorf("%q stands for a task before %d", list, tasks.First)
+			t.Errorf("%q contains a task before %d", list, tasks.First)
 		}
 		stood := uint64(0)
 		for i := range uint64(20) {
@@ -97,7 +97,7 @@ func FuzzTasksThatAListStandsFor(f *testing.F) {
 			}
 		}
 		if ok && stood > tasks.Count {
-			t.Errorf("%q stands for %d tasks of %d", list, stood, tasks.Count)
+			t.Errorf("%q contains %d tasks of %d", list, stood, tasks.Count)
 		}
 	})
 }

@@ -34,11 +34,11 @@ func TestPrintWritesEveryFormat(t *testing.T) {
 		headings Headings
 		want     string
 	}{
-		{"plain columns, what is not known as such", Plain, WithHeadings, "NAME   CPUS\nb      2\nc      <unknown>\na      10\n"},
+		{"plain columns with unknown values", Plain, WithHeadings, "NAME   CPUS\nb      2\nc      <unknown>\na      10\n"},
 		{"without headings", Plain, WithoutHeadings, "b     2\nc     <unknown>\na     10\n"},
 		{"wide, without control characters", Wide, WithHeadings, "NAME   CPUS        NOTE\nb      2           <none>\nc      <unknown>   x y [31m\na      10          <none>\n"},
 		{"names", Names, WithHeadings, "row/b\nrow/c\nrow/a\n"},
-		{"YAML has null for what is not known", YAML, WithHeadings, "items:\n- cpus: 2\n  name: b\n- cpus: null\n  name: c\n  note: \"x\\ty\\e[31m\"\n- cpus: 10\n  name: a\nkind: List\n"},
+		{"YAML with null for unknown values", YAML, WithHeadings, "items:\n- cpus: 2\n  name: b\n- cpus: null\n  name: c\n  note: \"x\\ty\\e[31m\"\n- cpus: 10\n  name: a\nkind: List\n"},
 	} {
 		t.Run(tc.name, func(t *testing.T) {
 			var out strings.Builder
@@ -83,7 +83,7 @@ func TestSort(t *testing.T) {
 
 func TestParseFormatRefusesOthers(t *testing.T) {
 	if _, err := ParseFormat("xml"); err == nil {
-		t.Error("xml is taken")
+		t.Error("xml is accepted")
 	}
 }
 

@@ -25,7 +25,7 @@ type Node struct {
 	States     []string `json:"states,omitempty"`
 	Partitions []string `json:"partitions,omitempty"`
 	Features   []string `json:"features,omitempty"`
-	// CPUs and the like are nil where only the worker's pod tells of the node.
+	// CPUs and the other numbers are nil if only the worker's pod was read.
 	CPUs            *uint64 `json:"cpus"`
 	AllocatedCPUs   *uint64 `json:"allocatedCPUs"`
 	Memory          *uint64 `json:"memoryMiB"`
@@ -33,13 +33,13 @@ type Node struct {
 	GPUs            *uint64 `json:"gpus"`
 	AllocatedGPUs   *uint64 `json:"allocatedGPUs"`
 	Load            string  `json:"load,omitempty"`
-	// LastBusy is when the node last had a job; a node that has one has none.
+	// LastBusy is when the node last had a job. It is nil while the node has a job.
 	LastBusy *time.Time `json:"lastBusy,omitempty"`
 	Version  string     `json:"version,omitempty"`
 	Reason   string     `json:"reason,omitempty"`
 }
 
-// Nodes is the table of Slurm nodes; FUTURE records are left out unless which is All.
+// Nodes returns the table of Slurm nodes. FUTURE nodes are omitted unless which is All.
 func Nodes(now time.Time, placed Placed, which Which, nodes []view.SlurmNode) *table.Table[Node] {
 	var rows []Node
 	for i := range nodes {
@@ -95,8 +95,8 @@ func gpus(text string) uint64 {
 	return slurm.TRES{GRES: counts}.GPUs()
 }
 
-// Workers is the table of Slurm nodes as the pods of NodeSets tell of them, for when
-// there is no view: states and reasons, and nothing of their use.
+// Workers returns the table of Slurm nodes from the conditions of NodeSet pods, for use without the
+// view. It has states and reasons but no resources.
 func Workers(now time.Time, placed Placed, pods []corev1.Pod) *table.Table[Node] {
 	var rows []Node
 	for i := range pods {
