@@ -26,14 +26,14 @@ func takeLibraries(l logger) { klog.SetSlogLogger(l.Quiet(hungUp)) }
 func watchFailed(l logger) func(resource string, err error) {
 	const again = 10 * time.Minute
 	var mu sync.Mutex
-	told := map[string]time.Time{}
+	lastLogged := map[string]time.Time{}
 	return func(resource string, err error) {
 		mu.Lock()
 		defer mu.Unlock()
-		if time.Since(told[resource]) < again {
+		if time.Since(lastLogged[resource]) < again {
 			return
 		}
-		told[resource] = time.Now()
+		lastLogged[resource] = time.Now()
 		l.Warn("watching fails, retrying", "resource", resource, "err", err)
 	}
 }

@@ -56,9 +56,9 @@ func (s *slurmOptions) flags(app *kingpin.Application) {
 }
 
 func (s *slurmOptions) check() error {
-	alone := cmp.Or(s.tokenFile, s.keyFile, s.userName, s.caFile, s.certFile, s.clientKey, s.namespace, s.name)
+	clusterFlag := cmp.Or(s.tokenFile, s.keyFile, s.userName, s.caFile, s.certFile, s.clientKey, s.namespace, s.name)
 	switch {
-	case s.url == "" && alone != "":
+	case s.url == "" && clusterFlag != "":
 		return errors.New("flags for one cluster need --slurm.url: the objects in Kubernetes configure the other clusters")
 	case (s.namespace == "") != (s.name == ""):
 		return errors.New("--cluster-namespace and --cluster-name must be set together")

@@ -104,6 +104,6 @@ func TestWithoutKubernetes(t *testing.T) {
 		t.Errorf("it ends with %d", code)
 	}
 	if code := run(t.Context(), []string{"--kube.qps=0"}); code != 2 {
-		t.Errorf("it ends with %d for flags that make no sense", code)
+		t.Errorf("it ends with %d for invalid flags", code)
 	}
 }

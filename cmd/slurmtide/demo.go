@@ -62,7 +62,7 @@ func (o *options) show(ctx context.Context, how string, todo []steps.Step, world
 	if err := errors.Join(result.Verdict(), o.draw(result, how)); err != nil {
 		return err
 	}
-	fmt.Printf("  picture       %s and demo.png beside it\n", filepath.Join(o.pictures, "demo.svg"))
+	fmt.Printf("  picture       %s and demo.png\n", filepath.Join(o.pictures, "demo.svg"))
 	return nil
 }
 

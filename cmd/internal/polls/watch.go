@@ -62,7 +62,7 @@ func (w *watcher) see(s *slurmclient.Snapshot) {
 		}
 		cause, hint := explain(p.Resource, p.Err)
 		now[cause] = true
-		if _, told := w.failing[cause]; !told {
+		if _, logged := w.failing[cause]; !logged {
 			w.failing[cause] = p.FailingSince
 			if slurmclient.PanicOf(p.Err) != nil {
 				w.stacks.Log(p.Err, "what", cause)

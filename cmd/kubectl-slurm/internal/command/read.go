@@ -44,15 +44,15 @@ type question struct {
 func ask(ctx context.Context, api *observe.API, questions []question) (answers map[question]uint64, errs []error) {
 	answers = map[question]uint64{}
 	var mu sync.Mutex
-	told := map[string]bool{}
+	hasError := map[string]bool{}
 	each(questions, func(q question) {
 		v, err := api.Metric(ctx, q.of, q.namespace, q.name, q.metric, q.partition)
 		mu.Lock()
 		defer mu.Unlock()
 		if err == nil {
 			answers[q] = v.Number
-		} else if key := q.namespace + "/" + q.name; !told[key] {
-			told[key] = true
+		} else if key := q.namespace + "/" + q.name; !hasError[key] {
+			hasError[key] = true
 			errs = append(errs, err)
 		}
 	})

@@ -118,11 +118,11 @@ func (s *session) namespace() (string, error) {
 
 // printNotes writes each note once.
 func (s *session) notes(said []string) {
-	told := map[string]bool{}
+	printed := map[string]bool{}
 	for _, text := range said {
-		if !told[text] {
+		if !printed[text] {
 			_, _ = fmt.Fprintln(s.streams.Err, "note: "+table.Clean(text))
 		}
-		told[text] = true
+		printed[text] = true
 	}
 }

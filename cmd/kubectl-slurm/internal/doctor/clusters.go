@@ -55,7 +55,7 @@ func warnBefore(warn time.Duration, t *Token) time.Duration {
 // checkClusters reports the Clusters and Controllers that are not ready according to the operator.
 func clusters(seen *Observed) []Finding {
 	var out []Finding
-	tell := func(kind, namespace, name string, conditions []metav1.Condition) {
+	check := func(kind, namespace, name string, conditions []metav1.Condition) {
 		c := meta.FindStatusCondition(conditions, v1beta1.ConditionReady)
 		if c == nil || c.Status != metav1.ConditionFalse || c.Reason == v1beta1.ReasonProgressing {
 			return
@@ -63,10 +63,10 @@ func clusters(seen *Observed) []Finding {
 		out = append(out, found(ClusterNotReady, Object{kind, namespace, name}, "%s: %s", c.Reason, c.Message).cure("%s", cureOf(c.Reason)))
 	}
 	for _, c := range seen.Clusters {
-		tell(v1beta1.KindCluster, c.Namespace, c.Name, c.Status.Conditions)
+		check(v1beta1.KindCluster, c.Namespace, c.Name, c.Status.Conditions)
 	}
 	for _, c := range seen.Controllers {
-		tell(v1beta1.KindController, c.Namespace, c.Name, c.Status.Conditions)
+		check(v1beta1.KindController, c.Namespace, c.Name, c.Status.Conditions)
 	}
 	return out
 }

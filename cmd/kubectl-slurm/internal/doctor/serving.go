@@ -137,15 +137,15 @@ func stale(seen *Observed) []Finding {
 		return nil
 	}
 	var out []Finding
-	told := map[string]bool{}
+	reported := map[string]bool{}
 	for _, metrics := range []map[Object]Metric{seen.Running, seen.Required} {
 		for _, on := range objects(metrics) {
 			m := metrics[on]
 			said := slurmSaid(m.Said)
-			if m.Fault != Unavailable || told[said] || on.Kind == "NodeSet" && seen.orphan(on) {
+			if m.Fault != Unavailable || reported[said] || on.Kind == "NodeSet" && seen.orphan(on) {
 				continue
 			}
-			told[said] = true
+			reported[said] = true
 			out = append(out, found(StaleSnapshot, on, "%s", said).
 				cure("check that slurmrestd and slurmctld respond and that the token is valid; the adapter then recovers by itself"))
 		}

@@ -142,15 +142,15 @@ func (e *NodeSet) split(seen *Seen, n *v1beta1.NodeSet) {
 // nowhere. Unknown numbers do not differ.
 func (e *Need) differs(p *demand.PoolDemand) string {
 	for _, pair := range []struct {
-		what string
-		told *uint64
-		here uint64
+		what     string
+		metric   *uint64
+		computed uint64
 	}{
 		{"required", e.Required, p.Required}, {"busy", e.Busy, p.Busy}, {"pending", e.Pending, p.Pending},
 		{"idle", e.Idle, p.Idle}, {"booting", e.Booting, p.Booting}, {"unusable", e.Unusable, p.Unusable},
 	} {
-		if pair.told != nil && *pair.told != pair.here {
-			return fmt.Sprintf("%s %d, not %d", pair.what, pair.here, *pair.told)
+		if pair.metric != nil && *pair.metric != pair.computed {
+			return fmt.Sprintf("%s %d, not %d", pair.what, pair.computed, *pair.metric)
 		}
 	}
 	return ""

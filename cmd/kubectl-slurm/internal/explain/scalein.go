@@ -28,8 +28,8 @@ type ScaleIn struct {
 type Candidate struct {
 	Pod       string `json:"pod"`
 	SlurmNode string `json:"slurmNode"`
-	// State is idle, busy, down and the like; Jobs how many it has, Job the one that
-	// ends last.
+	// State is such as idle, busy or down. Jobs is its number of jobs, Job the ID of the job that ends
+	// last.
 	State string `json:"state"`
 	Jobs  int    `json:"jobs,omitempty"`
 	Job   uint32 `json:"job,omitempty"`
@@ -66,13 +66,13 @@ func scaleIn(seen *Seen, n *v1beta1.NodeSet, e *NodeSet) ScaleIn {
 		}
 	}
 	slices.SortFunc(out.Going, func(a, b Candidate) int { return strings.Compare(a.Pod, b.Pod) })
-	told := map[string]bool{}
+	listed := map[string]bool{}
 	for replicas := min(active, int(max(0, e.Wanted))) - 1; replicas >= 0 && len(out.Next) < shown; replicas-- {
 		for _, pod := range chosen(seen.Now, n, look.seen, replicas) {
-			if w := byPod[pod]; !told[pod] && w.Note.Cause == "" && len(out.Next) < shown {
+			if w := byPod[pod]; !listed[pod] && w.Note.Cause == "" && len(out.Next) < shown {
 				out.Next = append(out.Next, look.candidate(seen.Now, n, w))
 			}
-			told[pod] = true
+			listed[pod] = true
 		}
 	}
 	return out

@@ -78,9 +78,9 @@ func (s *Seen) serving(cluster string, j *slurm.Job) []Serving {
 // why not.
 func (s *Seen) could(n *v1beta1.NodeSet, j *slurm.Job) (bool, string) {
 	pool := s.pool(n)
-	alone := Slurm{Jobs: []*slurm.Job{j}, Partitions: s.Slurm.Partitions}
-	alone.Nodes = demand.NodesOf(pool.Name, s.Slurm.Nodes, s.pools(top.ClusterOf(n)))
-	d := demand.Compute(s.Now, alone.snapshot(s.Now), pool)
+	single := Slurm{Jobs: []*slurm.Job{j}, Partitions: s.Slurm.Partitions}
+	single.Nodes = demand.NodesOf(pool.Name, s.Slurm.Nodes, s.pools(top.ClusterOf(n)))
+	d := demand.Compute(s.Now, single.snapshot(s.Now), pool)
 	p, _ := d.Pool(pool.Name)
 	switch {
 	case p.PendingJobs == 0:

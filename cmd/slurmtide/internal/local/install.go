@@ -66,7 +66,7 @@ func (l *Local) helm(ctx context.Context, chart string, more ...string) error {
 }
 
 // startSlurm starts Slurm with the keys in the cluster, or with new keys.
-func (l *Local) startSlurm(ctx context.Context, tell func(steps.Progress)) error {
+func (l *Local) startSlurm(ctx context.Context, report func(steps.Progress)) error {
 	keys, err := l.keys(ctx)
 	if err != nil {
 		return err
@@ -75,7 +75,7 @@ func (l *Local) startSlurm(ctx context.Context, tell func(steps.Progress)) error
 		return err
 	}
 	for _, what := range []string{"statefulset/slurmctld", "deployment/slurmrestd"} {
-		tell(steps.Progress{Text: "waiting for " + what})
+		report(steps.Progress{Text: "waiting for " + what})
 		if _, err := l.kubectl(ctx, "rollout", "status", what, "--timeout=120s"); err != nil {
 			return err
 		}
@@ -133,19 +133,19 @@ func (l *Local) explain(err error) error {
 
 // createNodeSets creates the NodeSets. It waits until Slurm accepts jobs for workers that do not
 // exist yet and until the metrics of the HPAs are served.
-func (l *Local) nodeSets(ctx context.Context, tell func(steps.Progress)) error {
+func (l *Local) nodeSets(ctx context.Context, report func(steps.Progress)) error {
 	if err := l.applied(ctx, "cluster.yaml", site{}); err != nil {
 		return err
 	}
 	ctx, cancel := context.WithTimeoutCause(ctx, 2*time.Minute, errors.New("not within two minutes"))
 	defer cancel()
 	for _, set := range l.sets {
-		tell(steps.Progress{Text: "waiting until Slurm accepts jobs for " + set.Name})
+		report(steps.Progress{Text: "waiting until Slurm accepts jobs for " + set.Name})
 		if _, err := l.kubectl(ctx, "wait", "nodeset/"+set.Name, "--for=condition=Submittable", "--timeout=120s"); err != nil {
 			return err
 		}
 	}
-	tell(steps.Progress{Text: "waiting until the metrics are served"})
+	report(steps.Progress{Text: "waiting until the metrics are served"})
 	return await(ctx, func() (err error) {
 		for _, set := range l.sets {
 			_, metricErr := l.metric(ctx, set.Name, "slurm_nodeset_required_nodes")

@@ -74,9 +74,9 @@ func (l *Local) kubeDir() string { return filepath.Join(l.dir, "kube") }
 // EnvFile returns the file to source in order to use kubectl and helm with the cluster.
 func (l *Local) EnvFile() string { return filepath.Join(l.dir, "env") }
 
-func (l *Local) start(ctx context.Context, tell func(steps.Progress)) error {
+func (l *Local) start(ctx context.Context, report func(steps.Progress)) error {
 	err := l.script("hack/kube/up", "--name", "demo", "--kubelet", "--dir", l.kubeDir(), "--env-file", l.EnvFile(),
-		"--controller-manager-arg", "--horizontal-pod-autoscaler-sync-period=1s")(ctx, tell)
+		"--controller-manager-arg", "--horizontal-pod-autoscaler-sync-period=1s")(ctx, report)
 	if err != nil {
 		return err
 	}
@@ -85,10 +85,10 @@ func (l *Local) start(ctx context.Context, tell func(steps.Progress)) error {
 }
 
 // loadImages loads the images into the node, one after the other.
-func (l *Local) images(ctx context.Context, tell func(steps.Progress)) error {
+func (l *Local) images(ctx context.Context, report func(steps.Progress)) error {
 	names := []string{"slurm-operator", "slurm-metrics-adapter", "slurmd:" + Version}
 	for i, name := range names {
-		tell(steps.Progress{Done: i, Total: len(names), Text: fmt.Sprintf("%s, %d of %d", name, i+1, len(names))})
+		report(steps.Progress{Done: i, Total: len(names), Text: fmt.Sprintf("%s, %d of %d", name, i+1, len(names))})
 		if err := l.script("hack/images/load", "--dir", l.kubeDir(), name)(ctx, func(steps.Progress) {}); err != nil {
 			return err
 		}
@@ -98,11 +98,11 @@ func (l *Local) images(ctx context.Context, tell func(steps.Progress)) error {
 
 // Down stops everything that Steps started, whatever its state, and reports the progress. It
 // returns nil if nothing runs.
-func (l *Local) Down(ctx context.Context, tell func(steps.Progress)) error {
+func (l *Local) Down(ctx context.Context, report func(steps.Progress)) error {
 	if _, err := os.Stat(l.kubeDir()); errors.Is(err, os.ErrNotExist) {
 		return nil
 	}
-	return l.script("hack/kube/down", "--dir", l.kubeDir())(ctx, tell)
+	return l.script("hack/kube/down", "--dir", l.kubeDir())(ctx, report)
 }
 
 // MissingRequirement says why this machine cannot run the demo. It is empty when the machine can.

@@ -20,7 +20,7 @@ type podList struct {
 	Items []pod
 }
 
-// pod holds the fields of a pod that the demo reads.
+// pod contains the fields of a pod that the demo reads.
 type pod struct {
 	Metadata struct {
 		Name, DeletionTimestamp string

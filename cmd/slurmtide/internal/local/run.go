@@ -27,11 +27,11 @@ const shown = 15
 // scriptStep returns a step that runs a script of the repository and reports the script's progress
 // lines.
 func (l *Local) script(name string, args ...string) func(context.Context, func(steps.Progress)) error {
-	return func(ctx context.Context, tell func(steps.Progress)) error {
+	return func(ctx context.Context, report func(steps.Progress)) error {
 		var last steps.Progress
 		_, err := l.run(ctx, exec.CommandContext(ctx, filepath.Join(l.repo, name), args...), func(line string) {
 			last = steps.OfLine(last, line)
-			tell(last)
+			report(last)
 		})
 		return err
 	}
@@ -40,7 +40,7 @@ func (l *Local) script(name string, args ...string) func(context.Context, func(s
 // rootStep returns a step that runs a script which builds a root file system with mmdebstrap. The
 // progress comes from the build log in a folder of the cache.
 func (l *Local) rooted(folder, name string, args ...string) func(context.Context, func(steps.Progress)) error {
-	return func(ctx context.Context, tell func(steps.Progress)) error {
+	return func(ctx context.Context, report func(steps.Progress)) error {
 		log := filepath.Join(cacheDir(), folder, "build.log")
 		var mu sync.Mutex
 		building := false
@@ -52,7 +52,7 @@ func (l *Local) rooted(folder, name string, args ...string) func(context.Context
 				mu.Lock()
 				defer mu.Unlock()
 				if text, err := os.ReadFile(log); building && err == nil {
-					tell(steps.OfRootLog(string(text)))
+					report(steps.OfRootLog(string(text)))
 				}
 			})
 		}()
@@ -60,7 +60,7 @@ func (l *Local) rooted(folder, name string, args ...string) func(context.Context
 			mu.Lock()
 			defer mu.Unlock()
 			building = strings.Contains(line, "] building the root")
-			tell(steps.OfLine(steps.Progress{}, line))
+			report(steps.OfLine(steps.Progress{}, line))
 		})
 		stop()
 		<-done

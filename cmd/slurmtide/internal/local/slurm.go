@@ -63,7 +63,7 @@ func (l *Local) Cancel(ctx context.Context, id uint32) error {
 
 // cancelLeftovers cancels the jobs that an interrupted play left behind. It waits until their
 // workers are deleted and no metric counts them.
-func (l *Local) sweep(ctx context.Context, tell func(steps.Progress)) error {
+func (l *Local) sweep(ctx context.Context, report func(steps.Progress)) error {
 	jobs, err := l.slurm.Jobs(ctx, 0)
 	if err != nil {
 		return err
@@ -80,7 +80,7 @@ func (l *Local) sweep(ctx context.Context, tell func(steps.Progress)) error {
 	return await(limit, func() error {
 		seen, err := l.Look(limit)
 		if err == nil && (!seen.Sample.AtZero() || seen.Unsatisfiable != timeline.Known(0)) {
-			tell(steps.Progress{Text: "waiting until its workers are deleted"})
+			report(steps.Progress{Text: "waiting until its workers are deleted"})
 			return errors.New("workers or unsatisfiable jobs remain")
 		}
 		return err

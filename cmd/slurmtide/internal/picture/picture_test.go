@@ -33,7 +33,7 @@ func some() Picture {
 		return []timeline.Worker{{Name: "cpu-0", State: s}, {Name: "cpu-1", State: s}}
 	}
 	return Picture{
-		Title: "A <title>", Subtitle: "and what it is", Footer: "what came of it",
+		Title: "A <title>", Subtitle: "a subtitle", Footer: "a summary",
 		Line: timeline.Timeline{Samples: []timeline.Sample{
 			sample(-1, 0, 0, 0, 0, 0), sample(0, 2, 0, 0, 2, 0), sample(2, 2, 0, 0, 2, 2, both(timeline.Starting)...),
 			sample(4, 0, 2, 0, 2, 2, both(timeline.Busy)...), sample(9, 0, 0, 2, 0, 2, both(timeline.Idle)...),

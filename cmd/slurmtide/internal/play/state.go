@@ -5,7 +5,7 @@ import (
 	"github.com/slurmtide/slurmtide/slurmclient/slurm"
 )
 
-// Pod holds what matters of a worker's pod.
+// Pod is the relevant state of a worker's pod.
 type Pod struct {
 	// Ready is true when slurmd runs, Terminating when the pod is being deleted.
 	Ready, Going bool

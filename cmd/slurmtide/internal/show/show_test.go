@@ -130,12 +130,12 @@ func TestPlainLines(t *testing.T) {
 	var out strings.Builder
 	now := noon
 	p := NewPlain(&out, func() time.Time { return now })
-	tell := func(board ...steps.Status) { now = now.Add(6 * time.Second); p.Steps(board) }
-	tell(steps.Status{Name: "build", State: steps.Running})
-	tell(steps.Status{Name: "build", State: steps.Running, Progress: steps.Progress{Done: 1, Total: 3, Text: "one"}})
-	tell(steps.Status{Name: "build", State: steps.Running, Progress: steps.Progress{Done: 2, Total: 3, Text: "two"}})
-	tell(steps.Status{Name: "build", State: steps.Done, Took: 18 * time.Second}, steps.Status{Name: "start", State: steps.Running})
-	tell(steps.Status{Name: "build", State: steps.Done, Took: 18 * time.Second}, steps.Status{Name: "start", State: steps.Failed, Took: 6 * time.Second})
+	showSteps := func(board ...steps.Status) { now = now.Add(6 * time.Second); p.Steps(board) }
+	showSteps(steps.Status{Name: "build", State: steps.Running})
+	showSteps(steps.Status{Name: "build", State: steps.Running, Progress: steps.Progress{Done: 1, Total: 3, Text: "one"}})
+	showSteps(steps.Status{Name: "build", State: steps.Running, Progress: steps.Progress{Done: 2, Total: 3, Text: "two"}})
+	showSteps(steps.Status{Name: "build", State: steps.Done, Took: 18 * time.Second}, steps.Status{Name: "start", State: steps.Running})
+	showSteps(steps.Status{Name: "build", State: steps.Done, Took: 18 * time.Second}, steps.Status{Name: "start", State: steps.Failed, Took: 6 * time.Second})
 	v := playing()
 	for n := 1; n <= len(v.Line.Samples); n++ {
 		now = now.Add(500 * time.Millisecond)

@@ -50,18 +50,18 @@ func TestThePlanOfACrew(t *testing.T) {
 		crew := crew{Set: Set{Name: "cpu", Max: 4}, replicas: c.replicas, workers: c.workers}
 		s := crew.plan(now, func(w worker) bool { return !slices.Contains(c.busy, w.ordinal) })
 		got := ""
-		tell := func(what string, ordinals []int) {
+		record := func(what string, ordinals []int) {
 			if len(ordinals) > 0 {
 				got += fmt.Sprintf("%s %v", what, ordinals)
 			}
 		}
-		tell("start", s.start)
+		record("start", s.start)
 		for what, list := range map[string][]worker{"register": s.register, "drain": s.drain, "undrain": s.undrain, "finish": s.finish} {
 			var ordinals []int
 			for _, w := range list {
 				ordinals = append(ordinals, w.ordinal)
 			}
-			tell(what, ordinals)
+			record(what, ordinals)
 		}
 		if got != c.want {
 			t.Errorf("%s: %q, want %q", name, got, c.want)

@@ -20,7 +20,7 @@ type Progress struct {
 type Step struct {
 	Name string
 	// Do blocks until the work is done. It may report its progress, from one goroutine at a time.
-	Do func(ctx context.Context, tell func(Progress)) error
+	Do func(ctx context.Context, report func(Progress)) error
 }
 
 // State is the state of a step.
@@ -52,17 +52,17 @@ func Run(ctx context.Context, now func() time.Time, todo []Step, show func([]Sta
 	for i, s := range todo {
 		board[i].Name = s.Name
 	}
-	told := func() { show(slices.Clone(board)) }
+	notify := func() { show(slices.Clone(board)) }
 	for i, s := range todo {
 		board[i].State, board[i].Began = Running, now()
-		told()
-		err := s.Do(ctx, func(p Progress) { board[i].Progress = p; told() })
+		notify()
+		err := s.Do(ctx, func(p Progress) { board[i].Progress = p; notify() })
 		board[i].Took = now().Sub(board[i].Began)
 		board[i].State = Done
 		if err != nil {
 			board[i].State = Failed
 		}
-		told()
+		notify()
 		if err != nil {
 			return fmt.Errorf("%s: %w", s.Name, err)
 		}

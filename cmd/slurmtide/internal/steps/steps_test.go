@@ -51,7 +51,11 @@ func TestStepsEndWithTheFirstThatFails(t *testing.T) {
 	var texts []string
 	ran := 0
 	err := Run(t.Context(), clock, []Step{
-		{"first", func(_ context.Context, tell func(Progress)) error { ran++; tell(Progress{Text: "half"}); return nil }},
+		{"first", func(_ context.Context, report func(Progress)) error {
+			ran++
+			report(Progress{Text: "half"})
+			return nil
+		}},
 		{"second", func(context.Context, func(Progress)) error { ran++; return trouble }},
 		{"third", func(context.Context, func(Progress)) error { ran++; return nil }},
 	}, func(board []Status) {
