@@ -69,31 +69,47 @@ func application() (*kingpin.Application, *options) {
 	o.pollFlags(app)
 	o.metricFlags(app)
 	o.web = kingpinflag.AddFlags(app, ":9341")
-	app.Flag("log.level", "Minimum log level: debug, info, warn or error.").Default("info").EnumVar(&o.logLevel, "debug", "info", "warn", "error")
+	app.Flag("log.level", "Minimum log level: debug, info, warn or error.").Default("info").
+		EnumVar(&o.logLevel, "debug", "info", "warn", "error")
 	app.Flag("log.format", "Log format: logfmt or json.").Default("logfmt").EnumVar(&o.logFormat, "logfmt", "json")
 	return app, o
 }
 
 func (o *options) slurmFlags(app *kingpin.Application) {
-	app.Flag("slurm.url", "URL of slurmrestd: http://HOST:PORT, https://HOST:PORT or unix:///PATH.").Envar("SLURM_URL").StringVar(&o.url)
-	app.Flag("slurm.token-file", "File with the token (JWT). It is reloaded when it changes.").Envar("SLURM_JWT_FILE").StringVar(&o.tokenFile)
-	app.Flag("slurm.token-env", "Environment variable with the token, used without --slurm.token-file and --slurm.jwt-key-file.").Default("SLURM_JWT").StringVar(&o.tokenEnv)
-	app.Flag("slurm.jwt-key-file", "File with slurmctld's HS256 key (jwt_hs256.key). Tokens are minted with it instead of read.").StringVar(&o.keyFile)
+	app.Flag("slurm.url", "URL of slurmrestd: http://HOST:PORT, https://HOST:PORT or unix:///PATH.").
+		Envar("SLURM_URL").StringVar(&o.url)
+	app.Flag("slurm.token-file", "File with the token (JWT). It is reloaded when it changes.").Envar("SLURM_JWT_FILE").
+		StringVar(&o.tokenFile)
+	app.Flag("slurm.token-env",
+		"Environment variable with the token, used without --slurm.token-file and --slurm.jwt-key-file.").
+		Default("SLURM_JWT").StringVar(&o.tokenEnv)
+	app.Flag("slurm.jwt-key-file",
+		"File with slurmctld's HS256 key (jwt_hs256.key). Tokens are minted with it instead of read.").
+		StringVar(&o.keyFile)
 	app.Flag("slurm.jwt-user", "User of the minted tokens.").Default("slurm").StringVar(&o.keyUser)
-	app.Flag("slurm.jwt-lifetime", "Lifetime of minted tokens. They are renewed before they expire.").Default("30m").DurationVar(&o.keyLifetime)
-	app.Flag("slurm.user-name", "User to send as X-SLURM-USER-NAME. Not needed if the token contains a user.").StringVar(&o.userName)
-	app.Flag("slurm.api-version", "API version, such as v0.0.42. Default: the newest version that slurmrestd serves.").StringVar(&o.apiVersion)
-	app.Flag("slurm.ca-file", "File with the CA certificates (PEM) that verify slurmrestd's certificate. Default: the system's CAs.").StringVar(&o.caFile)
+	app.Flag("slurm.jwt-lifetime", "Lifetime of minted tokens. They are renewed before they expire.").Default("30m").
+		DurationVar(&o.keyLifetime)
+	app.Flag("slurm.user-name", "User to send as X-SLURM-USER-NAME. Not needed if the token contains a user.").
+		StringVar(&o.userName)
+	app.Flag("slurm.api-version", "API version, such as v0.0.42. Default: the newest version that slurmrestd serves.").
+		StringVar(&o.apiVersion)
+	app.Flag("slurm.ca-file",
+		"File with the CA certificates (PEM) that verify slurmrestd's certificate. Default: the system's CAs.").
+		StringVar(&o.caFile)
 	app.Flag("slurm.cert-file", "File with a client certificate (PEM).").StringVar(&o.certFile)
 	app.Flag("slurm.key-file", "File with the client certificate's key (PEM).").StringVar(&o.clientKey)
-	app.Flag("slurm.timeout", "Timeout of a request, or of one chunk of a long response.").Default("30s").DurationVar(&o.timeout)
+	app.Flag("slurm.timeout", "Timeout of a request, or of one chunk of a long response.").Default("30s").
+		DurationVar(&o.timeout)
 	app.Flag("slurm.simulate", "Serve a simulated cluster that continuously runs jobs.").BoolVar(&o.simulate)
 }
 
 func (o *options) pollFlags(app *kingpin.Application) {
-	app.Flag("slurm.poll-interval", "Interval between polls of nodes and jobs. Slow polls increase it automatically.").Default("10s").DurationVar(&o.period)
+	app.Flag("slurm.poll-interval", "Interval between polls of nodes and jobs. Slow polls increase it automatically.").
+		Default("10s").DurationVar(&o.period)
 	app.Flag("slurm.slow-poll-interval", "Interval between polls of shares and QOS.").Default("5m").DurationVar(&o.slow)
-	app.Flag("slurm.jobs-reader", "How jobs are read: list requests all jobs, delta only the changed ones (for queues of thousands), auto picks the cheaper one.").
+	app.Flag("slurm.jobs-reader",
+		"How jobs are read: list requests all jobs, delta only the changed ones (for queues of thousands), auto "+
+			"picks the cheaper one.").
 		Default("auto").EnumVar(&o.jobsReader, "auto", "list", "delta")
 }
 
@@ -107,14 +123,20 @@ func (o *options) metricFlags(app *kingpin.Application) {
 	for _, s := range exporter.Sets() {
 		names = append(names, string(s))
 	}
-	app.Flag("cluster", "Name of the Slurm cluster. Every metric gets it as the label cluster, by which dashboards select a cluster.").PlaceHolder("NAME").StringVar(&o.cluster)
-	app.Flag("compat", "Also serve the metric names of other exporters, separated by commas: "+strings.Join(names, ", ")+". Each set is also available separately at METRICS_PATH/SET.").
+	app.Flag("cluster", "Name of the Slurm cluster. Every metric gets it as the label cluster, by which dashboards "+
+		"select a cluster.").PlaceHolder("NAME").StringVar(&o.cluster)
+	app.Flag("compat", "Also serve the metric names of other exporters, separated by commas: "+strings.Join(names,
+		", ")+". Each set is also available separately at METRICS_PATH/SET.").
 		PlaceHolder("SET,…").SetValue((*setList)(&o.compat))
-	app.Flag("limit.nodes", "Maximum number of nodes with their own series, by name. 0 means no limit.").Default("0").IntVar(&o.limits.Nodes)
-	app.Flag("limit.users", "Maximum number of users with their own series, by number of jobs. The others are summed. 0 means no limit.").Default("1000").IntVar(&o.limits.Users)
-	app.Flag("limit.accounts", "Maximum number of accounts with their own series, by number of jobs. The others are summed. 0 means no limit.").Default("1000").IntVar(&o.limits.Accounts)
+	app.Flag("limit.nodes", "Maximum number of nodes with their own series, by name. 0 means no limit.").Default("0").
+		IntVar(&o.limits.Nodes)
+	app.Flag("limit.users", "Maximum number of users with their own series, by number of jobs. The others are "+
+		"summed. 0 means no limit.").Default("1000").IntVar(&o.limits.Users)
+	app.Flag("limit.accounts",
+		"Maximum number of accounts with their own series, by number of jobs. The others are summed. 0 means no limit.").Default("1000").IntVar(&o.limits.Accounts)
 	app.Flag("web.telemetry-path", "Path of the metrics.").Default("/metrics").StringVar(&o.metricsPath)
-	app.Flag("web.max-requests", "Maximum number of concurrent scrapes. 0 means no limit.").Default("40").IntVar(&o.maxRequests)
+	app.Flag("web.max-requests", "Maximum number of concurrent scrapes. 0 means no limit.").Default("40").
+		IntVar(&o.maxRequests)
 }
 
 // setList is a repeatable flag value: comma-separated sets.
@@ -145,7 +167,8 @@ func (o *options) check() error {
 	case o.simulate && (o.url != "" && !o.fromEnvironment() || o.keyFile != ""):
 		return errors.New("--slurm.simulate cannot be combined with --slurm.url or --slurm.jwt-key-file")
 	case !o.simulate && o.url == "":
-		return errors.New("no slurmrestd is configured: give --slurm.url=http://HOST:6820, or --slurm.simulate for a simulated cluster")
+		return errors.New("no slurmrestd is configured: give --slurm.url=http://HOST:6820, or --slurm.simulate for " +
+			"a simulated cluster")
 	case (o.certFile == "") != (o.clientKey == ""):
 		return errors.New("a client certificate needs both --slurm.cert-file and --slurm.key-file")
 	case o.period < time.Second || o.slow < time.Second || o.timeout < time.Second:
@@ -174,7 +197,8 @@ func (o *options) token() (slurmclient.TokenSource, error) {
 	case strings.HasPrefix(o.url, "unix:"):
 		return nil, nil // slurmrestd may authenticate by the socket (rest_auth/local)
 	default:
-		return nil, fmt.Errorf("there is no token: give --slurm.token-file (scontrol token username=slurm lifespan=… creates one), --slurm.jwt-key-file, or set %s", o.tokenEnv)
+		return nil, fmt.Errorf("there is no token: give --slurm.token-file (scontrol token username=slurm "+
+			"lifespan=… creates one), --slurm.jwt-key-file, or set %s", o.tokenEnv)
 	}
 	if _, err := source.Token(); err != nil {
 		return nil, fmt.Errorf("there is no usable token: %w (%s)", err, how)
@@ -221,7 +245,8 @@ func (o *options) tls() (*tls.Config, error) {
 	return cfg, nil
 }
 
-func (o *options) cacheConfig(resources []slurmclient.Resource, progress func(slurmclient.Resource, int, int)) slurmclient.CacheConfig {
+func (o *options) cacheConfig(resources []slurmclient.Resource,
+	progress func(slurmclient.Resource, int, int)) slurmclient.CacheConfig {
 	return slurmclient.CacheConfig{
 		Period: o.period, Slow: o.slow, JobsReader: slurmclient.JobsReader(o.jobsReader), Resources: resources,
 		Progress: progress,
@@ -230,7 +255,8 @@ func (o *options) cacheConfig(resources []slurmclient.Resource, progress func(sl
 
 func (o *options) exporterConfig(requests *exporter.Requests, token slurmclient.TokenSource) exporter.Config {
 	cfg := exporter.Config{
-		Collectors: map[string]bool{}, Compat: o.compat, Limits: o.limits, Requests: requests, MaxScrapes: o.maxRequests,
+		Collectors: map[string]bool{}, Compat: o.compat, Limits: o.limits, Requests: requests,
+		MaxScrapes: o.maxRequests,
 	}
 	for name, on := range o.collectors {
 		cfg.Collectors[name] = *on

@@ -19,8 +19,9 @@ func (o *options) registryConfig(k kube, expo *exposition, log logger) clusters.
 			APIVersion: o.slurm.apiVersion, Timeout: o.slurm.timeout,
 		},
 		Cache: slurmclient.CacheConfig{
-			Period: o.slurm.period, LookInterval: o.slurm.look, Slow: o.slurm.slow, JobsReader: slurmclient.JobsReader(o.slurm.jobsReader),
-			Resources: o.view.reads(expo.resources),
+			Period: o.slurm.period, LookInterval: o.slurm.look, Slow: o.slurm.slow,
+			JobsReader: slurmclient.JobsReader(o.slurm.jobsReader),
+			Resources:  o.view.reads(expo.resources),
 		},
 		Pools: o.pools, Fixed: o.slurm.fixed(), Connect: o.slurm.connect, Readings: expo.reactions,
 		Failed: func(key access.Key, err error) { expo.panicked(key.String(), "demand", err) },

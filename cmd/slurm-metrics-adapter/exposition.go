@@ -66,12 +66,14 @@ func newExposition(o *options, log logger) *exposition {
 	// own resources.
 	shown, _ := e.cfg.Resources()
 	needed := append(demand.Resources(), slurmclient.Pings, slurmclient.Stats)
-	e.resources = slices.DeleteFunc(append(slurmclient.Resources(), slurmclient.Conf), func(r slurmclient.Resource) bool {
-		return !slices.Contains(shown, r) && !slices.Contains(needed, r)
-	})
+	e.resources = slices.DeleteFunc(append(slurmclient.Resources(), slurmclient.Conf),
+		func(r slurmclient.Resource) bool {
+			return !slices.Contains(shown, r) && !slices.Contains(needed, r)
+		})
 	e.own.MustRegister(
 		versioncollector.NewCollector("slurm_metrics_adapter"),
-		collectors.NewGoCollector(), collectors.NewProcessCollector(collectors.ProcessCollectorOpts{}), e.reactions, e.panics,
+		collectors.NewGoCollector(), collectors.NewProcessCollector(collectors.ProcessCollectorOpts{}), e.reactions,
+		e.panics,
 	)
 	e.joint = exporter.NewJoint(e.members, e.own, o.maxScrapes)
 	return e

@@ -81,17 +81,22 @@ func (o *options) certificate(ctx context.Context, k kube, log logger) (*certs.K
 	if namespace == "" {
 		text, err := os.ReadFile(inPod + "namespace")
 		if err != nil {
-			return nil, errors.New("outside of a pod, give --certificate.namespace for the certificate's Secret, or --tls-cert-file and --tls-private-key-file")
+			return nil, errors.New("outside of a pod, give --certificate.namespace for the certificate's Secret, or " +
+				"--tls-cert-file and --tls-private-key-file")
 		}
 		namespace = strings.TrimSpace(string(text))
 	}
 	keeper := certs.New(certs.Config{
-		Store:     &certs.SecretStore{Client: k.client, Namespace: namespace, Secret: o.certSecret},
-		Announcer: &certs.APIServices{Client: k.dynamic, Namespace: namespace, Service: o.certService, Names: o.apiServices()},
-		Subject:   "slurm-metrics-adapter",
-		Names:     []string{o.certService + "." + namespace + ".svc", o.certService + "." + namespace, o.certService},
-		Renewed:   func(why string) { log.Info("made a certificate", "secret", namespace+"/"+o.certSecret, "reason", why) },
-		Failed:    func(err error) { log.Warn("maintaining the certificate fails", "err", err) },
+		Store: &certs.SecretStore{Client: k.client, Namespace: namespace, Secret: o.certSecret},
+		Announcer: &certs.APIServices{Client: k.dynamic, Namespace: namespace, Service: o.certService,
+			Names: o.apiServices()},
+		Subject: "slurm-metrics-adapter",
+		Names:   []string{o.certService + "." + namespace + ".svc", o.certService + "." + namespace, o.certService},
+		Renewed: func(why string) {
+			log.Info("made a certificate", "secret", namespace+"/"+o.certSecret, "reason",
+				why)
+		},
+		Failed: func(err error) { log.Warn("maintaining the certificate fails", "err", err) },
 	})
 	return keeper, firstCertificate(ctx, keeper, log)
 }

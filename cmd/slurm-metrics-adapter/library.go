@@ -50,20 +50,24 @@ func (o *options) libraryFlags(app *kingpin.Application) {
 		f := set.Lookup(name)
 		help := strings.Join(strings.Fields(f.Usage), " ")
 		if name == "tls-cert-file" {
-			help = "File with the serving certificate followed by its CA's (PEM). It is reloaded when it changes. Without it the adapter creates a certificate, see --certificate.secret."
+			help = "File with the serving certificate followed by its CA's (PEM). It is reloaded when it changes. " +
+				"Without it the adapter creates a certificate, see --certificate.secret."
 		}
 		if d := f.DefValue; d != "" && d != "[]" && d != "false" {
 			help += " Default: " + d + "."
 		}
 		app.Flag(name, help).SetValue(f.Value)
 	}
-	app.Flag("shutdown-delay", "How long to keep serving, unready, after a signal, so that clients can move to other replicas.").Default("5s").DurationVar(&o.shutdownDelay)
+	app.Flag("shutdown-delay",
+		"How long to keep serving, unready, after a signal, so that clients can move to other replicas.").
+		Default("5s").DurationVar(&o.shutdownDelay)
 }
 
 // newServer returns the API server, which listens but does not serve yet. settled returns why it is
 // not ready. A nil keeper means that the flags name certificate files; a nil view leaves out its
 // API group.
-func (o *options) server(p *metricsapi.Provider, shown *view.View, keeper *certs.Keeper, settled func() error) (*genericapiserver.GenericAPIServer, error) {
+func (o *options) server(p *metricsapi.Provider, shown *view.View, keeper *certs.Keeper,
+	settled func() error) (*genericapiserver.GenericAPIServer, error) {
 	base := &basecmd.AdapterBase{
 		Name: "slurm-metrics-adapter", CustomMetricsAdapterServerOptions: o.library,
 		FlagSet: pflag.NewFlagSet("", pflag.ContinueOnError),
@@ -93,7 +97,8 @@ func (o *options) server(p *metricsapi.Provider, shown *view.View, keeper *certs
 		return nil, fmt.Errorf("creating the server: %w", err)
 	}
 	if shown != nil {
-		if err := shown.Install(server.GenericAPIServer, scheme, config.GenericConfig.Authorization.Authorizer); err != nil {
+		if err := shown.Install(server.GenericAPIServer, scheme,
+			config.GenericConfig.Authorization.Authorizer); err != nil {
 			return nil, err
 		}
 	}
@@ -109,7 +114,8 @@ func (o *options) prepare(base *basecmd.AdapterBase) {
 	base.InstallFlags()
 	base.RemoteKubeConfigFile = o.kubeConfig
 	base.ClientQPS, base.ClientBurst, base.DiscoveryInterval = o.kubeQPS, o.kubeBurst, 10*time.Minute
-	for _, file := range []*string{&o.library.Authentication.RemoteKubeConfigFile, &o.library.Authorization.RemoteKubeConfigFile} {
+	for _, file := range []*string{&o.library.Authentication.RemoteKubeConfigFile,
+		&o.library.Authorization.RemoteKubeConfigFile} {
 		if *file == "" {
 			*file = o.kubeConfig
 		}

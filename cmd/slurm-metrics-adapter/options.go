@@ -76,35 +76,51 @@ func application() (*kingpin.Application, *options) {
 	o.certificateFlags(app)
 	o.libraryFlags(app)
 	o.expositionFlags(app)
-	app.Flag("log.level", "Minimum log level: debug, info, warn or error.").Default("info").EnumVar(&o.logLevel, "debug", "info", "warn", "error")
+	app.Flag("log.level", "Minimum log level: debug, info, warn or error.").Default("info").
+		EnumVar(&o.logLevel, "debug", "info", "warn", "error")
 	app.Flag("log.format", "Log format: logfmt or json.").Default("logfmt").EnumVar(&o.logFormat, "logfmt", "json")
 	return app, o
 }
 
 func (o *options) metricsAPIFlags(app *kingpin.Application) {
-	app.Flag("metrics-max-age", "Maximum age of data from Slurm. Metrics of older data are errors.").Default(metricsapi.DefaultMaxAge.String()).DurationVar(&o.maxAge)
-	app.Flag("external-metrics", "Also serve external.metrics.k8s.io. Only one adapter in a Kubernetes cluster can serve it.").BoolVar(&o.external)
-	app.Flag("idle-grace", "How long idle nodes count as required, unless an annotation of the NodeSet sets it.").Default("0s").DurationVar(&o.pools.IdleGrace)
-	app.Flag("reservation-lead", "How long before the start of a reservation its nodes count as busy.").Default("5m").DurationVar(&o.pools.Lead)
+	app.Flag("metrics-max-age", "Maximum age of data from Slurm. Metrics of older data are errors.").
+		Default(metricsapi.DefaultMaxAge.String()).DurationVar(&o.maxAge)
+	app.Flag("external-metrics",
+		"Also serve external.metrics.k8s.io. Only one adapter in a Kubernetes cluster can serve it.").
+		BoolVar(&o.external)
+	app.Flag("idle-grace", "How long idle nodes count as required, unless an annotation of the NodeSet sets it.").
+		Default("0s").DurationVar(&o.pools.IdleGrace)
+	app.Flag("reservation-lead", "How long before the start of a reservation its nodes count as busy.").Default("5m").
+		DurationVar(&o.pools.Lead)
 }
 
 func (o *options) kubeFlags(app *kingpin.Application) {
-	app.Flag("kube.config", "kubeconfig file. Default: KUBECONFIG or, in a pod, the service account.").StringVar(&o.kubeConfig)
-	app.Flag("kube.qps", "Maximum average rate of requests to Kubernetes, per second.").Default("50").Float32Var(&o.kubeQPS)
+	app.Flag("kube.config", "kubeconfig file. Default: KUBECONFIG or, in a pod, the service account.").
+		StringVar(&o.kubeConfig)
+	app.Flag("kube.qps", "Maximum average rate of requests to Kubernetes, per second.").
+		Default("50").Float32Var(&o.kubeQPS)
 	app.Flag("kube.burst", "Maximum burst of requests to Kubernetes.").Default("100").IntVar(&o.kubeBurst)
 }
 
 func (o *options) certificateFlags(app *kingpin.Application) {
-	app.Flag("certificate.secret", "Secret with the self-signed CA and certificate, which all replicas share. They are created without --tls-cert-file.").Default("slurm-metrics-adapter-certificate").StringVar(&o.certSecret)
-	app.Flag("certificate.service", "Service through which the API server reaches the adapter. The certificate is issued for its name, and the CA is written to the APIServices that refer to it.").Default("slurm-metrics-adapter").StringVar(&o.certService)
+	app.Flag("certificate.secret",
+		"Secret with the self-signed CA and certificate, which all replicas share. They are created without "+
+			"--tls-cert-file.").Default("slurm-metrics-adapter-certificate").StringVar(&o.certSecret)
+	app.Flag("certificate.service",
+		"Service through which the API server reaches the adapter. The certificate is issued for its name, and the "+
+			"CA is written to the APIServices that refer to it.").Default("slurm-metrics-adapter").StringVar(&o.certService)
 	app.Flag("certificate.namespace", "Namespace of both. Default: the pod's namespace.").StringVar(&o.certNamespace)
 }
 
 func (o *options) expositionFlags(app *kingpin.Application) {
-	app.Flag("metrics.listen-address", "Address of /metrics for Prometheus. Repeatable.").Default(":9341").StringsVar(&o.metricsAddresses)
-	app.Flag("metrics.config-file", "File that enables TLS and authentication of /metrics, as for exporters (web.config.file).").StringVar(&o.metricsConfig)
+	app.Flag("metrics.listen-address", "Address of /metrics for Prometheus. Repeatable.").Default(":9341").
+		StringsVar(&o.metricsAddresses)
+	app.Flag("metrics.config-file",
+		"File that enables TLS and authentication of /metrics, as for exporters (web.config.file).").
+		StringVar(&o.metricsConfig)
 	app.Flag("metrics.telemetry-path", "Path of the metrics.").Default("/metrics").StringVar(&o.metricsPath)
-	app.Flag("metrics.max-requests", "Maximum number of concurrent scrapes. 0 means no limit.").Default("40").IntVar(&o.maxScrapes)
+	app.Flag("metrics.max-requests", "Maximum number of concurrent scrapes. 0 means no limit.").Default("40").
+		IntVar(&o.maxScrapes)
 	for _, c := range exporter.Collectors() {
 		on := new(bool)
 		o.collectors[c.Name] = on
@@ -114,11 +130,16 @@ func (o *options) expositionFlags(app *kingpin.Application) {
 	for _, s := range exporter.Sets() {
 		names = append(names, string(s))
 	}
-	app.Flag("compat", "Also serve the metric names of other exporters, separated by commas: "+strings.Join(names, ", ")+". Each set is also available separately at METRICS_PATH/SET.").
+	app.Flag("compat", "Also serve the metric names of other exporters, separated by commas: "+strings.Join(names,
+		", ")+". Each set is also available separately at METRICS_PATH/SET.").
 		PlaceHolder("SET,…").SetValue((*setList)(&o.compat))
-	app.Flag("limit.nodes", "Maximum number of nodes per cluster with their own series, by name. 0 means no limit.").Default("0").IntVar(&o.limits.Nodes)
-	app.Flag("limit.users", "Maximum number of users per cluster with their own series, by number of jobs. The others are summed. 0 means no limit.").Default("1000").IntVar(&o.limits.Users)
-	app.Flag("limit.accounts", "Maximum number of accounts per cluster with their own series, by number of jobs. The others are summed. 0 means no limit.").Default("1000").IntVar(&o.limits.Accounts)
+	app.Flag("limit.nodes", "Maximum number of nodes per cluster with their own series, by name. 0 means no limit.").
+		Default("0").IntVar(&o.limits.Nodes)
+	app.Flag("limit.users", "Maximum number of users per cluster with their own series, by number of jobs. The "+
+		"others are summed. 0 means no limit.").Default("1000").IntVar(&o.limits.Users)
+	app.Flag("limit.accounts",
+		"Maximum number of accounts per cluster with their own series, by number of jobs. The others are summed. 0 "+
+			"means no limit.").Default("1000").IntVar(&o.limits.Accounts)
 }
 
 // minPollsPerAge is how many poll intervals of jobs must fit into --metrics-max-age. Partitions are
@@ -129,7 +150,8 @@ func (o *options) check() error {
 	cert := o.library.SecureServing.ServerCert.CertKey
 	switch {
 	case o.maxAge < leastPolls*o.slurm.period:
-		return fmt.Errorf("--metrics-max-age must be at least %d times --slurm.poll-interval, since partitions are polled less often than jobs", leastPolls)
+		return fmt.Errorf("--metrics-max-age must be at least %d times --slurm.poll-interval, since partitions are "+
+			"polled less often than jobs", leastPolls)
 	case o.pools.IdleGrace < 0 || o.pools.Lead < 0 || o.shutdownDelay < 0:
 		return errors.New("--idle-grace, --reservation-lead and --shutdown-delay must not be below 0")
 	case o.kubeQPS <= 0 || o.kubeBurst <= 0:

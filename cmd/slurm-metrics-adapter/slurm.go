@@ -33,33 +33,57 @@ type slurmOptions struct {
 }
 
 func (s *slurmOptions) flags(app *kingpin.Application) {
-	app.Flag("slurm.user", "User of the tokens that are minted with the keys of Controllers or with --slurm.jwt-key-file.").Default("slurm").StringVar(&s.user)
-	app.Flag("slurm.jwt-lifetime", "Lifetime of minted tokens. They are renewed before they expire.").Default("30m").DurationVar(&s.lifetime)
-	app.Flag("slurm.api-version", "API version, such as v0.0.42. Default: the newest version that each slurmrestd serves.").StringVar(&s.apiVersion)
-	app.Flag("slurm.timeout", "Timeout of a request, or of one chunk of a long response.").Default("30s").DurationVar(&s.timeout)
-	app.Flag("slurm.poll-interval", "Interval between polls of nodes and jobs. Slow polls increase it automatically.").Default("10s").DurationVar(&s.period)
-	app.Flag("slurm.look-interval", "Interval between checks for new jobs, which cost one cheap request each. New jobs trigger a poll at once. 0 disables the checks.").Default("1s").DurationVar(&s.look)
+	app.Flag("slurm.user", "User of the tokens that are minted with the keys of Controllers or with "+
+		"--slurm.jwt-key-file.").Default("slurm").StringVar(&s.user)
+	app.Flag("slurm.jwt-lifetime", "Lifetime of minted tokens. They are renewed before they expire.").Default("30m").
+		DurationVar(&s.lifetime)
+	app.Flag("slurm.api-version",
+		"API version, such as v0.0.42. Default: the newest version that each slurmrestd serves.").
+		StringVar(&s.apiVersion)
+	app.Flag("slurm.timeout", "Timeout of a request, or of one chunk of a long response.").Default("30s").
+		DurationVar(&s.timeout)
+	app.Flag("slurm.poll-interval", "Interval between polls of nodes and jobs. Slow polls increase it automatically.").
+		Default("10s").DurationVar(&s.period)
+	app.Flag("slurm.look-interval",
+		"Interval between checks for new jobs, which cost one cheap request each. New jobs trigger a poll at once. "+
+			"0 disables the checks.").Default("1s").DurationVar(&s.look)
 	app.Flag("slurm.slow-poll-interval", "Interval between polls of shares and QOS.").Default("5m").DurationVar(&s.slow)
-	app.Flag("slurm.jobs-reader", "How jobs are read: list requests all jobs, delta only the changed ones (for queues of thousands), auto picks the cheaper one.").
+	app.Flag("slurm.jobs-reader",
+		"How jobs are read: list requests all jobs, delta only the changed ones (for queues of thousands), auto "+
+			"picks the cheaper one.").
 		Default("auto").EnumVar(&s.jobsReader, "auto", "list", "delta")
 
-	app.Flag("slurm.url", "URL of the only slurmrestd to read, instead of those of Controllers and Clusters: http://HOST:PORT, https://HOST:PORT or unix:///PATH.").StringVar(&s.url)
-	app.Flag("cluster-namespace", "With --slurm.url: namespace of the Cluster or Controller that it belongs to.").StringVar(&s.namespace)
-	app.Flag("cluster-name", "With --slurm.url: name of the Cluster or Controller that it belongs to. The NodeSets that refer to this object belong to the cluster. Without a name, all NodeSets of all namespaces do.").StringVar(&s.name)
-	app.Flag("slurm.token-file", "With --slurm.url: file with the token (JWT). It is reloaded when it changes.").StringVar(&s.tokenFile)
-	app.Flag("slurm.token-env", "With --slurm.url: environment variable with the token, used without --slurm.token-file and --slurm.jwt-key-file.").Default("SLURM_JWT").StringVar(&s.tokenEnv)
-	app.Flag("slurm.jwt-key-file", "With --slurm.url: file with slurmctld's HS256 key (jwt_hs256.key). Tokens are minted with it instead of read.").StringVar(&s.keyFile)
-	app.Flag("slurm.user-name", "With --slurm.url: user to send as X-SLURM-USER-NAME. Not needed if the token contains a user.").StringVar(&s.userName)
-	app.Flag("slurm.ca-file", "With --slurm.url: file with the CA certificates (PEM) that verify slurmrestd's certificate. Default: the system's CAs.").StringVar(&s.caFile)
+	app.Flag("slurm.url", "URL of the only slurmrestd to read, instead of those of Controllers and Clusters: "+
+		"http://HOST:PORT, https://HOST:PORT or unix:///PATH.").StringVar(&s.url)
+	app.Flag("cluster-namespace", "With --slurm.url: namespace of the Cluster or Controller that it belongs to.").
+		StringVar(&s.namespace)
+	app.Flag("cluster-name", "With --slurm.url: name of the Cluster or Controller that it belongs to. The NodeSets "+
+		"that refer to this object belong to the cluster. Without a name, all NodeSets of all namespaces do.").
+		StringVar(&s.name)
+	app.Flag("slurm.token-file", "With --slurm.url: file with the token (JWT). It is reloaded when it changes.").
+		StringVar(&s.tokenFile)
+	app.Flag("slurm.token-env",
+		"With --slurm.url: environment variable with the token, used without --slurm.token-file and "+
+			"--slurm.jwt-key-file.").Default("SLURM_JWT").StringVar(&s.tokenEnv)
+	app.Flag("slurm.jwt-key-file",
+		"With --slurm.url: file with slurmctld's HS256 key (jwt_hs256.key). Tokens are minted with it instead of read.").StringVar(&s.keyFile)
+	app.Flag("slurm.user-name",
+		"With --slurm.url: user to send as X-SLURM-USER-NAME. Not needed if the token contains a user.").
+		StringVar(&s.userName)
+	app.Flag("slurm.ca-file",
+		"With --slurm.url: file with the CA certificates (PEM) that verify slurmrestd's certificate. Default: the "+
+			"system's CAs.").StringVar(&s.caFile)
 	app.Flag("slurm.cert-file", "With --slurm.url: file with a client certificate (PEM).").StringVar(&s.certFile)
-	app.Flag("slurm.key-file", "With --slurm.url: file with the client certificate's key (PEM).").StringVar(&s.clientKey)
+	app.Flag("slurm.key-file", "With --slurm.url: file with the client certificate's key (PEM).").
+		StringVar(&s.clientKey)
 }
 
 func (s *slurmOptions) check() error {
 	clusterFlag := cmp.Or(s.tokenFile, s.keyFile, s.userName, s.caFile, s.certFile, s.clientKey, s.namespace, s.name)
 	switch {
 	case s.url == "" && clusterFlag != "":
-		return errors.New("flags for one cluster need --slurm.url: the objects in Kubernetes configure the other clusters")
+		return errors.New("flags for one cluster need --slurm.url: the objects in Kubernetes configure the other " +
+			"clusters")
 	case (s.namespace == "") != (s.name == ""):
 		return errors.New("--cluster-namespace and --cluster-name must be set together")
 	case (s.certFile == "") != (s.clientKey == ""):

@@ -35,10 +35,17 @@ type viewOptions struct {
 }
 
 func (v *viewOptions) flags(app *kingpin.Application) {
-	app.Flag("view", "Serve view.slinky.slurm.net: Slurm's jobs, nodes and partitions as read-only objects.").Default("true").BoolVar(&v.enabled)
-	app.Flag("view.private-data", "PrivateData (slurm.conf(5)) of clusters whose slurm.conf cannot be read and whose object has no annotation that sets it, such as jobs,nodes, or none.").Default("jobs").StringVar(&v.privateData)
-	app.Flag("view.user-prefix", "Prefix that user names have in Kubernetes but not in Slurm, such as oidc:. Users without the prefix are unknown to Slurm.").StringVar(&v.userPrefix)
-	app.Flag("view.namespace", "Namespace of the objects of the cluster of --slurm.url without --cluster-namespace. Default: the pod's namespace, or default.").StringVar(&v.namespace)
+	app.Flag("view", "Serve view.slinky.slurm.net: Slurm's jobs, nodes and partitions as read-only objects.").
+		Default("true").BoolVar(&v.enabled)
+	app.Flag("view.private-data",
+		"PrivateData (slurm.conf(5)) of clusters whose slurm.conf cannot be read and whose object has no annotation "+
+			"that sets it, such as jobs,nodes, or none.").Default("jobs").StringVar(&v.privateData)
+	app.Flag("view.user-prefix",
+		"Prefix that user names have in Kubernetes but not in Slurm, such as oidc:. Users without the prefix are "+
+			"unknown to Slurm.").StringVar(&v.userPrefix)
+	app.Flag("view.namespace",
+		"Namespace of the objects of the cluster of --slurm.url without --cluster-namespace. Default: the pod's "+
+			"namespace, or default.").StringVar(&v.namespace)
 }
 
 func (v *viewOptions) check() error {
@@ -56,7 +63,8 @@ func (v *viewOptions) of(registry *clusters.Registry, maxAge time.Duration, expo
 	}
 	unknown, _ := view.ParsePrivate(v.privateData) // check has validated it
 	dir := directory{registry: registry, unknown: unknown, namespace: cmp.Or(v.namespace, ownNamespace(), "default")}
-	return view.New(dir, view.Config{MaxAge: maxAge, Users: view.Users{Prefix: v.userPrefix}, Failed: func(cluster string, err error) { expo.panicked(cluster, "view", err) }})
+	return view.New(dir, view.Config{MaxAge: maxAge, Users: view.Users{Prefix: v.userPrefix},
+		Failed: func(cluster string, err error) { expo.panicked(cluster, "view", err) }})
 }
 
 // withViewResources adds the resources that the view needs: slurm.conf, for PrivateData.
@@ -110,7 +118,8 @@ func (d directory) source(s clusters.Shown) view.Source {
 	return view.Source{
 		Home: home,
 		Settings: view.Settings{
-			Annotations: s.Origin.Annotations, Configured: s.Origin.Configured, ExtraConf: s.Origin.ExtraConf, Unknown: d.unknown,
+			Annotations: s.Origin.Annotations, Configured: s.Origin.Configured, ExtraConf: s.Origin.ExtraConf,
+			Unknown: d.unknown,
 		},
 		Snapshot: func() (*slurmclient.Snapshot, error) {
 			r, err := s.Cluster.Reading()

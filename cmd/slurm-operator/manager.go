@@ -61,7 +61,8 @@ func newManager(cfg *rest.Config, o *options, log logr.Logger) (ctrl.Manager, er
 	if err := mgr.AddHealthzCheck("alive", healthz.Ping); err != nil {
 		return nil, err
 	}
-	return mgr, mgr.AddReadyzCheck("caches", cachesFilled(mgr.GetCache(), &v1beta1.NodeSet{}, &autoscalingv2.HorizontalPodAutoscaler{}))
+	return mgr, mgr.AddReadyzCheck("caches",
+		cachesFilled(mgr.GetCache(), &v1beta1.NodeSet{}, &autoscalingv2.HorizontalPodAutoscaler{}))
 }
 
 // addReconcilers adds the enabled reconcilers, what they share, and the webhooks.
@@ -98,7 +99,8 @@ func addTokens(mgr ctrl.Manager) error {
 	if err != nil {
 		return fmt.Errorf("creating a Kubernetes client: %w", err)
 	}
-	return token.New(mgr.GetClient(), mgr.GetAPIReader(), access.FromClientset(kube), recorder(mgr), time.Now).SetupWithManager(mgr)
+	return token.New(mgr.GetClient(), mgr.GetAPIReader(), access.FromClientset(kube), recorder(mgr), time.Now).
+		SetupWithManager(mgr)
 }
 
 func addWakeUp(mgr ctrl.Manager, o *options) error {
@@ -123,7 +125,8 @@ func addSlurm(ctx context.Context, mgr ctrl.Manager, o *options) error {
 	if !o.does(forNodeSets) {
 		return nil
 	}
-	workers := nodeset.New(mgr.GetClient(), mgr.GetAPIReader(), slurmsOf(slurms), recorder(mgr), nodeset.NewMetrics(metrics.Registry), time.Now, o.nodeSet)
+	workers := nodeset.New(mgr.GetClient(), mgr.GetAPIReader(), slurmsOf(slurms), recorder(mgr),
+		nodeset.NewMetrics(metrics.Registry), time.Now, o.nodeSet)
 	return workers.SetupWithManager(ctx, mgr, slurms.Changed(workers.Requests))
 }
 
@@ -142,7 +145,8 @@ func slurmsOf(slurms *live.Clients) func(access.Key) nodeset.Slurm {
 func newScheme() (*runtime.Scheme, error) {
 	scheme := runtime.NewScheme()
 	for _, add := range []func(*runtime.Scheme) error{
-		corev1.AddToScheme, appsv1.AddToScheme, policyv1.AddToScheme, autoscalingv1.AddToScheme, autoscalingv2.AddToScheme, v1beta1.AddToScheme,
+		corev1.AddToScheme, appsv1.AddToScheme, policyv1.AddToScheme, autoscalingv1.AddToScheme,
+		autoscalingv2.AddToScheme, v1beta1.AddToScheme,
 	} {
 		if err := add(scheme); err != nil {
 			return nil, fmt.Errorf("registering types: %w", err)
@@ -156,7 +160,8 @@ func (o *options) cache() cache.Options {
 		// HPAs are large, and managed fields are not needed.
 		&autoscalingv2.HorizontalPodAutoscaler{}: {Transform: cache.TransformStripManagedFields()},
 		// Only workers are needed.
-		&corev1.Pod{}: {Label: labels.SelectorFromSet(labels.Set{v1beta1.LabelAppName: v1beta1.AppSlurmd}), Transform: cache.TransformStripManagedFields()},
+		&corev1.Pod{}: {Label: labels.SelectorFromSet(labels.Set{v1beta1.LabelAppName: v1beta1.AppSlurmd}),
+			Transform: cache.TransformStripManagedFields()},
 		// Only the claims of workers are needed.
 		&corev1.PersistentVolumeClaim{}: {Label: labels.SelectorFromSet(labels.Set{v1beta1.LabelAppName: v1beta1.AppSlurmd})},
 		&corev1.Node{}:                  {Transform: withoutImages},

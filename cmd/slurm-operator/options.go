@@ -75,32 +75,46 @@ func application() (*kingpin.Application, *options) {
 	o.slurm.flags(app)
 	nodeSetFlags(app, &o.nodeSet)
 	o.wakeupFlags(app)
-	app.Flag("log.level", "Minimum log level: debug, info, warn or error.").Default("info").EnumVar(&o.logLevel, "debug", "info", "warn", "error")
+	app.Flag("log.level", "Minimum log level: debug, info, warn or error.").Default("info").
+		EnumVar(&o.logLevel, "debug", "info", "warn", "error")
 	app.Flag("log.format", "Log format: logfmt or json.").Default("logfmt").EnumVar(&o.logFormat, "logfmt", "json")
 	return app, o
 }
 
 func (o *options) kubeFlags(app *kingpin.Application) {
-	app.Flag("kube.config", "kubeconfig file. Default: KUBECONFIG or, in a pod, the service account.").StringVar(&o.kubeConfig)
-	app.Flag("kube.qps", "Maximum average rate of requests to Kubernetes, per second.").Default("50").Float32Var(&o.kubeQPS)
+	app.Flag("kube.config", "kubeconfig file. Default: KUBECONFIG or, in a pod, the service account.").
+		StringVar(&o.kubeConfig)
+	app.Flag("kube.qps", "Maximum average rate of requests to Kubernetes, per second.").
+		Default("50").Float32Var(&o.kubeQPS)
 	app.Flag("kube.burst", "Maximum burst of requests to Kubernetes.").Default("100").IntVar(&o.kubeBurst)
 	app.Flag("namespaces", "Namespaces to watch, separated by commas. Default: all.").
 		PlaceHolder("NAMESPACE,…").SetValue((*nameList)(&o.namespaces))
-	app.Flag("reconcilers", "Reconcilers to run, separated by commas: nodeset manages workers, wakeup wakes NodeSets from zero, cluster reports the state of the Slurm clusters of Clusters, token maintains the Secrets of Tokens, unreconciled reports on Controllers, RestApis, Accountings and LoginSets that nothing reconciles them yet. Default: all.").
+	app.Flag("reconcilers", "Reconcilers to run, separated by commas: nodeset manages workers, wakeup wakes "+
+		"NodeSets from zero, cluster reports the state of the Slurm clusters of Clusters, token maintains the "+
+		"Secrets of Tokens, unreconciled reports on Controllers, RestApis, Accountings and LoginSets that nothing "+
+		"reconciles them yet. Default: all.").
 		PlaceHolder("NAME,…").SetValue((*nameList)(&o.reconcilers))
-	app.Flag("leader-election", "Let only one of several replicas reconcile at a time.").Default("true").BoolVar(&o.leaderElection)
-	app.Flag("leader-election.namespace", "Namespace of the lease. Default: the pod's namespace.").StringVar(&o.leaderNamespace)
+	app.Flag("leader-election", "Let only one of several replicas reconcile at a time.").Default("true").
+		BoolVar(&o.leaderElection)
+	app.Flag("leader-election.namespace", "Namespace of the lease. Default: the pod's namespace.").
+		StringVar(&o.leaderNamespace)
 }
 
 func (o *options) serverFlags(app *kingpin.Application) {
-	app.Flag("health.listen-address", "Address of /healthz and /readyz. 0 disables them.").Default(":8081").StringVar(&o.healthAddress)
-	app.Flag("metrics.listen-address", "Address of /metrics. 0 disables it.").Default(":8443").StringVar(&o.metricsAddress)
-	app.Flag("metrics.secure", "Serve metrics over TLS, and only to users who may get the URL /metrics.").Default("true").BoolVar(&o.metricsSecure)
-	app.Flag("metrics.cert-dir", "Folder with tls.crt and tls.key for metrics, which are reloaded when they change. Default: a self-signed certificate.").StringVar(&o.metricsCertDir)
+	app.Flag("health.listen-address", "Address of /healthz and /readyz. 0 disables them.").Default(":8081").
+		StringVar(&o.healthAddress)
+	app.Flag("metrics.listen-address", "Address of /metrics. 0 disables it.").Default(":8443").
+		StringVar(&o.metricsAddress)
+	app.Flag("metrics.secure", "Serve metrics over TLS, and only to users who may get the URL /metrics.").
+		Default("true").BoolVar(&o.metricsSecure)
+	app.Flag("metrics.cert-dir",
+		"Folder with tls.crt and tls.key for metrics, which are reloaded when they change. Default: a self-signed "+
+			"certificate.").StringVar(&o.metricsCertDir)
 }
 
 func (o *options) wakeupFlags(app *kingpin.Application) {
-	app.Flag("wakeup.look-interval", "Interval between two readings of the demand of a NodeSet that is at zero or about to scale to zero.").
+	app.Flag("wakeup.look-interval",
+		"Interval between two readings of the demand of a NodeSet that is at zero or about to scale to zero.").
 		Default(o.wakeup.LookEvery.String()).DurationVar(&o.wakeup.LookEvery)
 	app.Flag("wakeup.stale-after", "Age at which demand becomes unknown. The operator then does nothing.").
 		Default(o.wakeup.StaleAfter.String()).DurationVar(&o.wakeup.StaleAfter)

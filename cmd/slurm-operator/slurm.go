@@ -27,20 +27,31 @@ type slurmOptions struct {
 }
 
 func (s *slurmOptions) flags(app *kingpin.Application) {
-	app.Flag("slurm.user", "User of the tokens that are minted with the keys of Controllers. The user must be allowed to change nodes (slurm.conf(5), SlurmUser).").Default("slurm").StringVar(&s.user)
-	app.Flag("slurm.jwt-lifetime", "Lifetime of minted tokens. They are renewed before they expire.").Default("30m").DurationVar(&s.lifetime)
-	app.Flag("slurm.api-version", "API version, such as v0.0.42. Default: the newest version that each slurmrestd serves.").StringVar(&s.apiVersion)
-	app.Flag("slurm.timeout", "Timeout of a request, or of one chunk of a long response.").Default("30s").DurationVar(&s.timeout)
-	app.Flag("slurm.poll-interval", "Interval between polls of nodes and jobs. Slow polls increase it automatically.").Default("10s").DurationVar(&s.period)
-	app.Flag("slurm.jobs-reader", "How jobs are read: list requests all jobs, delta only the changed ones (for queues of thousands), auto picks the cheaper one.").
+	app.Flag("slurm.user", "User of the tokens that are minted with the keys of Controllers. The user must be "+
+		"allowed to change nodes (slurm.conf(5), SlurmUser).").Default("slurm").StringVar(&s.user)
+	app.Flag("slurm.jwt-lifetime", "Lifetime of minted tokens. They are renewed before they expire.").Default("30m").
+		DurationVar(&s.lifetime)
+	app.Flag("slurm.api-version",
+		"API version, such as v0.0.42. Default: the newest version that each slurmrestd serves.").
+		StringVar(&s.apiVersion)
+	app.Flag("slurm.timeout", "Timeout of a request, or of one chunk of a long response.").Default("30s").
+		DurationVar(&s.timeout)
+	app.Flag("slurm.poll-interval", "Interval between polls of nodes and jobs. Slow polls increase it automatically.").
+		Default("10s").DurationVar(&s.period)
+	app.Flag("slurm.jobs-reader",
+		"How jobs are read: list requests all jobs, delta only the changed ones (for queues of thousands), auto "+
+			"picks the cheaper one.").
 		Default("auto").EnumVar(&s.jobsReader, "auto", "list", "delta")
-	app.Flag("slurm.exec-namespaces", "Namespaces in which the operator may run scontrol in slurmctld pods, separated by commas. For Controllers, scontrol replaces what slurmrestd offers only from v0.0.45 on. Default: none.").
+	app.Flag("slurm.exec-namespaces",
+		"Namespaces in which the operator may run scontrol in slurmctld pods, separated by commas. For Controllers, "+
+			"scontrol replaces what slurmrestd offers only from v0.0.45 on. Default: none.").
 		PlaceHolder("NAMESPACE,…").SetValue((*nameList)(&s.execNamespaces))
 }
 
 func (s *slurmOptions) check() error {
 	if s.period < 100*time.Millisecond || s.timeout <= 0 || s.lifetime < time.Minute {
-		return errors.New("--slurm.poll-interval must be at least 100ms, --slurm.jwt-lifetime at least 1m, and --slurm.timeout above 0")
+		return errors.New("--slurm.poll-interval must be at least 100ms, --slurm.jwt-lifetime at least 1m, and " +
+			"--slurm.timeout above 0")
 	}
 	return nil
 }
@@ -57,7 +68,8 @@ func (s *slurmOptions) clients(mgr ctrl.Manager, registry prometheus.Registerer)
 	}
 	slurms := live.New(live.Config{
 		Access: access.Config{
-			Kube: access.FromClientset(kube), User: s.user, Lifetime: s.lifetime, APIVersion: s.apiVersion, Timeout: s.timeout,
+			Kube: access.FromClientset(kube), User: s.user, Lifetime: s.lifetime, APIVersion: s.apiVersion,
+			Timeout: s.timeout,
 		},
 		Cache:    slurmclient.CacheConfig{Period: s.period, JobsReader: slurmclient.JobsReader(s.jobsReader)},
 		Scontrol: scontrol,
@@ -73,15 +85,24 @@ func nodeSetFlags(app *kingpin.Application, c *nodeset.Config) {
 	app.Flag("nodeset.cluster-domain", "DNS domain of Kubernetes.").Default("cluster.local").StringVar(&c.ClusterDomain)
 	app.Flag("nodeset.stale-after", "Age at which data from Slurm is too old to delete workers.").
 		Default(c.StaleAfter.String()).DurationVar(&c.StaleAfter)
-	app.Flag("nodeset.propagated-conditions", "Conditions of Kubernetes nodes whose message becomes the drain reason when the node is cordoned, separated by commas.").
+	app.Flag("nodeset.propagated-conditions",
+		"Conditions of Kubernetes nodes whose message becomes the drain reason when the node is cordoned, separated "+
+			"by commas.").
 		PlaceHolder("CONDITION,…").SetValue((*nameList)(&c.PropagatedConditions))
-	app.Flag("nodeset.register-within", "Time in which a scheduled worker must register with Slurm. After it, the operator may delete an unregistered worker.").
+	app.Flag("nodeset.register-within",
+		"Time in which a scheduled worker must register with Slurm. After it, the operator may delete an "+
+			"unregistered worker.").
 		Default(c.Plan.RegisterWithin.String()).DurationVar(&c.Plan.RegisterWithin)
-	app.Flag("nodeset.brake-share", "Maximum share of a NodeSet's workers, but at least one, that the operator may delete in each brake interval because they are not registered.").
+	app.Flag("nodeset.brake-share",
+		"Maximum share of a NodeSet's workers, but at least one, that the operator may delete in each brake "+
+			"interval because they are not registered.").
 		Default("0.1").FloatVar(&c.Plan.BrakeShare)
-	app.Flag("nodeset.brake-interval", "Length of the brake interval.").Default(c.Plan.BrakeInterval.String()).DurationVar(&c.Plan.BrakeInterval)
-	app.Flag("nodeset.concurrency", "Maximum number of NodeSets to reconcile concurrently.").Default("4").IntVar(&c.Concurrent)
-	app.Flag("nodeset.parallel-writes", "Maximum number of concurrent writes per NodeSet.").Default(strconv.Itoa(c.Parallel)).IntVar(&c.Parallel)
+	app.Flag("nodeset.brake-interval", "Length of the brake interval.").Default(c.Plan.BrakeInterval.String()).
+		DurationVar(&c.Plan.BrakeInterval)
+	app.Flag("nodeset.concurrency", "Maximum number of NodeSets to reconcile concurrently.").Default("4").
+		IntVar(&c.Concurrent)
+	app.Flag("nodeset.parallel-writes", "Maximum number of concurrent writes per NodeSet.").
+		Default(strconv.Itoa(c.Parallel)).IntVar(&c.Parallel)
 }
 
 func checkNodeSet(c nodeset.Config) error {

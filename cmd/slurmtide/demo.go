@@ -37,7 +37,8 @@ func (o *options) run(ctx context.Context) error {
 		local.NodeSet{Name: "cpu", ExtraConf: "CPUs=2 RealMemory=500", Max: cpuMax},
 		local.NodeSet{Name: "gpu", ExtraConf: "CPUs=2 RealMemory=500 Gres=gpu:h100:2", Max: gpuMax})
 	defer demo.Close()
-	return o.show(ctx, "Slurm "+local.Version+" in pods, a stock HorizontalPodAutoscaler, slurmtide", demo.Steps(), demo)
+	return o.show(ctx, "Slurm "+local.Version+" in pods, a stock HorizontalPodAutoscaler, slurmtide", demo.Steps(),
+		demo)
 }
 
 // display shows the progress of the demo.
@@ -71,7 +72,8 @@ func (o *options) shown(ctx context.Context, screen screen, todo []steps.Step, w
 		return play.Result{}, err
 	}
 	return play.Run(ctx, world, play.Config{
-		Shapes: burst.Shapes(cpuMax), Pause: 500 * time.Millisecond, Calm: 3 * time.Second, Limit: 5 * time.Minute, Show: screen.Play,
+		Shapes: burst.Shapes(cpuMax), Pause: 500 * time.Millisecond, Calm: 3 * time.Second, Limit: 5 * time.Minute,
+		Show: screen.Play,
 	})
 }
 
@@ -96,7 +98,8 @@ func (o *options) simulation(ctx context.Context) error {
 		return err
 	}
 	defer world.Close()
-	return o.show(ctx, "SIMULATED Slurm and workers, without Kubernetes; slurmtide's own client and demand", world.Steps(), world)
+	return o.show(ctx, "SIMULATED Slurm and workers, without Kubernetes; slurmtide's own client and demand",
+		world.Steps(), world)
 }
 
 // removeDemo stops the demo and removes its folder.

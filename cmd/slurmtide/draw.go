@@ -20,9 +20,10 @@ func (o *options) draw(r play.Result, how string) error {
 		most += s.Max
 	}
 	p := picture.Picture{
-		Title:    "From zero workers to as many as the queue needs, and back",
-		Subtitle: fmt.Sprintf("%s; %d jobs in %d shapes, at most %d workers", how, r.Summary.Jobs, len(r.Outcomes), most),
-		Line:     r.Line, Footer: show.Footer(r),
+		Title: "From zero workers to as many as the queue needs, and back",
+		Subtitle: fmt.Sprintf("%s; %d jobs in %d shapes, at most %d workers", how, r.Summary.Jobs, len(r.Outcomes),
+			most),
+		Line: r.Line, Footer: show.Footer(r),
 	}
 	err := os.MkdirAll(o.pictures, 0o755) //nolint:gosec // pictures are for everybody
 	return errors.Join(err,

@@ -21,7 +21,8 @@ func New(w io.Writer, least, format string) Logger {
 		to = log.NewJSONLogger(log.NewSyncWriter(w))
 	}
 	to = level.NewFilter(to, level.Allow(level.ParseDefault(least, level.InfoValue())))
-	return Logger{log.With(to, "ts", log.TimestampFormat(func() time.Time { return time.Now().UTC() }, time.RFC3339Nano))}
+	return Logger{log.With(to, "ts",
+		log.TimestampFormat(func() time.Time { return time.Now().UTC() }, time.RFC3339Nano))}
 }
 
 // Info writes a line of level info.

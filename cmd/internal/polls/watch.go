@@ -84,10 +84,12 @@ func explain(r slurmclient.Resource, err error) (cause, hint string) {
 	var e *slurmclient.Error
 	switch slurmclient.CodeOf(err) {
 	case slurmclient.CodeUnauthorized:
-		return "token", "check the token: it may be expired, signed with another key, or belong to a user without permission"
+		return "token", "check the token: it may be expired, signed with another key, or belong to a user without " +
+			"permission"
 	case slurmclient.CodeUnsupported:
 		if ofSlurmdbd(r) {
-			return "slurmdbd", "start slurmrestd with the slurmdbd plugins too, such as -s slurmctld,slurmdbd: the limits of QOS and associations are unknown without them"
+			return "slurmdbd", "start slurmrestd with the slurmdbd plugins too, such as -s slurmctld,slurmdbd: the " +
+				"limits of QOS and associations are unknown without them"
 		}
 		return "version", "drop --slurm.api-version, or use a slurmrestd of Slurm 23.11 or later"
 	case slurmclient.CodeUnavailable:

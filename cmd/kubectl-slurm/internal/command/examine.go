@@ -85,7 +85,8 @@ func (x *examination) probe(ctx context.Context, name string) (*apiregistrationv
 	out := &apiregistrationv1.APIService{}
 	if apierrors.IsServiceUnavailable(err) {
 		out.Status.Conditions = []apiregistrationv1.APIServiceCondition{{
-			Type: apiregistrationv1.Available, Status: apiregistrationv1.ConditionFalse, Reason: "ServiceUnavailable", Message: observe.Said(err),
+			Type: apiregistrationv1.Available, Status: apiregistrationv1.ConditionFalse, Reason: "ServiceUnavailable",
+			Message: observe.Said(err),
 		}}
 		err = nil
 	}

@@ -36,9 +36,11 @@ func (s *session) jobExplainer(output *string) *cobra.Command {
 	var cluster string
 	var all bool
 	job := &cobra.Command{
-		Use:     "job ID",
-		Short:   "Explains why a job waits, and whether more workers would help",
-		Long:    "Explains why a job waits, whether more workers would help, which NodeSets could\nrun it, and how many workers they would need. ID is the ID that squeue prints: 7,\n7_3 for an array task, 8+1 for a component of a heterogeneous job. The command\nneeds the view.",
+		Use:   "job ID",
+		Short: "Explains why a job waits, and whether more workers would help",
+		Long: "Explains why a job waits, whether more workers would help, which NodeSets could\nrun it, and how " +
+			"many workers they would need. ID is the ID that squeue prints: 7,\n7_3 for an array task, 8+1 for a " +
+			"component of a heterogeneous job. The command\nneeds the view.",
 		Example: "  kubectl slurm explain job 1234\n  kubectl slurm explain job 77_3 --cluster=alpha",
 		Args:    oneArgument("the job ID, such as 7, 7_3 or 8+1"),
 		RunE: func(cmd *cobra.Command, args []string) error {
@@ -127,7 +129,8 @@ func (s *session) explainNodeSet(ctx context.Context, api *observe.API, namespac
 		}
 	}
 	if seen.Pods, err = workers(ctx, api, namespace, name); err != nil {
-		seen.Gaps = append(seen.Gaps, observe.Explain(observe.Workers, err)+"; the workers that a scale-in would delete are unknown")
+		seen.Gaps = append(seen.Gaps,
+			observe.Explain(observe.Workers, err)+"; the workers that a scale-in would delete are unknown")
 	}
 	if seen.Slurm, err = readSlurm(ctx, api, namespace, cluster); err != nil {
 		seen.Gaps = append(seen.Gaps, observe.Explain(observe.View, err)+"; the parts without a metric are unknown")
@@ -224,11 +227,13 @@ func findJob(ctx context.Context, api *observe.API, namespace, cluster, id strin
 		if namespace == "" {
 			return nil, fmt.Errorf("you can see no job %s in any namespace", id)
 		}
-		return nil, fmt.Errorf("you can see no job %s in namespace %s; --all-namespaces searches all namespaces", id, namespace)
+		return nil, fmt.Errorf("you can see no job %s in namespace %s; --all-namespaces searches all namespaces", id,
+			namespace)
 	case 1:
 		return &fits[0], nil
 	}
-	return nil, fmt.Errorf("several clusters have a job %s, such as %s/%s and %s/%s: select one with --namespace and --cluster",
+	return nil, fmt.Errorf("several clusters have a job %s, such as %s/%s and %s/%s: select one with --namespace "+
+		"and --cluster",
 		id, fits[0].Namespace, fits[0].Spec.Cluster.Name, fits[1].Namespace, fits[1].Spec.Cluster.Name)
 }
 

@@ -21,7 +21,8 @@ func group(cmd *cobra.Command) {
 				names = append(names, c.Name())
 			}
 		}
-		return fmt.Errorf("unknown command %s %s; the commands are %s", cmd.CommandPath(), args[0], strings.Join(names, ", "))
+		return fmt.Errorf("unknown command %s %s; the commands are %s", cmd.CommandPath(), args[0],
+			strings.Join(names, ", "))
 	}
 }
 

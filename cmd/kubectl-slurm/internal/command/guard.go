@@ -23,7 +23,8 @@ type BrokenError struct {
 }
 
 func (e *BrokenError) Error() string {
-	return fmt.Sprintf("cluster %s is not shown because of a bug in kubectl-slurm, please report it: %v", strings.Join(e.Clusters, ", "), e.Err)
+	return fmt.Sprintf("cluster %s is not shown because of a bug in kubectl-slurm, please report it: %v",
+		strings.Join(e.Clusters, ", "), e.Err)
 }
 
 func (e *BrokenError) Unwrap() error { return e.Err }

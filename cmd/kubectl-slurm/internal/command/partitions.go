@@ -71,7 +71,8 @@ func partitionRows(ctx context.Context, api *observe.API, a asked) ([]placedPart
 	if objectsErr != nil {
 		return nil, []string{observe.Explain(observe.View, err)}, failed(observe.Objects, objectsErr)
 	}
-	return out, []string{observe.Explain(observe.View, err) + "; the table shows the partitions of NodeSets and the sums of each cluster"}, nil
+	return out, []string{observe.Explain(observe.View, err) +
+		"; the table shows the partitions of NodeSets and the sums of each cluster"}, nil
 }
 
 func partitionOf(p *view.SlurmPartition) placedPartition {
@@ -108,7 +109,8 @@ func partitionsOfObjects(ctx context.Context, api *observe.API, a asked) ([]plac
 		}
 		for i := range nodeSets {
 			n := &nodeSets[i]
-			if n.Namespace == c.namespace && top.ClusterOf(n) == c.name && n.Spec.Partition != nil && n.Spec.Partition.Enabled && a.named(n.Name) {
+			if n.Namespace == c.namespace && top.ClusterOf(n) == c.name && n.Spec.Partition != nil &&
+				n.Spec.Partition.Enabled && a.named(n.Name) {
 				own := row
 				own.Name = n.Name
 				out = append(out, placedPartition{row: own, of: c.of})

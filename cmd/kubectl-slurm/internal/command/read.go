@@ -76,7 +76,8 @@ func numbersOf(ctx context.Context, api *observe.API, nodeSets []v1beta1.NodeSet
 	var questions []question
 	for _, n := range nodeSets {
 		for _, metric := range nodeSetMetrics() {
-			questions = append(questions, question{of: metricsapi.NodeSets(), namespace: n.Namespace, name: n.Name, metric: metric})
+			questions = append(questions,
+				question{of: metricsapi.NodeSets(), namespace: n.Namespace, name: n.Name, metric: metric})
 		}
 	}
 	answers, errs := ask(ctx, api, questions)
@@ -101,7 +102,9 @@ func explainAll(p observe.Part, errs []error) []string {
 }
 
 // listAutoscalers lists HPAs, or returns a note if they cannot be read.
-func autoscalers(ctx context.Context, api *observe.API, s observe.Scope) ([]autoscalingv2.HorizontalPodAutoscaler, []string) {
+func autoscalers(
+	ctx context.Context, api *observe.API, s observe.Scope,
+) ([]autoscalingv2.HorizontalPodAutoscaler, []string) {
 	out, err := api.Autoscalers(ctx, observe.Scope{Namespace: s.Namespace})
 	if err != nil {
 		return nil, []string{observe.Explain(observe.HPAs, err)}
@@ -124,5 +127,6 @@ func workers(ctx context.Context, api *observe.API, namespace, nodeSet string) (
 
 // isFatal reports whether an error ends a command because further reads would fail too.
 func fatal(err error) bool {
-	return observe.Hopeless(err) || !apierrors.IsNotFound(err) && !apierrors.IsForbidden(err) && !apierrors.IsServiceUnavailable(err)
+	return observe.Hopeless(err) || !apierrors.IsNotFound(err) && !apierrors.IsForbidden(err) &&
+		!apierrors.IsServiceUnavailable(err)
 }

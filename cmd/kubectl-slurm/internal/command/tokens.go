@@ -17,7 +17,8 @@ import (
 func (x *examination) tokens(ctx context.Context) {
 	for _, c := range x.seen.Clusters {
 		ref := c.Spec.Token.SecretRef
-		t := doctor.Token{Cluster: doctor.Object{Kind: v1beta1.KindCluster, Namespace: c.Namespace, Name: c.Name}, Secret: ref.Name, Key: ref.Key}
+		t := doctor.Token{Cluster: doctor.Object{Kind: v1beta1.KindCluster, Namespace: c.Namespace, Name: c.Name},
+			Secret: ref.Name, Key: ref.Key}
 		secret, err := x.api.Secret(ctx, c.Namespace, ref.Name)
 		switch {
 		case apierrors.IsNotFound(err):

@@ -84,9 +84,11 @@ func (s *session) top() *cobra.Command {
 	flags := cmd.PersistentFlags()
 	flags.StringVarP(&f.output, "output", "o", "", "Output format: json, yaml, wide or name")
 	flags.StringVar(&f.sortBy, "sort-by", "", "Column to sort by; numbers are sorted in descending order")
-	flags.StringVarP(&f.selector, "selector", "l", "", "Label selector, such as partition=gpu,state=PENDING,user=alice in the view")
+	flags.StringVarP(&f.selector, "selector", "l", "",
+		"Label selector, such as partition=gpu,state=PENDING,user=alice in the view")
 	flags.StringVar(&f.fields, "field-selector", "", "Field selector, such as spec.account=ml")
-	flags.StringVar(&f.cluster, "cluster", "", "Slurm cluster to show: the name of its Controller or Cluster. Default: all")
+	flags.StringVar(&f.cluster, "cluster", "",
+		"Slurm cluster to show: the name of its Controller or Cluster. Default: all")
 	flags.BoolVarP(&f.allNamespaces, "all-namespaces", "A", false, "Show all namespaces")
 	flags.BoolVar(&f.noHeaders, "no-headers", false, "Omit the headings")
 	flags.BoolVarP(&f.watch, "watch", "w", false, "Refresh the table until interrupted")
@@ -94,10 +96,12 @@ func (s *session) top() *cobra.Command {
 	complete(cmd, "output", table.Formats()...)
 	_ = cmd.RegisterFlagCompletionFunc("cluster", s.completeClusters)
 	cmd.AddCommand(
-		s.table(f, "partitions", "partition", "Shows partitions: their nodes, and their running and pending jobs", lookPartitions),
+		s.table(f, "partitions", "partition", "Shows partitions: their nodes, and their running and pending jobs",
+			lookPartitions),
 		s.table(f, "nodes", "node", "Shows Slurm nodes: their state and their allocated resources", lookNodes),
 		s.table(f, "jobs", "job", "Shows jobs: their resources, and where they run or why they wait", lookJobs),
-		s.table(f, "nodesets", "nodeset", "Shows NodeSets: their workers, and the workers that the queue requires", lookNodeSets),
+		s.table(f, "nodesets", "nodeset", "Shows NodeSets: their workers, and the workers that the queue requires",
+			lookNodeSets),
 		s.table(f, "users", "user", "Shows users: their jobs and the resources of these jobs", lookUsers),
 	)
 	return cmd
@@ -113,7 +117,8 @@ func (s *session) table(f *topFlags, name, single, short string, read look) *cob
 		Use:     name + " [NAME...]",
 		Aliases: []string{single},
 		Short:   short,
-		Example: fmt.Sprintf("  kubectl slurm top %[1]s\n  kubectl slurm top %[1]s --all-namespaces --output=wide", name),
+		Example: fmt.Sprintf("  kubectl slurm top %[1]s\n  kubectl slurm top %[1]s --all-namespaces --output=wide",
+			name),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			return s.show(cmd.Context(), f, kindOfRow{name, single}, args, read)
 		},
@@ -165,7 +170,8 @@ func (s *session) show(ctx context.Context, f *topFlags, of kindOfRow, names []s
 }
 
 func (s *session) asked(f *topFlags, names []string) (asked, error) {
-	a := asked{scope: observe.Scope{Labels: f.selector, Fields: f.fields}, cluster: f.cluster, names: names, placed: top.ManyNamespaces, which: top.Present}
+	a := asked{scope: observe.Scope{Labels: f.selector, Fields: f.fields}, cluster: f.cluster, names: names,
+		placed: top.ManyNamespaces, which: top.Present}
 	if f.all {
 		a.which = top.All
 	}

@@ -86,7 +86,8 @@ func section(out *strings.Builder, c *cobra.Command) {
 			fmt.Fprintf(out, "- `%s`\n", item)
 		}
 	}
-	fmt.Fprintf(out, "\n\n```\n%s\n```\n\n```sh\n%s\n```\n\n", strings.Replace(c.UseLine(), "[flags]", "[FLAGS]", 1), strings.ReplaceAll(strings.TrimPrefix(c.Example, "  "), "\n  ", "\n"))
+	fmt.Fprintf(out, "\n\n```\n%s\n```\n\n```sh\n%s\n```\n\n", strings.Replace(c.UseLine(), "[flags]", "[FLAGS]", 1),
+		strings.ReplaceAll(strings.TrimPrefix(c.Example, "  "), "\n  ", "\n"))
 	own := pflag.NewFlagSet("", pflag.ContinueOnError)
 	own.AddFlagSet(c.LocalNonPersistentFlags())
 	for p := c.Parent(); p != nil && p.HasParent(); p = p.Parent() {

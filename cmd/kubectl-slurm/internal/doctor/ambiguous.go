@@ -26,8 +26,10 @@ func severalAutoscalers(seen *Observed) []Finding {
 		names := scaled[on]
 		slices.Sort(names)
 		if len(names) > 1 && h.Name == names[0] {
-			out = append(out, found(SeveralAutoscalers, on, "several HPAs scale it and block each other: %s", strings.Join(names, ", ")).
-				cure("keep only one of them").run("kubectl -n %s delete hpa %s", h.Namespace, strings.Join(names[1:], " ")))
+			out = append(out, found(SeveralAutoscalers, on, "several HPAs scale it and block each other: %s",
+				strings.Join(names, ", ")).
+				cure("keep only one of them").
+				run("kubectl -n %s delete hpa %s", h.Namespace, strings.Join(names[1:], " ")))
 			continue
 		}
 		c := condition(h, autoscalingv2.ScalingActive)
@@ -46,7 +48,8 @@ func shared(seen *Observed) []Finding {
 		for k := range seen.NodeSets[:i] {
 			a, b := &seen.NodeSets[k], &seen.NodeSets[i]
 			if why, cure := seen.sharing(a, b); why != "" {
-				out = append(out, found(SharedWorkers, nodeSet(b), "it and NodeSet %s/%s %s", a.Namespace, a.Name, why).cure("%s", cure))
+				out = append(out, found(SharedWorkers, nodeSet(b), "it and NodeSet %s/%s %s", a.Namespace, a.Name,
+					why).cure("%s", cure))
 			}
 		}
 	}
@@ -61,7 +64,8 @@ func (seen *Observed) sharing(a, b *v1beta1.NodeSet) (why, cure string) {
 		return "", ""
 	}
 	if a.Name == b.Name {
-		return "have the same name in one Slurm cluster, so they share nodes, feature and partition", "give one of them another name"
+		return "have the same name in one Slurm cluster, so they share nodes, feature and partition",
+			"give one of them another name"
 	}
 	return "", ""
 }
@@ -106,20 +110,24 @@ func ambiguousMetric(h *hpaT, m autoscalingv2.MetricSpec) (why, cure string) {
 	ofPartitions := func(metric autoscalingv2.MetricIdentifier) bool {
 		return strings.HasPrefix(metric.Name, "slurm_partition_") && !onePartition(metric.Selector)
 	}
-	onePartitionCure := "name one partition in metric.selector.matchLabels.partition, or use slurm_nodeset_required_nodes of the NodeSet"
+	onePartitionCure := "name one partition in metric.selector.matchLabels.partition, or use " +
+		"slurm_nodeset_required_nodes of the NodeSet"
 	switch {
 	case m.Type == autoscalingv2.ExternalMetricSourceType && m.External != nil && ofPartitions(m.External.Metric):
-		return fmt.Sprintf("its external metric %s matches several partitions, and the HPA sums them", m.External.Metric.Name), onePartitionCure
+		return fmt.Sprintf("its external metric %s matches several partitions, and the HPA sums them",
+			m.External.Metric.Name), onePartitionCure
 	case m.Type != autoscalingv2.ObjectMetricSourceType || m.Object == nil:
 		return "", ""
 	}
 	of := m.Object.DescribedObject
 	switch {
 	case of.Kind == v1beta1.KindNodeSet && of.Name != name:
-		return fmt.Sprintf("it scales NodeSet %[3]s by metric %[1]s of NodeSet %[2]s", m.Object.Metric.Name, of.Name, name),
+		return fmt.Sprintf("it scales NodeSet %[3]s by metric %[1]s of NodeSet %[2]s", m.Object.Metric.Name, of.Name,
+				name),
 			"set describedObject to the NodeSet that the HPA scales"
 	case ofPartitions(m.Object.Metric) && (of.Kind != v1beta1.KindNodeSet || several(m.Object.Metric.Selector)):
-		return fmt.Sprintf("its metric %s of %s %s matches several partitions, which other workers may serve", m.Object.Metric.Name, of.Kind, of.Name), onePartitionCure
+		return fmt.Sprintf("its metric %s of %s %s matches several partitions, which other workers may serve",
+			m.Object.Metric.Name, of.Kind, of.Name), onePartitionCure
 	}
 	return "", ""
 }
@@ -140,19 +148,24 @@ func onePartition(s *metav1.LabelSelector) bool {
 // namesSeveralPartitions reports whether a selector has a condition on partitions that does not
 // name exactly one.
 func several(s *metav1.LabelSelector) bool {
-	return s != nil && slices.ContainsFunc(s.MatchExpressions, func(r metav1.LabelSelectorRequirement) bool { return r.Key == "partition" }) && !onePartition(s)
+	return s != nil && slices.ContainsFunc(s.MatchExpressions,
+		func(r metav1.LabelSelectorRequirement) bool { return r.Key == "partition" }) && !onePartition(s)
 }
 
 // checkValueTargets finds metrics that the HPA multiplies by the number of ready workers.
 func valueTargets(seen *Observed) []Finding {
 	return seen.each(func(h *hpaT) (Finding, bool) {
 		for i, m := range h.Spec.Metrics {
-			if m.Type != autoscalingv2.ObjectMetricSourceType || m.Object == nil || m.Object.Target.Type != autoscalingv2.ValueMetricType {
+			if m.Type != autoscalingv2.ObjectMetricSourceType || m.Object == nil ||
+				m.Object.Target.Type != autoscalingv2.ValueMetricType {
 				continue
 			}
-			return found(ValueTarget, autoscaler(h), "its metric %s has a target of type Value: the HPA multiplies it by the number of ready workers, which stays zero at zero", m.Object.Metric.Name).
+			return found(ValueTarget, autoscaler(h),
+				"its metric %s has a target of type Value: the HPA multiplies it by the number of ready workers, "+
+					"which stays zero at zero", m.Object.Metric.Name).
 				cure("use a target of type AverageValue").
-				run("%s", patch(h, "json", fmt.Sprintf(`[{"op":"replace","path":"/spec/metrics/%d/object/target","value":{"type":"AverageValue","averageValue":"1"}}]`, i))), true
+				run("%s", patch(h, "json",
+					fmt.Sprintf(`[{"op":"replace","path":"/spec/metrics/%d/object/target","value":{"type":"AverageValue","averageValue":"1"}}]`, i))), true
 		}
 		return Finding{}, false
 	})

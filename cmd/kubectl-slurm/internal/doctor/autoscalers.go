@@ -74,9 +74,12 @@ func tolerance(seen *Observed) []Finding {
 		if h.Spec.MaxReplicas <= hiddenFrom || b != nil && b.ScaleUp != nil && b.ScaleUp.Tolerance != nil {
 			return Finding{}, false
 		}
-		return found(ToleranceMissing, autoscaler(h), "it has no behavior.scaleUp.tolerance: it ignores differences of less than 10 %%, such as from 50 to 54 workers").
+		return found(ToleranceMissing, autoscaler(h),
+			"it has no behavior.scaleUp.tolerance: it ignores differences of less than 10 %%, such as from 50 to 54 "+
+				"workers").
 			cure("set both tolerances to 0").
-			run("%s", patch(h, "merge", `{"spec":{"behavior":{"scaleUp":{"tolerance":"0"},"scaleDown":{"tolerance":"0"}}}}`)), true
+			run("%s", patch(h, "merge",
+				`{"spec":{"behavior":{"scaleUp":{"tolerance":"0"},"scaleDown":{"tolerance":"0"}}}}`)), true
 	})
 }
 
@@ -92,7 +95,8 @@ func leavesZero(seen *Observed) []Finding {
 		}
 		return found(CannotLeaveZero, autoscaler(h), "%s", why).
 			cure("add a scale-up policy of type Pods").
-			run("%s", patch(h, "merge", `{"spec":{"behavior":{"scaleUp":{"selectPolicy":"Max","policies":[{"type":"Pods","value":100,"periodSeconds":15}]}}}}`)), true
+			run("%s", patch(h, "merge",
+				`{"spec":{"behavior":{"scaleUp":{"selectPolicy":"Max","policies":[{"type":"Pods","value":100,"periodSeconds":15}]}}}}`)), true
 	})
 }
 
@@ -145,7 +149,8 @@ func targets(seen *Observed) []Finding {
 		if seen.target(h) != nil {
 			return Finding{}, false
 		}
-		return found(TargetMissing, autoscaler(h), "it scales NodeSet %s, which does not exist", h.Spec.ScaleTargetRef.Name).
+		return found(TargetMissing, autoscaler(h), "it scales NodeSet %s, which does not exist",
+			h.Spec.ScaleTargetRef.Name).
 			cure("create the NodeSet or delete the HPA").
 			run("kubectl -n %s delete hpa %s", h.Namespace, h.Name), true
 	})
@@ -163,10 +168,13 @@ func asleepAtZero(seen *Observed) []Finding {
 		required := seen.Required[nodeSet(n)]
 		switch {
 		case c == nil || c.Reason == v1beta1.ReasonNoAutoscaler || len(operator(seen)) > 0:
-			return found(AsleepAtZero, nodeSet(n), "it is at zero, HPA %s is inactive there (%s), and no operator wakes it", h.Name, sleeps(h)).
-				cure("run slurm-operator with its reconciler wakeup, or scale the NodeSet to 1 manually").run("%s", wake), true
+			return found(AsleepAtZero, nodeSet(n),
+				"it is at zero, HPA %s is inactive there (%s), and no operator wakes it", h.Name, sleeps(h)).
+				cure("run slurm-operator with its reconciler wakeup, or scale the NodeSet to 1 manually").
+				run("%s", wake), true
 		case c.Reason == v1beta1.ReasonPaused && required.Fault == NoFault && required.Number > 0:
-			return found(PausedAtZero, nodeSet(n), "jobs need %d of its workers, but it was manually scaled to zero", required.Number).
+			return found(PausedAtZero, nodeSet(n), "jobs need %d of its workers, but it was manually scaled to zero",
+				required.Number).
 				cure("scale it to 1; its HPA then takes over").run("%s", wake), true
 		}
 		return Finding{}, false
@@ -205,9 +213,11 @@ func failing(seen *Observed) []Finding {
 		if n == nil || seen.explained(n) {
 			return Finding{}, false
 		}
-		for _, of := range []autoscalingv2.HorizontalPodAutoscalerConditionType{autoscalingv2.AbleToScale, autoscalingv2.ScalingActive} {
+		for _, of := range []autoscalingv2.HorizontalPodAutoscalerConditionType{autoscalingv2.AbleToScale,
+			autoscalingv2.ScalingActive} {
 			c := condition(h, of)
-			if c == nil || c.Status != corev1.ConditionFalse || c.Reason == "ScalingDisabled" || c.Reason == "AmbiguousSelector" {
+			if c == nil || c.Status != corev1.ConditionFalse || c.Reason == "ScalingDisabled" ||
+				c.Reason == "AmbiguousSelector" {
 				continue
 			}
 			return found(AutoscalerFails, autoscaler(h), "%s is False, %s: %s", c.Type, c.Reason, c.Message).

@@ -15,8 +15,10 @@ import (
 func tokens(seen *Observed) []Finding {
 	var out []Finding
 	for _, t := range seen.Tokens {
-		renew := fmt.Sprintf("put a new token into key %s of Secret %s; it is reloaded within half a minute", t.Key, t.Secret)
-		command := fmt.Sprintf("kubectl -n %s create secret generic %s --from-literal=%s=TOKEN --dry-run=client -o yaml | kubectl apply -f -", t.Cluster.Namespace, t.Secret, t.Key)
+		renew := fmt.Sprintf("put a new token into key %s of Secret %s; it is reloaded within half a minute", t.Key,
+			t.Secret)
+		command := fmt.Sprintf("kubectl -n %s create secret generic %s --from-literal=%s=TOKEN --dry-run=client -o "+
+			"yaml | kubectl apply -f -", t.Cluster.Namespace, t.Secret, t.Key)
 		if t.RenewedBy != "" {
 			renew = "find out why slurm-operator does not renew it"
 			command = fmt.Sprintf("kubectl -n %s describe tokens.slinky.slurm.net %s", t.Cluster.Namespace, t.RenewedBy)
@@ -32,9 +34,11 @@ func tokens(seen *Observed) []Finding {
 		case t.Ends.IsZero():
 			continue
 		case left <= 0:
-			f = found(TokenExpired, t.Cluster, "its token in Secret %s expired at %s", t.Secret, t.Ends.UTC().Format(time.RFC3339))
+			f = found(TokenExpired, t.Cluster, "its token in Secret %s expired at %s", t.Secret, t.Ends.UTC().
+				Format(time.RFC3339))
 		case left < warnBefore(seen.Warn, &t):
-			f = found(TokenExpiring, t.Cluster, "its token in Secret %s expires at %s", t.Secret, t.Ends.UTC().Format(time.RFC3339))
+			f = found(TokenExpiring, t.Cluster, "its token in Secret %s expires at %s", t.Secret, t.Ends.UTC().
+				Format(time.RFC3339))
 		default:
 			continue
 		}
@@ -60,7 +64,8 @@ func clusters(seen *Observed) []Finding {
 		if c == nil || c.Status != metav1.ConditionFalse || c.Reason == v1beta1.ReasonProgressing {
 			return
 		}
-		out = append(out, found(ClusterNotReady, Object{kind, namespace, name}, "%s: %s", c.Reason, c.Message).cure("%s", cureOf(c.Reason)))
+		out = append(out, found(ClusterNotReady, Object{kind, namespace, name}, "%s: %s", c.Reason, c.Message).
+			cure("%s", cureOf(c.Reason)))
 	}
 	for _, c := range seen.Clusters {
 		check(v1beta1.KindCluster, c.Namespace, c.Name, c.Status.Conditions)
@@ -77,7 +82,8 @@ func cureOf(reason string) string {
 	case v1beta1.ReasonUnauthorized:
 		return "put a token that slurmrestd accepts into the Secret that the object refers to"
 	case v1beta1.ReasonUnreachable:
-		return "check that slurmrestd runs at the address, and that NetworkPolicies and certificates permit the connection"
+		return "check that slurmrestd runs at the address, and that NetworkPolicies and certificates permit the " +
+			"connection"
 	case v1beta1.ReasonReferenceNotFound:
 		return "create the object in the message, or refer to an existing one"
 	case v1beta1.ReasonIncompatible:
@@ -129,9 +135,11 @@ func (seen *Observed) orphan(on Object) bool {
 	kind, name := clusterOf(&seen.NodeSets[i])
 	switch kind {
 	case v1beta1.KindCluster:
-		return seen.Read[Clusters] && !slices.ContainsFunc(seen.Clusters, func(c v1beta1.Cluster) bool { return c.Namespace == on.Namespace && c.Name == name })
+		return seen.Read[Clusters] && !slices.ContainsFunc(seen.Clusters,
+			func(c v1beta1.Cluster) bool { return c.Namespace == on.Namespace && c.Name == name })
 	case v1beta1.KindController:
-		return seen.Read[Controllers] && !slices.ContainsFunc(seen.Controllers, func(c v1beta1.Controller) bool { return c.Namespace == on.Namespace && c.Name == name })
+		return seen.Read[Controllers] && !slices.ContainsFunc(seen.Controllers,
+			func(c v1beta1.Controller) bool { return c.Namespace == on.Namespace && c.Name == name })
 	}
 	return false
 }
@@ -143,10 +151,12 @@ func ready(seen *Observed) []Finding {
 	for i := range seen.NodeSets {
 		n := &seen.NodeSets[i]
 		c := meta.FindStatusCondition(n.Status.Conditions, v1beta1.ConditionReady)
-		if c == nil || c.Status != metav1.ConditionFalse || c.Reason == v1beta1.ReasonProgressing || seen.orphan(nodeSet(n)) {
+		if c == nil || c.Status != metav1.ConditionFalse || c.Reason == v1beta1.ReasonProgressing ||
+			seen.orphan(nodeSet(n)) {
 			continue
 		}
-		out = append(out, found(NodeSetNotReady, nodeSet(n), "%s: %s", c.Reason, c.Message).cure("%s", cureOf(c.Reason)))
+		out = append(out, found(NodeSetNotReady, nodeSet(n), "%s: %s", c.Reason, c.Message).
+			cure("%s", cureOf(c.Reason)))
 	}
 	return out
 }
@@ -167,7 +177,8 @@ func operator(seen *Observed) []Finding {
 		}
 		problem = "it has not renewed its lease since " + renewed.UTC().Format(time.RFC3339)
 	}
-	return []Finding{found(OperatorNotRunning, Object{Kind: "Deployment", Name: "slurm-operator"}, "%s: nothing reconciles %s", problem, counted(len(seen.NodeSets), "NodeSet")).
+	return []Finding{found(OperatorNotRunning, Object{Kind: "Deployment", Name: "slurm-operator"},
+		"%s: nothing reconciles %s", problem, counted(len(seen.NodeSets), "NodeSet")).
 		cure("install the chart slurm-operator, or find out why its pod is not ready").
 		run("kubectl get pods --all-namespaces -l app.kubernetes.io/name=slurm-operator")}
 }

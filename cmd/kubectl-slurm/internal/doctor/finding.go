@@ -107,7 +107,8 @@ func Examine(seen Observed, ignore []Code) Report {
 		}
 	}
 	slices.SortStableFunc(out.Findings, func(a, b Finding) int {
-		return cmp.Or(rank(a.Code)-rank(b.Code), strings.Compare(a.Object.String(), b.Object.String()), strings.Compare(a.Problem, b.Problem))
+		return cmp.Or(rank(a.Code)-rank(b.Code), strings.Compare(a.Object.String(), b.Object.String()),
+			strings.Compare(a.Problem, b.Problem))
 	})
 	out.Findings = slices.CompactFunc(out.Findings, func(a, b Finding) bool { return a == b })
 	slices.Sort(out.NotChecked)
@@ -118,8 +119,10 @@ func Examine(seen Observed, ignore []Code) Report {
 // Codes returns all codes, with causes before their consequences.
 func Codes() []Code {
 	return []Code{
-		MissingRight, APIServiceMissing, APIServiceUnavailable, MetricsOfAnother, SecretMissing, TokenExpired, TokenUnreadable,
-		TokenExpiring, ClusterMissing, ClusterNotReady, StaleSnapshot, OperatorNotRunning, NodeSetNotReady, ProbeListsSteps,
+		MissingRight, APIServiceMissing, APIServiceUnavailable, MetricsOfAnother, SecretMissing, TokenExpired,
+		TokenUnreadable,
+		TokenExpiring, ClusterMissing, ClusterNotReady, StaleSnapshot, OperatorNotRunning, NodeSetNotReady,
+		ProbeListsSteps,
 		SeveralAutoscalers, SharedWorkers, AmbiguousMetric, ValueTarget, CannotLeaveZero, ToleranceMissing,
 		TargetMissing, AsleepAtZero, PausedAtZero, AutoscalerFails,
 	}

@@ -27,7 +27,8 @@ func (h hook) listsSteps() string {
 }
 
 // harmOfListing describes the effect of a command that lists steps.
-const harmOfListing = "which makes slurmd connect to every step: a job that has just begun may lose its script and fail with exit code 2"
+const harmOfListing = "which makes slurmd connect to every step: a job that has just begun may lose its script and " +
+	"fail with exit code 2"
 
 // checkProbes finds probes and hooks of NodeSets that list steps. slurmd then connects to each
 // step, takes a batch step that does not listen yet for a stray one, and deletes its script.
@@ -40,9 +41,11 @@ func probes(seen *Observed) []Finding {
 			if command == "" {
 				continue
 			}
-			out = append(out, found(ProbeListsSteps, nodeSet(n), "%s of container %s runs %q, %s", h.field, h.container, command, harmOfListing).
+			out = append(out, found(ProbeListsSteps, nodeSet(n), "%s of container %s runs %q, %s", h.field,
+				h.container, command, harmOfListing).
 				cure("%s", cureOfHook(h)).
-				run("kubectl -n %s patch nodesets.slinky.slurm.net %s --type=json -p %s", n.Namespace, n.Name, quoted(fmt.Sprintf(`[{"op":"remove","path":%q}]`, h.path))))
+				run("kubectl -n %s patch nodesets.slinky.slurm.net %s --type=json -p %s", n.Namespace, n.Name,
+					quoted(fmt.Sprintf(`[{"op":"remove","path":%q}]`, h.path))))
 		}
 	}
 	return out

@@ -67,7 +67,8 @@ func apiServices(seen *Observed) []Finding {
 			f := found(APIServiceUnavailable, on, "the API server cannot use it: %s", why)
 			f = f.cure("find out why the adapter's pods are not ready or not reachable")
 			if to := service.Spec.Service; to != nil {
-				f = f.cure("find out why the pods of Service %s/%s are not ready or not reachable", to.Namespace, to.Name)
+				f = f.cure("find out why the pods of Service %s/%s are not ready or not reachable", to.Namespace,
+					to.Name)
 				f = f.run("kubectl -n %s get pods,endpointslices -l app.kubernetes.io/name=slurm-metrics", to.Namespace)
 			}
 			out = append(out, f)
@@ -78,13 +79,15 @@ func apiServices(seen *Observed) []Finding {
 
 func missingService(on Object) Finding {
 	if on.Name == ViewService {
-		return found(APIServiceMissing, on, "the view of Slurm is not installed: the plugin cannot show jobs, Slurm nodes and users").
+		return found(APIServiceMissing, on,
+			"the view of Slurm is not installed: the plugin cannot show jobs, Slurm nodes and users").
 			cure("enable the view of the chart slurm-metrics, or run the doctor with --ignore=APIServiceMissing").
 			run("helm upgrade slurm-metrics CHART --namespace slurm-metrics --reuse-values --set view.enabled=true")
 	}
 	return found(APIServiceMissing, on, "nothing serves custom metrics, so HPAs cannot scale NodeSets").
 		cure("install the chart slurm-metrics with apiServices.create=true").
-		run("helm upgrade --install slurm-metrics CHART --namespace slurm-metrics --create-namespace --set rbac.secretNamespaces={NAMESPACE}")
+		run("helm upgrade --install slurm-metrics CHART --namespace slurm-metrics --create-namespace --set " +
+			"rbac.secretNamespaces={NAMESPACE}")
 }
 
 // whyUnavailable reports whether the API server cannot use an APIService, and why.
@@ -124,8 +127,10 @@ func foreignMetrics(seen *Observed) []Finding {
 		if s := seen.APIServices[MetricsService2]; s != nil && s.Spec.Service != nil {
 			who = "Service " + s.Spec.Service.Namespace + "/" + s.Spec.Service.Name
 		}
-		out = append(out, found(MetricsOfAnother, on, "%s serves custom metrics but has no slurm_nodeset_required_nodes of it", who).
-			cure("let slurm-metrics-adapter serve custom.metrics.k8s.io; where another adapter must, use its external.metrics.k8s.io (docs/autoscaling.md)"))
+		out = append(out, found(MetricsOfAnother, on,
+			"%s serves custom metrics but has no slurm_nodeset_required_nodes of it", who).
+			cure("let slurm-metrics-adapter serve custom.metrics.k8s.io; where another adapter must, use its "+
+				"external.metrics.k8s.io (docs/autoscaling.md)"))
 	}
 	return out
 }
@@ -147,7 +152,8 @@ func stale(seen *Observed) []Finding {
 			}
 			reported[said] = true
 			out = append(out, found(StaleSnapshot, on, "%s", said).
-				cure("check that slurmrestd and slurmctld respond and that the token is valid; the adapter then recovers by itself"))
+				cure("check that slurmrestd and slurmctld respond and that the token is valid; the adapter then "+
+					"recovers by itself"))
 		}
 	}
 	return out

@@ -30,7 +30,8 @@ func workerProbes(seen *Observed) []Finding {
 		if slices.ContainsFunc(ofTemplates, func(f Finding) bool { return f.Object == h.nodeSet }) {
 			continue
 		}
-		f := found(ProbeListsSteps, h.nodeSet, "%s a %s of container %s that runs %q, %s", stillHave(workers), h.field, h.container, h.command, harmOfListing)
+		f := found(ProbeListsSteps, h.nodeSet, "%s a %s of container %s that runs %q, %s", stillHave(workers), h.field,
+			h.container, h.command, harmOfListing)
 		out = append(out, seen.cureWorkers(f, workers))
 	}
 	slices.SortFunc(out, func(a, b Finding) int {
@@ -82,11 +83,14 @@ func (seen *Observed) cureWorkers(f Finding, workers []*corev1.Pod) Finding {
 			run("kubectl -n %s annotate pod %s %s=true", namespace, first.Name, v1beta1.AnnotationPodCordon)
 	}
 	current := seen.NodeSets[i].Status.NodeSetHash
-	if !slices.ContainsFunc(workers, func(w *corev1.Pod) bool { return w.Labels[appsv1.ControllerRevisionHashLabelKey] == current }) {
+	if !slices.ContainsFunc(workers,
+		func(w *corev1.Pod) bool { return w.Labels[appsv1.ControllerRevisionHashLabelKey] == current }) {
 		return f.cure("wait until the update of the NodeSet replaces them: its condition Updated says what it waits for").
 			run("kubectl -n %s describe nodesets.slinky.slurm.net %s", namespace, f.Object.Name)
 	}
 	const patch = `{"spec":{"template":{"metadata":{"annotations":{"kubectl.kubernetes.io/restartedAt":%q}}}}}`
-	return f.cure("change the NodeSet's template: its updateStrategy then drains and replaces the workers, and the new workers' probes connect to slurmd's port").
-		run("kubectl -n %s patch nodesets.slinky.slurm.net %s --type=merge -p %s", namespace, f.Object.Name, quoted(fmt.Sprintf(patch, seen.Now.UTC().Format(time.RFC3339))))
+	return f.cure("change the NodeSet's template: its updateStrategy then drains and replaces the workers, and the "+
+		"new workers' probes connect to slurmd's port").
+		run("kubectl -n %s patch nodesets.slinky.slurm.net %s --type=merge -p %s", namespace, f.Object.Name,
+			quoted(fmt.Sprintf(patch, seen.Now.UTC().Format(time.RFC3339))))
 }

@@ -20,7 +20,8 @@ func blocks(seen *Seen, n *v1beta1.NodeSet, e *NodeSet) []string {
 	if required == nil {
 		add("the number of required workers is unknown: spec.replicas does not change")
 	}
-	if e.Need.Max != nil && required != nil && *required >= uint64(*e.Need.Max) && e.Need.wants() > uint64(*e.Need.Max) {
+	if e.Need.Max != nil && required != nil && *required >= uint64(*e.Need.Max) &&
+		e.Need.wants() > uint64(*e.Need.Max) {
 		wants := e.Need.wants()
 		add("jobs need %s, but the maximum is %d", counted(&wants, "worker"), *e.Need.Max)
 	}
@@ -36,7 +37,8 @@ func blocks(seen *Seen, n *v1beta1.NodeSet, e *NodeSet) []string {
 	if e.Autoscaler != nil {
 		for _, c := range e.Autoscaler.Conditions {
 			limited := c.Type == "ScalingLimited" && c.Status == "True" && c.Reason != "TooFewReplicas"
-			if limited || c.Status == "False" && (c.Type == "AbleToScale" || c.Type == "ScalingActive") && c.Reason != "ScalingDisabled" {
+			if limited || c.Status == "False" && (c.Type == "AbleToScale" || c.Type == "ScalingActive") &&
+				c.Reason != "ScalingDisabled" {
 				add("HPA %s: %s is %s, %s: %s", e.Autoscaler.Name, c.Type, c.Status, c.Reason, c.Message)
 			}
 		}

@@ -63,8 +63,9 @@ type Serving struct {
 // OfJob explains a job. seen must contain the view, and j must be one of its jobs.
 func OfJob(seen *Seen, namespace, cluster string, j *slurm.Job) Job {
 	out := Job{
-		Namespace: namespace, Cluster: cluster, ID: records.JobID(j), Name: j.Name, User: j.UserName, Partitions: j.Partitions(),
-		State: j.State.String(), Asks: asks(j), Help: HelpNotNeeded, Gaps: slices.Clone(seen.Gaps),
+		Namespace: namespace, Cluster: cluster, ID: records.JobID(j), Name: j.Name, User: j.UserName,
+		Partitions: j.Partitions(),
+		State:      j.State.String(), Asks: asks(j), Help: HelpNotNeeded, Gaps: slices.Clone(seen.Gaps),
 	}
 	if j.State.Base != slurm.JobPending {
 		out.Details = running(j)
@@ -113,7 +114,8 @@ func (s *Seen) class(cluster string, now slurm.Time, j *slurm.Job) demand.Class 
 func closed(d demand.Demand, j *slurm.Job) bool {
 	for _, name := range j.Partitions() {
 		part, ok := d.Partition(name)
-		if ok && slices.ContainsFunc(part.PendingByReason, func(r demand.ReasonCount) bool { return r.Class == demand.ClassPartitionLimit }) {
+		if ok && slices.ContainsFunc(part.PendingByReason,
+			func(r demand.ReasonCount) bool { return r.Class == demand.ClassPartitionLimit }) {
 			return true
 		}
 	}
@@ -136,7 +138,8 @@ func help(class demand.Class, serving []Serving) Help {
 	switch {
 	case class == demand.ClassCapacity && could:
 		return HelpYes
-	case class == demand.ClassCapacity, class == demand.ClassUnsatisfiable, class == demand.ClassInvalid, class == demand.ClassPartitionLimit:
+	case class == demand.ClassCapacity, class == demand.ClassUnsatisfiable, class == demand.ClassInvalid,
+		class == demand.ClassPartitionLimit:
 		return HelpNo
 	case could:
 		return HelpLater

@@ -100,7 +100,8 @@ func OfNodeSet(seen *Seen, name string) (NodeSet, bool) {
 	})
 	row := table.Rows[0]
 	out := NodeSet{
-		Namespace: n.Namespace, Name: n.Name, Cluster: row.Cluster, Wanted: row.Replicas, Present: n.Status.Replicas, Ready: row.Ready,
+		Namespace: n.Namespace, Name: n.Name, Cluster: row.Cluster, Wanted: row.Replicas, Present: n.Status.Replicas,
+		Ready: row.Ready,
 		Need: Need{
 			Busy: row.Busy, Pending: row.Pending, Idle: row.Idle, Booting: row.Booting, Unusable: row.Unusable,
 			Required: row.Required, UnsatisfiableJobs: row.Unsatisfiable, Min: row.Min, Max: row.Max,
@@ -132,7 +133,9 @@ func (e *NodeSet) split(seen *Seen, n *v1beta1.NodeSet) {
 	}
 	e.Unsatisfiable = p.Unsatisfiable
 	if why := e.Need.differs(&p); why != "" {
-		e.Gaps = append(e.Gaps, fmt.Sprintf("the view and the metrics differ (%s): they were read at different times, the view hides jobs from you, or it lacks data such as reservations; the parts of the number are unknown", why))
+		e.Gaps = append(e.Gaps, fmt.Sprintf("the view and the metrics differ (%s): they were read at different "+
+			"times, the view hides jobs from you, or it lacks data such as reservations; the parts of the number "+
+			"are unknown", why))
 		return
 	}
 	e.Need.fill(&p, seen.pool(n))
@@ -207,7 +210,8 @@ func autoscalerOf(h *autoscalingv2.HorizontalPodAutoscaler) *Autoscaler {
 	if h == nil {
 		return nil
 	}
-	out := &Autoscaler{Name: h.Name, Min: 1, Max: h.Spec.MaxReplicas, Current: h.Status.CurrentReplicas, Desired: h.Status.DesiredReplicas}
+	out := &Autoscaler{Name: h.Name, Min: 1, Max: h.Spec.MaxReplicas, Current: h.Status.CurrentReplicas,
+		Desired: h.Status.DesiredReplicas}
 	if h.Spec.MinReplicas != nil {
 		out.Min = *h.Spec.MinReplicas
 	}

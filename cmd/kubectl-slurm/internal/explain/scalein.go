@@ -81,7 +81,8 @@ func scaleIn(seen *Seen, n *v1beta1.NodeSet, e *NodeSet) ScaleIn {
 // chosenForScaleIn returns the pods that the operator would choose for the number of replicas.
 func chosen(now time.Time, n *v1beta1.NodeSet, seen plan.Seen, replicas int) []string {
 	wish := plan.Wish{
-		UID: string(n.UID), Replicas: replicas, Revision: n.Status.NodeSetHash, SlurmName: func(int) string { return "" },
+		UID: string(n.UID), Replicas: replicas, Revision: n.Status.NodeSetHash,
+		SlurmName: func(int) string { return "" },
 	}
 	todo := plan.New(plan.DefaultConfig()).Plan(now, wish, seen)
 	var out []string
@@ -111,7 +112,8 @@ type look struct {
 func lookOf(seen *Seen) look {
 	l := look{words: map[string]string{}}
 	l.seen.Slurm = plan.Slurm{
-		Connected: true, Known: true, Fresh: true, Records: map[string]plan.Record{}, Work: map[string]plan.Work{}, JobsReadAt: seen.Now,
+		Connected: true, Known: true, Fresh: true, Records: map[string]plan.Record{}, Work: map[string]plan.Work{},
+		JobsReadAt: seen.Now,
 	}
 	for i := range seen.Pods {
 		l.seen.Workers = append(l.seen.Workers, workerOf(&seen.Pods[i]))
@@ -163,7 +165,8 @@ func (l *look) addPod(pod *corev1.Pod) {
 	}
 	name := workerOf(pod).SlurmName
 	r := plan.Record{
-		Name: name, Drain: has[v1beta1.PodConditionDrain], Down: has[v1beta1.PodConditionDown] || has[v1beta1.PodConditionNotResponding],
+		Name: name, Drain: has[v1beta1.PodConditionDrain], Down: has[v1beta1.PodConditionDown] ||
+			has[v1beta1.PodConditionNotResponding],
 		Busy: !has[v1beta1.PodConditionIdle] && !has[v1beta1.PodConditionDown] || has[v1beta1.PodConditionCompleting],
 	}
 	l.words[name] = "busy"
@@ -183,7 +186,8 @@ func (l *look) addPod(pod *corev1.Pod) {
 // candidate describes a chosen or next worker.
 func (l *look) candidate(now time.Time, n *v1beta1.NodeSet, w *plan.Worker) Candidate {
 	work := l.seen.Slurm.Work[w.SlurmName]
-	c := Candidate{Pod: w.Pod, SlurmNode: w.SlurmName, State: l.words[w.SlurmName], Jobs: work.Jobs, Job: work.LastJob, Cause: w.Note.Cause}
+	c := Candidate{Pod: w.Pod, SlurmNode: w.SlurmName, State: l.words[w.SlurmName], Jobs: work.Jobs, Job: work.LastJob,
+		Cause: w.Note.Cause}
 	if c.State == "" {
 		c.State = "not registered"
 	}
@@ -222,6 +226,7 @@ func (c *Candidate) wait(now time.Time, policy *v1beta1.DrainPolicy, work plan.W
 		since = now
 	}
 	if end := since.Add(policy.Timeout.Duration).UTC().Truncate(time.Second); c.Until == nil || end.Before(*c.Until) {
-		c.Until, c.Why = &end, fmt.Sprintf("when its work ends, after the drain policy's timeout of %s at the latest", policy.Timeout.Duration)
+		c.Until, c.Why = &end, fmt.Sprintf("when its work ends, after the drain policy's timeout of %s at the latest",
+			policy.Timeout.Duration)
 	}
 }

@@ -74,7 +74,8 @@ func (e *NodeSet) Write(w io.Writer) error {
 		p.rows("Jobs that no worker could run", unsatisfiableRows(e.Unsatisfiable))
 	}
 	if a := e.Autoscaler; a != nil {
-		p.rows(fmt.Sprintf("HPA %s: minimum %d, maximum %d, current %d, desired %d", a.Name, a.Min, a.Max, a.Current, a.Desired), a.rows())
+		p.rows(fmt.Sprintf("HPA %s: minimum %d, maximum %d, current %d, desired %d", a.Name, a.Min, a.Max, a.Current,
+			a.Desired), a.rows())
 	}
 	p.list("Blocked by", e.Blocks)
 	if len(e.ScaleIn.Going) > 0 {
@@ -100,7 +101,8 @@ func (e *Need) rows() [][]string {
 		{"busy", number(e.Busy), "workers with work"},
 		{"+ idle, claimed", number(e.IdleClaimed), "idle workers that pending jobs will use, of " + number(e.Idle)},
 		{"  or idle, in grace", number(e.Grace), "idle workers within the idle grace; the larger of the two counts"},
-		{"+ booting, claimed", number(e.BootingClaimed), "starting workers that pending jobs will use, of " + number(e.Booting)},
+		{"+ booting, claimed", number(e.BootingClaimed),
+			"starting workers that pending jobs will use, of " + number(e.Booting)},
 		{"+ pending", number(e.Pending), "new workers that pending jobs need"},
 		{"+ replacements", number(e.Replacements), "replacements of unusable workers, of " + number(e.Unusable)},
 		{"minimum", bound(e.Min), "of its HPA"},
@@ -108,7 +110,8 @@ func (e *Need) rows() [][]string {
 		{"= required", number(e.Required), "workers that should run now"},
 	}
 	if n := e.UnsatisfiableJobs; n != nil && *n > 0 {
-		out = append(out, []string{"unsatisfiable", number(n), "jobs that create no demand because no worker could run them"})
+		out = append(out, []string{"unsatisfiable", number(n),
+			"jobs that create no demand because no worker could run them"})
 	}
 	toTheRight(out, 1)
 	return out
@@ -181,7 +184,8 @@ func (e *Job) Write(w io.Writer) error {
 	if len(e.Partitions) > 1 {
 		partitions = "partitions "
 	}
-	p.line("Job %s (%s) of user %s in Slurm cluster %s/%s: %s in %s", e.ID, e.Name, e.User, e.Namespace, e.Cluster, e.State, partitions+strings.Join(e.Partitions, ","))
+	p.line("Job %s (%s) of user %s in Slurm cluster %s/%s: %s in %s", e.ID, e.Name, e.User, e.Namespace, e.Cluster,
+		e.State, partitions+strings.Join(e.Partitions, ","))
 	p.line("  requests %s", e.Asks)
 	if e.Reason != "" {
 		p.line("  Slurm's reason: %s", strings.TrimSpace(e.Reason+" "+e.Text))

@@ -14,7 +14,8 @@ import (
 // workerOf converts a pod to a worker of the plan, as far as the order of deletion needs it.
 func workerOf(pod *corev1.Pod) plan.Worker {
 	w := plan.Worker{
-		Pod: pod.Name, UID: string(pod.UID), SlurmName: pod.Labels[v1beta1.LabelPodHostname], Created: pod.CreationTimestamp.Time,
+		Pod: pod.Name, UID: string(pod.UID), SlurmName: pod.Labels[v1beta1.LabelPodHostname],
+		Created:  pod.CreationTimestamp.Time,
 		KubeNode: pod.Spec.NodeName, Slot: plan.Slot{Ordinal: plan.NoOrdinal},
 		Finished: pod.Status.Phase == corev1.PodSucceeded || pod.Status.Phase == corev1.PodFailed,
 		Running:  pod.Status.Phase == corev1.PodRunning,
@@ -44,7 +45,8 @@ func workerOf(pod *corev1.Pod) plan.Worker {
 func recordOf(n *slurm.Node) plan.Record {
 	s := n.State
 	r := plan.Record{
-		Name: n.Name, Future: s.Base == slurm.NodeFuture, Down: s.Base == slurm.NodeDown || s.Has(slurm.NodeNotResponding),
+		Name: n.Name, Future: s.Base == slurm.NodeFuture, Down: s.Base == slurm.NodeDown ||
+			s.Has(slurm.NodeNotResponding),
 		Drain: s.Has(slurm.NodeDrain) && !s.Has(slurm.NodeUndrain), Busy: s.Has(slurm.NodeCompleting),
 	}
 	switch s.Base {

@@ -18,14 +18,16 @@ type Value struct {
 
 // Metric reads a custom metric of one object. A non-empty partition restricts it to that partition.
 // An error means that the value is unknown.
-func (a *API) Metric(ctx context.Context, of metricsapi.Resource, namespace, name, metric, partition string) (Value, error) {
+func (a *API) Metric(ctx context.Context, of metricsapi.Resource, namespace, name, metric, partition string) (Value,
+	error) {
 	args := map[string]string{}
 	if partition != "" {
 		args["metricLabelSelector"] = "partition=" + partition
 	}
 	var got custommetrics.MetricValueList
 	group := custommetrics.SchemeGroupVersion
-	path := []string{"apis", group.Group, group.Version, "namespaces", namespace, of.GroupResource.String(), name, metric}
+	path := []string{"apis", group.Group, group.Version, "namespaces", namespace, of.GroupResource.String(), name,
+		metric}
 	if err := a.get(ctx, path, args, &got); err != nil {
 		return Value{}, fmt.Errorf("reading %s of %s: %w", metric, name, err)
 	}

@@ -42,7 +42,8 @@ func (a *API) Controllers(ctx context.Context, s Scope) ([]v1beta1.Controller, e
 
 // Autoscalers lists HorizontalPodAutoscalers.
 func (a *API) Autoscalers(ctx context.Context, s Scope) ([]autoscalingv2.HorizontalPodAutoscaler, error) {
-	return list[autoscalingv2.HorizontalPodAutoscaler](ctx, a, resource("autoscaling", "v2", "horizontalpodautoscalers"), s)
+	return list[autoscalingv2.HorizontalPodAutoscaler](ctx, a,
+		resource("autoscaling", "v2", "horizontalpodautoscalers"), s)
 }
 
 // Pods lists pods.

@@ -12,7 +12,8 @@ import (
 
 // User returns the name of the user according to the API server. It creates no object.
 func (a *API) User(ctx context.Context) (string, error) {
-	review := authenticationv1.SelfSubjectReview{TypeMeta: metav1.TypeMeta{APIVersion: "authentication.k8s.io/v1", Kind: "SelfSubjectReview"}}
+	review := authenticationv1.SelfSubjectReview{TypeMeta: metav1.TypeMeta{APIVersion: "authentication.k8s.io/v1",
+		Kind: "SelfSubjectReview"}}
 	text, err := json.Marshal(review)
 	if err != nil {
 		return "", fmt.Errorf("reading the user name: %w", err)

@@ -17,19 +17,28 @@ import (
 func Job(v *view.SlurmJob) *slurm.Job {
 	spec, status := &v.Spec, &v.Status
 	j := &slurm.Job{
-		ID: uint32(spec.JobID), Name: spec.Name, UserName: spec.User, UserID: uint32(spec.UserID), GroupName: spec.Group,
-		Account: spec.Account, QOS: spec.QOS, Partition: strings.Join(spec.Partitions, ","),
-		State: slurm.ParseJobState(append([]string{status.State}, status.Flags...)...), Reason: status.Reason, ReasonText: status.ReasonText,
-		Hold: spec.Hold, Priority: number(status.Priority), Nice: int32(spec.Nice), Requeue: spec.Requeue, Restarts: uint32(status.Restarts),
-		ArrayJobID: uint32(spec.ArrayJobID), ArrayTaskID: number(spec.ArrayTaskID), ArrayTasks: spec.ArrayTasks, ArrayMaxRunning: uint32(spec.ArrayMaxRunning),
-		HetJobID:   uint32(spec.HetJobID),
-		SubmitTime: slurm.At(v.CreationTimestamp.Time), EligibleTime: moment(status.EligibleTime), StartTime: moment(status.StartTime),
-		EndTime: moment(status.EndTime), SuspendTime: moment(status.SuspendTime), LastSchedEval: moment(status.LastSchedulerEvaluation), Deadline: moment(spec.Deadline),
+		ID: uint32(spec.JobID), Name: spec.Name, UserName: spec.User, UserID: uint32(spec.UserID),
+		GroupName: spec.Group,
+		Account:   spec.Account, QOS: spec.QOS, Partition: strings.Join(spec.Partitions, ","),
+		State: slurm.ParseJobState(append([]string{status.State}, status.Flags...)...), Reason: status.Reason,
+		ReasonText: status.ReasonText,
+		Hold:       spec.Hold, Priority: number(status.Priority), Nice: int32(spec.Nice), Requeue: spec.Requeue,
+		Restarts:   uint32(status.Restarts),
+		ArrayJobID: uint32(spec.ArrayJobID), ArrayTaskID: number(spec.ArrayTaskID), ArrayTasks: spec.ArrayTasks,
+		ArrayMaxRunning: uint32(spec.ArrayMaxRunning),
+		HetJobID:        uint32(spec.HetJobID),
+		SubmitTime:      slurm.At(v.CreationTimestamp.Time), EligibleTime: moment(status.EligibleTime),
+		StartTime: moment(status.StartTime),
+		EndTime:   moment(status.EndTime), SuspendTime: moment(status.SuspendTime),
+		LastSchedEval: moment(status.LastSchedulerEvaluation), Deadline: moment(spec.Deadline),
 		TimeLimit: limit(spec.TimeLimitMinutes),
-		Nodes:     status.Nodes, ScheduledNodes: status.ScheduledNodes, BatchHost: status.BatchHost, RequiredNodes: spec.RequiredNodes, ExcludedNodes: spec.ExcludedNodes,
-		Features: spec.Features, NodeCount: number(status.NodeCount), MaxNodes: number(spec.MaxNodes), CPUs: number(status.CPUs), Tasks: number(spec.Tasks),
-		CPUsPerTask: number(spec.CPUsPerTask), MemoryPerCPU: number(spec.MemoryPerCPUMiB), MemoryPerNode: number(spec.MemoryPerNodeMiB),
-		Shared: spec.Shared, TRESRequested: spec.TRES, TRESAllocated: status.TRES, TRESPerNode: spec.TRESPerNode,
+		Nodes:     status.Nodes, ScheduledNodes: status.ScheduledNodes, BatchHost: status.BatchHost,
+		RequiredNodes: spec.RequiredNodes, ExcludedNodes: spec.ExcludedNodes,
+		Features: spec.Features, NodeCount: number(status.NodeCount), MaxNodes: number(spec.MaxNodes),
+		CPUs: number(status.CPUs), Tasks: number(spec.Tasks),
+		CPUsPerTask: number(spec.CPUsPerTask), MemoryPerCPU: number(spec.MemoryPerCPUMiB),
+		MemoryPerNode: number(spec.MemoryPerNodeMiB),
+		Shared:        spec.Shared, TRESRequested: spec.TRES, TRESAllocated: status.TRES, TRESPerNode: spec.TRESPerNode,
 		Licenses: spec.Licenses, Dependency: spec.Dependency, Reservation: spec.Reservation,
 	}
 	if spec.HetOffset != nil {
@@ -44,13 +53,17 @@ func Node(v *view.SlurmNode) *slurm.Node {
 	return &slurm.Node{
 		Name: spec.Name, Address: spec.Address, Hostname: spec.Hostname, State: slurm.ParseNodeState(status.States...),
 		Partitions: spec.Partitions, Features: spec.Features, ActiveFeatures: status.ActiveFeatures,
-		CPUs: uint32(spec.CPUs), EffectiveCPUs: uint32(status.EffectiveCPUs), AllocCPUs: uint32(status.AllocatedCPUs), IdleCPUs: uint32(status.IdleCPUs),
-		MemoryMiB: uint64(max(0, spec.MemoryMiB)), AllocMemoryMiB: uint64(max(0, status.AllocatedMemoryMiB)), FreeMemoryMiB: number(status.FreeMemoryMiB),
-		TmpDiskMiB: uint64(max(0, spec.TmpDiskMiB)), Weight: uint32(spec.Weight),
+		CPUs: uint32(spec.CPUs), EffectiveCPUs: uint32(status.EffectiveCPUs), AllocCPUs: uint32(status.AllocatedCPUs),
+		IdleCPUs:  uint32(status.IdleCPUs),
+		MemoryMiB: uint64(max(0, spec.MemoryMiB)), AllocMemoryMiB: uint64(max(0, status.AllocatedMemoryMiB)),
+		FreeMemoryMiB: number(status.FreeMemoryMiB),
+		TmpDiskMiB:    uint64(max(0, spec.TmpDiskMiB)), Weight: uint32(spec.Weight),
 		GRES: spec.GRES, GRESUsed: status.GRESUsed, TRES: spec.TRES, TRESUsed: status.TRESUsed,
 		Reason: status.Reason, ReasonBy: status.ReasonBy, ReasonAt: moment(status.ReasonTime),
-		BootTime: moment(status.BootTime), SlurmdStartTime: moment(status.SlurmdStartTime), LastBusy: moment(status.LastBusy), ResumeAfter: moment(status.ResumeAfter),
-		Reservation: status.Reservation, Owner: status.Owner, Comment: spec.Comment, Extra: spec.Extra, Version: status.Version, Topology: spec.Topology,
+		BootTime: moment(status.BootTime), SlurmdStartTime: moment(status.SlurmdStartTime),
+		LastBusy: moment(status.LastBusy), ResumeAfter: moment(status.ResumeAfter),
+		Reservation: status.Reservation, Owner: status.Owner, Comment: spec.Comment, Extra: spec.Extra,
+		Version: status.Version, Topology: spec.Topology,
 	}
 }
 
@@ -58,15 +71,18 @@ func Node(v *view.SlurmNode) *slurm.Node {
 func Partition(v *view.SlurmPartition) *slurm.Partition {
 	spec, status := &v.Spec, &v.Status
 	return &slurm.Partition{
-		Name: spec.Name, State: slurm.PartitionState(status.State), Default: spec.Default, Nodes: spec.Nodes, NodeSets: spec.NodeSets,
+		Name: spec.Name, State: slurm.PartitionState(status.State), Default: spec.Default, Nodes: spec.Nodes,
+		NodeSets:   spec.NodeSets,
 		TotalNodes: uint32(status.TotalNodes), TotalCPUs: uint32(status.TotalCPUs), TRES: status.TRES,
-		MinNodes: uint32(spec.MinNodes), MaxNodes: limit(spec.MaxNodes), MaxTime: limit(spec.MaxTimeMinutes), DefaultTime: limit(spec.DefaultTimeMinutes),
+		MinNodes: uint32(spec.MinNodes), MaxNodes: limit(spec.MaxNodes), MaxTime: limit(spec.MaxTimeMinutes),
+		DefaultTime:  limit(spec.DefaultTimeMinutes),
 		PriorityTier: uint32(spec.PriorityTier), QOS: spec.QOS,
 	}
 }
 
 // Snapshot returns a snapshot with only these jobs, nodes and partitions, all read at now.
-func Snapshot(now time.Time, jobs []*slurm.Job, nodes []*slurm.Node, partitions []*slurm.Partition) *slurmclient.Snapshot {
+func Snapshot(now time.Time, jobs []*slurm.Job, nodes []*slurm.Node,
+	partitions []*slurm.Partition) *slurmclient.Snapshot {
 	poll := slurmclient.Poll{Enabled: true, Known: true, Sequence: 1, ReadAt: now}
 	s := &slurmclient.Snapshot{}
 	s.Jobs.Poll, s.Jobs.Value = poll, jobs

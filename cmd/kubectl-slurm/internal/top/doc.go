@@ -33,7 +33,8 @@ func columns[R any](placed Placed, of func(r *R) ClusterName, rest ...table.Colu
 	cluster := table.Column[R]{Name: "CLUSTER", Of: func(r *R) table.Cell { return table.Text(of(r).Cluster) }}
 	out := append([]table.Column[R]{cluster}, rest...)
 	if placed == ManyNamespaces {
-		out = append([]table.Column[R]{{Name: "NAMESPACE", Of: func(r *R) table.Cell { return table.Text(of(r).Namespace) }}}, out...)
+		out = append([]table.Column[R]{{Name: "NAMESPACE",
+			Of: func(r *R) table.Cell { return table.Text(of(r).Namespace) }}}, out...)
 	}
 	return out
 }

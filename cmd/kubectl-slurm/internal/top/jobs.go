@@ -96,8 +96,9 @@ func jobRow(now time.Time, v *view.SlurmJob, j *slurm.Job) Job {
 	}
 	r := Job{
 		ClusterName: ClusterName{v.Namespace, v.Spec.Cluster.Name}, Object: v.Name,
-		ID: records.JobID(j), Name: j.Name, User: j.UserName, Account: j.Account, QOS: j.QOS, Partitions: v.Spec.Partitions,
-		State: j.State.String(), Nodes: value(j.NodeCount), CPUs: value(j.CPUs),
+		ID: records.JobID(j), Name: j.Name, User: j.UserName, Account: j.Account, QOS: j.QOS,
+		Partitions: v.Spec.Partitions,
+		State:      j.State.String(), Nodes: value(j.NodeCount), CPUs: value(j.CPUs),
 		Tasks: tasks, Priority: value(j.Priority), NodeList: j.Nodes,
 	}
 	if cmp.Or(j.TRESAllocated, j.TRESRequested) != "" {

@@ -61,8 +61,10 @@ func nodeTable(now time.Time, placed Placed, rows []Node) *table.Table[Node] {
 		words("STATE", func(r *Node) string { return r.State }),
 		table.Column[Node]{Name: "CPUS", Of: func(r *Node) table.Cell { return used(r.AllocatedCPUs, r.CPUs) }},
 		table.Column[Node]{Name: "CPU%", Of: func(r *Node) table.Cell { return percent(r.AllocatedCPUs, r.CPUs) }},
-		table.Column[Node]{Name: "MEMORY", Of: func(r *Node) table.Cell { return usedMemory(r.AllocatedMemory, r.Memory) }},
-		table.Column[Node]{Name: "MEMORY%", Of: func(r *Node) table.Cell { return percent(r.AllocatedMemory, r.Memory) }},
+		table.Column[Node]{Name: "MEMORY",
+			Of: func(r *Node) table.Cell { return usedMemory(r.AllocatedMemory, r.Memory) }},
+		table.Column[Node]{Name: "MEMORY%",
+			Of: func(r *Node) table.Cell { return percent(r.AllocatedMemory, r.Memory) }},
 		table.Column[Node]{Name: "GPUS", Of: func(r *Node) table.Cell { return used(r.AllocatedGPUs, r.GPUs) }},
 		short(60, words("REASON", func(r *Node) string { return r.Reason })),
 		wide(words("PARTITIONS", func(r *Node) string { return joined(r.Partitions) })),
@@ -80,8 +82,9 @@ func nodeRow(v *view.SlurmNode, n *slurm.Node) Node {
 	r := Node{
 		ClusterName: ClusterName{v.Namespace, v.Spec.Cluster.Name}, Object: "slurmnode.view.slinky.slurm.net/" + v.Name,
 		Name: n.Name, State: n.State.Word(), States: n.State.Names(), Partitions: n.Partitions, Features: n.Features,
-		CPUs: &cpus, AllocatedCPUs: &allocated, Memory: &n.MemoryMiB, AllocatedMemory: &n.AllocMemoryMiB, GPUs: &gpus, AllocatedGPUs: &allocatedGPUs,
-		Load: v.Status.Load, Version: n.Version, Reason: n.Reason,
+		CPUs: &cpus, AllocatedCPUs: &allocated, Memory: &n.MemoryMiB, AllocatedMemory: &n.AllocMemoryMiB, GPUs: &gpus,
+		AllocatedGPUs: &allocatedGPUs,
+		Load:          v.Status.Load, Version: n.Version, Reason: n.Reason,
 	}
 	if n.AllocCPUs == 0 && n.LastBusy.IsSet() {
 		at := n.LastBusy.Time()
@@ -103,10 +106,12 @@ func Workers(now time.Time, placed Placed, pods []corev1.Pod) *table.Table[Node]
 		pod := &pods[i]
 		r := Node{
 			ClusterName: ClusterName{pod.Namespace, pod.Labels[v1beta1.LabelCluster]}, Object: "pod/" + pod.Name,
-			Name: cmp.Or(pod.Labels[v1beta1.LabelPodHostname], pod.Name), State: strings.ToLower(string(pod.Status.Phase)),
+			Name:  cmp.Or(pod.Labels[v1beta1.LabelPodHostname], pod.Name),
+			State: strings.ToLower(string(pod.Status.Phase)),
 		}
 		for _, c := range pod.Status.Conditions {
-			if state, ok := strings.CutPrefix(string(c.Type), v1beta1.PodConditionPrefix); ok && c.Status == corev1.ConditionTrue {
+			if state, ok := strings.CutPrefix(string(c.Type), v1beta1.PodConditionPrefix); ok &&
+				c.Status == corev1.ConditionTrue {
 				r.States = append(r.States, state)
 				r.Reason = cmp.Or(r.Reason, c.Message)
 			}

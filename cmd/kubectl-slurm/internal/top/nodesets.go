@@ -50,10 +50,12 @@ func (n Numbers) Of(metric string) *uint64 {
 
 // NodeSets returns the table of NodeSets. hpas are the HPAs of the same namespaces, numbers the
 // metrics by namespace/name.
-func NodeSets(placed Placed, nodeSets []v1beta1.NodeSet, hpas []autoscalingv2.HorizontalPodAutoscaler, numbers map[string]Numbers) *table.Table[NodeSet] {
+func NodeSets(placed Placed, nodeSets []v1beta1.NodeSet, hpas []autoscalingv2.HorizontalPodAutoscaler,
+	numbers map[string]Numbers) *table.Table[NodeSet] {
 	t := &table.Table[NodeSet]{Name: func(r *NodeSet) string { return "nodeset.slinky.slurm.net/" + r.Name }}
 	for i := range nodeSets {
-		t.Rows = append(t.Rows, nodeSetRow(&nodeSets[i], hpas, numbers[metricsapi.PoolName(nodeSets[i].Namespace, nodeSets[i].Name)]))
+		t.Rows = append(t.Rows, nodeSetRow(&nodeSets[i], hpas,
+			numbers[metricsapi.PoolName(nodeSets[i].Namespace, nodeSets[i].Name)]))
 	}
 	slices.SortStableFunc(t.Rows, func(a, b NodeSet) int {
 		return cmp.Or(cmp.Compare(a.Namespace, b.Namespace), cmp.Compare(a.Name, b.Name))
@@ -70,7 +72,8 @@ func NodeSets(placed Placed, nodeSets []v1beta1.NodeSet, hpas []autoscalingv2.Ho
 		table.Column[NodeSet]{Name: "MAX", Of: func(r *NodeSet) table.Cell { return bound(r.Max) }},
 		wide(counts("BOOTING", func(r *NodeSet) *uint64 { return r.Booting })),
 		wide(counts("UNUSABLE", func(r *NodeSet) *uint64 { return r.Unusable })),
-		wide(table.Column[NodeSet]{Name: "DRAINING", Of: func(r *NodeSet) table.Cell { return table.Count(r.Draining) }}),
+		wide(table.Column[NodeSet]{Name: "DRAINING",
+			Of: func(r *NodeSet) table.Cell { return table.Count(r.Draining) }}),
 		wide(counts("UNSATISFIABLE", func(r *NodeSet) *uint64 { return r.Unsatisfiable })),
 		wide(words("HPA", func(r *NodeSet) string { return r.Autoscaler })),
 	)
@@ -129,7 +132,8 @@ func ClusterOf(n *v1beta1.NodeSet) string {
 }
 
 // ScalingAutoscalers returns the HPAs that scale a NodeSet.
-func Scaling(n *v1beta1.NodeSet, hpas []autoscalingv2.HorizontalPodAutoscaler) []*autoscalingv2.HorizontalPodAutoscaler {
+func Scaling(n *v1beta1.NodeSet,
+	hpas []autoscalingv2.HorizontalPodAutoscaler) []*autoscalingv2.HorizontalPodAutoscaler {
 	var out []*autoscalingv2.HorizontalPodAutoscaler
 	for i := range hpas {
 		h := &hpas[i]

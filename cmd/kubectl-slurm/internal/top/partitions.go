@@ -30,8 +30,10 @@ type Partition struct {
 // PartitionMetrics returns the names of the metrics in a row.
 func PartitionMetrics() []string {
 	return []string{
-		"slurm_partition_busy_nodes", "slurm_partition_idle_nodes", "slurm_partition_required_nodes", "slurm_partition_running_jobs",
-		"slurm_partition_pending_jobs", "slurm_partition_eligible_pending_jobs", "slurm_partition_oldest_pending_seconds",
+		"slurm_partition_busy_nodes", "slurm_partition_idle_nodes", "slurm_partition_required_nodes",
+		"slurm_partition_running_jobs",
+		"slurm_partition_pending_jobs", "slurm_partition_eligible_pending_jobs",
+		"slurm_partition_oldest_pending_seconds",
 	}
 }
 

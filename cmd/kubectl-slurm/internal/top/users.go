@@ -41,7 +41,8 @@ func Users(placed Placed, jobs []view.SlurmJob) *table.Table[User] {
 		if j.State.Base.Finished() {
 			continue
 		}
-		k := key{ClusterName{v.Namespace, v.Spec.Cluster.Name}, cmp.Or(j.UserName, slurm.Num(uint64(j.UserID)).String())}
+		k := key{ClusterName{v.Namespace, v.Spec.Cluster.Name},
+			cmp.Or(j.UserName, slurm.Num(uint64(j.UserID)).String())}
 		if rows[k] == nil {
 			rows[k] = &User{ClusterName: k.ClusterName, Name: k.user}
 		}
@@ -58,7 +59,8 @@ func Users(placed Placed, jobs []view.SlurmJob) *table.Table[User] {
 		table.Column[User]{Name: "PENDING", Of: func(r *User) table.Cell { return table.Count(r.Pending) }},
 		table.Column[User]{Name: "NODES", Of: func(r *User) table.Cell { return table.Count(r.Nodes) }},
 		table.Column[User]{Name: "CPUS", Of: func(r *User) table.Cell { return table.Count(r.CPUs) }},
-		table.Column[User]{Name: "MEMORY", Of: func(r *User) table.Cell { return table.Number(memory(r.Memory), float64(r.Memory)) }},
+		table.Column[User]{Name: "MEMORY",
+			Of: func(r *User) table.Cell { return table.Number(memory(r.Memory), float64(r.Memory)) }},
 		table.Column[User]{Name: "GPUS", Of: func(r *User) table.Cell { return table.Count(r.GPUs) }},
 		wide(words("ACCOUNTS", func(r *User) string { return joined(r.Accounts) })),
 	)

@@ -14,7 +14,8 @@ import (
 // compilePackages compiles the packages of the operator and the adapter and reports the progress.
 // hack/images/load links them later.
 func (l *Local) compile(ctx context.Context, report func(steps.Progress)) error {
-	list := l.goTool(ctx, "list", "-deps", "-f", `{{if ne .Name "main"}}{{.ImportPath}}{{end}}`, "./cmd/slurm-operator", "./cmd/slurm-metrics-adapter")
+	list := l.goTool(ctx, "list", "-deps", "-f", `{{if ne .Name "main"}}{{.ImportPath}}{{end}}`,
+		"./cmd/slurm-operator", "./cmd/slurm-metrics-adapter")
 	out, err := l.run(ctx, list, func(line string) { report(steps.Progress{Text: line}) })
 	if err != nil {
 		return err
@@ -30,7 +31,8 @@ func (l *Local) compile(ctx context.Context, report func(steps.Progress)) error 
 			return
 		}
 		compiled++
-		report(steps.Progress{Done: compiled, Total: len(packages), Text: fmt.Sprintf("%d packages compiled of %d at most", compiled, len(packages))})
+		report(steps.Progress{Done: compiled, Total: len(packages),
+			Text: fmt.Sprintf("%d packages compiled of %d at most", compiled, len(packages))})
 	})
 	return err
 }

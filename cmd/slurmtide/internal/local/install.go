@@ -112,7 +112,8 @@ func (l *Local) charts(ctx context.Context, _ func(steps.Progress)) error {
 	}
 	group, ctx := errgroup.WithContext(ctx)
 	group.Go(func() error {
-		return install(ctx, "slurm-operator", "slurm-operator", "slurm.user=root,nodeSet.registerWithin=1m,wakeup.lookInterval=1s")
+		return install(ctx, "slurm-operator", "slurm-operator",
+			"slurm.user=root,nodeSet.registerWithin=1m,wakeup.lookInterval=1s")
 	})
 	group.Go(func() error {
 		return install(ctx, "slurm-metrics", "slurm-metrics-adapter", "slurm.jwtUser=root,replicaCount=1")
@@ -141,7 +142,8 @@ func (l *Local) nodeSets(ctx context.Context, report func(steps.Progress)) error
 	defer cancel()
 	for _, set := range l.sets {
 		report(steps.Progress{Text: "waiting until Slurm accepts jobs for " + set.Name})
-		if _, err := l.kubectl(ctx, "wait", "nodeset/"+set.Name, "--for=condition=Submittable", "--timeout=120s"); err != nil {
+		if _, err := l.kubectl(ctx, "wait", "nodeset/"+set.Name, "--for=condition=Submittable",
+			"--timeout=120s"); err != nil {
 			return err
 		}
 	}

@@ -69,7 +69,8 @@ func (a *api) get(ctx context.Context, path string, into any) error {
 // metricValue reads a custom metric of a NodeSet. The value must be a whole number.
 func (l *Local) metric(ctx context.Context, nodeSet, name string) (int, error) {
 	var list struct{ Items []struct{ Value string } }
-	path := fmt.Sprintf("/apis/custom.metrics.k8s.io/v1beta2/namespaces/%s/nodesets.slinky.slurm.net/%s/%s", namespace, nodeSet, name)
+	path := fmt.Sprintf("/apis/custom.metrics.k8s.io/v1beta2/namespaces/%s/nodesets.slinky.slurm.net/%s/%s", namespace,
+		nodeSet, name)
 	if err := l.kube.get(ctx, path, &list); err != nil {
 		return 0, err
 	}

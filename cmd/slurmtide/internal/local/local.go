@@ -57,7 +57,8 @@ func (l *Local) Steps() []steps.Step {
 		{Name: "build Helm", Do: l.script("hack/kube/build", "helm")},
 		{Name: "build CoreDNS", Do: l.script("hack/kube/build", "coredns")},
 		{Name: "root file system of the node", Do: l.rooted("kube-root", "hack/kube/root")},
-		{Name: "root file system of Slurm " + Version, Do: l.rooted("images/slurmd-"+Version, "hack/images/root", Version)},
+		{Name: "root file system of Slurm " + Version,
+			Do: l.rooted("images/slurmd-"+Version, "hack/images/root", Version)},
 		{Name: "compile operator and adapter", Do: l.compile},
 		{Name: "start Kubernetes with one node", Do: l.start},
 		{Name: "load images into the node", Do: l.images},
@@ -113,7 +114,8 @@ func Missing() string {
 	if os.Geteuid() != 0 {
 		return "a kubelet needs root (try: sudo -E make demo)"
 	}
-	for _, tool := range []string{"bash", "unshare", "nsenter", "flock", "setsid", "setpriv", "ip", "pivot_root", "chroot", "hostname"} {
+	for _, tool := range []string{"bash", "unshare", "nsenter", "flock", "setsid", "setpriv", "ip", "pivot_root",
+		"chroot", "hostname"} {
 		if _, err := exec.LookPath(tool); err != nil {
 			return "a node needs the program " + tool
 		}

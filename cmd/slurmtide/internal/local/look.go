@@ -68,7 +68,8 @@ func (l *Local) Look(ctx context.Context) (play.Seen, error) {
 	}
 	var wg sync.WaitGroup
 	wg.Go(func() {
-		g.podsErr = l.kube.get(ctx, "/api/v1/namespaces/"+namespace+"/pods?labelSelector=app.kubernetes.io%2Fname%3Dslurmd", &g.pods)
+		g.podsErr = l.kube.get(ctx,
+			"/api/v1/namespaces/"+namespace+"/pods?labelSelector=app.kubernetes.io%2Fname%3Dslurmd", &g.pods)
 	})
 	wg.Go(func() {
 		g.nodeSetsErr = l.kube.get(ctx, "/apis/slinky.slurm.net/v1beta1/namespaces/"+namespace+"/nodesets", &g.nodeSets)
@@ -130,7 +131,8 @@ func (g *glance) workers(set string) []timeline.Worker {
 		if p.Metadata.Labels["app.kubernetes.io/instance"] != set {
 			continue
 		}
-		workers = append(workers, timeline.Worker{Name: p.Metadata.Name, State: play.StateOf(p.pod(), g.node(p.Metadata.Name))})
+		workers = append(workers,
+			timeline.Worker{Name: p.Metadata.Name, State: play.StateOf(p.pod(), g.node(p.Metadata.Name))})
 	}
 	slices.SortFunc(workers, func(a, b timeline.Worker) int { return timeline.Natural(a.Name, b.Name) })
 	return workers

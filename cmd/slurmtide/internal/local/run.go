@@ -167,7 +167,8 @@ func (l *Local) tool(ctx context.Context, name string, args ...string) *exec.Cmd
 	cmd := exec.CommandContext(ctx, filepath.Join(kube, "bin", name), args...) //nolint:gosec // our own
 	cmd.Env = append(os.Environ(),
 		"KUBECONFIG="+filepath.Join(kube, "pki", "admin.kubeconfig"), "KUBECACHEDIR="+filepath.Join(kube, "cache"),
-		"HELM_CACHE_HOME="+filepath.Join(kube, "helm"), "HELM_CONFIG_HOME="+filepath.Join(kube, "helm"), "HELM_DATA_HOME="+filepath.Join(kube, "helm"),
+		"HELM_CACHE_HOME="+filepath.Join(kube, "helm"), "HELM_CONFIG_HOME="+filepath.Join(kube, "helm"),
+		"HELM_DATA_HOME="+filepath.Join(kube, "helm"),
 		"NO_PROXY=*", "no_proxy=*")
 	return cmd
 }

@@ -75,7 +75,8 @@ func (l *Local) sweep(ctx context.Context, report func(steps.Progress)) error {
 			}
 		}
 	}
-	limit, cancel := context.WithTimeoutCause(ctx, 3*time.Minute, errors.New("workers of an earlier play are still there"))
+	limit, cancel := context.WithTimeoutCause(ctx, 3*time.Minute,
+		errors.New("workers of an earlier play are still there"))
 	defer cancel()
 	return await(limit, func() error {
 		seen, err := l.Look(limit)

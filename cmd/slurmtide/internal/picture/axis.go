@@ -61,7 +61,8 @@ func (p Picture) moments(c canvas, x axis, top float64, bands []band) {
 		}
 		ends[row] = from + wide + 10
 		c.rect(at-0.75, top-20*float64(row)-14, 1.5, 20*float64(row)+14, ink)
-		c.text(at+[...]float64{fromLeft: 5, toRight: -5}[side], top-20*float64(row)-4, m.Text, font{size: 12, weight: bold, align: side, fill: ink})
+		c.text(at+[...]float64{fromLeft: 5, toRight: -5}[side], top-20*float64(row)-4, m.Text,
+			font{size: 12, weight: bold, align: side, fill: ink})
 	}
 }
 
@@ -74,7 +75,8 @@ func moments(line timeline.Timeline) []timeline.Mark {
 	marks := []timeline.Mark{{At: 0, Text: "jobs submitted"}}
 	add := func(what, text string, after time.Duration) {
 		if r := reactions[what]; r.Seen {
-			marks = append(marks, timeline.Mark{At: after + r.Took, Text: fmt.Sprintf("%s, %.1f s", text, (after + r.Took).Seconds())})
+			marks = append(marks, timeline.Mark{At: after + r.Took,
+				Text: fmt.Sprintf("%s, %.1f s", text, (after + r.Took).Seconds())})
 		}
 	}
 	add("first job runs", "first job runs", 0)

@@ -79,7 +79,8 @@ func (p panel) area(x0, x1 float64, lo, hi int, fill colour) {
 
 // stroke draws a step line and skips unknown counts. shift moves the line vertically, so that two
 // lines of equal counts stay visible.
-func (p panel) stroke(line timeline.Timeline, count func(timeline.Sample) timeline.Reading, shift, thick float64, fill colour) {
+func (p panel) stroke(line timeline.Timeline, count func(timeline.Sample) timeline.Reading, shift, thick float64,
+	fill colour) {
 	var before timeline.Reading
 	p.each(line, func(s timeline.Sample, x0, x1 float64) {
 		now := count(s)
@@ -101,7 +102,8 @@ func (p Picture) queue(c canvas, x axis, top float64) (band, float64) {
 	for _, s := range p.Line.Samples {
 		most = max(most, s.Pending.Value+s.Running.Value)
 	}
-	pan, next := newPanel(c, x, top, 120, "Jobs", most, key{"pending", pendingFill, box}, key{"running", runningFill, box})
+	pan, next := newPanel(c, x, top, 120, "Jobs", most, key{"pending", pendingFill, box},
+		key{"running", runningFill, box})
 	pan.each(p.Line, func(s timeline.Sample, x0, x1 float64) {
 		if s.Pending.Known && s.Running.Known {
 			pan.area(x0, x1, 0, s.Running.Value, runningFill)
@@ -123,7 +125,8 @@ func (p Picture) set(c canvas, x axis, top float64, name string) (band, float64)
 	}
 	most := of(p.Line.Last()).Max
 	pan, next := newPanel(c, x, top, max(60, 14*float64(most)+10), "NodeSet "+name, most,
-		key{"required", requiredLine, stroke}, key{"spec.replicas", replicasLine, stroke}, key{"in service", serviceFill, box})
+		key{"required", requiredLine, stroke}, key{"spec.replicas", replicasLine, stroke},
+		key{"in service", serviceFill, box})
 	pan.each(p.Line, func(s timeline.Sample, x0, x1 float64) {
 		pan.area(x0, x1, 0, of(s).Count(timeline.Idle, timeline.Busy), serviceFill)
 	})

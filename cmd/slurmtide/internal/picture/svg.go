@@ -17,7 +17,8 @@ func number(v float64) string {
 }
 
 func (c *svg) rect(x, y, w, h float64, fill colour) {
-	fmt.Fprintf(&c.Builder, `<rect x="%s" y="%s" width="%s" height="%s" fill="%s"/>`+"\n", number(x), number(y), number(w), number(h), fill)
+	fmt.Fprintf(&c.Builder, `<rect x="%s" y="%s" width="%s" height="%s" fill="%s"/>`+"\n", number(x), number(y),
+		number(w), number(h), fill)
 }
 
 func (c *svg) text(x, y float64, s string, t font) {

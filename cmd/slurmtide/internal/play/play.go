@@ -52,7 +52,8 @@ type submission struct {
 // Run plays once. It returns the result when the NodeSets are at zero again or the timeout has
 // passed. The error is the cause of ctx.
 func Run(ctx context.Context, world World, cfg Config) (Result, error) {
-	p := &player{Config: cfg, world: world, start: time.Now().Add(cfg.Calm), submitted: make(chan submission, len(cfg.Shapes))}
+	p := &player{Config: cfg, world: world, start: time.Now().
+		Add(cfg.Calm), submitted: make(chan submission, len(cfg.Shapes))}
 	for _, s := range cfg.Shapes {
 		p.outcomes = append(p.outcomes, burst.Outcome{Shape: s})
 	}
@@ -117,7 +118,8 @@ func (p *player) look(ctx context.Context) {
 			p.outcomes[i] = o.See(seen.Jobs)
 		}
 		pending, running, done := burst.Count(p.outcomes)
-		sample.Pending, sample.Running, sample.Done = timeline.Known(pending), timeline.Known(running), timeline.Known(done)
+		sample.Pending, sample.Running, sample.Done = timeline.Known(pending), timeline.Known(running),
+			timeline.Known(done)
 	}
 	for _, o := range p.outcomes {
 		if !o.Unfit {
@@ -206,5 +208,6 @@ func (p *player) calm(now time.Time) bool {
 }
 
 func (p *player) result() Result {
-	return Result{Line: p.line, Summary: burst.Sum(p.outcomes, p.reported), Outcomes: p.outcomes, Zero: p.line.Last().AtZero(), Reported: p.reported}
+	return Result{Line: p.line, Summary: burst.Sum(p.outcomes, p.reported), Outcomes: p.outcomes, Zero: p.line.Last().
+		AtZero(), Reported: p.reported}
 }

@@ -47,7 +47,8 @@ func left(s timeline.Sample) string {
 	var parts []string
 	for _, set := range s.Sets {
 		if !set.AtZero() {
-			parts = append(parts, fmt.Sprintf("%s has %d workers and %s replicas", set.Name, len(set.Workers), set.Desired))
+			parts = append(parts, fmt.Sprintf("%s has %d workers and %s replicas", set.Name, len(set.Workers),
+				set.Desired))
 		}
 	}
 	if len(parts) == 0 {

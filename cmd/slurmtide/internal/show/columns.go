@@ -36,12 +36,14 @@ func newColumns(line timeline.Timeline, width int) columns {
 }
 
 // row draws a count and writes its last value behind it.
-func (c columns) row(label, style string, most int, value string, count func(timeline.Sample) timeline.Reading, p paint) string {
+func (c columns) row(label, style string, most int, value string, count func(timeline.Sample) timeline.Reading,
+	p paint) string {
 	var b strings.Builder
 	for _, s := range c.samples {
 		b.WriteString(level(count(s), most))
 	}
-	return fit("  "+label, labels) + p(style, b.String()) + strings.Repeat(" ", c.width-len(c.samples)) + " " + p(strong, fit(value, values-1))
+	return fit("  "+label, labels) + p(style, b.String()) + strings.Repeat(" ", c.width-len(c.samples)) + " " +
+		p(strong, fit(value, values-1))
 }
 
 // barSign returns the character for a count: a dot for 0, a blank for an unknown count.

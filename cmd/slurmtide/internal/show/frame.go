@@ -61,7 +61,8 @@ func board(list []steps.Status, now time.Time, width int, p paint) []string {
 			lines = append(lines, p(red, "  ✗ ")+fit(s.Name, name)+p(red, fmt.Sprintf("%6.1f s", s.Took.Seconds())))
 		default:
 			took := now.Sub(s.Began)
-			head := p(cyan, "  "+spinner(took)+" ") + p(strong, fit(s.Name, name)) + fmt.Sprintf("%6.0f s ", took.Seconds())
+			head := p(cyan, "  "+spinner(took)+" ") + p(strong, fit(s.Name, name)) +
+				fmt.Sprintf("%6.0f s ", took.Seconds())
 			lines = append(lines, head+bar(s.Progress, 20, p), p(dim, "      "+fit(s.Progress.Text, width-8)))
 		}
 	}

@@ -48,7 +48,8 @@ func jobLines(outcomes []burst.Outcome, width int, p paint) []string {
 	var lines []string
 	for _, o := range outcomes {
 		sign, style, text := progressOf(o)
-		lines = append(lines, p(style, "  "+sign+" ")+fit(o.Title, 20)+dots(o, p)+"  "+p(style, fit(text, 30))+"  "+p(dim, fit(o.String(), width-69)))
+		lines = append(lines, p(style, "  "+sign+" ")+fit(o.Title, 20)+dots(o, p)+"  "+p(style,
+			fit(text, 30))+"  "+p(dim, fit(o.String(), width-69)))
 	}
 	return lines
 }
@@ -63,7 +64,8 @@ func dots(o burst.Outcome, p paint) string {
 	if o.Tasks > room {
 		return fit(fmt.Sprintf("%d/%d", o.Done, o.Tasks), room)
 	}
-	return p(green, strings.Repeat("●", o.Done)) + p(red, strings.Repeat("✗", o.Failed)) + p(blue, strings.Repeat("◐", o.Running)) +
+	return p(green, strings.Repeat("●", o.Done)) + p(red, strings.Repeat("✗", o.Failed)) +
+		p(blue, strings.Repeat("◐", o.Running)) +
 		p(dim, strings.Repeat("○", max(waits, 0))) + strings.Repeat(" ", room-o.Tasks)
 }
 
@@ -93,8 +95,10 @@ func chartLines(line timeline.Timeline, width int, p paint) []string {
 	last := line.Last()
 	most := max(last.Jobs, 1)
 	lines := []string{
-		c.row("jobs pending", magenta, most, last.Pending.String(), func(s timeline.Sample) timeline.Reading { return s.Pending }, p),
-		c.row("jobs running", blue, most, last.Running.String(), func(s timeline.Sample) timeline.Reading { return s.Running }, p),
+		c.row("jobs pending", magenta, most, last.Pending.String(),
+			func(s timeline.Sample) timeline.Reading { return s.Pending }, p),
+		c.row("jobs running", blue, most, last.Running.String(),
+			func(s timeline.Sample) timeline.Reading { return s.Running }, p),
 	}
 	for i, set := range last.Sets {
 		of := func(s timeline.Sample) timeline.Set {
@@ -104,8 +108,10 @@ func chartLines(line timeline.Timeline, width int, p paint) []string {
 			return timeline.Set{}
 		}
 		lines = append(lines, "",
-			c.row(set.Name+" required", yellow, set.Max, set.Required.String(), func(s timeline.Sample) timeline.Reading { return of(s).Required }, p),
-			c.row(set.Name+" replicas", cyan, set.Max, set.Desired.String()+fmt.Sprintf(" of %d", set.Max), func(s timeline.Sample) timeline.Reading { return of(s).Desired }, p))
+			c.row(set.Name+" required", yellow, set.Max, set.Required.String(),
+				func(s timeline.Sample) timeline.Reading { return of(s).Required }, p),
+			c.row(set.Name+" replicas", cyan, set.Max, set.Desired.String()+fmt.Sprintf(" of %d", set.Max),
+				func(s timeline.Sample) timeline.Reading { return of(s).Desired }, p))
 		for n := range set.Max {
 			lines = append(lines, c.lane(set.Name, fmt.Sprintf("%s-%d", set.Name, n), p))
 		}

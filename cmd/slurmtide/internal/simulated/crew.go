@@ -94,7 +94,8 @@ func (c *crew) plan(now time.Time, idle func(worker) bool) step {
 		}
 	}
 	for ordinal := range c.Max {
-		if staying < c.replicas && !slices.ContainsFunc(c.workers, func(w worker) bool { return w.ordinal == ordinal }) {
+		if staying < c.replicas &&
+			!slices.ContainsFunc(c.workers, func(w worker) bool { return w.ordinal == ordinal }) {
 			s.start = append(s.start, ordinal)
 			staying++
 		}
@@ -181,7 +182,8 @@ func (w *World) do(now time.Time, c *crew, s step) {
 		}
 	}
 	to(s.register, working, func(name string) {
-		w.cluster.Register(slurmtest.NodeConf{Names: name, CPUs: c.CPUs, MemoryMiB: c.MemoryMiB, GRES: c.GRES, Features: []string{c.Name}, Dynamic: true})
+		w.cluster.Register(slurmtest.NodeConf{Names: name, CPUs: c.CPUs, MemoryMiB: c.MemoryMiB, GRES: c.GRES,
+			Features: []string{c.Name}, Dynamic: true})
 	})
 	to(s.drain, draining, func(name string) { _ = w.cluster.UpdateNode(name, "DRAIN", "slurmtide: scale-in") })
 	to(s.undrain, working, func(name string) { _ = w.cluster.UpdateNode(name, "UNDRAIN", "") })
@@ -189,7 +191,8 @@ func (w *World) do(now time.Time, c *crew, s step) {
 		w.cluster.StopSlurmd(name)
 		_ = w.cluster.UpdateNode(name, "FUTURE", "")
 	})
-	c.workers = slices.DeleteFunc(c.workers, func(of worker) bool { return of.phase == going && now.Sub(of.since) >= endTime })
+	c.workers = slices.DeleteFunc(c.workers,
+		func(of worker) bool { return of.phase == going && now.Sub(of.since) >= endTime })
 	for _, ordinal := range s.start {
 		c.workers = append(c.workers, worker{ordinal, starting, now})
 	}

@@ -66,7 +66,8 @@ func New(ctx context.Context, sets ...Set) (*World, error) {
 
 // futureRecords returns the node line that creates a FUTURE record for every worker.
 func (s Set) records() string {
-	line := fmt.Sprintf("NodeName=%s-[0-%d] CPUs=%d RealMemory=%d Feature=%s State=FUTURE", s.Name, s.Max-1, s.CPUs, s.MemoryMiB, s.Name)
+	line := fmt.Sprintf("NodeName=%s-[0-%d] CPUs=%d RealMemory=%d Feature=%s State=FUTURE", s.Name, s.Max-1, s.CPUs,
+		s.MemoryMiB, s.Name)
 	if s.GRES != "" {
 		line += " Gres=" + s.GRES
 	}
@@ -88,7 +89,8 @@ func (w *World) serve(ctx context.Context) error {
 		return errors.Join(err, listener.Close())
 	}
 	w.cache = slurmclient.NewCache(w.client, slurmclient.CacheConfig{
-		Period: time.Second, Resources: []slurmclient.Resource{slurmclient.Nodes, slurmclient.Jobs, slurmclient.Partitions},
+		Period: time.Second, Resources: []slurmclient.Resource{slurmclient.Nodes, slurmclient.Jobs,
+			slurmclient.Partitions},
 	})
 	ctx, w.cancel = context.WithCancel(ctx)
 	w.wg.Go(func() { _ = w.server.Serve(listener) })
@@ -141,7 +143,8 @@ func (w *World) Look(ctx context.Context) (play.Seen, error) {
 	jobs, jobsErr := w.client.Jobs(ctx, 0)
 	w.mu.Lock()
 	defer w.mu.Unlock()
-	seen := play.Seen{Jobs: jobs.Items, JobsKnown: jobsErr == nil, Unsatisfiable: timeline.Reading{Known: w.demand.Known}}
+	seen := play.Seen{Jobs: jobs.Items, JobsKnown: jobsErr == nil,
+		Unsatisfiable: timeline.Reading{Known: w.demand.Known}}
 	for _, c := range w.crews {
 		pool, _ := w.demand.Pool(c.Name)
 		set := timeline.Set{

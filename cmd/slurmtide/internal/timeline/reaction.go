@@ -32,7 +32,10 @@ func (t *Timeline) Reactions() []Reaction {
 		up("first worker is in service", anySet(func(s Set) bool { return s.Count(Idle, Busy) > 0 })),
 		up("first job runs", func(s Sample) bool { return s.Running.Value > 0 || s.Done.Value > 0 }),
 		up("all jobs are done", over),
-		down("replicas are 0", func(s Sample) bool { return all(s, func(set Set) bool { return set.Desired == Known(0) }) }),
+		down("replicas are 0", func(s Sample) bool {
+			return all(s,
+				func(set Set) bool { return set.Desired == Known(0) })
+		}),
 		down("last pod is deleted", Sample.AtZero),
 	}
 }
