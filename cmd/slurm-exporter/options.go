@@ -245,8 +245,9 @@ func (o *options) tls() (*tls.Config, error) {
 	return cfg, nil
 }
 
-func (o *options) cacheConfig(resources []slurmclient.Resource,
-	progress func(slurmclient.Resource, int, int)) slurmclient.CacheConfig {
+func (o *options) cacheConfig(
+	resources []slurmclient.Resource, progress func(slurmclient.Resource, int, int),
+) slurmclient.CacheConfig {
 	return slurmclient.CacheConfig{
 		Period: o.period, Slow: o.slow, JobsReader: slurmclient.JobsReader(o.jobsReader), Resources: resources,
 		Progress: progress,

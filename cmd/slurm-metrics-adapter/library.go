@@ -66,8 +66,9 @@ func (o *options) libraryFlags(app *kingpin.Application) {
 // newServer returns the API server, which listens but does not serve yet. settled returns why it is
 // not ready. A nil keeper means that the flags name certificate files; a nil view leaves out its
 // API group.
-func (o *options) server(p *metricsapi.Provider, shown *view.View, keeper *certs.Keeper,
-	settled func() error) (*genericapiserver.GenericAPIServer, error) {
+func (o *options) server(
+	p *metricsapi.Provider, shown *view.View, keeper *certs.Keeper, settled func() error,
+) (*genericapiserver.GenericAPIServer, error) {
 	base := &basecmd.AdapterBase{
 		Name: "slurm-metrics-adapter", CustomMetricsAdapterServerOptions: o.library,
 		FlagSet: pflag.NewFlagSet("", pflag.ContinueOnError),

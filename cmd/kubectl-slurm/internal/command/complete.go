@@ -40,8 +40,9 @@ func (s *session) completeNodeSets(cmd *cobra.Command, args []string, _ string) 
 }
 
 // completeNames reads the candidates. On an error there are none.
-func (s *session) complete(cmd *cobra.Command,
-	words func(ctx context.Context, api *observe.API, namespace string) []string) ([]string, cobra.ShellCompDirective) {
+func (s *session) complete(
+	cmd *cobra.Command, words func(ctx context.Context, api *observe.API, namespace string) []string,
+) ([]string, cobra.ShellCompDirective) {
 	ctx, cancel := context.WithTimeout(cmd.Context(), completeWithin)
 	defer cancel()
 	api, err := s.api()

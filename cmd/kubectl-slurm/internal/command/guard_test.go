@@ -36,7 +36,7 @@ func TestAClusterWhoseRecordsPanicIsNamedAndTheOthersAreShown(t *testing.T) {
 		t.Fatalf("the table is %v", table)
 	}
 	text := Report(err)
-	if !strings.HasPrefix(text, "error: cluster slurm/b is not shown") || !strings.Contains(text, "unexpected record") || !strings.Contains(text, "guard_test.go") {
+	if !strings.HasPrefix(text, "error: cluster slurm/b is not shown") || !strings.Contains(text, "unexpected record") || !strings.Contains(text, "_test.go") {
 		t.Errorf("it says %s", text)
 	}
 	if status := Status(err); status != 1 {

@@ -197,7 +197,9 @@ func sleeps(h *hpaT) string {
 	return "ScalingActive=False, " + condition(h, autoscalingv2.ScalingActive).Reason
 }
 
-func condition(h *hpaT, of autoscalingv2.HorizontalPodAutoscalerConditionType) *autoscalingv2.HorizontalPodAutoscalerCondition {
+func condition(
+	h *hpaT, of autoscalingv2.HorizontalPodAutoscalerConditionType,
+) *autoscalingv2.HorizontalPodAutoscalerCondition {
 	for i := range h.Status.Conditions {
 		if c := &h.Status.Conditions[i]; c.Type == of {
 			return c

@@ -18,8 +18,9 @@ type Value struct {
 
 // Metric reads a custom metric of one object. A non-empty partition restricts it to that partition.
 // An error means that the value is unknown.
-func (a *API) Metric(ctx context.Context, of metricsapi.Resource, namespace, name, metric, partition string) (Value,
-	error) {
+func (a *API) Metric(
+	ctx context.Context, of metricsapi.Resource, namespace, name, metric, partition string,
+) (Value, error) {
 	args := map[string]string{}
 	if partition != "" {
 		args["metricLabelSelector"] = "partition=" + partition

@@ -81,8 +81,9 @@ func Partition(v *view.SlurmPartition) *slurm.Partition {
 }
 
 // Snapshot returns a snapshot with only these jobs, nodes and partitions, all read at now.
-func Snapshot(now time.Time, jobs []*slurm.Job, nodes []*slurm.Node,
-	partitions []*slurm.Partition) *slurmclient.Snapshot {
+func Snapshot(
+	now time.Time, jobs []*slurm.Job, nodes []*slurm.Node, partitions []*slurm.Partition,
+) *slurmclient.Snapshot {
 	poll := slurmclient.Poll{Enabled: true, Known: true, Sequence: 1, ReadAt: now}
 	s := &slurmclient.Snapshot{}
 	s.Jobs.Poll, s.Jobs.Value = poll, jobs

@@ -50,8 +50,9 @@ func (n Numbers) Of(metric string) *uint64 {
 
 // NodeSets returns the table of NodeSets. hpas are the HPAs of the same namespaces, numbers the
 // metrics by namespace/name.
-func NodeSets(placed Placed, nodeSets []v1beta1.NodeSet, hpas []autoscalingv2.HorizontalPodAutoscaler,
-	numbers map[string]Numbers) *table.Table[NodeSet] {
+func NodeSets(
+	placed Placed, nodeSets []v1beta1.NodeSet, hpas []autoscalingv2.HorizontalPodAutoscaler, numbers map[string]Numbers,
+) *table.Table[NodeSet] {
 	t := &table.Table[NodeSet]{Name: func(r *NodeSet) string { return "nodeset.slinky.slurm.net/" + r.Name }}
 	for i := range nodeSets {
 		t.Rows = append(t.Rows, nodeSetRow(&nodeSets[i], hpas,
@@ -132,8 +133,9 @@ func ClusterOf(n *v1beta1.NodeSet) string {
 }
 
 // ScalingAutoscalers returns the HPAs that scale a NodeSet.
-func Scaling(n *v1beta1.NodeSet,
-	hpas []autoscalingv2.HorizontalPodAutoscaler) []*autoscalingv2.HorizontalPodAutoscaler {
+func Scaling(
+	n *v1beta1.NodeSet, hpas []autoscalingv2.HorizontalPodAutoscaler,
+) []*autoscalingv2.HorizontalPodAutoscaler {
 	var out []*autoscalingv2.HorizontalPodAutoscaler
 	for i := range hpas {
 		h := &hpas[i]

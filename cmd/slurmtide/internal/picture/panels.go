@@ -79,8 +79,9 @@ func (p panel) area(x0, x1 float64, lo, hi int, fill colour) {
 
 // stroke draws a step line and skips unknown counts. shift moves the line vertically, so that two
 // lines of equal counts stay visible.
-func (p panel) stroke(line timeline.Timeline, count func(timeline.Sample) timeline.Reading, shift, thick float64,
-	fill colour) {
+func (p panel) stroke(
+	line timeline.Timeline, count func(timeline.Sample) timeline.Reading, shift, thick float64, fill colour,
+) {
 	var before timeline.Reading
 	p.each(line, func(s timeline.Sample, x0, x1 float64) {
 		now := count(s)

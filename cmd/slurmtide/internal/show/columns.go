@@ -36,8 +36,9 @@ func newColumns(line timeline.Timeline, width int) columns {
 }
 
 // row draws a count and writes its last value behind it.
-func (c columns) row(label, style string, most int, value string, count func(timeline.Sample) timeline.Reading,
-	p paint) string {
+func (c columns) row(
+	label, style string, most int, value string, count func(timeline.Sample) timeline.Reading, p paint,
+) string {
 	var b strings.Builder
 	for _, s := range c.samples {
 		b.WriteString(level(count(s), most))
