@@ -44,8 +44,10 @@ func TestTokens(t *testing.T) {
 		{"none over TCP", options{url: "http://localhost:1", tokenEnv: "TEST_JWT"}, "", "give --slurm.token-file"},
 		{"none is needed on a socket", options{url: "unix:///run/restd", tokenEnv: "TEST_JWT"}, "", ""},
 		{"from the environment", options{url: "http://localhost:1", tokenEnv: "TEST_JWT"}, "a.b.c", ""},
-		{"a missing file", options{url: "http://localhost:1", tokenFile: "/nonexistent"}, "", "check --slurm.token-file"},
-		{"a missing key", options{url: "http://localhost:1", keyFile: "/nonexistent", keyUser: "slurm"}, "", "check --slurm.jwt-key-file"},
+		{"a missing file", options{url: "http://localhost:1", tokenFile: "/nonexistent"}, "",
+			"check --slurm.token-file"},
+		{"a missing key", options{url: "http://localhost:1", keyFile: "/nonexistent", keyUser: "slurm"}, "",
+			"check --slurm.jwt-key-file"},
 	} {
 		t.Run(tc.name, func(t *testing.T) {
 			t.Setenv("TEST_JWT", tc.env)
@@ -68,10 +70,13 @@ func TestASimulatedClusterIsServedAndEndsCleanly(t *testing.T) {
 	defer cancel()
 	code := make(chan int, 1)
 	go func() {
-		code <- run(ctx, []string{"--slurm.simulate", "--cluster=alpha", "--web.listen-address=" + address, "--compat=vpenso,slinky", "--log.level=error"})
+		code <- run(ctx, []string{"--slurm.simulate", "--cluster=alpha", "--web.listen-address=" + address,
+			"--compat=vpenso,slinky", "--log.level=error"})
 	}()
 	for _, page := range []struct{ path, want string }{
-		{"/-/ready", "ready"}, {"/metrics", "slurm_up{cluster=\"alpha\"} 1\n"}, {"/metrics/vpenso", "slurm_queue_running{cluster=\"alpha\"} "}, {"/", "Cluster demo"}, {"/-/healthy", "healthy"},
+		{"/-/ready", "ready"}, {"/metrics", "slurm_up{cluster=\"alpha\"} 1\n"},
+		{"/metrics/vpenso", "slurm_queue_running{cluster=\"alpha\"} "}, {"/", "Cluster demo"},
+		{"/-/healthy", "healthy"},
 	} {
 		if body := await(ctx, t, "http://"+address+page.path); !strings.Contains(body, page.want) {
 			t.Errorf("%s has no %q", page.path, page.want)

@@ -18,7 +18,8 @@ func TestFlagsThatMakeNoSense(t *testing.T) {
 	}{
 		{"no flags", nil, ""},
 		{"one cluster", []string{"--slurm.url=http://localhost:1", "--slurm.token-file=x"}, ""},
-		{"one cluster that belongs to an object", []string{"--slurm.url=http://localhost:1", "--cluster-namespace=a", "--cluster-name=b"}, ""},
+		{"one cluster that belongs to an object",
+			[]string{"--slurm.url=http://localhost:1", "--cluster-namespace=a", "--cluster-name=b"}, ""},
 		{"a token without a cluster", []string{"--slurm.token-file=x"}, "need --slurm.url"},
 		{"half a name", []string{"--slurm.url=http://localhost:1", "--cluster-name=b"}, "must be set together"},
 		{"half a client certificate", []string{"--slurm.url=https://localhost:1", "--slurm.cert-file=x"}, "needs both"},
@@ -42,7 +43,9 @@ func TestFlagsThatMakeNoSense(t *testing.T) {
 }
 
 func TestTheLibrarysFlagsReachIt(t *testing.T) {
-	o, err := parse([]string{"--secure-port=7443", "--bind-address=127.0.0.1", "--tls-cert-file=a", "--tls-private-key-file=b", "--requestheader-allowed-names=x,y", "--authentication-skip-lookup", "--authorization-webhook-cache-authorized-ttl=3s"})
+	o, err := parse([]string{"--secure-port=7443", "--bind-address=127.0.0.1", "--tls-cert-file=a",
+		"--tls-private-key-file=b", "--requestheader-allowed-names=x,y", "--authentication-skip-lookup",
+		"--authorization-webhook-cache-authorized-ttl=3s"})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -72,7 +75,8 @@ func TestLibrariesPrintNoBodies(t *testing.T) {
 	klog.Background().Error(errors.New("broken"), "a fault")
 	klog.Background().Error(errors.New("http2: stream closed"), "Unhandled Error")
 	got := out.String()
-	for text, want := range map[string]int{"a secret": 0, "chatter": 0, `level=debug msg="a note"`: 1, `level=error msg="a fault"`: 1, `level=debug msg="Unhandled Error"`: 1} {
+	for text, want := range map[string]int{"a secret": 0, "chatter": 0, `level=debug msg="a note"`: 1,
+		`level=error msg="a fault"`: 1, `level=debug msg="Unhandled Error"`: 1} {
 		if n := strings.Count(got, text); n != want {
 			t.Errorf("%q appears %d times, want %d, in\n%s", text, n, want, got)
 		}

@@ -23,7 +23,8 @@ func TestFlagsThatMakeNoSense(t *testing.T) {
 		{"stale before the next look", []string{"--wakeup.stale-after=1s"}, "must not be below"},
 		{"no time to read demand", []string{"--wakeup.timeout=0s"}, "above 0"},
 		{"no requests", []string{"--kube.qps=0"}, "above 0"},
-		{"a certificate without TLS", []string{"--no-metrics.secure", "--metrics.cert-dir=/tls"}, "needs --metrics.secure"},
+		{"a certificate without TLS", []string{"--no-metrics.secure", "--metrics.cert-dir=/tls"},
+			"needs --metrics.secure"},
 		{"an unknown reconciler", []string{"--reconcilers=nodeset,login"}, `there is no "login"`},
 		{"no time to register", []string{"--nodeset.register-within=0s"}, "above 0"},
 		{"a share of more than all", []string{"--nodeset.brake-share=2"}, "from 0 to 1"},
@@ -84,7 +85,8 @@ func TestLog(t *testing.T) {
 		log.V(1).Info("not shown")
 		log.WithValues("controller", "wakeup").Info("scaled", "replicas", 3)
 		line := out.String()
-		if !strings.HasPrefix(line, "ts=2") || !strings.HasSuffix(line, " level=info msg=scaled controller=wakeup replicas=3\n") || strings.Count(line, "\n") != 1 {
+		if !strings.HasPrefix(line, "ts=2") || !strings.HasSuffix(line,
+			" level=info msg=scaled controller=wakeup replicas=3\n") || strings.Count(line, "\n") != 1 {
 			t.Errorf("the line is %q", line)
 		}
 	})

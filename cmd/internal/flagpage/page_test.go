@@ -80,7 +80,8 @@ func TestAFlagWithoutHelpIsAnError(t *testing.T) {
 	a := app()
 	a.Flag("mute", " ").Bool()
 	a.Flag("dumb", "").Bool()
-	if _, err := Of(a.Model()); err == nil || !strings.Contains(err.Error(), "flags of tide have no help: --mute, --dumb") {
+	if _, err := Of(a.Model()); err == nil ||
+		!strings.Contains(err.Error(), "flags of tide have no help: --mute, --dumb") {
 		t.Errorf("the error is %v", err)
 	}
 }

@@ -11,7 +11,8 @@ import (
 )
 
 func TestWatchTellsEachCauseOnce(t *testing.T) {
-	refused := &slurmclient.Error{Code: slurmclient.CodeUnavailable, Op: "listing", Err: errors.New("connection refused")}
+	refused := &slurmclient.Error{Code: slurmclient.CodeUnavailable, Op: "listing",
+		Err: errors.New("connection refused")}
 	var out bytes.Buffer
 	w := newWatcher(lines.New(&out, "info", "logfmt"))
 	s := &slurmclient.Snapshot{}
@@ -38,7 +39,8 @@ func TestWatchTellsEachCauseOnce(t *testing.T) {
 func TestWatchTellsHowJobsAreRead(t *testing.T) {
 	var out bytes.Buffer
 	w := newWatcher(lines.New(&out, "info", "logfmt"))
-	for _, reader := range []slurmclient.JobsReader{"", slurmclient.ReadDelta, slurmclient.ReadDelta, slurmclient.ReadList} {
+	for _, reader := range []slurmclient.JobsReader{"", slurmclient.ReadDelta, slurmclient.ReadDelta,
+		slurmclient.ReadList} {
 		s := &slurmclient.Snapshot{}
 		s.Jobs.Reader = reader
 		w.see(s)

@@ -61,7 +61,8 @@ func TestTheDoctorSaysThatItMayNotListPods(t *testing.T) {
 	}
 	found := doctor.Examine(*seen, nil).Findings
 	if !slices.ContainsFunc(found, func(f doctor.Finding) bool {
-		return f.Code == doctor.MissingRight && strings.Contains(f.Problem, "list pods") && strings.Contains(f.Command, "--clusterrole=view")
+		return f.Code == doctor.MissingRight && strings.Contains(f.Problem, "list pods") &&
+			strings.Contains(f.Command, "--clusterrole=view")
 	}) {
 		t.Errorf("found %+v", found)
 	}

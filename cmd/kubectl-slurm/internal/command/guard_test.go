@@ -36,7 +36,8 @@ func TestAClusterWhoseRecordsPanicIsNamedAndTheOthersAreShown(t *testing.T) {
 		t.Fatalf("the table is %v", table)
 	}
 	text := Report(err)
-	if !strings.HasPrefix(text, "error: cluster slurm/b is not shown") || !strings.Contains(text, "unexpected record") || !strings.Contains(text, "_test.go") {
+	if !strings.HasPrefix(text, "error: cluster slurm/b is not shown") ||
+		!strings.Contains(text, "unexpected record") || !strings.Contains(text, "_test.go") {
 		t.Errorf("it says %s", text)
 	}
 	if status := Status(err); status != 1 {
@@ -52,7 +53,8 @@ func TestAPanicOfACommandIsAnError(t *testing.T) {
 	if Status(err) != 1 || !strings.Contains(Report(err), "at last") {
 		t.Errorf("%d, %s", Status(err), Report(err))
 	}
-	err = Run(t.Context(), &cobra.Command{SilenceErrors: true, SilenceUsage: true, RunE: func(*cobra.Command, []string) error { return errors.New("refused") }})
+	err = Run(t.Context(), &cobra.Command{SilenceErrors: true, SilenceUsage: true,
+		RunE: func(*cobra.Command, []string) error { return errors.New("refused") }})
 	if Status(err) != 2 || Report(err) != "error: refused" {
 		t.Errorf("%d, %s", Status(err), Report(err))
 	}

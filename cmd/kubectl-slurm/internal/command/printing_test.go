@@ -25,13 +25,20 @@ func TestWhatIsSaidOfATableWithoutRows(t *testing.T) {
 		err    string
 	}{
 		{"some rows", jobs, asked{scope: hpc}, []string{"a"}, table.Plain, "NAME\na\n", "", ""},
-		{"no rows", kindOfRow{"nodes", "node"}, asked{scope: hpc}, nil, table.Plain, "", "no nodes were found in namespace hpc", ""},
-		{"in any namespace", kindOfRow{"users", "user"}, asked{placed: top.ManyNamespaces}, nil, table.Names, "", "no users were found in any namespace", ""},
-		{"of a cluster", kindOfRow{"users", "user"}, asked{scope: hpc, cluster: "alpha"}, nil, table.Plain, "", "no users were found in namespace hpc", ""},
-		{"unfinished jobs", jobs, asked{scope: hpc, which: top.Present}, nil, table.Plain, "", "no jobs were found in namespace hpc; --all also shows finished jobs", ""},
-		{"all jobs", jobs, asked{scope: hpc, which: top.All}, nil, table.Plain, "", "no jobs were found in namespace hpc", ""},
-		{"an empty list in JSON", jobs, asked{scope: hpc}, nil, table.JSON, "{\n    \"kind\": \"List\",\n    \"items\": []\n}\n", "", ""},
-		{"one of two names", jobs, asked{scope: hpc, names: []string{"a", "b"}}, []string{"a", "c"}, table.Names, "a\n", "", "job b not found in namespace hpc"},
+		{"no rows", kindOfRow{"nodes", "node"}, asked{scope: hpc}, nil, table.Plain, "",
+			"no nodes were found in namespace hpc", ""},
+		{"in any namespace", kindOfRow{"users", "user"}, asked{placed: top.ManyNamespaces}, nil, table.Names, "",
+			"no users were found in any namespace", ""},
+		{"of a cluster", kindOfRow{"users", "user"}, asked{scope: hpc, cluster: "alpha"}, nil, table.Plain, "",
+			"no users were found in namespace hpc", ""},
+		{"unfinished jobs", jobs, asked{scope: hpc, which: top.Present}, nil, table.Plain, "",
+			"no jobs were found in namespace hpc; --all also shows finished jobs", ""},
+		{"all jobs", jobs, asked{scope: hpc, which: top.All}, nil, table.Plain, "",
+			"no jobs were found in namespace hpc", ""},
+		{"an empty list in JSON", jobs, asked{scope: hpc}, nil, table.JSON,
+			"{\n    \"kind\": \"List\",\n    \"items\": []\n}\n", "", ""},
+		{"one of two names", jobs, asked{scope: hpc, names: []string{"a", "b"}}, []string{"a", "c"}, table.Names,
+			"a\n", "", "job b not found in namespace hpc"},
 		{"no such column", jobs, asked{scope: hpc}, nil, table.Plain, "", "", `unknown column "height"`},
 	} {
 		t.Run(tc.name, func(t *testing.T) {

@@ -32,14 +32,16 @@ func healthy() *Observed {
 	alpha.Spec.Server = "http://slurm:6820"
 	return &Observed{
 		Now: now, User: "alice", Warn: 24 * time.Hour,
-		APIServices: map[string]*apiregistrationv1.APIService{MetricsService1: available, MetricsService2: available, ViewService: available},
-		NodeSets:    []v1beta1.NodeSet{n}, Clusters: []v1beta1.Cluster{alpha},
+		APIServices: map[string]*apiregistrationv1.APIService{MetricsService1: available, MetricsService2: available,
+			ViewService: available},
+		NodeSets: []v1beta1.NodeSet{n}, Clusters: []v1beta1.Cluster{alpha},
 		Autoscalers: []autoscalingv2.HorizontalPodAutoscaler{hpaOf("gpu", "gpu")},
 		Read:        map[Kind]bool{NodeSets: true, Clusters: true, Controllers: true, Autoscalers: true},
 		Required:    map[Object]Metric{{v1beta1.KindNodeSet, "hpc", "gpu"}: {Number: 2}},
 		Running:     map[Object]Metric{{v1beta1.KindCluster, "hpc", "alpha"}: {Number: 5}},
-		Tokens:      []Token{{Cluster: Object{v1beta1.KindCluster, "hpc", "alpha"}, Secret: "token", Key: "SLURM_JWT", State: TokenGood, Ends: now.Add(48 * time.Hour)}},
-		Operator:    &Operator{Leases: []coordinationv1.Lease{lease(now.Add(-3 * time.Second))}},
+		Tokens: []Token{{Cluster: Object{v1beta1.KindCluster, "hpc", "alpha"}, Secret: "token", Key: "SLURM_JWT",
+			State: TokenGood, Ends: now.Add(48 * time.Hour)}},
+		Operator: &Operator{Leases: []coordinationv1.Lease{lease(now.Add(-3 * time.Second))}},
 	}
 }
 
@@ -53,22 +55,28 @@ func lease(renewed time.Time) coordinationv1.Lease {
 func hpaOf(name, nodeSet string) autoscalingv2.HorizontalPodAutoscaler {
 	h := autoscalingv2.HorizontalPodAutoscaler{ObjectMeta: metav1.ObjectMeta{Namespace: "hpc", Name: name}}
 	h.Spec = autoscalingv2.HorizontalPodAutoscalerSpec{
-		ScaleTargetRef: autoscalingv2.CrossVersionObjectReference{APIVersion: "slinky.slurm.net/v1beta1", Kind: "NodeSet", Name: nodeSet},
-		MinReplicas:    ptr(int32(0)), MaxReplicas: 20,
-		Metrics: []autoscalingv2.MetricSpec{{Type: autoscalingv2.ObjectMetricSourceType, Object: &autoscalingv2.ObjectMetricSource{
-			DescribedObject: autoscalingv2.CrossVersionObjectReference{Kind: "NodeSet", Name: nodeSet},
-			Metric:          autoscalingv2.MetricIdentifier{Name: "slurm_nodeset_required_nodes"},
-			Target:          autoscalingv2.MetricTarget{Type: autoscalingv2.AverageValueMetricType, AverageValue: ptr(resource.MustParse("1"))},
-		}}},
+		ScaleTargetRef: autoscalingv2.CrossVersionObjectReference{APIVersion: "slinky.slurm.net/v1beta1",
+			Kind: "NodeSet", Name: nodeSet},
+		MinReplicas: ptr(int32(0)), MaxReplicas: 20,
+		Metrics: []autoscalingv2.MetricSpec{{Type: autoscalingv2.ObjectMetricSourceType,
+			Object: &autoscalingv2.ObjectMetricSource{
+				DescribedObject: autoscalingv2.CrossVersionObjectReference{Kind: "NodeSet", Name: nodeSet},
+				Metric:          autoscalingv2.MetricIdentifier{Name: "slurm_nodeset_required_nodes"},
+				Target: autoscalingv2.MetricTarget{Type: autoscalingv2.AverageValueMetricType,
+					AverageValue: ptr(resource.MustParse("1"))},
+			}}},
 		Behavior: &autoscalingv2.HorizontalPodAutoscalerBehavior{ScaleUp: &autoscalingv2.HPAScalingRules{
-			Tolerance: ptr(resource.MustParse("0")), Policies: []autoscalingv2.HPAScalingPolicy{{Type: autoscalingv2.PodsScalingPolicy, Value: 100, PeriodSeconds: 15}},
+			Tolerance: ptr(resource.MustParse("0")),
+			Policies: []autoscalingv2.HPAScalingPolicy{{Type: autoscalingv2.PodsScalingPolicy, Value: 100,
+				PeriodSeconds: 15}},
 		}},
 	}
 	return h
 }
 
 func asleep(h *autoscalingv2.HorizontalPodAutoscaler) {
-	h.Status.Conditions = []autoscalingv2.HorizontalPodAutoscalerCondition{{Type: autoscalingv2.ScalingActive, Status: corev1.ConditionFalse, Reason: "ScalingDisabled"}}
+	h.Status.Conditions = []autoscalingv2.HorizontalPodAutoscalerCondition{{Type: autoscalingv2.ScalingActive,
+		Status: corev1.ConditionFalse, Reason: "ScalingDisabled"}}
 }
 
 func TestNothingIsFoundWhereNothingIsWrong(t *testing.T) {
@@ -87,7 +95,8 @@ func broken() []brokenCase {
 			s.Denied = []Denied{{What: "list nodesets.slinky.slurm.net", Namespace: "hpc"}}
 		}, one(MissingRight)},
 		{"no permissions of two roles", func(s *Observed) {
-			s.Denied = []Denied{{What: "list nodesets.slinky.slurm.net"}, {What: "list slurmjobs.view.slinky.slurm.net"}}
+			s.Denied = []Denied{{What: "list nodesets.slinky.slurm.net"},
+				{What: "list slurmjobs.view.slinky.slurm.net"}}
 		}, []Code{MissingRight, MissingRight}},
 		{"a probe that lists steps", func(s *Observed) {
 			s.NodeSets[0].Spec.Slurmd = v1beta1.Raw{Raw: []byte(`{"readinessProbe":{"exec":{"command":["scontrol","show","slurmd"]}}}`)}
@@ -99,11 +108,13 @@ func broken() []brokenCase {
 		}, one(APIServiceMissing)},
 		{"an APIService that is not available", func(s *Observed) {
 			s.APIServices[MetricsService2] = &apiregistrationv1.APIService{Status: apiregistrationv1.APIServiceStatus{Conditions: []apiregistrationv1.APIServiceCondition{
-				{Type: apiregistrationv1.Available, Status: apiregistrationv1.ConditionFalse, Reason: "MissingEndpoints"},
+				{Type: apiregistrationv1.Available, Status: apiregistrationv1.ConditionFalse,
+					Reason: "MissingEndpoints"},
 			}}}
 			s.Required[gpu] = Metric{Fault: Unavailable}
 		}, one(APIServiceUnavailable)},
-		{"metrics of another adapter", func(s *Observed) { s.Required[gpu] = Metric{Fault: NotServed} }, one(MetricsOfAnother)},
+		{"metrics of another adapter", func(s *Observed) { s.Required[gpu] = Metric{Fault: NotServed} },
+			one(MetricsOfAnother)},
 		{"a stale snapshot is reported once", func(s *Observed) {
 			said := Metric{Fault: Unavailable, Said: "Slurm cluster hpc/alpha: its nodes were last read 3m ago"}
 			s.Required[gpu], s.Running[alpha] = said, said
@@ -119,25 +130,33 @@ func broken() []brokenCase {
 		{"a token whose renewal is overdue", func(s *Observed) {
 			s.Tokens[0].Ends, s.Tokens[0].Lifetime, s.Tokens[0].RenewedBy = now.Add(5*time.Minute), time.Hour, "jwt"
 		}, one(TokenExpiring)},
-		{"a renewed token of unknown lifetime", func(s *Observed) { s.Tokens[0].Ends, s.Tokens[0].RenewedBy = now.Add(time.Hour), "jwt" }, one(TokenExpiring)},
+		{"a renewed token of unknown lifetime", func(s *Observed) {
+			s.Tokens[0].Ends, s.Tokens[0].RenewedBy = now.Add(time.Hour), "jwt"
+		}, one(TokenExpiring)},
 		{"a token without expiry", func(s *Observed) { s.Tokens[0].Ends = time.Time{} }, nil},
 		{"no Cluster: consequences are not reported", func(s *Observed) {
 			s.Clusters = nil
 			s.Required[gpu] = Metric{Fault: Unavailable}
-			s.NodeSets[0].Status.Conditions = []metav1.Condition{{Type: "Ready", Status: "False", Reason: "ReferenceNotFound"}}
+			s.NodeSets[0].Status.Conditions = []metav1.Condition{{Type: "Ready", Status: "False",
+				Reason: "ReferenceNotFound"}}
 		}, one(ClusterMissing)},
-		{"Clusters that could not be read are not missing", func(s *Observed) { s.Clusters, s.Read[Clusters] = nil, false }, nil},
+		{"Clusters that could not be read are not missing",
+			func(s *Observed) { s.Clusters, s.Read[Clusters] = nil, false }, nil},
 		{"a Cluster that is not ready", func(s *Observed) {
-			s.Clusters[0].Status.Conditions = []metav1.Condition{{Type: "Ready", Status: "False", Reason: "Unauthorized"}}
+			s.Clusters[0].Status.Conditions = []metav1.Condition{{Type: "Ready", Status: "False",
+				Reason: "Unauthorized"}}
 		}, one(ClusterNotReady)},
 		{"a NodeSet that is not ready", func(s *Observed) {
-			s.NodeSets[0].Status.Conditions = []metav1.Condition{{Type: "Ready", Status: "False", Reason: "InvalidSpec"}}
+			s.NodeSets[0].Status.Conditions = []metav1.Condition{{Type: "Ready", Status: "False",
+				Reason: "InvalidSpec"}}
 		}, one(NodeSetNotReady)},
 		{"a NodeSet that progresses", func(s *Observed) {
-			s.NodeSets[0].Status.Conditions = []metav1.Condition{{Type: "Ready", Status: "False", Reason: "Progressing"}}
+			s.NodeSets[0].Status.Conditions = []metav1.Condition{{Type: "Ready", Status: "False",
+				Reason: "Progressing"}}
 		}, nil},
 		{"no operator", func(s *Observed) { s.Operator.Leases = nil }, one(OperatorNotRunning)},
-		{"an operator whose lease has expired", func(s *Observed) { s.Operator.Leases[0] = lease(now.Add(-time.Minute)) }, one(OperatorNotRunning)},
+		{"an operator whose lease has expired",
+			func(s *Observed) { s.Operator.Leases[0] = lease(now.Add(-time.Minute)) }, one(OperatorNotRunning)},
 		{"an operator without leader election", func(s *Observed) { s.Operator = &Operator{ReadyPods: 1} }, nil},
 		{"an operator that could not be read", func(s *Observed) { s.Operator = nil }, nil},
 	}
@@ -187,7 +206,8 @@ func TestEveryCodeIsFoundByATest(t *testing.T) {
 }
 
 func TestWordsForAShellAreQuoted(t *testing.T) {
-	for word, want := range map[string]string{"alice": "alice", "a b": "'a b'", "it's": `'it'\''s'`, "": "''", "system:serviceaccount:x:y": "system:serviceaccount:x:y", "$(rm)": "'$(rm)'"} {
+	for word, want := range map[string]string{"alice": "alice", "a b": "'a b'", "it's": `'it'\''s'`, "": "''",
+		"system:serviceaccount:x:y": "system:serviceaccount:x:y", "$(rm)": "'$(rm)'"} {
 		if got := quoted(word); got != want {
 			t.Errorf("%q becomes %s", word, got)
 		}

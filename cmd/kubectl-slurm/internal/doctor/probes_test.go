@@ -17,14 +17,18 @@ func TestProbesThatListSteps(t *testing.T) {
 		{"none", `{}`, nil},
 		{"the port", `{"slurmd": {"readinessProbe": {"tcpSocket": {"port": 6818}}}}`, nil},
 		{"scontrol ping", `{"slurmd": {"livenessProbe": {"exec": {"command": ["scontrol", "ping"]}}}}`, nil},
-		{"a command that only looks similar", `{"slurmd": {"livenessProbe": {"exec": {"command": ["sh", "-c", "scontrol ping; echo show slurmd"]}}}}`, nil},
+		{"a command that only looks similar",
+			`{"slurmd": {"livenessProbe": {"exec": {"command": ["sh", "-c", "scontrol ping; echo show slurmd"]}}}}`,
+			nil},
 		{"scontrol show slurmd", `{"slurmd": {"readinessProbe": {"exec": {"command": ["scontrol", "show", "slurmd"]}}}}`, []string{`'[{"op":"remove","path":"/spec/slurmd/readinessProbe"}]'`}},
-		{"in a shell, with flags", `{"slurmd": {"startupProbe": {"exec": {"command": ["sh", "-c", "/usr/bin/scontrol -o show  slurmd | grep -q UP"]}}}}`, []string{`'[{"op":"remove","path":"/spec/slurmd/startupProbe"}]'`}},
+		{"in a shell, with flags",
+			`{"slurmd": {"startupProbe": {"exec": {"command": ["sh", "-c", "/usr/bin/scontrol -o show  slurmd | grep -q UP"]}}}}`, []string{`'[{"op":"remove","path":"/spec/slurmd/startupProbe"}]'`}},
 		{"sstat in a hook", `{"slurmd": {"lifecycle": {"preStop": {"exec": {"command": ["sh", "-c", "sstat -a -j 7"]}}}}}`, []string{`'[{"op":"remove","path":"/spec/slurmd/lifecycle/preStop"}]'`}},
 		{"listpids in containers of the template", `{"template": {"spec": {
 			"initContainers": [{"name": "a", "livenessProbe": {"exec": {"command": ["scontrol", "listpids"]}}}],
 			"containers": [{"name": "b"}, {"name": "c", "lifecycle": {"postStart": {"exec": {"command": ["scontrol", "listpids"]}}}}]}}}`,
-			[]string{`'[{"op":"remove","path":"/spec/template/spec/containers/1/lifecycle/postStart"}]'`, `'[{"op":"remove","path":"/spec/template/spec/initContainers/0/livenessProbe"}]'`}},
+			[]string{`'[{"op":"remove","path":"/spec/template/spec/containers/1/lifecycle/postStart"}]'`,
+				`'[{"op":"remove","path":"/spec/template/spec/initContainers/0/livenessProbe"}]'`}},
 		{"what cannot be read", `{"slurmd": {"readinessProbe": 7}}`, nil},
 	} {
 		t.Run(tc.name, func(t *testing.T) {

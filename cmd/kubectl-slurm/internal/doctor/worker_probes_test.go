@@ -17,10 +17,12 @@ var stepLister = []string{"scontrol", "show", "slurmd"}
 
 // newWorker returns a running worker of a NodeSet whose slurmd container has a readiness probe.
 func workerOf(nodeSet, name string, probe ...string) corev1.Pod {
-	c := corev1.Container{Name: "slurmd", ReadinessProbe: &corev1.Probe{ProbeHandler: corev1.ProbeHandler{Exec: &corev1.ExecAction{Command: probe}}}}
+	c := corev1.Container{Name: "slurmd",
+		ReadinessProbe: &corev1.Probe{ProbeHandler: corev1.ProbeHandler{Exec: &corev1.ExecAction{Command: probe}}}}
 	return corev1.Pod{
 		ObjectMeta: metav1.ObjectMeta{Namespace: "hpc", Name: name, Labels: map[string]string{
-			v1beta1.LabelAppName: v1beta1.AppSlurmd, v1beta1.LabelAppInstance: nodeSet, appsv1.ControllerRevisionHashLabelKey: "current",
+			v1beta1.LabelAppName: v1beta1.AppSlurmd, v1beta1.LabelAppInstance: nodeSet,
+			appsv1.ControllerRevisionHashLabelKey: "current",
 		}},
 		Spec:   corev1.PodSpec{Containers: []corev1.Container{c}},
 		Status: corev1.PodStatus{Phase: corev1.PodRunning},
@@ -53,16 +55,21 @@ func workerProbeCases() []workerProbeCase {
 		{"none", keep, []corev1.Pod{workerOf("gpu", "gpu-0", "scontrol", "ping")}, "", ""},
 		{"one", keep, one, "worker gpu-0 still has a readinessProbe of container slurmd " + why, patch},
 		{"several", keep, []corev1.Pod{
-			workerOf("gpu", "gpu-10", stepLister...), workerOf("gpu", "gpu-8", stepLister...), outdated(workerOf("gpu", "gpu-9", stepLister...)),
+			workerOf("gpu", "gpu-10", stepLister...), workerOf("gpu", "gpu-8", stepLister...),
+			outdated(workerOf("gpu", "gpu-9", stepLister...)),
 			workerOf("gpu", "gpu-7", "scontrol", "ping"), workerOf("gpu", "gpu-1", stepLister...),
 		}, "workers gpu-[1,8-10] still have a readinessProbe of container slurmd " + why, patch},
 		{"finished and terminating workers do not count", keep, []corev1.Pod{ended, going}, "", ""},
 		{"workers that an update replaces", keep, []corev1.Pod{outdated(workerOf("gpu", "gpu-0", stepLister...))},
-			"worker gpu-0 still has a readinessProbe of container slurmd " + why, "kubectl -n hpc describe nodesets.slinky.slurm.net gpu"},
-		{"workers of a NodeSet with OnDelete", func(n *v1beta1.NodeSet) { n.Spec.UpdateStrategy.Type = v1beta1.UpdateOnDelete }, one,
-			"worker gpu-0 still has a readinessProbe of container slurmd " + why, "kubectl -n hpc annotate pod gpu-0 nodeset.slinky.slurm.net/pod-cordon=true"},
+			"worker gpu-0 still has a readinessProbe of container slurmd " + why,
+			"kubectl -n hpc describe nodesets.slinky.slurm.net gpu"},
+		{"workers of a NodeSet with OnDelete",
+			func(n *v1beta1.NodeSet) { n.Spec.UpdateStrategy.Type = v1beta1.UpdateOnDelete }, one,
+			"worker gpu-0 still has a readinessProbe of container slurmd " + why,
+			"kubectl -n hpc annotate pod gpu-0 nodeset.slinky.slurm.net/pod-cordon=true"},
 		{"workers of an unknown NodeSet", keep, []corev1.Pod{workerOf("lost", "lost-3", stepLister...)},
-			"worker lost-3 still has a readinessProbe of container slurmd " + why, "kubectl -n hpc annotate pod lost-3 nodeset.slinky.slurm.net/pod-cordon=true"},
+			"worker lost-3 still has a readinessProbe of container slurmd " + why,
+			"kubectl -n hpc annotate pod lost-3 nodeset.slinky.slurm.net/pod-cordon=true"},
 	}
 }
 

@@ -33,17 +33,21 @@ func nodeSet(name string, replicas, most int32) v1beta1.NodeSet {
 
 func node(name string, state slurm.NodeBase, busyCPUs uint32) *slurm.Node {
 	return &slurm.Node{
-		Name: name, State: slurm.NodeState{Base: state}, CPUs: 8, EffectiveCPUs: 8, MemoryMiB: 16000, AllocCPUs: busyCPUs,
-		Partitions: []string{"gpu"}, Features: []string{"gpu"}, LastBusy: slurm.At(now.Add(-time.Hour)), SlurmdStartTime: slurm.At(now.Add(-2 * time.Hour)),
+		Name: name, State: slurm.NodeState{Base: state}, CPUs: 8, EffectiveCPUs: 8, MemoryMiB: 16000,
+		AllocCPUs:  busyCPUs,
+		Partitions: []string{"gpu"}, Features: []string{"gpu"}, LastBusy: slurm.At(now.Add(-time.Hour)),
+		SlurmdStartTime: slurm.At(now.Add(-2 * time.Hour)),
 	}
 }
 
 // pendingJob returns a pending job that uses whole workers.
 func pending(id uint32, nodes uint64) *slurm.Job {
 	return &slurm.Job{
-		ID: id, Name: "j", UserName: "alice", Partition: "gpu", State: slurm.JobState{Base: slurm.JobPending}, Reason: "Resources",
-		Priority: slurm.Num(1), SubmitTime: slurm.At(now.Add(-time.Minute)), EligibleTime: slurm.At(now.Add(-time.Minute)),
-		NodeCount: slurm.Num(nodes), CPUs: slurm.Num(8 * nodes), Shared: "none",
+		ID: id, Name: "j", UserName: "alice", Partition: "gpu", State: slurm.JobState{Base: slurm.JobPending},
+		Reason:   "Resources",
+		Priority: slurm.Num(1), SubmitTime: slurm.At(now.Add(-time.Minute)),
+		EligibleTime: slurm.At(now.Add(-time.Minute)),
+		NodeCount:    slurm.Num(nodes), CPUs: slurm.Num(8 * nodes), Shared: "none",
 	}
 }
 
@@ -62,8 +66,9 @@ func site(jobs ...*slurm.Job) *Seen {
 		Now: now, NodeSets: []v1beta1.NodeSet{nodeSet("gpu", 3, 4)},
 		Slurm: &Slurm{
 			Partitions: []*slurm.Partition{{Name: "gpu", State: slurm.PartitionUp, TotalNodes: 3}},
-			Nodes:      []*slurm.Node{node("gpu-0", slurm.NodeAllocated, 8), node("gpu-1", slurm.NodeAllocated, 8), node("gpu-2", slurm.NodeIdle, 0)},
-			Jobs:       append([]*slurm.Job{runs(1, "gpu-0", time.Hour), runs(2, "gpu-1", 2*time.Hour)}, jobs...),
+			Nodes: []*slurm.Node{node("gpu-0", slurm.NodeAllocated, 8), node("gpu-1", slurm.NodeAllocated, 8),
+				node("gpu-2", slurm.NodeIdle, 0)},
+			Jobs: append([]*slurm.Job{runs(1, "gpu-0", time.Hour), runs(2, "gpu-1", 2*time.Hour)}, jobs...),
 		},
 		Numbers: map[string]top.Numbers{"gpu": {}},
 	}
@@ -74,8 +79,10 @@ func (s *Seen) measured() *Seen {
 	d := demand.Compute(s.Now, s.Slurm.snapshot(s.Now), s.pools("alpha")...)
 	p := d.Pools[0]
 	s.Numbers["gpu"] = top.Numbers{
-		"slurm_nodeset_required_nodes": p.Required, "slurm_nodeset_busy_nodes": p.Busy, "slurm_nodeset_idle_nodes": p.Idle,
-		"slurm_nodeset_pending_nodes": p.Pending, "slurm_nodeset_booting_nodes": p.Booting, "slurm_nodeset_unusable_nodes": p.Unusable,
+		"slurm_nodeset_required_nodes": p.Required, "slurm_nodeset_busy_nodes": p.Busy,
+		"slurm_nodeset_idle_nodes":    p.Idle,
+		"slurm_nodeset_pending_nodes": p.Pending, "slurm_nodeset_booting_nodes": p.Booting,
+		"slurm_nodeset_unusable_nodes": p.Unusable,
 	}
 	return s
 }
@@ -87,7 +94,8 @@ func numbers(n Need) string {
 		}
 		return fmt.Sprint(*v)
 	}
-	return fmt.Sprintf("busy %s claimed %s grace %s booting %s pending %s replacements %s required %s", show(n.Busy), show(n.IdleClaimed), show(n.Grace),
+	return fmt.Sprintf("busy %s claimed %s grace %s booting %s pending %s replacements %s required %s", show(n.Busy),
+		show(n.IdleClaimed), show(n.Grace),
 		show(n.BootingClaimed), show(n.Pending), show(n.Replacements), show(n.Required))
 }
 
@@ -100,13 +108,17 @@ func TestTheNumberOfWorkersIsTakenApart(t *testing.T) {
 		want   string
 		blocks []string
 	}{
-		{"nothing waits", func() *Seen { return site().measured() }, "busy 2 claimed 0 grace 0 booting 0 pending 0 replacements 0 required 2",
+		{"nothing waits", func() *Seen { return site().measured() },
+			"busy 2 claimed 0 grace 0 booting 0 pending 0 replacements 0 required 2",
 			[]string{"no HPA scales it: spec.replicas stays 3 until a user changes it"}},
-		{"a job for the idle worker", func() *Seen { return site(pending(3, 1)).measured() }, "busy 2 claimed 1 grace 0 booting 0 pending 0 replacements 0 required 3", nil},
+		{"a job for the idle worker", func() *Seen { return site(pending(3, 1)).measured() },
+			"busy 2 claimed 1 grace 0 booting 0 pending 0 replacements 0 required 3", nil},
 		{"more than the maximum", func() *Seen { return site(pending(3, 1), pending(4, 1), pending(5, 1)).measured() },
 			"busy 2 claimed 1 grace 0 booting 0 pending 2 replacements 0 required 4",
-			[]string{"jobs need 5 workers, but the maximum is 4", "no HPA scales it: spec.replicas stays 3 until a user changes it"}},
-		{"a held job needs no worker", func() *Seen { return site(held).measured() }, "busy 2 claimed 0 grace 0 booting 0 pending 0 replacements 0 required 2",
+			[]string{"jobs need 5 workers, but the maximum is 4",
+				"no HPA scales it: spec.replicas stays 3 until a user changes it"}},
+		{"a held job needs no worker", func() *Seen { return site(held).measured() },
+			"busy 2 claimed 0 grace 0 booting 0 pending 0 replacements 0 required 2",
 			[]string{"no HPA scales it: spec.replicas stays 3 until a user changes it"}},
 		{"an idle grace", func() *Seen {
 			s := site()
@@ -117,11 +129,13 @@ func TestTheNumberOfWorkersIsTakenApart(t *testing.T) {
 			s := site(pending(3, 1))
 			s.Slurm.Nodes[2].State.Base = slurm.NodeDown
 			return s.measured()
-		}, "busy 2 claimed 0 grace 0 booting 0 pending 1 replacements 1 required 4", []string{"no HPA scales it: spec.replicas stays 3 until a user changes it"}},
+		}, "busy 2 claimed 0 grace 0 booting 0 pending 1 replacements 1 required 4",
+			[]string{"no HPA scales it: spec.replicas stays 3 until a user changes it"}},
 		{"without the view", func() *Seen { s := site(pending(3, 1)).measured(); s.Slurm = nil; return s },
 			"busy 2 claimed ? grace ? booting 0 pending 0 replacements 0 required 3", nil},
 		{"without metrics", func() *Seen { s := site(pending(3, 1)); s.Slurm = nil; return s },
-			"busy ? claimed ? grace ? booting ? pending ? replacements ? required ?", []string{"the number of required workers is unknown: spec.replicas does not change"}},
+			"busy ? claimed ? grace ? booting ? pending ? replacements ? required ?",
+			[]string{"the number of required workers is unknown: spec.replicas does not change"}},
 	} {
 		t.Run(tc.name, func(t *testing.T) {
 			got, there := OfNodeSet(tc.seen(), "gpu")
@@ -139,7 +153,8 @@ func TestTheAdaptersNumbersWinOverThoseOfTheView(t *testing.T) {
 	s := site(pending(3, 1)).measured()
 	s.Numbers["gpu"]["slurm_nodeset_required_nodes"] = 7
 	got, _ := OfNodeSet(s, "gpu")
-	if *got.Need.Required != 7 || got.Need.IdleClaimed != nil || len(got.Gaps) != 1 || !strings.Contains(got.Gaps[0], "required 3, not 7") {
+	if *got.Need.Required != 7 || got.Need.IdleClaimed != nil || len(got.Gaps) != 1 ||
+		!strings.Contains(got.Gaps[0], "required 3, not 7") {
 		t.Errorf("got %s, gaps %v", numbers(got.Need), got.Gaps)
 	}
 }
@@ -148,12 +163,14 @@ func TestSeveralAutoscalersBlock(t *testing.T) {
 	s := site().measured()
 	for _, name := range []string{"a", "b"} {
 		h := autoscalingv2.HorizontalPodAutoscaler{ObjectMeta: metav1.ObjectMeta{Namespace: "hpc", Name: name}}
-		h.Spec.ScaleTargetRef = autoscalingv2.CrossVersionObjectReference{APIVersion: "slinky.slurm.net/v1beta1", Kind: "NodeSet", Name: "gpu"}
+		h.Spec.ScaleTargetRef = autoscalingv2.CrossVersionObjectReference{APIVersion: "slinky.slurm.net/v1beta1",
+			Kind: "NodeSet", Name: "gpu"}
 		h.Spec.MaxReplicas = 4
 		s.Autoscalers = append(s.Autoscalers, h)
 	}
 	got, _ := OfNodeSet(s, "gpu")
-	if diff := cmp.Diff([]string{"2 HPAs scale it and block each other"}, got.Blocks); diff != "" || got.Autoscaler != nil {
+	if diff := cmp.Diff([]string{"2 HPAs scale it and block each other"}, got.Blocks); diff != "" ||
+		got.Autoscaler != nil {
 		t.Error(diff)
 	}
 }
@@ -178,12 +195,19 @@ func TestJobs(t *testing.T) {
 		serving Serving
 	}{
 		{"it waits for a worker", pending(9, 2), demand.ClassCapacity, HelpYes, Serving{"gpu", true, "", 3, 2, 4}},
-		{"it is held", change(func(j *slurm.Job) { j.Hold = true }), demand.ClassHeld, HelpLater, Serving{"gpu", true, "", 3, 2, 3}},
-		{"it waits for another job", change(func(j *slurm.Job) { j.Dependency = "afterok:1(unfulfilled)" }), demand.ClassDependency, HelpLater, Serving{"gpu", true, "", 3, 2, 3}},
-		{"its begin time is in the future", change(func(j *slurm.Job) { j.EligibleTime = slurm.At(now.Add(time.Hour)) }), demand.ClassTime, HelpLater, Serving{"gpu", true, "", 3, 2, 3}},
-		{"it is too large", pending(9, 9), demand.ClassUnsatisfiable, HelpNo, Serving{"gpu", false, "more nodes than the pool's maximum", 3, 2, 2}},
-		{"no worker has its feature", change(func(j *slurm.Job) { j.Features = "tpu" }), demand.ClassUnsatisfiable, HelpNo, Serving{"gpu", false, "no node has the features or the disk", 3, 2, 2}},
-		{"it may not use its account", change(func(j *slurm.Job) { j.Reason = "InvalidAccount" }), demand.ClassInvalid, HelpNo, Serving{"gpu", true, "", 3, 2, 3}},
+		{"it is held", change(func(j *slurm.Job) { j.Hold = true }), demand.ClassHeld, HelpLater,
+			Serving{"gpu", true, "", 3, 2, 3}},
+		{"it waits for another job", change(func(j *slurm.Job) { j.Dependency = "afterok:1(unfulfilled)" }),
+			demand.ClassDependency, HelpLater, Serving{"gpu", true, "", 3, 2, 3}},
+		{"its begin time is in the future",
+			change(func(j *slurm.Job) { j.EligibleTime = slurm.At(now.Add(time.Hour)) }), demand.ClassTime, HelpLater,
+			Serving{"gpu", true, "", 3, 2, 3}},
+		{"it is too large", pending(9, 9), demand.ClassUnsatisfiable, HelpNo,
+			Serving{"gpu", false, "more nodes than the pool's maximum", 3, 2, 2}},
+		{"no worker has its feature", change(func(j *slurm.Job) { j.Features = "tpu" }), demand.ClassUnsatisfiable,
+			HelpNo, Serving{"gpu", false, "no node has the features or the disk", 3, 2, 2}},
+		{"it may not use its account", change(func(j *slurm.Job) { j.Reason = "InvalidAccount" }), demand.ClassInvalid,
+			HelpNo, Serving{"gpu", true, "", 3, 2, 3}},
 	} {
 		t.Run(tc.name, func(t *testing.T) {
 			got := OfJob(site(tc.job), "hpc", "alpha", tc.job)
@@ -212,7 +236,8 @@ func TestANodeSetOfAnotherPartitionDoesNotServeAJob(t *testing.T) {
 func TestAJobThatRunsNeedsNoHelp(t *testing.T) {
 	j := runs(9, "gpu-2", time.Hour)
 	got := OfJob(site(j), "hpc", "alpha", j)
-	if got.Help != HelpNotNeeded || got.Class != "" || got.Serving != nil || !strings.Contains(strings.Join(got.Details, " "), "it runs on gpu-2") {
+	if got.Help != HelpNotNeeded || got.Class != "" || got.Serving != nil ||
+		!strings.Contains(strings.Join(got.Details, " "), "it runs on gpu-2") {
 		t.Errorf("got %+v", got)
 	}
 }

@@ -27,7 +27,8 @@ func apiOf(t *testing.T, handler http.HandlerFunc) *API {
 func refuse(w http.ResponseWriter, code int, reason, message string) {
 	w.Header().Set("Content-Type", "application/json")
 	w.WriteHeader(code)
-	fmt.Fprintf(w, `{"kind":"Status","apiVersion":"v1","status":"Failure","reason":%q,"code":%d,"message":%q}`, reason, code, message)
+	fmt.Fprintf(w, `{"kind":"Status","apiVersion":"v1","status":"Failure","reason":%q,"code":%d,"message":%q}`, reason,
+		code, message)
 }
 
 func TestListsAreReadPageByPage(t *testing.T) {
@@ -45,7 +46,9 @@ func TestListsAreReadPageByPage(t *testing.T) {
 	if err != nil || len(jobs) != 2 || jobs[0].Name != "a" || jobs[1].Name != "b" {
 		t.Errorf("%v, %v", jobs, err)
 	}
-	if len(asked) != 2 || !strings.HasPrefix(asked[0], "/apis/view.slinky.slurm.net/v1alpha1/namespaces/hpc/slurmjobs?") || !strings.Contains(asked[1], "labelSelector=user%3Dalice") {
+	if len(asked) != 2 || !strings.HasPrefix(asked[0],
+		"/apis/view.slinky.slurm.net/v1alpha1/namespaces/hpc/slurmjobs?") ||
+		!strings.Contains(asked[1], "labelSelector=user%3Dalice") {
 		t.Errorf("requested %q", asked)
 	}
 }
@@ -74,9 +77,12 @@ func TestErrorsAreToldInTheServersWordsWithWhatToDo(t *testing.T) {
 		message string
 		want    []string
 	}{
-		{"no right", 403, "Forbidden", `User "bob" cannot list slurmjobs`, []string{`User "bob" cannot list slurmjobs`, "role slurm-view"}},
-		{"not served", 404, "NotFound", "the server could not find the requested resource", []string{"view.enabled=true"}},
-		{"not available", 503, "ServiceUnavailable", "Slurm cluster hpc/alpha: read 3m ago", []string{"Slurm cluster hpc/alpha: read 3m ago", "kubectl slurm doctor"}},
+		{"no right", 403, "Forbidden", `User "bob" cannot list slurmjobs`,
+			[]string{`User "bob" cannot list slurmjobs`, "role slurm-view"}},
+		{"not served", 404, "NotFound", "the server could not find the requested resource",
+			[]string{"view.enabled=true"}},
+		{"not available", 503, "ServiceUnavailable", "Slurm cluster hpc/alpha: read 3m ago",
+			[]string{"Slurm cluster hpc/alpha: read 3m ago", "kubectl slurm doctor"}},
 	} {
 		t.Run(tc.name, func(t *testing.T) {
 			api := apiOf(t, func(w http.ResponseWriter, _ *http.Request) { refuse(w, tc.code, tc.reason, tc.message) })
@@ -119,7 +125,8 @@ func TestAMetricIsOneNumberWithItsTime(t *testing.T) {
 	}{
 		{"one", `{"value":"5","timestamp":"2030-01-01T00:00:00Z"}`, true},
 		{"none", ``, false},
-		{"two", `{"value":"5","timestamp":"2030-01-01T00:00:00Z"},{"value":"5","timestamp":"2030-01-01T00:00:00Z"}`, false},
+		{"two", `{"value":"5","timestamp":"2030-01-01T00:00:00Z"},{"value":"5","timestamp":"2030-01-01T00:00:00Z"}`,
+			false},
 		{"without a time", `{"value":"5"}`, false},
 		{"negative", `{"value":"-5","timestamp":"2030-01-01T00:00:00Z"}`, false},
 	} {

@@ -22,13 +22,17 @@ func TestJobIsSlurmsRecord(t *testing.T) {
 		ObjectMeta: metav1.ObjectMeta{CreationTimestamp: metav1.NewTime(submitted)},
 		Spec: view.SlurmJobSpec{
 			JobID: 7, User: "alice", Partitions: []string{"gpu", "cpu"}, TimeLimitMinutes: &unlimited,
-			ArrayJobID: 7, ArrayTasks: "2-9%2", ArrayMaxRunning: 2, MemoryPerCPUMiB: ptr(int64(100)), TRESPerNode: "gres/gpu:4",
+			ArrayJobID: 7, ArrayTasks: "2-9%2", ArrayMaxRunning: 2, MemoryPerCPUMiB: ptr(int64(100)),
+			TRESPerNode: "gres/gpu:4",
 		},
-		Status: view.SlurmJobStatus{State: "PENDING", Flags: []string{"REQUEUED"}, Reason: "Resources", NodeCount: ptr(int64(1)), Priority: ptr(int64(0))},
+		Status: view.SlurmJobStatus{State: "PENDING", Flags: []string{"REQUEUED"}, Reason: "Resources",
+			NodeCount: ptr(int64(1)), Priority: ptr(int64(0))},
 	}
 	want := &slurm.Job{
-		ID: 7, UserName: "alice", Partition: "gpu,cpu", TimeLimit: slurm.Infinite(), ArrayJobID: 7, ArrayTasks: "2-9%2", ArrayMaxRunning: 2,
-		MemoryPerCPU: slurm.Num(100), TRESPerNode: "gres/gpu:4", State: slurm.JobState{Base: slurm.JobPending, Flags: slurm.JobRequeued},
+		ID: 7, UserName: "alice", Partition: "gpu,cpu", TimeLimit: slurm.Infinite(), ArrayJobID: 7,
+		ArrayTasks: "2-9%2", ArrayMaxRunning: 2,
+		MemoryPerCPU: slurm.Num(100), TRESPerNode: "gres/gpu:4",
+		State:  slurm.JobState{Base: slurm.JobPending, Flags: slurm.JobRequeued},
 		Reason: "Resources", NodeCount: slurm.Num(1), Priority: slurm.Num(0), SubmitTime: slurm.At(submitted),
 	}
 	if diff := cmp.Diff(want, Job(v)); diff != "" {
@@ -68,7 +72,8 @@ func TestJobIDIsAsSqueueWritesIt(t *testing.T) {
 
 func TestStandsFindsTasksThatAreNotSplitOff(t *testing.T) {
 	j := &slurm.Job{ArrayTasks: "1,4-6,10-20:5%2"}
-	for task, want := range map[string]bool{"1": true, "2": false, "5": true, "10": true, "12": false, "15": true, "21": false, "x": false} {
+	for task, want := range map[string]bool{"1": true, "2": false, "5": true, "10": true, "12": false, "15": true,
+		"21": false, "x": false} {
 		if got := Stands(j, task); got != want {
 			t.Errorf("task %s: %t", task, got)
 		}
@@ -78,7 +83,8 @@ func TestStandsFindsTasksThatAreNotSplitOff(t *testing.T) {
 // FuzzHasTask checks that a list contains its first task, no task before it, and at most as many
 // tasks as it counts.
 func FuzzTasksThatAListStandsFor(f *testing.F) {
-	for _, list := range []string{"2-9%2", "0-4294967295:1,5", "1,3,100-2...", "1-9:0", "9-2", "%", "0-18446744073709551615", "7:2"} {
+	for _, list := range []string{"2-9%2", "0-4294967295:1,5", "1,3,100-2...", "1-9:0", "9-2", "%",
+		"0-18446744073709551615", "7:2"} {
 		f.Add(list, uint32(7))
 	}
 	f.Fuzz(func(t *testing.T, list string, task uint32) {

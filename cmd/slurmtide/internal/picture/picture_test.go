@@ -23,10 +23,13 @@ var update = flag.Bool("update", false, "rewrite testdata")
 
 // samplePicture is a picture of one NodeSet that scales to two workers and back.
 func some() Picture {
-	sample := func(at time.Duration, pending, running, done, required, desired int, workers ...timeline.Worker) timeline.Sample {
+	sample := func(at time.Duration, pending, running, done, required, desired int,
+		workers ...timeline.Worker) timeline.Sample {
 		return timeline.Sample{
-			At: at * time.Second, Jobs: 2, Pending: timeline.Known(pending), Running: timeline.Known(running), Done: timeline.Known(done),
-			Sets: []timeline.Set{{Name: "cpu", Max: 2, Required: timeline.Known(required), Desired: timeline.Known(desired), Known: true, Workers: workers}},
+			At: at * time.Second, Jobs: 2, Pending: timeline.Known(pending), Running: timeline.Known(running),
+			Done: timeline.Known(done),
+			Sets: []timeline.Set{{Name: "cpu", Max: 2, Required: timeline.Known(required),
+				Desired: timeline.Known(desired), Known: true, Workers: workers}},
 		}
 	}
 	both := func(s timeline.State) []timeline.Worker {
@@ -69,7 +72,8 @@ func TestSVG(t *testing.T) {
 }
 
 func TestSVGIsWellFormedAndStaysWithinItsEdges(t *testing.T) {
-	for name, p := range map[string]Picture{"some": some(), "nothing at all": {}, "one sample": {Line: timeline.Timeline{Samples: some().Line.Samples[:1]}}} {
+	for name, p := range map[string]Picture{"some": some(), "nothing at all": {},
+		"one sample": {Line: timeline.Timeline{Samples: some().Line.Samples[:1]}}} {
 		decoder := xml.NewDecoder(strings.NewReader(svgOf(t, p)))
 		for {
 			token, err := decoder.Token()
@@ -84,7 +88,8 @@ func TestSVGIsWellFormedAndStaysWithinItsEdges(t *testing.T) {
 				continue
 			}
 			for _, a := range start.Attr {
-				if strings.Contains(a.Value, "NaN") || strings.Contains(a.Value, "Inf") || a.Name.Local != "viewBox" && strings.HasPrefix(a.Value, "-") {
+				if strings.Contains(a.Value, "NaN") || strings.Contains(a.Value, "Inf") || a.Name.Local != "viewBox" &&
+					strings.HasPrefix(a.Value, "-") {
 					t.Errorf("%s: <%s %s=%q>", name, start.Name.Local, a.Name.Local, a.Value)
 				}
 			}

@@ -87,8 +87,9 @@ func (w *world) state(id uint32, since time.Duration) string {
 
 func config() Config {
 	return Config{
-		Shapes: []burst.Shape{{Title: "short", Tasks: 1, Seconds: 3}, {Title: "long", Tasks: 1, Seconds: 10}, {Title: "huge", Tasks: 1, Unfit: true}},
-		Pause:  500 * time.Millisecond, Calm: 2 * time.Second, Limit: time.Minute, Show: func(View) {},
+		Shapes: []burst.Shape{{Title: "short", Tasks: 1, Seconds: 3}, {Title: "long", Tasks: 1, Seconds: 10},
+			{Title: "huge", Tasks: 1, Unfit: true}},
+		Pause: 500 * time.Millisecond, Calm: 2 * time.Second, Limit: time.Minute, Show: func(View) {},
 	}
 }
 
@@ -97,12 +98,13 @@ func TestTheVerdict(t *testing.T) {
 		change func(*world)
 		want   string // part of the verdict, empty for none
 	}{
-		"everything works":                        {func(*world) {}, ""},
-		"Slurm rejects the job that never fits":   {func(w *world) { w.refusing = true }, ""},
-		"a worker stays":                          {func(w *world) { w.stuck = true }, "the NodeSets did not return to zero: cpu has"},
-		"jobs are lost":                           {func(w *world) { w.losing = true }, "2 of 2 jobs did not run to completion"},
-		"observations fail":                       {func(w *world) { w.broken = true }, "2 of 2 jobs did not run to completion"},
-		"the job that never fits is not reported": {func(w *world) { w.silent = true }, "not reported as unsatisfiable"},
+		"everything works":                      {func(*world) {}, ""},
+		"Slurm rejects the job that never fits": {func(w *world) { w.refusing = true }, ""},
+		"a worker stays":                        {func(w *world) { w.stuck = true }, "the NodeSets did not return to zero: cpu has"},
+		"jobs are lost":                         {func(w *world) { w.losing = true }, "2 of 2 jobs did not run to completion"},
+		"observations fail":                     {func(w *world) { w.broken = true }, "2 of 2 jobs did not run to completion"},
+		"the job that never fits is not reported": {func(w *world) { w.silent = true },
+			"not reported as unsatisfiable"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {

@@ -34,13 +34,15 @@ func TestThePlanOfACrew(t *testing.T) {
 		busy     []int
 		want     string
 	}{
-		"from zero":                                  {2, nil, nil, "start [0 1]"},
-		"never more than the maximum":                {9, nil, nil, "start [0 1 2 3]"},
-		"a free ordinal is used":                     {2, []worker{{1, working, long}}, nil, "start [0]"},
-		"slurmd registers after its start":           {1, []worker{{0, starting, long}}, nil, "register [0]"},
-		"slurmd has just started":                    {1, []worker{{0, starting, now}}, nil, ""},
-		"the last idle worker is drained":            {2, []worker{{0, working, long}, {1, working, long}, {2, working, long}}, nil, "drain [2]"},
-		"busy workers are drained last":              {1, []worker{{0, working, long}, {1, working, long}, {2, working, long}}, []int{2}, "drain [1 0]"},
+		"from zero":                        {2, nil, nil, "start [0 1]"},
+		"never more than the maximum":      {9, nil, nil, "start [0 1 2 3]"},
+		"a free ordinal is used":           {2, []worker{{1, working, long}}, nil, "start [0]"},
+		"slurmd registers after its start": {1, []worker{{0, starting, long}}, nil, "register [0]"},
+		"slurmd has just started":          {1, []worker{{0, starting, now}}, nil, ""},
+		"the last idle worker is drained": {2,
+			[]worker{{0, working, long}, {1, working, long}, {2, working, long}}, nil, "drain [2]"},
+		"busy workers are drained last": {1,
+			[]worker{{0, working, long}, {1, working, long}, {2, working, long}}, []int{2}, "drain [1 0]"},
 		"a busy worker is drained if necessary":      {0, []worker{{0, working, long}}, []int{0}, "drain [0]"},
 		"a drained worker with work stays":           {0, []worker{{0, draining, long}}, []int{0}, ""},
 		"a drained worker without work stops":        {0, []worker{{0, draining, long}}, nil, "finish [0]"},
@@ -56,7 +58,8 @@ func TestThePlanOfACrew(t *testing.T) {
 			}
 		}
 		record("start", s.start)
-		for what, list := range map[string][]worker{"register": s.register, "drain": s.drain, "undrain": s.undrain, "finish": s.finish} {
+		for what, list := range map[string][]worker{"register": s.register, "drain": s.drain, "undrain": s.undrain,
+			"finish": s.finish} {
 			var ordinals []int
 			for _, w := range list {
 				ordinals = append(ordinals, w.ordinal)
@@ -74,7 +77,8 @@ func TestABurst(t *testing.T) {
 	if testing.Short() {
 		t.Skip("it takes half a minute")
 	}
-	world, err := New(t.Context(), Set{Name: "cpu", Max: 2, CPUs: 2, MemoryMiB: 500}, Set{Name: "gpu", Max: 1, CPUs: 2, MemoryMiB: 500, GRES: "gpu:h100:2"})
+	world, err := New(t.Context(), Set{Name: "cpu", Max: 2, CPUs: 2, MemoryMiB: 500},
+		Set{Name: "gpu", Max: 1, CPUs: 2, MemoryMiB: 500, GRES: "gpu:h100:2"})
 	if err != nil {
 		t.Fatal(err)
 	}

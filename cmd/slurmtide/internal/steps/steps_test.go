@@ -15,7 +15,8 @@ func TestLinesOfTheScriptsTellProgress(t *testing.T) {
 		line string
 		want Progress
 	}{
-		"packages are counted":      {"[ 20.012s] building Kubernetes v1.37.1: 412 packages compiled of 1833 at most", Progress{412, 1833, "building Kubernetes v1.37.1: 412 packages compiled of 1833 at most"}},
+		"packages are counted": {"[ 20.012s] building Kubernetes v1.37.1: 412 packages compiled of 1833 at most",
+			Progress{412, 1833, "building Kubernetes v1.37.1: 412 packages compiled of 1833 at most"}},
 		"a line with a time":        {"[  3.400s] etcd ready", Progress{Text: "etcd ready"}},
 		"a line of another program": {"go: downloading k8s.io/api v0.37.1", before},
 		"an empty line":             {"", before},
@@ -33,9 +34,11 @@ func TestTheLogOfARootTellsItsPhase(t *testing.T) {
 		log  string
 		want Progress
 	}{
-		"nothing yet":       {"", Progress{0, 6, "starting"}},
-		"the first phase":   {"I: chroot architecture amd64\nI: running apt-get update...\n", Progress{0, 6, "running apt-get update"}},
-		"some phases later": {"I: running apt-get update...\ndone\nI: downloading packages with apt...\nI: extracting archives...\n", Progress{2, 6, "extracting archives"}},
+		"nothing yet": {"", Progress{0, 6, "starting"}},
+		"the first phase": {"I: chroot architecture amd64\nI: running apt-get update...\n",
+			Progress{0, 6, "running apt-get update"}},
+		"some phases later": {"I: running apt-get update...\ndone\nI: downloading packages with apt...\nI: " +
+			"extracting archives...\n", Progress{2, 6, "extracting archives"}},
 	} {
 		if d := cmp.Diff(c.want, OfRootLog(c.log)); d != "" {
 			t.Errorf("%s: %s", name, d)
@@ -83,7 +86,8 @@ func TestStepsEndWithTheFirstThatFails(t *testing.T) {
 func TestStepsThatAreInterruptedSaySo(t *testing.T) {
 	ctx, cancel := context.WithCancel(t.Context())
 	cancel()
-	if err := Run(ctx, time.Now, []Step{{"only", func(context.Context, func(Progress)) error { return nil }}}, func([]Status) {}); !errors.Is(err, context.Canceled) {
+	if err := Run(ctx, time.Now, []Step{{"only", func(context.Context, func(Progress)) error { return nil }}},
+		func([]Status) {}); !errors.Is(err, context.Canceled) {
 		t.Errorf("the error is %v", err)
 	}
 }

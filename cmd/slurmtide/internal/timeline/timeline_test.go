@@ -13,7 +13,8 @@ const s = time.Second
 func at(t time.Duration, pending, running, done, required, desired int, workers ...Worker) Sample {
 	return Sample{
 		At: t, Jobs: 2, Pending: Known(pending), Running: Known(running), Done: Known(done),
-		Sets: []Set{{Name: "cpu", Max: 4, Required: Known(required), Desired: Known(desired), Known: true, Workers: workers}},
+		Sets: []Set{{Name: "cpu", Max: 4, Required: Known(required), Desired: Known(desired), Known: true,
+			Workers: workers}},
 	}
 }
 
@@ -42,8 +43,9 @@ func TestReactionsAreCountedFromSubmissionAndFromTheLastJobsEnd(t *testing.T) {
 		got[r.What] = r.Took
 	}
 	want := map[string]time.Duration{
-		"demand is reported": 1 * s, "replicas rise": 2 * s, "first pod is created": 2 * s, "first worker is in service": 3 * s,
-		"first job runs": 4 * s, "all jobs are done": 6 * s, "replicas are 0": 2 * s, "last pod is deleted": 3 * s,
+		"demand is reported": 1 * s, "replicas rise": 2 * s, "first pod is created": 2 * s,
+		"first worker is in service": 3 * s,
+		"first job runs":             4 * s, "all jobs are done": 6 * s, "replicas are 0": 2 * s, "last pod is deleted": 3 * s,
 	}
 	if d := cmp.Diff(want, got); d != "" {
 		t.Error(d)
@@ -85,8 +87,10 @@ func TestZeroIsKnownOrIsNotZero(t *testing.T) {
 func TestLanesTellWhatEachWorkerWas(t *testing.T) {
 	line := upAndDown()
 	want := []Lane{
-		{"cpu", "cpu-0", []Stretch{{2 * s, 3 * s, Starting}, {3 * s, 4 * s, Idle}, {4 * s, 6 * s, Busy}, {6 * s, 8 * s, Idle}, {8 * s, 9 * s, Going}}},
-		{"cpu", "cpu-1", []Stretch{{2 * s, 4 * s, Starting}, {4 * s, 5 * s, Busy}, {5 * s, 6 * s, Idle}, {6 * s, 8 * s, Draining}}},
+		{"cpu", "cpu-0", []Stretch{{2 * s, 3 * s, Starting}, {3 * s, 4 * s, Idle}, {4 * s, 6 * s, Busy},
+			{6 * s, 8 * s, Idle}, {8 * s, 9 * s, Going}}},
+		{"cpu", "cpu-1", []Stretch{{2 * s, 4 * s, Starting}, {4 * s, 5 * s, Busy}, {5 * s, 6 * s, Idle},
+			{6 * s, 8 * s, Draining}}},
 	}
 	if d := cmp.Diff(want, line.Lanes()); d != "" {
 		t.Error(d)
@@ -95,7 +99,8 @@ func TestLanesTellWhatEachWorkerWas(t *testing.T) {
 
 func TestLanesAreInTheOrderOfSetsAndNumbers(t *testing.T) {
 	sample := Sample{Sets: []Set{
-		{Name: "zoo", Workers: []Worker{{"zoo-10", Idle}, {"zoo-9", Idle}}}, {Name: "ape", Workers: []Worker{{"ape-0", Idle}}},
+		{Name: "zoo", Workers: []Worker{{"zoo-10", Idle}, {"zoo-9", Idle}}},
+		{Name: "ape", Workers: []Worker{{"ape-0", Idle}}},
 	}}
 	line := Timeline{Samples: []Sample{sample}}
 	var got []string
