@@ -108,7 +108,8 @@ func (o *options) certificateFlags(app *kingpin.Application) {
 			"--tls-cert-file.").Default("slurm-metrics-adapter-certificate").StringVar(&o.certSecret)
 	app.Flag("certificate.service",
 		"Service through which the API server reaches the adapter. The certificate is issued for its name, and the "+
-			"CA is written to the APIServices that refer to it.").Default("slurm-metrics-adapter").StringVar(&o.certService)
+			"CA is written to the APIServices that refer to it.").Default("slurm-metrics-adapter").
+		StringVar(&o.certService)
 	app.Flag("certificate.namespace", "Namespace of both. Default: the pod's namespace.").StringVar(&o.certNamespace)
 }
 

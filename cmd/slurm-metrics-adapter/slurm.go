@@ -55,9 +55,11 @@ func (s *slurmOptions) flags(app *kingpin.Application) {
 
 	app.Flag("slurm.url", "URL of the only slurmrestd to read, instead of those of Controllers and Clusters: "+
 		"http://HOST:PORT, https://HOST:PORT or unix:///PATH.").StringVar(&s.url)
-	app.Flag("cluster-namespace", "With --slurm.url: namespace of the Cluster or Controller that this slurmrestd belongs to.").
+	app.Flag("cluster-namespace",
+		"With --slurm.url: namespace of the Cluster or Controller that this slurmrestd belongs to.").
 		StringVar(&s.namespace)
-	app.Flag("cluster-name", "With --slurm.url: name of the Cluster or Controller that this slurmrestd belongs to. The NodeSets "+
+	app.Flag("cluster-name", "With --slurm.url: name of the Cluster or Controller that this slurmrestd belongs to. "+
+		"The NodeSets "+
 		"that refer to this object belong to the cluster. Without a name, all NodeSets of all namespaces do.").
 		StringVar(&s.name)
 	app.Flag("slurm.token-file", "With --slurm.url: file with the token (JWT). It is reloaded when it changes.").

@@ -43,12 +43,12 @@ cluster could not be read. The doctor changes nothing. It finds these faults:
 			if all {
 				where = top.ManyNamespaces
 			}
-			seen, err := s.lookAround(cmd.Context(), where)
+			observed, err := s.lookAround(cmd.Context(), where)
 			if err != nil {
 				return err
 			}
-			seen.Warn = warn
-			return s.tell(doctor.Examine(*seen, unwanted), format)
+			observed.Warn = warn
+			return s.tell(doctor.Examine(*observed, unwanted), format)
 		},
 	}
 	flags := cmd.Flags()

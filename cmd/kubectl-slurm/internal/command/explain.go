@@ -115,29 +115,31 @@ func (s *session) print(output string, of func(api *observe.API, namespace strin
 }
 
 func (s *session) explainNodeSet(ctx context.Context, api *observe.API, namespace, name string) (explained, error) {
-	seen, err := s.see(ctx, api, namespace)
+	observed, err := s.see(ctx, api, namespace)
 	if err != nil {
 		return nil, err
 	}
 	cluster := ""
-	for i := range seen.NodeSets {
-		if n := &seen.NodeSets[i]; n.Name == name {
+	for i := range observed.NodeSets {
+		if n := &observed.NodeSets[i]; n.Name == name {
 			cluster = top.ClusterOf(n)
-			numbers, notes := numbersOf(ctx, api, seen.NodeSets[i:i+1])
-			seen.Numbers = map[string]top.Numbers{name: numbers[namespace+"/"+name]}
-			seen.Gaps = append(seen.Gaps, notes...)
+			numbers, notes := numbersOf(ctx, api, observed.NodeSets[i:i+1])
+			observed.Numbers = map[string]top.Numbers{name: numbers[namespace+"/"+name]}
+			observed.Gaps = append(observed.Gaps, notes...)
 		}
 	}
-	if seen.Pods, err = workers(ctx, api, namespace, name); err != nil {
-		seen.Gaps = append(seen.Gaps,
+	if observed.Pods, err = workers(ctx, api, namespace, name); err != nil {
+		observed.Gaps = append(observed.Gaps,
 			observe.Explain(observe.Workers, err)+"; the workers that a scale-in would delete are unknown")
 	}
-	if seen.Slurm, err = readSlurm(ctx, api, namespace, cluster); err != nil {
-		seen.Gaps = append(seen.Gaps, observe.Explain(observe.View, err)+"; the parts without a metric are unknown")
+	if observed.Slurm, err = readSlurm(ctx, api, namespace, cluster); err != nil {
+		observed.Gaps = append(observed.Gaps,
+			observe.Explain(observe.View, err)+"; the parts without a metric are unknown")
 	}
 	var out explain.NodeSet
 	var there bool
-	if err := guardCluster(namespace+"/"+cluster, func() { out, there = explain.OfNodeSet(seen, name) }); err != nil {
+	if err := guardCluster(namespace+"/"+cluster,
+		func() { out, there = explain.OfNodeSet(observed, name) }); err != nil {
 		return nil, err
 	}
 	if !there {
@@ -148,13 +150,13 @@ func (s *session) explainNodeSet(ctx context.Context, api *observe.API, namespac
 
 // observeNodeSets reads what both explanations need.
 func (s *session) see(ctx context.Context, api *observe.API, namespace string) (*explain.Seen, error) {
-	seen := &explain.Seen{Now: s.now()}
+	observed := &explain.Seen{Now: s.now()}
 	var err error
-	if seen.NodeSets, err = api.NodeSets(ctx, observe.Scope{Namespace: namespace}); err != nil {
+	if observed.NodeSets, err = api.NodeSets(ctx, observe.Scope{Namespace: namespace}); err != nil {
 		return nil, failed(observe.Objects, err)
 	}
-	seen.Autoscalers, seen.Gaps = autoscalers(ctx, api, observe.Scope{Namespace: namespace})
-	return seen, nil
+	observed.Autoscalers, observed.Gaps = autoscalers(ctx, api, observe.Scope{Namespace: namespace})
+	return observed, nil
 }
 
 // readSlurm reads the view of one cluster.
@@ -181,18 +183,18 @@ func (s *session) explainJob(ctx context.Context, api *observe.API, namespace, c
 		return nil, err
 	}
 	namespace = found.Namespace
-	seen, err := s.see(ctx, api, namespace)
+	observed, err := s.see(ctx, api, namespace)
 	if err != nil {
 		return nil, err
 	}
 	cluster = found.Spec.Cluster.Name
-	if seen.Slurm, err = readSlurm(ctx, api, namespace, cluster); err != nil {
+	if observed.Slurm, err = readSlurm(ctx, api, namespace, cluster); err != nil {
 		return nil, failed(observe.View, err)
 	}
-	for _, j := range seen.Slurm.Jobs {
+	for _, j := range observed.Slurm.Jobs {
 		if int64(j.ID) == found.Spec.JobID {
 			var out explain.Job
-			err := guardCluster(namespace+"/"+cluster, func() { out = explain.OfJob(seen, namespace, cluster, j) })
+			err := guardCluster(namespace+"/"+cluster, func() { out = explain.OfJob(observed, namespace, cluster, j) })
 			return &out, err
 		}
 	}

@@ -15,7 +15,7 @@ import (
 // readTokens reads the Secrets of Clusters. Few users may read them; for the others, the tokens are
 // recorded as not checked.
 func (x *examination) tokens(ctx context.Context) {
-	for _, c := range x.seen.Clusters {
+	for _, c := range x.observed.Clusters {
 		ref := c.Spec.Token.SecretRef
 		t := doctor.Token{Cluster: doctor.Object{Kind: v1beta1.KindCluster, Namespace: c.Namespace, Name: c.Name},
 			Secret: ref.Name, Key: ref.Key}
@@ -33,7 +33,7 @@ func (x *examination) tokens(ctx context.Context) {
 				t.RenewedBy = owner.Name
 			}
 		}
-		x.seen.Tokens = append(x.seen.Tokens, t)
+		x.observed.Tokens = append(x.observed.Tokens, t)
 	}
 }
 

@@ -14,14 +14,14 @@ import (
 
 // checkSeveralAutoscalers finds NodeSets that several HPAs scale, and HPAs whose pods another HPA
 // also selects.
-func severalAutoscalers(seen *Observed) []Finding {
+func severalAutoscalers(observed *Observed) []Finding {
 	var out []Finding
 	scaled := map[Object][]string{}
-	for _, h := range seen.scaling() {
+	for _, h := range observed.scaling() {
 		on := Object{v1beta1.KindNodeSet, h.Namespace, h.Spec.ScaleTargetRef.Name}
 		scaled[on] = append(scaled[on], h.Name)
 	}
-	for _, h := range seen.scaling() {
+	for _, h := range observed.scaling() {
 		on := Object{v1beta1.KindNodeSet, h.Namespace, h.Spec.ScaleTargetRef.Name}
 		names := scaled[on]
 		slices.Sort(names)
@@ -42,12 +42,12 @@ func severalAutoscalers(seen *Observed) []Finding {
 }
 
 // checkSharedWorkers finds NodeSets that select the same pods or own the same Slurm nodes.
-func shared(seen *Observed) []Finding {
+func shared(observed *Observed) []Finding {
 	var out []Finding
-	for i := range seen.NodeSets {
-		for k := range seen.NodeSets[:i] {
-			a, b := &seen.NodeSets[k], &seen.NodeSets[i]
-			if why, cure := seen.sharing(a, b); why != "" {
+	for i := range observed.NodeSets {
+		for k := range observed.NodeSets[:i] {
+			a, b := &observed.NodeSets[k], &observed.NodeSets[i]
+			if why, cure := observed.sharing(a, b); why != "" {
 				out = append(out, found(SharedWorkers, nodeSet(b), "it and NodeSet %s/%s %s", a.Namespace, a.Name,
 					why).cure("%s", cure))
 			}
@@ -56,11 +56,11 @@ func shared(seen *Observed) []Finding {
 	return out
 }
 
-func (seen *Observed) sharing(a, b *v1beta1.NodeSet) (why, cure string) {
+func (observed *Observed) sharing(a, b *v1beta1.NodeSet) (why, cure string) {
 	if a.Namespace == b.Namespace && a.Status.Selector != "" && a.Status.Selector == b.Status.Selector {
 		return "select the same pods", "give one of them another name"
 	}
-	if !seen.sameSlurm(a, b) {
+	if !observed.sameSlurm(a, b) {
 		return "", ""
 	}
 	if a.Name == b.Name {
@@ -71,7 +71,7 @@ func (seen *Observed) sharing(a, b *v1beta1.NodeSet) (why, cure string) {
 }
 
 // joinSameSlurm reports whether two NodeSets join the same Slurm cluster, by name or by address.
-func (seen *Observed) sameSlurm(a, b *v1beta1.NodeSet) bool {
+func (observed *Observed) sameSlurm(a, b *v1beta1.NodeSet) bool {
 	kindA, nameA := clusterOf(a)
 	kindB, nameB := clusterOf(b)
 	if a.Namespace == b.Namespace {
@@ -79,13 +79,13 @@ func (seen *Observed) sameSlurm(a, b *v1beta1.NodeSet) bool {
 			return true
 		}
 	}
-	serverA, serverB := seen.server(kindA, a.Namespace, nameA), seen.server(kindB, b.Namespace, nameB)
+	serverA, serverB := observed.server(kindA, a.Namespace, nameA), observed.server(kindB, b.Namespace, nameB)
 	return serverA != "" && serverA == serverB
 }
 
 // serverAddress returns the address of a Cluster, empty for anything else.
-func (seen *Observed) server(kind, namespace, name string) string {
-	for _, c := range seen.Clusters {
+func (observed *Observed) server(kind, namespace, name string) string {
+	for _, c := range observed.Clusters {
 		if kind == v1beta1.KindCluster && c.Namespace == namespace && c.Name == name {
 			return strings.TrimSuffix(c.Spec.Server, "/")
 		}
@@ -94,8 +94,8 @@ func (seen *Observed) server(kind, namespace, name string) string {
 }
 
 // checkAmbiguousMetrics finds HPAs with metrics that count several things, or another NodeSet.
-func ambiguous(seen *Observed) []Finding {
-	return seen.each(func(h *hpaT) (Finding, bool) {
+func ambiguous(observed *Observed) []Finding {
+	return observed.each(func(h *hpaT) (Finding, bool) {
 		for _, m := range h.Spec.Metrics {
 			if why, cure := ambiguousMetric(h, m); why != "" {
 				return found(AmbiguousMetric, autoscaler(h), "%s", why).cure("%s", cure), true
@@ -153,8 +153,8 @@ func several(s *metav1.LabelSelector) bool {
 }
 
 // checkValueTargets finds metrics that the HPA multiplies by the number of ready workers.
-func valueTargets(seen *Observed) []Finding {
-	return seen.each(func(h *hpaT) (Finding, bool) {
+func valueTargets(observed *Observed) []Finding {
+	return observed.each(func(h *hpaT) (Finding, bool) {
 		for i, m := range h.Spec.Metrics {
 			if m.Type != autoscalingv2.ObjectMetricSourceType || m.Object == nil ||
 				m.Object.Target.Type != autoscalingv2.ValueMetricType {

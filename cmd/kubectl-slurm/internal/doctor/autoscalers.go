@@ -14,10 +14,10 @@ import (
 type hpaT = autoscalingv2.HorizontalPodAutoscaler
 
 // nodeSetAutoscalers returns the HPAs that scale NodeSets and are not being deleted.
-func (seen *Observed) scaling() []*hpaT {
+func (observed *Observed) scaling() []*hpaT {
 	var out []*hpaT
-	for i := range seen.Autoscalers {
-		if h := &seen.Autoscalers[i]; metricsapi.TargetsNodeSet(h) && h.DeletionTimestamp.IsZero() {
+	for i := range observed.Autoscalers {
+		if h := &observed.Autoscalers[i]; metricsapi.TargetsNodeSet(h) && h.DeletionTimestamp.IsZero() {
 			out = append(out, h)
 		}
 	}
@@ -29,9 +29,9 @@ func autoscaler(h *hpaT) Object {
 }
 
 // scaleTarget returns the NodeSet that an HPA scales, or nil if it does not exist.
-func (seen *Observed) target(h *hpaT) *v1beta1.NodeSet {
-	for i := range seen.NodeSets {
-		if n := &seen.NodeSets[i]; n.Namespace == h.Namespace && n.Name == h.Spec.ScaleTargetRef.Name {
+func (observed *Observed) target(h *hpaT) *v1beta1.NodeSet {
+	for i := range observed.NodeSets {
+		if n := &observed.NodeSets[i]; n.Namespace == h.Namespace && n.Name == h.Spec.ScaleTargetRef.Name {
 			return n
 		}
 	}
@@ -39,9 +39,9 @@ func (seen *Observed) target(h *hpaT) *v1beta1.NodeSet {
 }
 
 // checkEachAutoscaler returns the findings of of for all HPAs of NodeSets.
-func (seen *Observed) each(of func(h *hpaT) (Finding, bool)) []Finding {
+func (observed *Observed) each(of func(h *hpaT) (Finding, bool)) []Finding {
 	var out []Finding
-	for _, h := range seen.scaling() {
+	for _, h := range observed.scaling() {
 		if f, is := of(h); is {
 			out = append(out, f)
 		}
@@ -68,8 +68,8 @@ func quoted(s string) string {
 const hiddenFrom = 10
 
 // checkTolerance finds HPAs that ignore small changes.
-func tolerance(seen *Observed) []Finding {
-	return seen.each(func(h *hpaT) (Finding, bool) {
+func tolerance(observed *Observed) []Finding {
+	return observed.each(func(h *hpaT) (Finding, bool) {
 		b := h.Spec.Behavior
 		if h.Spec.MaxReplicas <= hiddenFrom || b != nil && b.ScaleUp != nil && b.ScaleUp.Tolerance != nil {
 			return Finding{}, false
@@ -84,9 +84,9 @@ func tolerance(seen *Observed) []Finding {
 }
 
 // checkLeavesZero finds HPAs without a policy that adds workers at zero.
-func leavesZero(seen *Observed) []Finding {
-	return seen.each(func(h *hpaT) (Finding, bool) {
-		if h.Spec.Behavior == nil || h.Spec.Behavior.ScaleUp == nil || !mayBeAtZero(h, seen.target(h)) {
+func leavesZero(observed *Observed) []Finding {
+	return observed.each(func(h *hpaT) (Finding, bool) {
+		if h.Spec.Behavior == nil || h.Spec.Behavior.ScaleUp == nil || !mayBeAtZero(h, observed.target(h)) {
 			return Finding{}, false
 		}
 		why := stuck(h.Spec.Behavior.ScaleUp)
@@ -141,12 +141,12 @@ func replicas(n *v1beta1.NodeSet) int32 {
 }
 
 // checkTargets finds HPAs whose NodeSet does not exist.
-func targets(seen *Observed) []Finding {
-	if !seen.Read[NodeSets] {
+func targets(observed *Observed) []Finding {
+	if !observed.Read[NodeSets] {
 		return nil
 	}
-	return seen.each(func(h *hpaT) (Finding, bool) {
-		if seen.target(h) != nil {
+	return observed.each(func(h *hpaT) (Finding, bool) {
+		if observed.target(h) != nil {
 			return Finding{}, false
 		}
 		return found(TargetMissing, autoscaler(h), "it scales NodeSet %s, which does not exist",
@@ -157,17 +157,17 @@ func targets(seen *Observed) []Finding {
 }
 
 // checkAsleepAtZero finds NodeSets at zero that nothing wakes although jobs may wait.
-func asleepAtZero(seen *Observed) []Finding {
-	return seen.each(func(h *hpaT) (Finding, bool) {
-		n := seen.target(h)
+func asleepAtZero(observed *Observed) []Finding {
+	return observed.each(func(h *hpaT) (Finding, bool) {
+		n := observed.target(h)
 		if n == nil || replicas(n) != 0 || !Asleep(h) {
 			return Finding{}, false
 		}
 		wake := "kubectl -n " + n.Namespace + " scale nodesets.slinky.slurm.net " + n.Name + " --replicas=1"
 		c := meta.FindStatusCondition(n.Status.Conditions, v1beta1.ConditionWakeUp)
-		required := seen.Required[nodeSet(n)]
+		required := observed.Required[nodeSet(n)]
 		switch {
-		case c == nil || c.Reason == v1beta1.ReasonNoAutoscaler || len(operator(seen)) > 0:
+		case c == nil || c.Reason == v1beta1.ReasonNoAutoscaler || len(operator(observed)) > 0:
 			return found(AsleepAtZero, nodeSet(n),
 				"it is at zero, HPA %s is inactive there (%s), and no operator wakes it", h.Name, sleeps(h)).
 				cure("run slurm-operator with its reconciler wakeup, or scale the NodeSet to 1 manually").
@@ -209,10 +209,10 @@ func condition(
 }
 
 // checkFailing finds HPAs that cannot scale for a reason that no other check reports.
-func failing(seen *Observed) []Finding {
-	return seen.each(func(h *hpaT) (Finding, bool) {
-		n := seen.target(h)
-		if n == nil || seen.explained(n) {
+func failing(observed *Observed) []Finding {
+	return observed.each(func(h *hpaT) (Finding, bool) {
+		n := observed.target(h)
+		if n == nil || observed.explained(n) {
 			return Finding{}, false
 		}
 		for _, of := range []autoscalingv2.HorizontalPodAutoscalerConditionType{autoscalingv2.AbleToScale,
@@ -231,6 +231,6 @@ func failing(seen *Observed) []Finding {
 }
 
 // isExplained reports whether another check explains why the NodeSet's metrics are missing.
-func (seen *Observed) explained(n *v1beta1.NodeSet) bool {
-	return !seen.served(MetricsService2) || seen.Required[nodeSet(n)].Fault != NoFault
+func (observed *Observed) explained(n *v1beta1.NodeSet) bool {
+	return !observed.served(MetricsService2) || observed.Required[nodeSet(n)].Fault != NoFault
 }

@@ -12,9 +12,9 @@ import (
 )
 
 // checkTokens checks the tokens of Clusters.
-func tokens(seen *Observed) []Finding {
+func tokens(observed *Observed) []Finding {
 	var out []Finding
-	for _, t := range seen.Tokens {
+	for _, t := range observed.Tokens {
 		renew := fmt.Sprintf("put a new token into key %s of Secret %s; it is reloaded within half a minute", t.Key,
 			t.Secret)
 		command := fmt.Sprintf("kubectl -n %s create secret generic %s --from-literal=%s=TOKEN --dry-run=client -o "+
@@ -24,7 +24,7 @@ func tokens(seen *Observed) []Finding {
 			command = fmt.Sprintf("kubectl -n %s describe tokens.slinky.slurm.net %s", t.Cluster.Namespace, t.RenewedBy)
 		}
 		var f Finding
-		switch left := t.Ends.Sub(seen.Now); {
+		switch left := t.Ends.Sub(observed.Now); {
 		case t.State == NoSecret:
 			f = found(SecretMissing, t.Cluster, "its Secret %s does not exist", t.Secret)
 		case t.State == NoKey:
@@ -36,7 +36,7 @@ func tokens(seen *Observed) []Finding {
 		case left <= 0:
 			f = found(TokenExpired, t.Cluster, "its token in Secret %s expired at %s", t.Secret, t.Ends.UTC().
 				Format(time.RFC3339))
-		case left < warnBefore(seen.Warn, &t):
+		case left < warnBefore(observed.Warn, &t):
 			f = found(TokenExpiring, t.Cluster, "its token in Secret %s expires at %s", t.Secret, t.Ends.UTC().
 				Format(time.RFC3339))
 		default:
@@ -57,7 +57,7 @@ func warnBefore(warn time.Duration, t *Token) time.Duration {
 }
 
 // checkClusters reports the Clusters and Controllers that are not ready according to the operator.
-func clusters(seen *Observed) []Finding {
+func clusters(observed *Observed) []Finding {
 	var out []Finding
 	check := func(kind, namespace, name string, conditions []metav1.Condition) {
 		c := meta.FindStatusCondition(conditions, v1beta1.ConditionReady)
@@ -67,10 +67,10 @@ func clusters(seen *Observed) []Finding {
 		out = append(out, found(ClusterNotReady, Object{kind, namespace, name}, "%s: %s", c.Reason, c.Message).
 			cure("%s", cureOf(c.Reason)))
 	}
-	for _, c := range seen.Clusters {
+	for _, c := range observed.Clusters {
 		check(v1beta1.KindCluster, c.Namespace, c.Name, c.Status.Conditions)
 	}
-	for _, c := range seen.Controllers {
+	for _, c := range observed.Controllers {
 		check(v1beta1.KindController, c.Namespace, c.Name, c.Status.Conditions)
 	}
 	return out
@@ -93,13 +93,13 @@ func cureOf(reason string) string {
 }
 
 // checkReferences finds NodeSets whose Controller or Cluster does not exist.
-func references(seen *Observed) []Finding {
+func references(observed *Observed) []Finding {
 	var out []Finding
-	for i := range seen.NodeSets {
-		n := &seen.NodeSets[i]
+	for i := range observed.NodeSets {
+		n := &observed.NodeSets[i]
 		on := nodeSet(n)
 		kind, name := clusterOf(n)
-		if !seen.orphan(on) {
+		if !observed.orphan(on) {
 			continue
 		}
 		out = append(out, found(ClusterMissing, on, "%s %s does not exist in namespace %s", kind, name, n.Namespace).
@@ -127,18 +127,18 @@ func clusterOf(n *v1beta1.NodeSet) (kind, name string) {
 }
 
 // isOrphan reports whether the NodeSet's Controller or Cluster is known not to exist.
-func (seen *Observed) orphan(on Object) bool {
-	i := slices.IndexFunc(seen.NodeSets, func(n v1beta1.NodeSet) bool { return nodeSet(&n) == on })
+func (observed *Observed) orphan(on Object) bool {
+	i := slices.IndexFunc(observed.NodeSets, func(n v1beta1.NodeSet) bool { return nodeSet(&n) == on })
 	if i < 0 {
 		return false
 	}
-	kind, name := clusterOf(&seen.NodeSets[i])
+	kind, name := clusterOf(&observed.NodeSets[i])
 	switch kind {
 	case v1beta1.KindCluster:
-		return seen.Read[Clusters] && !slices.ContainsFunc(seen.Clusters,
+		return observed.Read[Clusters] && !slices.ContainsFunc(observed.Clusters,
 			func(c v1beta1.Cluster) bool { return c.Namespace == on.Namespace && c.Name == name })
 	case v1beta1.KindController:
-		return seen.Read[Controllers] && !slices.ContainsFunc(seen.Controllers,
+		return observed.Read[Controllers] && !slices.ContainsFunc(observed.Controllers,
 			func(c v1beta1.Controller) bool { return c.Namespace == on.Namespace && c.Name == name })
 	}
 	return false
@@ -146,13 +146,13 @@ func (seen *Observed) orphan(on Object) bool {
 
 // checkNodeSets reports the NodeSets that are not ready according to the operator and need a
 // change.
-func ready(seen *Observed) []Finding {
+func ready(observed *Observed) []Finding {
 	var out []Finding
-	for i := range seen.NodeSets {
-		n := &seen.NodeSets[i]
+	for i := range observed.NodeSets {
+		n := &observed.NodeSets[i]
 		c := meta.FindStatusCondition(n.Status.Conditions, v1beta1.ConditionReady)
 		if c == nil || c.Status != metav1.ConditionFalse || c.Reason == v1beta1.ReasonProgressing ||
-			seen.orphan(nodeSet(n)) {
+			observed.orphan(nodeSet(n)) {
 			continue
 		}
 		out = append(out, found(NodeSetNotReady, nodeSet(n), "%s: %s", c.Reason, c.Message).
@@ -162,23 +162,23 @@ func ready(seen *Observed) []Finding {
 }
 
 // checkOperator checks that an operator runs if there are NodeSets.
-func operator(seen *Observed) []Finding {
-	if seen.Operator == nil || len(seen.NodeSets) == 0 || seen.Operator.ReadyPods > 0 {
+func operator(observed *Observed) []Finding {
+	if observed.Operator == nil || len(observed.NodeSets) == 0 || observed.Operator.ReadyPods > 0 {
 		return nil
 	}
 	problem := "it has no lease and no ready pod"
-	for _, l := range seen.Operator.Leases {
+	for _, l := range observed.Operator.Leases {
 		holder, renewed := l.Spec.HolderIdentity, l.Spec.RenewTime
 		if holder == nil || *holder == "" || renewed == nil || l.Spec.LeaseDurationSeconds == nil {
 			continue
 		}
-		if end := renewed.Add(time.Duration(*l.Spec.LeaseDurationSeconds) * time.Second); seen.Now.Before(end.Add(clockSkew)) {
+		if end := renewed.Add(time.Duration(*l.Spec.LeaseDurationSeconds) * time.Second); observed.Now.Before(end.Add(clockSkew)) {
 			return nil
 		}
 		problem = "it has not renewed its lease since " + renewed.UTC().Format(time.RFC3339)
 	}
 	return []Finding{found(OperatorNotRunning, Object{Kind: "Deployment", Name: "slurm-operator"},
-		"%s: nothing reconciles %s", problem, counted(len(seen.NodeSets), "NodeSet")).
+		"%s: nothing reconciles %s", problem, counted(len(observed.NodeSets), "NodeSet")).
 		cure("install the chart slurm-operator, or find out why its pod is not ready").
 		run("kubectl get pods --all-namespaces -l app.kubernetes.io/name=slurm-operator")}
 }

@@ -171,9 +171,9 @@ type brokenCase struct {
 func TestEachFaultIsFoundAndNamesACure(t *testing.T) {
 	for _, tc := range append(broken(), brokenAutoscalers()...) {
 		t.Run(tc.name, func(t *testing.T) {
-			seen := healthy()
-			tc.how(seen)
-			got := Examine(*seen, nil)
+			observed := healthy()
+			tc.how(observed)
+			got := Examine(*observed, nil)
 			var codes []Code
 			for _, f := range got.Findings {
 				codes = append(codes, f.Code)
@@ -184,7 +184,7 @@ func TestEachFaultIsFoundAndNamesACure(t *testing.T) {
 			if diff := cmp.Diff(tc.want, codes); diff != "" {
 				t.Errorf("found %+v\n%s", got.Findings, diff)
 			}
-			if ignored := Examine(*seen, Codes()); len(ignored.Findings) != 0 || ignored.Ignored != len(tc.want) {
+			if ignored := Examine(*observed, Codes()); len(ignored.Findings) != 0 || ignored.Ignored != len(tc.want) {
 				t.Errorf("with all faults ignored: %+v", ignored)
 			}
 		})

@@ -95,10 +95,10 @@ type Report struct {
 }
 
 // Examine runs all checks. Findings with a code in ignore are only counted.
-func Examine(seen Observed, ignore []Code) Report {
-	out := Report{Findings: []Finding{}, NotChecked: slices.Clone(seen.NotRead)}
+func Examine(observed Observed, ignore []Code) Report {
+	out := Report{Findings: []Finding{}, NotChecked: slices.Clone(observed.NotRead)}
 	for _, check := range checks() {
-		for _, f := range check(&seen) {
+		for _, f := range check(&observed) {
 			if slices.Contains(ignore, f.Code) {
 				out.Ignored++
 				continue

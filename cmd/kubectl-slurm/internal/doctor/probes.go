@@ -32,10 +32,10 @@ const harmOfListing = "which makes slurmd connect to every step: a job that has 
 
 // checkProbes finds probes and hooks of NodeSets that list steps. slurmd then connects to each
 // step, takes a batch step that does not listen yet for a stray one, and deletes its script.
-func probes(seen *Observed) []Finding {
+func probes(observed *Observed) []Finding {
 	var out []Finding
-	for i := range seen.NodeSets {
-		n := &seen.NodeSets[i]
+	for i := range observed.NodeSets {
+		n := &observed.NodeSets[i]
 		for _, h := range hooksOf(n) {
 			command := h.listsSteps()
 			if command == "" {

@@ -32,15 +32,15 @@ func TestProbesThatListSteps(t *testing.T) {
 		{"what cannot be read", `{"slurmd": {"readinessProbe": 7}}`, nil},
 	} {
 		t.Run(tc.name, func(t *testing.T) {
-			seen := healthy()
-			keep := seen.NodeSets[0].Spec
-			if err := json.Unmarshal([]byte(tc.spec), &seen.NodeSets[0].Spec); err != nil {
+			observed := healthy()
+			keep := observed.NodeSets[0].Spec
+			if err := json.Unmarshal([]byte(tc.spec), &observed.NodeSets[0].Spec); err != nil {
 				t.Fatal(err)
 			}
-			seen.NodeSets[0].Spec.ClusterRef, seen.NodeSets[0].Spec.Replicas = keep.ClusterRef, keep.Replicas
+			observed.NodeSets[0].Spec.ClusterRef, observed.NodeSets[0].Spec.Replicas = keep.ClusterRef, keep.Replicas
 			var got []string
-			for _, f := range Examine(*seen, nil).Findings {
-				if f.Code != ProbeListsSteps || f.Object != nodeSet(&seen.NodeSets[0]) {
+			for _, f := range Examine(*observed, nil).Findings {
+				if f.Code != ProbeListsSteps || f.Object != nodeSet(&observed.NodeSets[0]) {
 					t.Errorf("found %+v", f)
 				}
 				got = append(got, f.Command)

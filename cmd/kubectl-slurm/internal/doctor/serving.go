@@ -17,13 +17,13 @@ const (
 )
 
 // checkRights reports the permissions that the user lacks, by the role that grants them.
-func rights(seen *Observed) []Finding {
+func rights(observed *Observed) []Finding {
 	var out []Finding
-	user := cmp.Or(seen.User, "USER")
+	user := cmp.Or(observed.User, "USER")
 	for _, role := range []string{"view", "slurm-view"} {
 		var what []string
 		namespace := ""
-		for _, d := range seen.Denied {
+		for _, d := range observed.Denied {
 			if d.role() == role {
 				what, namespace = append(what, d.What), d.Namespace
 			}
@@ -54,11 +54,11 @@ func (d Denied) role() string {
 }
 
 // checkAPIServices checks that the APIServices exist and are available.
-func apiServices(seen *Observed) []Finding {
+func apiServices(observed *Observed) []Finding {
 	var out []Finding
-	for _, name := range slices.Sorted(maps.Keys(seen.APIServices)) {
+	for _, name := range slices.Sorted(maps.Keys(observed.APIServices)) {
 		on := Object{Kind: "APIService", Name: name}
-		service := seen.APIServices[name]
+		service := observed.APIServices[name]
 		if service == nil {
 			out = append(out, missingService(on))
 			continue
@@ -101,8 +101,8 @@ func unavailable(s *apiregistrationv1.APIService) (why string, is bool) {
 }
 
 // isServed reports whether the API server can use an APIService. It is true if that is unknown.
-func (seen *Observed) served(name string) bool {
-	s, looked := seen.APIServices[name]
+func (observed *Observed) served(name string) bool {
+	s, looked := observed.APIServices[name]
 	if !looked {
 		return true
 	}
@@ -114,17 +114,17 @@ func (seen *Observed) served(name string) bool {
 }
 
 // checkForeignMetrics finds custom metrics that another program serves.
-func foreignMetrics(seen *Observed) []Finding {
-	if !seen.served(MetricsService2) {
+func foreignMetrics(observed *Observed) []Finding {
+	if !observed.served(MetricsService2) {
 		return nil
 	}
 	var out []Finding
-	for _, on := range objects(seen.Required) {
-		if seen.Required[on].Fault != NotServed {
+	for _, on := range objects(observed.Required) {
+		if observed.Required[on].Fault != NotServed {
 			continue
 		}
 		who := "another program"
-		if s := seen.APIServices[MetricsService2]; s != nil && s.Spec.Service != nil {
+		if s := observed.APIServices[MetricsService2]; s != nil && s.Spec.Service != nil {
 			who = "Service " + s.Spec.Service.Namespace + "/" + s.Spec.Service.Name
 		}
 		out = append(out, found(MetricsOfAnother, on,
@@ -137,17 +137,17 @@ func foreignMetrics(seen *Observed) []Finding {
 
 // checkSnapshots finds clusters whose data in the adapter is too old. NodeSets count only if no
 // cluster reports the same error.
-func stale(seen *Observed) []Finding {
-	if !seen.served(MetricsService2) {
+func stale(observed *Observed) []Finding {
+	if !observed.served(MetricsService2) {
 		return nil
 	}
 	var out []Finding
 	reported := map[string]bool{}
-	for _, metrics := range []map[Object]Metric{seen.Running, seen.Required} {
+	for _, metrics := range []map[Object]Metric{observed.Running, observed.Required} {
 		for _, on := range objects(metrics) {
 			m := metrics[on]
 			said := slurmSaid(m.Said)
-			if m.Fault != Unavailable || reported[said] || on.Kind == "NodeSet" && seen.orphan(on) {
+			if m.Fault != Unavailable || reported[said] || on.Kind == "NodeSet" && observed.orphan(on) {
 				continue
 			}
 			reported[said] = true

@@ -76,12 +76,12 @@ func workerProbeCases() []workerProbeCase {
 func TestWorkersThatStillListSteps(t *testing.T) {
 	for _, tc := range workerProbeCases() {
 		t.Run(tc.name, func(t *testing.T) {
-			seen := healthy()
-			seen.NodeSets[0].Status.NodeSetHash = "current"
-			tc.change(&seen.NodeSets[0])
-			seen.Workers = tc.workers
+			observed := healthy()
+			observed.NodeSets[0].Status.NodeSetHash = "current"
+			tc.change(&observed.NodeSets[0])
+			observed.Workers = tc.workers
 			var problem, command string
-			for _, f := range Examine(*seen, nil).Findings {
+			for _, f := range Examine(*observed, nil).Findings {
 				if f.Code != ProbeListsSteps || problem != "" || f.Cure == "" {
 					t.Errorf("found %+v", f)
 				}
@@ -95,26 +95,26 @@ func TestWorkersThatStillListSteps(t *testing.T) {
 }
 
 func TestWorkersOfATemplateThatListsStepsAreToldOfByTheTemplate(t *testing.T) {
-	seen := healthy()
-	seen.NodeSets[0].Spec.Slurmd = v1beta1.Raw{Raw: []byte(`{"readinessProbe":{"exec":{"command":["scontrol","show","slurmd"]}}}`)}
-	seen.Workers = []corev1.Pod{workerOf("gpu", "gpu-0", stepLister...)}
-	if got := Examine(*seen, nil).Findings; len(got) != 1 || got[0].Object != nodeSet(&seen.NodeSets[0]) {
+	observed := healthy()
+	observed.NodeSets[0].Spec.Slurmd = v1beta1.Raw{Raw: []byte(`{"readinessProbe":{"exec":{"command":["scontrol","show","slurmd"]}}}`)}
+	observed.Workers = []corev1.Pod{workerOf("gpu", "gpu-0", stepLister...)}
+	if got := Examine(*observed, nil).Findings; len(got) != 1 || got[0].Object != nodeSet(&observed.NodeSets[0]) {
 		t.Errorf("found %+v", got)
 	}
 }
 
 func TestWorkersAreToldOfInASteadyOrder(t *testing.T) {
-	seen := healthy()
+	observed := healthy()
 	for i := range 9 {
 		w := workerOf(fmt.Sprint("set", i%3), fmt.Sprint("w-", i), stepLister...)
 		if i%2 == 0 {
 			w.Spec.Containers[0].LivenessProbe = w.Spec.Containers[0].ReadinessProbe
 		}
-		seen.Workers = append(seen.Workers, w)
+		observed.Workers = append(observed.Workers, w)
 	}
-	first := Examine(*seen, nil).Findings
+	first := Examine(*observed, nil).Findings
 	for range 20 {
-		if diff := cmp.Diff(first, Examine(*seen, nil).Findings); diff != "" {
+		if diff := cmp.Diff(first, Examine(*observed, nil).Findings); diff != "" {
 			t.Fatal(diff)
 		}
 	}

@@ -13,7 +13,7 @@ import (
 )
 
 // findBlocks describes what keeps a NodeSet from the required number of workers.
-func blocks(seen *Seen, n *v1beta1.NodeSet, e *NodeSet) []string {
+func blocks(observed *Seen, n *v1beta1.NodeSet, e *NodeSet) []string {
 	out := []string{}
 	add := func(format string, args ...any) { out = append(out, fmt.Sprintf(format, args...)) }
 	required := e.Need.Required
@@ -25,7 +25,7 @@ func blocks(seen *Seen, n *v1beta1.NodeSet, e *NodeSet) []string {
 		wants := e.Need.wants()
 		add("jobs need %s, but the maximum is %d", counted(&wants, "worker"), *e.Need.Max)
 	}
-	scaling := top.Scaling(n, seen.Autoscalers)
+	scaling := top.Scaling(n, observed.Autoscalers)
 	switch {
 	case len(scaling) > 1:
 		add("%d HPAs scale it and block each other", len(scaling))

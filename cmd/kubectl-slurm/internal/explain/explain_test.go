@@ -103,10 +103,10 @@ func TestTheNumberOfWorkersIsTakenApart(t *testing.T) {
 	held := pending(9, 1)
 	held.Hold = true
 	for _, tc := range []struct {
-		name   string
-		seen   func() *Seen
-		want   string
-		blocks []string
+		name     string
+		observed func() *Seen
+		want     string
+		blocks   []string
 	}{
 		{"nothing waits", func() *Seen { return site().measured() },
 			"busy 2 claimed 0 grace 0 booting 0 pending 0 replacements 0 required 2",
@@ -138,7 +138,7 @@ func TestTheNumberOfWorkersIsTakenApart(t *testing.T) {
 			[]string{"the number of required workers is unknown: spec.replicas does not change"}},
 	} {
 		t.Run(tc.name, func(t *testing.T) {
-			got, there := OfNodeSet(tc.seen(), "gpu")
+			got, there := OfNodeSet(tc.observed(), "gpu")
 			if !there || numbers(got.Need) != tc.want {
 				t.Errorf("got  %s\nwant %s\ngaps %v", numbers(got.Need), tc.want, got.Gaps)
 			}

@@ -60,23 +60,23 @@ type Serving struct {
 	With    uint64 `json:"requiredWithIt"`
 }
 
-// OfJob explains a job. seen must contain the view, and j must be one of its jobs.
-func OfJob(seen *Seen, namespace, cluster string, j *slurm.Job) Job {
+// OfJob explains a job. observed must contain the view, and j must be one of its jobs.
+func OfJob(observed *Seen, namespace, cluster string, j *slurm.Job) Job {
 	out := Job{
 		Namespace: namespace, Cluster: cluster, ID: records.JobID(j), Name: j.Name, User: j.UserName,
 		Partitions: j.Partitions(),
-		State:      j.State.String(), Asks: asks(j), Help: HelpNotNeeded, Gaps: slices.Clone(seen.Gaps),
+		State:      j.State.String(), Asks: asks(j), Help: HelpNotNeeded, Gaps: slices.Clone(observed.Gaps),
 	}
 	if j.State.Base != slurm.JobPending {
 		out.Details = running(j)
 		return out
 	}
 	out.Reason, out.Text = cmp.Or(j.Reason, "None"), j.ReasonText
-	now := slurm.At(seen.Now)
-	out.Class = seen.class(cluster, now, j)
+	now := slurm.At(observed.Now)
+	out.Class = observed.class(cluster, now, j)
 	out.Meaning = Meaning(out.Class, One)
 	out.Details = details(out.Class, now, j)
-	out.Serving = seen.serving(cluster, j)
+	out.Serving = observed.serving(cluster, j)
 	out.Help = help(out.Class, out.Serving)
 	return out
 }

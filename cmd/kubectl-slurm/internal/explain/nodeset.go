@@ -88,15 +88,15 @@ type Condition struct {
 	Message string `json:"message"`
 }
 
-// OfNodeSet explains the NodeSet with the name. It returns false if seen does not contain the
+// OfNodeSet explains the NodeSet with the name. It returns false if observed does not contain the
 // NodeSet.
-func OfNodeSet(seen *Seen, name string) (NodeSet, bool) {
-	n := seen.nodeSet(name)
+func OfNodeSet(observed *Seen, name string) (NodeSet, bool) {
+	n := observed.nodeSet(name)
 	if n == nil {
 		return NodeSet{}, false
 	}
-	table := top.NodeSets(top.OneNamespace, []v1beta1.NodeSet{*n}, seen.Autoscalers, map[string]top.Numbers{
-		metricsapi.PoolName(n.Namespace, n.Name): seen.Numbers[n.Name],
+	table := top.NodeSets(top.OneNamespace, []v1beta1.NodeSet{*n}, observed.Autoscalers, map[string]top.Numbers{
+		metricsapi.PoolName(n.Namespace, n.Name): observed.Numbers[n.Name],
 	})
 	row := table.Rows[0]
 	out := NodeSet{
@@ -106,22 +106,22 @@ func OfNodeSet(seen *Seen, name string) (NodeSet, bool) {
 			Busy: row.Busy, Pending: row.Pending, Idle: row.Idle, Booting: row.Booting, Unusable: row.Unusable,
 			Required: row.Required, UnsatisfiableJobs: row.Unsatisfiable, Min: row.Min, Max: row.Max,
 		},
-		Gaps: slices.Clone(seen.Gaps),
+		Gaps: slices.Clone(observed.Gaps),
 	}
 	out.Need.fillZeros()
-	out.split(seen, n)
-	out.Autoscaler = autoscalerOf(seen.autoscaler(n))
-	out.ScaleIn = scaleIn(seen, n, &out)
-	out.Blocks = blocks(seen, n, &out)
+	out.split(observed, n)
+	out.Autoscaler = autoscalerOf(observed.autoscaler(n))
+	out.ScaleIn = scaleIn(observed, n, &out)
+	out.Blocks = blocks(observed, n, &out)
 	return out, true
 }
 
 // splitNeed computes the parts of the number from the view.
-func (e *NodeSet) split(seen *Seen, n *v1beta1.NodeSet) {
-	if seen.Slurm == nil {
+func (e *NodeSet) split(observed *Seen, n *v1beta1.NodeSet) {
+	if observed.Slurm == nil {
 		return
 	}
-	d := demand.Compute(seen.Now, seen.Slurm.snapshot(seen.Now), seen.pools(e.Cluster)...)
+	d := demand.Compute(observed.Now, observed.Slurm.snapshot(observed.Now), observed.pools(e.Cluster)...)
 	p, ok := d.Pool(metricsapi.PoolName(n.Namespace, n.Name))
 	if !ok {
 		return
@@ -138,7 +138,7 @@ func (e *NodeSet) split(seen *Seen, n *v1beta1.NodeSet) {
 			"are unknown", why))
 		return
 	}
-	e.Need.fill(&p, seen.pool(n))
+	e.Need.fill(&p, observed.pool(n))
 }
 
 // describeDifference describes where the adapter's numbers differ from those of the view, empty if

@@ -47,30 +47,30 @@ type Candidate struct {
 const shown = 5
 
 // explainScaleIn lists the candidates according to the operator's rules.
-func scaleIn(seen *Seen, n *v1beta1.NodeSet, e *NodeSet) ScaleIn {
-	if seen.Pods == nil || n.Spec.ScalingMode == v1beta1.ScalingModeDaemonSet {
+func scaleIn(observed *Seen, n *v1beta1.NodeSet, e *NodeSet) ScaleIn {
+	if observed.Pods == nil || n.Spec.ScalingMode == v1beta1.ScalingModeDaemonSet {
 		return ScaleIn{}
 	}
-	look := lookOf(seen)
+	look := lookOf(observed)
 	out := ScaleIn{Order: look.order}
 	byPod := map[string]*plan.Worker{}
 	active := 0
-	for i := range look.seen.Workers {
-		w := &look.seen.Workers[i]
+	for i := range look.observed.Workers {
+		w := &look.observed.Workers[i]
 		byPod[w.Pod] = w
 		if w.Going.IsZero() && !w.Finished {
 			active++
 		}
 		if w.Note.Cause != "" || !w.Going.IsZero() {
-			out.Going = append(out.Going, look.candidate(seen.Now, n, w))
+			out.Going = append(out.Going, look.candidate(observed.Now, n, w))
 		}
 	}
 	slices.SortFunc(out.Going, func(a, b Candidate) int { return strings.Compare(a.Pod, b.Pod) })
 	listed := map[string]bool{}
 	for replicas := min(active, int(max(0, e.Wanted))) - 1; replicas >= 0 && len(out.Next) < shown; replicas-- {
-		for _, pod := range chosen(seen.Now, n, look.seen, replicas) {
+		for _, pod := range chosen(observed.Now, n, look.observed, replicas) {
 			if w := byPod[pod]; !listed[pod] && w.Note.Cause == "" && len(out.Next) < shown {
-				out.Next = append(out.Next, look.candidate(seen.Now, n, w))
+				out.Next = append(out.Next, look.candidate(observed.Now, n, w))
 			}
 			listed[pod] = true
 		}
@@ -79,12 +79,12 @@ func scaleIn(seen *Seen, n *v1beta1.NodeSet, e *NodeSet) ScaleIn {
 }
 
 // chosenForScaleIn returns the pods that the operator would choose for the number of replicas.
-func chosen(now time.Time, n *v1beta1.NodeSet, seen plan.Seen, replicas int) []string {
+func chosen(now time.Time, n *v1beta1.NodeSet, observed plan.Seen, replicas int) []string {
 	wish := plan.Wish{
 		UID: string(n.UID), Replicas: replicas, Revision: n.Status.NodeSetHash,
 		SlurmName: func(int) string { return "" },
 	}
-	todo := plan.New(plan.DefaultConfig()).Plan(now, wish, seen)
+	todo := plan.New(plan.DefaultConfig()).Plan(now, wish, observed)
 	var out []string
 	for _, w := range todo.Waits {
 		if w.Cause == v1beta1.CauseScaleIn {
@@ -102,38 +102,38 @@ func chosen(now time.Time, n *v1beta1.NodeSet, seen plan.Seen, replicas int) []s
 
 // planInput is the input of the operator's plan.
 type look struct {
-	seen  plan.Seen
-	order string
-	words map[string]string
+	observed plan.Seen
+	order    string
+	words    map[string]string
 }
 
 // newPlanInput converts pods and Slurm nodes to the input of the plan. Without the view, the states
 // of Slurm nodes come from the pods' conditions.
-func lookOf(seen *Seen) look {
+func lookOf(observed *Seen) look {
 	l := look{words: map[string]string{}}
-	l.seen.Slurm = plan.Slurm{
+	l.observed.Slurm = plan.Slurm{
 		Connected: true, Known: true, Fresh: true, Records: map[string]plan.Record{}, Work: map[string]plan.Work{},
-		JobsReadAt: seen.Now,
+		JobsReadAt: observed.Now,
 	}
-	for i := range seen.Pods {
-		l.seen.Workers = append(l.seen.Workers, workerOf(&seen.Pods[i]))
+	for i := range observed.Pods {
+		l.observed.Workers = append(l.observed.Workers, workerOf(&observed.Pods[i]))
 	}
-	if seen.Slurm == nil {
+	if observed.Slurm == nil {
 		l.order = "by the pods' conditions, which do not include the idle time of workers"
-		for i := range seen.Pods {
-			l.addPod(&seen.Pods[i])
+		for i := range observed.Pods {
+			l.addPod(&observed.Pods[i])
 		}
 		return l
 	}
 	l.order = "by what the view shows"
-	for _, n := range seen.Slurm.Nodes {
-		l.seen.Slurm.Records[n.Name] = recordOf(n)
+	for _, n := range observed.Slurm.Nodes {
+		l.observed.Slurm.Records[n.Name] = recordOf(n)
 		l.words[n.Name] = n.State.Word()
 		if n.State.Base != slurm.NodeFuture {
-			l.seen.Slurm.Total++
+			l.observed.Slurm.Total++
 		}
 	}
-	for _, j := range seen.Slurm.Jobs {
+	for _, j := range observed.Slurm.Jobs {
 		if j.State.Base == slurm.JobPending || j.State.Base.Finished() && !j.State.Has(slurm.JobCompleting) {
 			continue
 		}
@@ -148,13 +148,13 @@ func (l *look) addWork(j *slurm.Job) {
 		return // the state of its nodes says that they are busy
 	}
 	for _, name := range names {
-		w := l.seen.Slurm.Work[name]
+		w := l.observed.Slurm.Work[name]
 		end := j.EndTime.Time()
 		if w.Jobs == 0 || !w.End.IsZero() && (end.IsZero() || end.After(w.End)) {
 			w.LastJob, w.End = j.ID, end
 		}
 		w.Jobs++
-		l.seen.Slurm.Work[name] = w
+		l.observed.Slurm.Work[name] = w
 	}
 }
 
@@ -176,16 +176,16 @@ func (l *look) addPod(pod *corev1.Pod) {
 	case !r.Busy:
 		l.words[name] = "idle"
 	}
-	l.seen.Slurm.Records[name] = r
-	l.seen.Slurm.Total++
+	l.observed.Slurm.Records[name] = r
+	l.observed.Slurm.Total++
 	if deadline, err := time.Parse(time.RFC3339, pod.Annotations[v1beta1.AnnotationPodDeadline]); err == nil && r.Busy {
-		l.seen.Slurm.Work[name] = plan.Work{Jobs: 1, End: deadline}
+		l.observed.Slurm.Work[name] = plan.Work{Jobs: 1, End: deadline}
 	}
 }
 
 // candidate describes a chosen or next worker.
 func (l *look) candidate(now time.Time, n *v1beta1.NodeSet, w *plan.Worker) Candidate {
-	work := l.seen.Slurm.Work[w.SlurmName]
+	work := l.observed.Slurm.Work[w.SlurmName]
 	c := Candidate{Pod: w.Pod, SlurmNode: w.SlurmName, State: l.words[w.SlurmName], Jobs: work.Jobs, Job: work.LastJob,
 		Cause: w.Note.Cause}
 	if c.State == "" {
@@ -194,7 +194,7 @@ func (l *look) candidate(now time.Time, n *v1beta1.NodeSet, w *plan.Worker) Cand
 	if !w.Note.Since.IsZero() {
 		c.Since = &w.Note.Since
 	}
-	record := l.seen.Slurm.Records[w.SlurmName]
+	record := l.observed.Slurm.Records[w.SlurmName]
 	policy := n.Spec.DrainPolicy
 	switch {
 	case !w.Going.IsZero():

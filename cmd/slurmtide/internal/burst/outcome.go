@@ -49,13 +49,13 @@ func (o Outcome) See(jobs []*slurm.Job) Outcome {
 	if o.ID == 0 {
 		return o
 	}
-	seen := Outcome{Shape: o.Shape, ID: o.ID, Refused: o.Refused, Cancelled: o.Cancelled}
+	updated := Outcome{Shape: o.Shape, ID: o.ID, Refused: o.Refused, Cancelled: o.Cancelled}
 	for _, j := range jobs {
 		if j.ID == o.ID || j.ArrayJobID == o.ID {
-			seen.add(j)
+			updated.add(j)
 		}
 	}
-	return seen
+	return updated
 }
 
 func (o *Outcome) add(j *slurm.Job) {

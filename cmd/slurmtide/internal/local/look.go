@@ -94,14 +94,14 @@ func (l *Local) reading(ctx context.Context, set, metric string) (timeline.Readi
 
 // observation combines the readings.
 func (g *glance) seen(sets []NodeSet) play.Seen {
-	seen := play.Seen{Jobs: g.jobs.Items, JobsKnown: g.jobsErr == nil, Unsatisfiable: sum(g.unsatisfiable)}
+	observed := play.Seen{Jobs: g.jobs.Items, JobsKnown: g.jobsErr == nil, Unsatisfiable: sum(g.unsatisfiable)}
 	for i, set := range sets {
-		seen.Sample.Sets = append(seen.Sample.Sets, timeline.Set{
+		observed.Sample.Sets = append(observed.Sample.Sets, timeline.Set{
 			Name: set.Name, Max: set.Max, Required: g.required[i], Desired: g.desired(set.Name),
 			Known: g.podsErr == nil && g.nodesErr == nil, Workers: g.workers(set.Name),
 		})
 	}
-	return seen
+	return observed
 }
 
 // sumReadings is known only if every reading is known.

@@ -79,8 +79,8 @@ func (l *Local) sweep(ctx context.Context, report func(steps.Progress)) error {
 		errors.New("workers of an earlier play are still there"))
 	defer cancel()
 	return await(limit, func() error {
-		seen, err := l.Look(limit)
-		if err == nil && (!seen.Sample.AtZero() || seen.Unsatisfiable != timeline.Known(0)) {
+		observed, err := l.Look(limit)
+		if err == nil && (!observed.Sample.AtZero() || observed.Unsatisfiable != timeline.Known(0)) {
 			report(steps.Progress{Text: "waiting until its workers are deleted"})
 			return errors.New("workers or unsatisfiable jobs remain")
 		}

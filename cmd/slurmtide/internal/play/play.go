@@ -107,15 +107,15 @@ func (p *player) mark(text string) {
 func (p *player) look(ctx context.Context) {
 	p.answered()
 	at := time.Since(p.start)
-	seen, err := p.world.Look(ctx)
+	observed, err := p.world.Look(ctx)
 	if ctx.Err() != nil {
 		return
 	}
-	sample := seen.Sample
+	sample := observed.Sample
 	sample.At = at
-	if seen.JobsKnown {
+	if observed.JobsKnown {
 		for i, o := range p.outcomes {
-			p.outcomes[i] = o.See(seen.Jobs)
+			p.outcomes[i] = o.See(observed.Jobs)
 		}
 		pending, running, done := burst.Count(p.outcomes)
 		sample.Pending, sample.Running, sample.Done = timeline.Known(pending), timeline.Known(running),
@@ -127,7 +127,7 @@ func (p *player) look(ctx context.Context) {
 		}
 	}
 	p.line.Samples = append(p.line.Samples, sample)
-	if seen.Unsatisfiable.Value > 0 && !p.reported && p.waitsForEver() {
+	if observed.Unsatisfiable.Value > 0 && !p.reported && p.waitsForEver() {
 		p.reported = true
 		p.mark("the job that never fits is reported")
 	}

@@ -53,23 +53,23 @@ func (w *world) Look(context.Context) (Seen, error) {
 	if w.broken {
 		return Seen{Sample: timeline.Sample{Sets: []timeline.Set{{Name: "cpu"}}}}, errors.New("connection refused")
 	}
-	seen := Seen{JobsKnown: true, Unsatisfiable: timeline.Known(0)}
+	observed := Seen{JobsKnown: true, Unsatisfiable: timeline.Known(0)}
 	set := timeline.Set{Name: "cpu", Known: true}
 	for id, begun := range w.begun {
 		state := w.state(id, time.Since(begun))
 		if w.shapes[id].Unfit && !w.silent && !w.canceled[id] {
-			seen.Unsatisfiable = timeline.Known(1)
+			observed.Unsatisfiable = timeline.Known(1)
 		}
 		if state == "RUNNING" || w.stuck {
 			set.Workers = append(set.Workers, timeline.Worker{Name: "cpu-0", State: timeline.Busy})
 		}
 		if !w.losing {
-			seen.Jobs = append(seen.Jobs, &slurm.Job{ID: id, State: slurm.ParseJobState(state)})
+			observed.Jobs = append(observed.Jobs, &slurm.Job{ID: id, State: slurm.ParseJobState(state)})
 		}
 	}
 	set.Required, set.Desired = timeline.Known(len(set.Workers)), timeline.Known(len(set.Workers))
-	seen.Sample.Sets = []timeline.Set{set}
-	return seen, nil
+	observed.Sample.Sets = []timeline.Set{set}
+	return observed, nil
 }
 
 func (w *world) state(id uint32, since time.Duration) string {
@@ -100,9 +100,12 @@ func TestTheVerdict(t *testing.T) {
 	}{
 		"everything works":                      {func(*world) {}, ""},
 		"Slurm rejects the job that never fits": {func(w *world) { w.refusing = true }, ""},
-		"a worker stays":                        {func(w *world) { w.stuck = true }, "the NodeSets did not return to zero: cpu has"},
-		"jobs are lost":                         {func(w *world) { w.losing = true }, "2 of 2 jobs did not run to completion"},
-		"observations fail":                     {func(w *world) { w.broken = true }, "2 of 2 jobs did not run to completion"},
+		"a worker stays": {func(w *world) { w.stuck = true },
+			"the NodeSets did not return to zero: cpu has"},
+		"jobs are lost": {func(w *world) { w.losing = true },
+			"2 of 2 jobs did not run to completion"},
+		"observations fail": {func(w *world) { w.broken = true },
+			"2 of 2 jobs did not run to completion"},
 		"the job that never fits is not reported": {func(w *world) { w.silent = true },
 			"not reported as unsatisfiable"},
 	} {
@@ -160,9 +163,9 @@ func TestWhatWasReportedOfAnEarlierPlayDoesNotCount(t *testing.T) {
 type stale struct{ *world }
 
 func (s stale) Look(ctx context.Context) (Seen, error) {
-	seen, err := s.world.Look(ctx)
-	seen.Unsatisfiable = timeline.Known(1)
-	return seen, err
+	observed, err := s.world.Look(ctx)
+	observed.Unsatisfiable = timeline.Known(1)
+	return observed, err
 }
 
 func TestAPlayThatIsInterruptedSaysSo(t *testing.T) {

@@ -143,7 +143,7 @@ func (w *World) Look(ctx context.Context) (play.Seen, error) {
 	jobs, jobsErr := w.client.Jobs(ctx, 0)
 	w.mu.Lock()
 	defer w.mu.Unlock()
-	seen := play.Seen{Jobs: jobs.Items, JobsKnown: jobsErr == nil,
+	observed := play.Seen{Jobs: jobs.Items, JobsKnown: jobsErr == nil,
 		Unsatisfiable: timeline.Reading{Known: w.demand.Known}}
 	for _, c := range w.crews {
 		pool, _ := w.demand.Pool(c.Name)
@@ -154,10 +154,10 @@ func (w *World) Look(ctx context.Context) (play.Seen, error) {
 		if set.Known {
 			set.Workers = c.seen(nodes.Items)
 		}
-		seen.Unsatisfiable.Value += len(pool.Unsatisfiable)
-		seen.Sample.Sets = append(seen.Sample.Sets, set)
+		observed.Unsatisfiable.Value += len(pool.Unsatisfiable)
+		observed.Sample.Sets = append(observed.Sample.Sets, set)
 	}
-	return seen, errors.Join(nodesErr, jobsErr)
+	return observed, errors.Join(nodesErr, jobsErr)
 }
 
 // findNode returns the node with the name, or nil.

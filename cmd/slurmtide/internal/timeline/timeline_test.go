@@ -45,7 +45,8 @@ func TestReactionsAreCountedFromSubmissionAndFromTheLastJobsEnd(t *testing.T) {
 	want := map[string]time.Duration{
 		"demand is reported": 1 * s, "replicas rise": 2 * s, "first pod is created": 2 * s,
 		"first worker is in service": 3 * s,
-		"first job runs":             4 * s, "all jobs are done": 6 * s, "replicas are 0": 2 * s, "last pod is deleted": 3 * s,
+		"first job runs":             4 * s, "all jobs are done": 6 * s, "replicas are 0": 2 * s,
+		"last pod is deleted": 3 * s,
 	}
 	if d := cmp.Diff(want, got); d != "" {
 		t.Error(d)
