@@ -1,5 +1,4 @@
-// Command kubectl-slurm is a plugin of kubectl: kubectl slurm shows and explains Slurm
-// on Kubernetes.
+// Command kubectl-slurm is a kubectl plugin: kubectl slurm shows and explains Slurm on Kubernetes.
 package main
 
 import (
@@ -17,15 +16,15 @@ import (
 )
 
 func main() {
-	// The signals stay caught: a second one, as timeout(1) sends it, does not change the status.
+	// Signals stay caught: a second one, such as from timeout(1), does not change the exit status.
 	ctx, _ := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
 	os.Exit(run(ctx, os.Args[1:]))
 }
 
-// interrupted is the exit status that shells give for SIGINT.
+// exitInterrupted is the exit status that shells use for SIGINT.
 const interrupted = 130
 
-// run returns the exit status: see command.Status, and interrupted.
+// run returns the exit status: see command.ExitStatus and exitInterrupted.
 func run(ctx context.Context, args []string) int {
 	streams := command.Streams{In: os.Stdin, Out: os.Stdout, Err: os.Stderr}
 	if term.IsTerminal(int(os.Stdout.Fd())) {
@@ -44,7 +43,7 @@ func run(ctx context.Context, args []string) int {
 	return status
 }
 
-// size is that of the terminal; 80 columns and 24 lines where it does not tell.
+// terminalSize returns the size of the terminal, 80 columns and 24 lines if it is unknown.
 func size() (columns, lines int) {
 	columns, lines, err := term.GetSize(int(os.Stdout.Fd()))
 	if err != nil || columns <= 0 || lines <= 0 {

@@ -20,9 +20,11 @@ func TestExitStatus(t *testing.T) {
 		{"no such table", t.Context(), []string{"top", "racks"}, 2},
 		{"no such flag", t.Context(), []string{"top", "jobs", "--fast"}, 2},
 		{"an argument too few", t.Context(), []string{"explain", "job"}, 2},
-		{"nobody answers", t.Context(), []string{"top", "jobs", "--kubeconfig=/dev/null", "--server=http://127.0.0.1:1"}, 2},
+		{"nobody answers", t.Context(),
+			[]string{"top", "jobs", "--kubeconfig=/dev/null", "--server=http://127.0.0.1:1"}, 2},
 		{"interrupted", gone, []string{"doctor", "--kubeconfig=/dev/null", "--server=http://127.0.0.1:1"}, interrupted},
-		{"interrupted while watching", gone, []string{"top", "jobs", "--watch", "--kubeconfig=/dev/null", "--server=http://127.0.0.1:1"}, 0},
+		{"interrupted while watching", gone,
+			[]string{"top", "jobs", "--watch", "--kubeconfig=/dev/null", "--server=http://127.0.0.1:1"}, 0},
 	} {
 		t.Run(tc.name, func(t *testing.T) {
 			if got := run(tc.ctx, tc.args); got != tc.want {

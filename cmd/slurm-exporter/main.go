@@ -1,5 +1,5 @@
-// Command slurm-exporter serves the metrics of a Slurm cluster to Prometheus. It
-// polls slurmrestd; a scrape touches no network.
+// Command slurm-exporter serves the metrics of a Slurm cluster to Prometheus. It polls slurmrestd;
+// scrapes make no requests to Slurm.
 package main
 
 import (
@@ -30,8 +30,8 @@ func main() {
 	os.Exit(code)
 }
 
-// run returns the exit status: 0 after a signal, 1 when it cannot start or serve,
-// 2 for flags that make no sense.
+// run returns the exit status: 0 after a signal, 1 when it cannot start or serve, 2 for invalid
+// flags.
 func run(ctx context.Context, args []string) int {
 	o, err := parse(args)
 	if err != nil {
@@ -39,8 +39,8 @@ func run(ctx context.Context, args []string) int {
 		return 2
 	}
 	if os.Getenv("GOGC") == "" {
-		// Polls of large clusters leave much behind at once; memory is dearer than
-		// the little time that collecting more often takes.
+		// Each poll of a large cluster leaves much garbage at once. Collecting more often saves memory
+		// for little CPU time.
 		debug.SetGCPercent(50)
 	}
 	log := o.logger(os.Stderr)
@@ -53,7 +53,7 @@ func run(ctx context.Context, args []string) int {
 	return 0
 }
 
-// serve polls and serves until ctx ends, then finishes the scrapes under way.
+// serve polls and serves until ctx ends, then finishes the running scrapes.
 func serve(ctx context.Context, o *options, log logger) error {
 	ctx, cancel := context.WithCancel(ctx)
 	var wg sync.WaitGroup
@@ -96,7 +96,7 @@ func serve(ctx context.Context, o *options, log logger) error {
 	return listen(ctx, o, handler, log)
 }
 
-// listen serves until ctx ends.
+// serveMetrics serves until ctx ends.
 func listen(ctx context.Context, o *options, handler http.Handler, log logger) error {
 	server := &http.Server{Handler: handler, ReadHeaderTimeout: 10 * time.Second}
 	done := make(chan error, 1)
@@ -119,7 +119,7 @@ func listen(ctx context.Context, o *options, handler http.Handler, log logger) e
 	return err
 }
 
-// loopback turns an address to listen on into one to go to.
+// localAddress turns a listen address into an address to connect to.
 func loopback(address string) string {
 	if strings.HasPrefix(address, ":") {
 		return "localhost" + address

@@ -18,12 +18,12 @@ func TestFlagsThatMakeNoSense(t *testing.T) {
 		args []string
 		want string
 	}{
-		{"nothing to read", nil, "give --slurm.url="},
-		{"two clusters", []string{"--slurm.simulate", "--slurm.url=http://localhost:1"}, "can not be used with"},
+		{"no cluster", nil, "give --slurm.url="},
+		{"two clusters", []string{"--slurm.simulate", "--slurm.url=http://localhost:1"}, "cannot be combined with"},
 		{"half a client certificate", []string{"--slurm.url=https://localhost:1", "--slurm.cert-file=x"}, "needs both"},
 		{"an unknown set", []string{"--slurm.simulate", "--compat=vpenso,nope"}, `no set "nope"`},
 		{"an unknown reader", []string{"--slurm.simulate", "--slurm.jobs-reader=fast"}, "must be one of"},
-		{"no pause at all", []string{"--slurm.simulate", "--slurm.poll-interval=1ms"}, "at least 1s"},
+		{"a poll interval that is too short", []string{"--slurm.simulate", "--slurm.poll-interval=1ms"}, "at least 1s"},
 	} {
 		t.Run(tc.name, func(t *testing.T) {
 			_, err := parse(tc.args)
@@ -44,8 +44,10 @@ func TestTokens(t *testing.T) {
 		{"none over TCP", options{url: "http://localhost:1", tokenEnv: "TEST_JWT"}, "", "give --slurm.token-file"},
 		{"none is needed on a socket", options{url: "unix:///run/restd", tokenEnv: "TEST_JWT"}, "", ""},
 		{"from the environment", options{url: "http://localhost:1", tokenEnv: "TEST_JWT"}, "a.b.c", ""},
-		{"a file that is not there", options{url: "http://localhost:1", tokenFile: "/nonexistent"}, "", "check --slurm.token-file"},
-		{"a key that is not there", options{url: "http://localhost:1", keyFile: "/nonexistent", keyUser: "slurm"}, "", "check --slurm.jwt-key-file"},
+		{"a missing file", options{url: "http://localhost:1", tokenFile: "/nonexistent"}, "",
+			"check --slurm.token-file"},
+		{"a missing key", options{url: "http://localhost:1", keyFile: "/nonexistent", keyUser: "slurm"}, "",
+			"check --slurm.jwt-key-file"},
 	} {
 		t.Run(tc.name, func(t *testing.T) {
 			t.Setenv("TEST_JWT", tc.env)
@@ -68,10 +70,13 @@ func TestASimulatedClusterIsServedAndEndsCleanly(t *testing.T) {
 	defer cancel()
 	code := make(chan int, 1)
 	go func() {
-		code <- run(ctx, []string{"--slurm.simulate", "--cluster=alpha", "--web.listen-address=" + address, "--compat=vpenso,slinky", "--log.level=error"})
+		code <- run(ctx, []string{"--slurm.simulate", "--cluster=alpha", "--web.listen-address=" + address,
+			"--compat=vpenso,slinky", "--log.level=error"})
 	}()
 	for _, page := range []struct{ path, want string }{
-		{"/-/ready", "ready"}, {"/metrics", "slurm_up{cluster=\"alpha\"} 1\n"}, {"/metrics/vpenso", "slurm_queue_running{cluster=\"alpha\"} "}, {"/", "Cluster demo"}, {"/-/healthy", "healthy"},
+		{"/-/ready", "ready"}, {"/metrics", "slurm_up{cluster=\"alpha\"} 1\n"},
+		{"/metrics/vpenso", "slurm_queue_running{cluster=\"alpha\"} "}, {"/", "Cluster demo"},
+		{"/-/healthy", "healthy"},
 	} {
 		if body := await(ctx, t, "http://"+address+page.path); !strings.Contains(body, page.want) {
 			t.Errorf("%s has no %q", page.path, page.want)
@@ -83,7 +88,7 @@ func TestASimulatedClusterIsServedAndEndsCleanly(t *testing.T) {
 	}
 }
 
-// await gets a page as soon as there is one.
+// awaitPage retries until the page is available and returns it.
 func await(ctx context.Context, t *testing.T, url string) string {
 	t.Helper()
 	tick := time.NewTicker(20 * time.Millisecond)
@@ -99,7 +104,7 @@ func await(ctx context.Context, t *testing.T, url string) string {
 		select {
 		case <-tick.C:
 		case <-ctx.Done():
-			t.Fatalf("%s did not answer", url)
+			t.Fatalf("%s did not respond", url)
 		}
 	}
 }

@@ -43,14 +43,14 @@ type options struct {
 
 const description = `Serves the metrics of a Slurm cluster to Prometheus.
 
-It polls slurmrestd (API v0.0.40 to v0.0.45) and keeps what it last read: a scrape
-touches no network, and when slurmrestd does not answer the last values stay,
-slurm_up is 0 and slurm_exporter_snapshot_age_seconds grows.
+It polls slurmrestd (API v0.0.40 to v0.0.45) and serves the last values: scrapes make no
+requests to Slurm. When slurmrestd does not respond, the last values stay, slurm_up is 0
+and slurm_exporter_snapshot_age_seconds grows.
 
   slurm-exporter --slurm.url=http://slurmrestd:6820 --slurm.token-file=/run/token
   slurm-exporter --slurm.simulate`
 
-// parse reads the flags. --help and --version print and exit.
+// parseFlags reads the flags. --help and --version print and exit.
 func parse(args []string) (*options, error) {
 	app, o := application()
 	if _, err := app.Parse(args); err != nil {
@@ -59,7 +59,7 @@ func parse(args []string) (*options, error) {
 	return o, o.check()
 }
 
-// application returns the program's flags, and what they write to.
+// newApplication returns the program's flags and the options that they set.
 func application() (*kingpin.Application, *options) {
 	o := &options{collectors: map[string]*bool{}}
 	app := kingpin.New("slurm-exporter", description)
@@ -69,31 +69,47 @@ func application() (*kingpin.Application, *options) {
 	o.pollFlags(app)
 	o.metricFlags(app)
 	o.web = kingpinflag.AddFlags(app, ":9341")
-	app.Flag("log.level", "Least important level to log: debug, info, warn or error.").Default("info").EnumVar(&o.logLevel, "debug", "info", "warn", "error")
-	app.Flag("log.format", "Format of the log: logfmt or json.").Default("logfmt").EnumVar(&o.logFormat, "logfmt", "json")
+	app.Flag("log.level", "Minimum log level: debug, info, warn or error.").Default("info").
+		EnumVar(&o.logLevel, "debug", "info", "warn", "error")
+	app.Flag("log.format", "Log format: logfmt or json.").Default("logfmt").EnumVar(&o.logFormat, "logfmt", "json")
 	return app, o
 }
 
 func (o *options) slurmFlags(app *kingpin.Application) {
-	app.Flag("slurm.url", "URL of slurmrestd: http://HOST:PORT, https://HOST:PORT or unix:///PATH.").Envar("SLURM_URL").StringVar(&o.url)
-	app.Flag("slurm.token-file", "File with the token (JWT); it is read again when it changes.").Envar("SLURM_JWT_FILE").StringVar(&o.tokenFile)
-	app.Flag("slurm.token-env", "Environment variable with the token, used when there is no --slurm.token-file or --slurm.jwt-key-file.").Default("SLURM_JWT").StringVar(&o.tokenEnv)
-	app.Flag("slurm.jwt-key-file", "File with slurmctld's HS256 key (jwt_hs256.key), to mint tokens from instead of reading one.").StringVar(&o.keyFile)
-	app.Flag("slurm.jwt-user", "User to mint tokens for.").Default("slurm").StringVar(&o.keyUser)
-	app.Flag("slurm.jwt-lifetime", "Lifetime of minted tokens; they are renewed before it ends.").Default("30m").DurationVar(&o.keyLifetime)
-	app.Flag("slurm.user-name", "User to send as X-SLURM-USER-NAME; not needed when the token names one.").StringVar(&o.userName)
-	app.Flag("slurm.api-version", "API version to use, such as v0.0.42, instead of the newest that slurmrestd serves.").StringVar(&o.apiVersion)
-	app.Flag("slurm.ca-file", "File with the certificates (PEM) that slurmrestd's is verified with, instead of the system's.").StringVar(&o.caFile)
+	app.Flag("slurm.url", "URL of slurmrestd: http://HOST:PORT, https://HOST:PORT or unix:///PATH.").
+		Envar("SLURM_URL").StringVar(&o.url)
+	app.Flag("slurm.token-file", "File with the token (JWT). It is reloaded when it changes.").Envar("SLURM_JWT_FILE").
+		StringVar(&o.tokenFile)
+	app.Flag("slurm.token-env",
+		"Environment variable with the token, used without --slurm.token-file and --slurm.jwt-key-file.").
+		Default("SLURM_JWT").StringVar(&o.tokenEnv)
+	app.Flag("slurm.jwt-key-file",
+		"File with slurmctld's HS256 key (jwt_hs256.key). Tokens are minted with it instead of read.").
+		StringVar(&o.keyFile)
+	app.Flag("slurm.jwt-user", "User of the minted tokens.").Default("slurm").StringVar(&o.keyUser)
+	app.Flag("slurm.jwt-lifetime", "Lifetime of minted tokens. They are renewed before they expire.").Default("30m").
+		DurationVar(&o.keyLifetime)
+	app.Flag("slurm.user-name", "User to send as X-SLURM-USER-NAME. Not needed if the token contains a user.").
+		StringVar(&o.userName)
+	app.Flag("slurm.api-version", "API version, such as v0.0.42. Default: the newest version that slurmrestd serves.").
+		StringVar(&o.apiVersion)
+	app.Flag("slurm.ca-file",
+		"File with the CA certificates (PEM) that verify slurmrestd's certificate. Default: the system's CAs.").
+		StringVar(&o.caFile)
 	app.Flag("slurm.cert-file", "File with a client certificate (PEM).").StringVar(&o.certFile)
 	app.Flag("slurm.key-file", "File with the client certificate's key (PEM).").StringVar(&o.clientKey)
-	app.Flag("slurm.timeout", "Time that one request may take, or one chunk of a long answer.").Default("30s").DurationVar(&o.timeout)
-	app.Flag("slurm.simulate", "Show a simulated cluster that keeps running jobs, instead of a real one.").BoolVar(&o.simulate)
+	app.Flag("slurm.timeout", "Timeout of a request, or of one chunk of a long response.").Default("30s").
+		DurationVar(&o.timeout)
+	app.Flag("slurm.simulate", "Serve a simulated cluster that continuously runs jobs.").BoolVar(&o.simulate)
 }
 
 func (o *options) pollFlags(app *kingpin.Application) {
-	app.Flag("slurm.poll-interval", "Pause between polls of nodes and jobs; it grows by itself where a poll takes long.").Default("10s").DurationVar(&o.period)
-	app.Flag("slurm.slow-poll-interval", "Pause between polls of shares and QOS.").Default("5m").DurationVar(&o.slow)
-	app.Flag("slurm.jobs-reader", "How jobs are read: list asks for all of them, delta for what changed (for queues of thousands), auto takes what costs less.").
+	app.Flag("slurm.poll-interval", "Interval between polls of nodes and jobs. Slow polls increase it automatically.").
+		Default("10s").DurationVar(&o.period)
+	app.Flag("slurm.slow-poll-interval", "Interval between polls of shares and QOS.").Default("5m").DurationVar(&o.slow)
+	app.Flag("slurm.jobs-reader",
+		"How jobs are read: list requests all jobs, delta only the changed ones (for queues of thousands), auto "+
+			"picks the cheaper one.").
 		Default("auto").EnumVar(&o.jobsReader, "auto", "list", "delta")
 }
 
@@ -101,23 +117,29 @@ func (o *options) metricFlags(app *kingpin.Application) {
 	for _, c := range exporter.Collectors() {
 		on := new(bool)
 		o.collectors[c.Name] = on
-		app.Flag("collector."+c.Name, "Show "+c.Help+".").Default(fmt.Sprint(c.Default)).BoolVar(on)
+		app.Flag("collector."+c.Name, "Serve "+c.Help+".").Default(fmt.Sprint(c.Default)).BoolVar(on)
 	}
 	var names []string
 	for _, s := range exporter.Sets() {
 		names = append(names, string(s))
 	}
-	app.Flag("cluster", "Name of the Slurm cluster, for a label cluster of every metric: dashboards choose by it where one Prometheus has several clusters.").PlaceHolder("NAME").StringVar(&o.cluster)
-	app.Flag("compat", "Also show the names of other exporters, separated by commas: "+strings.Join(names, ", ")+". Each is also served alone under its name below the metrics path.").
+	app.Flag("cluster", "Name of the Slurm cluster. Every metric gets it as the label cluster, by which dashboards "+
+		"select a cluster.").PlaceHolder("NAME").StringVar(&o.cluster)
+	app.Flag("compat", "Also serve the metric names of other exporters, separated by commas: "+strings.Join(names,
+		", ")+". Each set is also available separately at METRICS_PATH/SET.").
 		PlaceHolder("SET,…").SetValue((*setList)(&o.compat))
-	app.Flag("limit.nodes", "Nodes that have series of their own, by name; 0 for all.").Default("0").IntVar(&o.limits.Nodes)
-	app.Flag("limit.users", "Users that have series of their own, by number of jobs; the rest is added up. 0 for all.").Default("1000").IntVar(&o.limits.Users)
-	app.Flag("limit.accounts", "Accounts that have series of their own, by number of jobs; the rest is added up. 0 for all.").Default("1000").IntVar(&o.limits.Accounts)
+	app.Flag("limit.nodes", "Maximum number of nodes with their own series, by name. 0 means no limit.").Default("0").
+		IntVar(&o.limits.Nodes)
+	app.Flag("limit.users", "Maximum number of users with their own series, by number of jobs. The others are "+
+		"summed. 0 means no limit.").Default("1000").IntVar(&o.limits.Users)
+	app.Flag("limit.accounts",
+		"Maximum number of accounts with their own series, by number of jobs. The others are summed. 0 means no limit.").Default("1000").IntVar(&o.limits.Accounts)
 	app.Flag("web.telemetry-path", "Path of the metrics.").Default("/metrics").StringVar(&o.metricsPath)
-	app.Flag("web.max-requests", "Scrapes that are served at a time; 0 for any number.").Default("40").IntVar(&o.maxRequests)
+	app.Flag("web.max-requests", "Maximum number of concurrent scrapes. 0 means no limit.").Default("40").
+		IntVar(&o.maxRequests)
 }
 
-// setList is a flag value: sets separated by commas, repeatable.
+// setList is a repeatable flag value: comma-separated sets.
 type setList []exporter.Set
 
 func (l *setList) Set(text string) error {
@@ -143,9 +165,10 @@ func (l *setList) IsCumulative() bool { return true }
 func (o *options) check() error {
 	switch {
 	case o.simulate && (o.url != "" && !o.fromEnvironment() || o.keyFile != ""):
-		return errors.New("--slurm.simulate can not be used with --slurm.url or --slurm.jwt-key-file")
+		return errors.New("--slurm.simulate cannot be combined with --slurm.url or --slurm.jwt-key-file")
 	case !o.simulate && o.url == "":
-		return errors.New("there is no slurmrestd to read: give --slurm.url=http://HOST:6820, or --slurm.simulate for a simulated cluster")
+		return errors.New("no slurmrestd is configured: give --slurm.url=http://HOST:6820, or --slurm.simulate for " +
+			"a simulated cluster")
 	case (o.certFile == "") != (o.clientKey == ""):
 		return errors.New("a client certificate needs both --slurm.cert-file and --slurm.key-file")
 	case o.period < time.Second || o.slow < time.Second || o.timeout < time.Second:
@@ -154,11 +177,11 @@ func (o *options) check() error {
 	return nil
 }
 
-// fromEnvironment reports that the URL was not given as a flag.
+// fromEnvironment reports whether the URL comes from SLURM_URL.
 func (o *options) fromEnvironment() bool { return o.url == os.Getenv("SLURM_URL") }
 
-// token returns where tokens come from, nil where none is needed, or an error
-// that says how to give one.
+// token returns the source of tokens, or nil if none is needed. The error says how to configure
+// one.
 func (o *options) token() (slurmclient.TokenSource, error) {
 	var source slurmclient.TokenSource
 	var how string
@@ -172,9 +195,10 @@ func (o *options) token() (slurmclient.TokenSource, error) {
 	case os.Getenv(o.tokenEnv) != "":
 		source, how = slurmclient.TokenFromEnv(o.tokenEnv), "check "+o.tokenEnv
 	case strings.HasPrefix(o.url, "unix:"):
-		return nil, nil // slurmrestd may know the user by the socket (rest_auth/local)
+		return nil, nil // slurmrestd may authenticate by the socket (rest_auth/local)
 	default:
-		return nil, fmt.Errorf("there is no token: give --slurm.token-file (scontrol token username=slurm lifespan=… makes one), --slurm.jwt-key-file, or set %s", o.tokenEnv)
+		return nil, fmt.Errorf("there is no token: give --slurm.token-file (scontrol token username=slurm "+
+			"lifespan=… creates one), --slurm.jwt-key-file, or set %s", o.tokenEnv)
 	}
 	if _, err := source.Token(); err != nil {
 		return nil, fmt.Errorf("there is no usable token: %w (%s)", err, how)
@@ -205,14 +229,14 @@ func (o *options) tls() (*tls.Config, error) {
 		}
 		cfg.RootCAs = x509.NewCertPool()
 		if !cfg.RootCAs.AppendCertsFromPEM(pem) {
-			return nil, fmt.Errorf("reading --slurm.ca-file: %s holds no certificate in PEM", o.caFile)
+			return nil, fmt.Errorf("reading --slurm.ca-file: %s contains no PEM certificate", o.caFile)
 		}
 	}
 	if o.certFile != "" {
 		if _, err := tls.LoadX509KeyPair(o.certFile, o.clientKey); err != nil {
 			return nil, fmt.Errorf("reading --slurm.cert-file and --slurm.key-file: %w", err)
 		}
-		// Read at every handshake, so that a renewed certificate is used.
+		// Load it at every handshake, so that a renewed certificate is used.
 		cfg.GetClientCertificate = func(*tls.CertificateRequestInfo) (*tls.Certificate, error) {
 			pair, err := tls.LoadX509KeyPair(o.certFile, o.clientKey)
 			return &pair, err
@@ -221,7 +245,9 @@ func (o *options) tls() (*tls.Config, error) {
 	return cfg, nil
 }
 
-func (o *options) cacheConfig(resources []slurmclient.Resource, progress func(slurmclient.Resource, int, int)) slurmclient.CacheConfig {
+func (o *options) cacheConfig(
+	resources []slurmclient.Resource, progress func(slurmclient.Resource, int, int),
+) slurmclient.CacheConfig {
 	return slurmclient.CacheConfig{
 		Period: o.period, Slow: o.slow, JobsReader: slurmclient.JobsReader(o.jobsReader), Resources: resources,
 		Progress: progress,
@@ -230,7 +256,8 @@ func (o *options) cacheConfig(resources []slurmclient.Resource, progress func(sl
 
 func (o *options) exporterConfig(requests *exporter.Requests, token slurmclient.TokenSource) exporter.Config {
 	cfg := exporter.Config{
-		Collectors: map[string]bool{}, Compat: o.compat, Limits: o.limits, Requests: requests, MaxScrapes: o.maxRequests,
+		Collectors: map[string]bool{}, Compat: o.compat, Limits: o.limits, Requests: requests,
+		MaxScrapes: o.maxRequests,
 	}
 	for name, on := range o.collectors {
 		cfg.Collectors[name] = *on

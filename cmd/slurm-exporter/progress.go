@@ -6,15 +6,15 @@ import (
 	"github.com/slurmtide/slurmtide/slurmclient"
 )
 
-// progressEvery is the pause between lines about one long poll.
+// progressInterval is the pause between two lines about the same poll.
 const progressEvery = 5 * time.Second
 
-// progress logs how far a poll is that takes long. One resource has such polls, and
-// one at a time.
+// progress logs the progress of long polls. Only one resource reports progress, with one poll at a
+// time.
 type progress struct {
 	log  logger
 	now  func() time.Time
-	told time.Time // when the poll began, or the last line about it
+	told time.Time // start of the poll, or time of the last line
 	last int
 }
 

@@ -23,12 +23,12 @@ func TestALongPollTellsHowFarItIs(t *testing.T) {
 		}
 	}
 	if n := strings.Count(out.String(), "read=5 of=10"); n != 2 || strings.Count(out.String(), "\n") != 2 {
-		t.Errorf("of two polls it says:\n%s", &out)
+		t.Errorf("the log of two polls is:\n%s", &out)
 	}
-	for done := range 3 { // one that is quick
+	for done := range 3 { // a quick poll
 		p.see(slurmclient.Jobs, done, 3)
 	}
 	if strings.Count(out.String(), "\n") != 2 {
-		t.Errorf("of a quick poll it says:\n%s", &out)
+		t.Errorf("the log of a quick poll is:\n%s", &out)
 	}
 }

@@ -11,8 +11,8 @@ import (
 	"github.com/slurmtide/slurmtide/slurmclient/slurmtest"
 )
 
-// simulate starts a simulated cluster on loopback and points the options to it.
-// It ends with ctx.
+// startSimulation starts a simulated cluster on the loopback interface and sets the URL of the
+// options. The cluster runs until ctx ends.
 func simulate(ctx context.Context, o *options, wg *sync.WaitGroup) error {
 	cluster := slurmtest.Living(time.Now)
 	listener, err := (&net.ListenConfig{}).Listen(ctx, "tcp", "127.0.0.1:0")

@@ -11,7 +11,7 @@ import (
 	"github.com/slurmtide/slurmtide/slurmclient"
 )
 
-// registryConfig says how clusters are read, and has each of them shown.
+// registryConfig returns how to read clusters. Each connected cluster is added to the exposition.
 func (o *options) registryConfig(k kube, expo *exposition, log logger) clusters.Config {
 	return clusters.Config{
 		Access: access.Config{
@@ -19,8 +19,9 @@ func (o *options) registryConfig(k kube, expo *exposition, log logger) clusters.
 			APIVersion: o.slurm.apiVersion, Timeout: o.slurm.timeout,
 		},
 		Cache: slurmclient.CacheConfig{
-			Period: o.slurm.period, LookInterval: o.slurm.look, Slow: o.slurm.slow, JobsReader: slurmclient.JobsReader(o.slurm.jobsReader),
-			Resources: o.view.reads(expo.resources),
+			Period: o.slurm.period, LookInterval: o.slurm.look, Slow: o.slurm.slow,
+			JobsReader: slurmclient.JobsReader(o.slurm.jobsReader),
+			Resources:  o.view.reads(expo.resources),
 		},
 		Pools: o.pools, Fixed: o.slurm.fixed(), Connect: o.slurm.connect, Readings: expo.reactions,
 		Failed: func(key access.Key, err error) { expo.panicked(key.String(), "demand", err) },

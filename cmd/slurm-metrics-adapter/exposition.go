@@ -24,26 +24,25 @@ import (
 	"github.com/slurmtide/slurmtide/slurmclient/demand"
 )
 
-// exposition shows the metrics of every cluster on one page, and those of NodeSets and
-// of the program.
+// exposition serves the metrics of all clusters, of the NodeSets and of the program on one page.
 type exposition struct {
 	cfg       exporter.Config
 	path      string
 	resources []slurmclient.Resource
 	joint     *exporter.Joint
-	own       *prometheus.Registry // what the page has beside the clusters
+	own       *prometheus.Registry // metrics of the program and of NodeSets
 	reactions *metricsapi.Reactions
 	panics    *prometheus.CounterVec
 	log       logger
 	stacks    *polls.Stacks
-	// known lists the clusters that there are; nil for none.
+	// listKnown lists the existing clusters. It may be nil.
 	known func() []access.Key
 
 	mu    sync.Mutex
 	shown []shownCluster // sorted by label
 }
 
-// shownCluster is a cluster with the value of its label.
+// shownCluster is a cluster on the page with the value of its label.
 type shownCluster struct {
 	key      access.Key
 	label    string
@@ -57,37 +56,39 @@ func newExposition(o *options, log logger) *exposition {
 		own: prometheus.NewRegistry(), reactions: metricsapi.NewReactions(), stacks: polls.NewStacks(log),
 		panics: prometheus.NewCounterVec(prometheus.CounterOpts{
 			Name: "slurm_metrics_adapter_panics_total",
-			Help: "Computations of a cluster's data that panicked: its numbers for HPAs (demand), or its objects (view).",
+			Help: "Panics while computing the data of a cluster: its metrics for HPAs (demand) or its objects (view).",
 		}, []string{"cluster", "part"}),
 	}
 	for name, on := range o.collectors {
 		e.cfg.Collectors[name] = *on
 	}
-	// The flags name only collectors that exist. What the demand is computed of is
-	// polled in any case.
+	// Resources cannot fail: there is a flag only for each existing collector. Demand always needs its
+	// own resources.
 	shown, _ := e.cfg.Resources()
 	needed := append(demand.Resources(), slurmclient.Pings, slurmclient.Stats)
-	e.resources = slices.DeleteFunc(append(slurmclient.Resources(), slurmclient.Conf), func(r slurmclient.Resource) bool {
-		return !slices.Contains(shown, r) && !slices.Contains(needed, r)
-	})
+	e.resources = slices.DeleteFunc(append(slurmclient.Resources(), slurmclient.Conf),
+		func(r slurmclient.Resource) bool {
+			return !slices.Contains(shown, r) && !slices.Contains(needed, r)
+		})
 	e.own.MustRegister(
 		versioncollector.NewCollector("slurm_metrics_adapter"),
-		collectors.NewGoCollector(), collectors.NewProcessCollector(collectors.ProcessCollectorOpts{}), e.reactions, e.panics,
+		collectors.NewGoCollector(), collectors.NewProcessCollector(collectors.ProcessCollectorOpts{}), e.reactions,
+		e.panics,
 	)
 	e.joint = exporter.NewJoint(e.members, e.own, o.maxScrapes)
 	return e
 }
 
-// showNodeSets has the NodeSets on the page from now on. It is called once.
+// showNodeSets adds the NodeSets to the page. Call it once.
 func (e *exposition) showNodeSets(nodeSets metricsapi.NodeSetLister, maxAge time.Duration) {
 	e.own.MustRegister(metricsapi.NewNodeSetMetrics(nodeSets, metricsapi.Config{MaxAge: maxAge}))
 }
 
-// showClusters has slurm_up on the page, from now on, of each cluster that there is, also
-// when there is no connection to it. It is called once.
+// showClusters adds slurm_up for every existing cluster to the page, also for clusters without a
+// connection. Call it once.
 func (e *exposition) showClusters(registry *clusters.Registry) {
 	e.known = func() []access.Key {
-		all, _ := registry.Shown() // none before they are listed
+		all, _ := registry.Shown() // empty until the first list
 		var keys []access.Key
 		for _, c := range all {
 			keys = append(keys, c.Key)
@@ -96,13 +97,13 @@ func (e *exposition) showClusters(registry *clusters.Registry) {
 	}
 }
 
-// panicked counts and logs that something of a cluster's data could not be computed.
+// recordPanic counts and logs a panic while computing the data of a cluster.
 func (e *exposition) panicked(cluster, part string, err error) {
 	e.panics.WithLabelValues(cluster, part).Inc()
 	e.stacks.Log(err, "cluster", cluster, "what", part)
 }
 
-// show has the cluster on the page until ctx ends.
+// showCluster shows the cluster on the page until ctx ends.
 func (e *exposition) show(ctx context.Context, key access.Key, to clusters.Connected, requests *exporter.Requests) {
 	for _, part := range []string{"demand", "view"} {
 		e.panics.WithLabelValues(key.String(), part) // 0, not absent
@@ -122,7 +123,7 @@ func (e *exposition) show(ctx context.Context, key access.Key, to clusters.Conne
 	exp.Run(ctx)
 }
 
-// add makes an exporter whose samples have the label of the cluster.
+// addExporter adds an exporter whose samples have the label of the cluster.
 func (e *exposition) add(key access.Key, cache *slurmclient.Cache, cfg exporter.Config) (*exporter.Exporter, error) {
 	e.mu.Lock()
 	defer e.mu.Unlock()
@@ -153,7 +154,7 @@ func (e *exposition) clusters() []shownCluster {
 	return e.shown
 }
 
-// members are the clusters of the page.
+// members returns the clusters of the page.
 func (e *exposition) members() exporter.Members {
 	var out exporter.Members
 	there, labels := map[access.Key]bool{}, map[string]bool{}
@@ -173,7 +174,8 @@ func (e *exposition) members() exporter.Members {
 	return out
 }
 
-// labelOf is the value of a cluster's label. A Controller and a Cluster may have one name.
+// clusterLabel returns the label value of a cluster. A Controller and a Cluster may have the same
+// name.
 func labelOf(key access.Key, taken map[string]bool) string {
 	if label := key.String(); !taken[label] {
 		return label
@@ -181,7 +183,7 @@ func labelOf(key access.Key, taken map[string]bool) string {
 	return key.String() + " (" + key.Kind + ")"
 }
 
-// routes serves the pages; settled tells why they are not complete yet.
+// routes returns the HTTP handler. settled returns why the pages are not complete yet.
 func (e *exposition) routes(settled func() error) http.Handler {
 	mux := http.NewServeMux()
 	mux.Handle("GET "+e.path, e.joint.Metrics(exporter.Native))

@@ -28,7 +28,7 @@ import (
 	"github.com/slurmtide/slurmtide/slurmclient/slurmtest"
 )
 
-// shown is an exposition of simulated clusters.
+// newTestExposition returns an exposition of simulated clusters.
 func shown(t *testing.T, keys ...access.Key) *exposition {
 	t.Helper()
 	o, err := parse([]string{"--compat=vpenso", "--log.level=error"})
@@ -57,12 +57,14 @@ func shown(t *testing.T, keys ...access.Key) *exposition {
 }
 
 func TestTheExpositionOfSeveralClustersIsWellFormed(t *testing.T) {
-	e := shown(t, access.Key{Kind: "Cluster", Namespace: "team", Name: "a"}, access.Key{Kind: "Controller", Namespace: "team", Name: "a"}, access.Key{Kind: "Cluster", Name: "slurm"})
+	e := shown(t, access.Key{Kind: "Cluster", Namespace: "team", Name: "a"},
+		access.Key{Kind: "Controller", Namespace: "team", Name: "a"}, access.Key{Kind: "Cluster", Name: "slurm"})
 	server := httptest.NewServer(e.routes(func() error { return nil }))
 	defer server.Close()
 	var text string
 	deadline := time.Now().Add(20 * time.Second)
-	for (strings.Count(text, "\nslurm_up{") < 3 || !strings.Contains(text, "slurm_partition_pending_jobs{")) && time.Now().Before(deadline) {
+	for (strings.Count(text, "\nslurm_up{") < 3 || !strings.Contains(text, "slurm_partition_pending_jobs{")) &&
+		time.Now().Before(deadline) {
 		text = fetch(t, server.URL+"/metrics", "", http.StatusOK)
 	}
 	parser := expfmt.NewTextParser(model.UTF8Validation)
@@ -81,16 +83,18 @@ func TestTheExpositionOfSeveralClustersIsWellFormed(t *testing.T) {
 				id += "," + l.GetName() + "=" + l.GetValue()
 			}
 			if seen[id] {
-				t.Errorf("%s is there twice", id)
+				t.Errorf("%s is a duplicate", id)
 			}
 			seen[id] = true
 		}
 	}
-	if !strings.HasSuffix(fetch(t, server.URL+"/metrics", "application/openmetrics-text;version=1.0.0", http.StatusOK), "\n# EOF\n") {
-		t.Error("the exposition in OpenMetrics has no end")
+	if !strings.HasSuffix(fetch(t, server.URL+"/metrics", "application/openmetrics-text;version=1.0.0", http.StatusOK),
+		"\n# EOF\n") {
+		t.Error("the OpenMetrics exposition has no EOF line")
 	}
-	if got := fetch(t, server.URL+"/metrics?collect[]=nodes", "", http.StatusOK); strings.Contains(got, "go_goroutines") || strings.Contains(got, "slurm_partition_pending_jobs{") {
-		t.Error("collect[] is not heeded")
+	if got := fetch(t, server.URL+"/metrics?collect[]=nodes", "", http.StatusOK); strings.Contains(got,
+		"go_goroutines") || strings.Contains(got, "slurm_partition_pending_jobs{") {
+		t.Error("collect[] has no effect")
 	}
 	fetch(t, server.URL+"/metrics?collect[]=nope", "", http.StatusBadRequest)
 	fetch(t, server.URL+"/metrics/vpenso", "", http.StatusOK)
@@ -100,7 +104,8 @@ func TestTheExpositionOfSeveralClustersIsWellFormed(t *testing.T) {
 func TestWithoutClustersTheProgramShowsItself(t *testing.T) {
 	server := httptest.NewServer(shown(t).routes(func() error { return context.Canceled }))
 	defer server.Close()
-	if got := fetch(t, server.URL+"/metrics", "", http.StatusOK); !strings.Contains(got, "slurm_metrics_adapter_build_info") {
+	if got := fetch(t, server.URL+"/metrics", "", http.StatusOK); !strings.Contains(got,
+		"slurm_metrics_adapter_build_info") {
 		t.Errorf("it shows\n%s", got)
 	}
 	fetch(t, server.URL+"/-/healthy", "", http.StatusOK)
@@ -126,11 +131,12 @@ func fetch(t *testing.T, url, accept string, status int) string {
 	return string(body)
 }
 
-// oneNodeSet is a NodeSet whose cluster cannot be read.
+// singleNodeSet lists one NodeSet whose cluster cannot be read.
 type oneNodeSet struct{}
 
 func (oneNodeSet) NodeSets() []metricsapi.Object {
-	return []metricsapi.Object{{Namespace: "team", Name: "gpu", Clusters: []metricsapi.Cluster{unread{}}, Offer: &metricsapi.Offer{Replicas: 3}}}
+	return []metricsapi.Object{{Namespace: "team", Name: "gpu", Clusters: []metricsapi.Cluster{unread{}},
+		Offer: &metricsapi.Offer{Replicas: 3}}}
 }
 
 type unread struct{}
@@ -150,16 +156,16 @@ func TestNodeSetsAreShownBesideTheClusters(t *testing.T) {
 		`slurm_nodeset_replicas{cluster="team/red",namespace="team",nodeset="gpu"} 3`,
 	} {
 		if !strings.Contains(text, want+"\n") {
-			t.Errorf("there is no %s", want)
+			t.Errorf("%s is missing", want)
 		}
 	}
 	if strings.Contains(text, "slurm_nodeset_required_nodes") {
-		t.Error("what is not known is told")
+		t.Error("an unknown value is shown")
 	}
 }
 
-// The NodeSet's workers are four times as large as the nodes that are there, so that the
-// demand without the NodeSet is another.
+// The NodeSet's workers are four times as large as the existing nodes, so that the demand would
+// differ without the NodeSet.
 func TestHPAsAndPrometheusAreToldOneNumber(t *testing.T) {
 	slurm := httptest.NewServer(slurmtest.Sized(time.Now, 3, 200).Handler())
 	t.Cleanup(slurm.Close)
@@ -167,7 +173,8 @@ func TestHPAsAndPrometheusAreToldOneNumber(t *testing.T) {
 	if err := os.WriteFile(key, []byte("any"), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	o, err := parse([]string{"--log.level=error", "--slurm.url=" + slurm.URL, "--slurm.jwt-key-file=" + key, "--slurm.user=root", "--cluster-namespace=team", "--cluster-name=red"})
+	o, err := parse([]string{"--log.level=error", "--slurm.url=" + slurm.URL, "--slurm.jwt-key-file=" + key,
+		"--slurm.user=root", "--cluster-namespace=team", "--cluster-name=red"})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -181,7 +188,8 @@ func TestHPAsAndPrometheusAreToldOneNumber(t *testing.T) {
 	cpu := &v1beta1.NodeSet{ObjectMeta: metav1.ObjectMeta{Namespace: "team", Name: "cpu"}}
 	cpu.Spec.ClusterRef, cpu.Spec.ExtraConf = &corev1.LocalObjectReference{Name: "red"}, "CPUs=256 RealMemory=1000000"
 	go func() {
-		registry.Run(ctx, changed, func() clusters.Objects { return clusters.Objects{NodeSets: []*v1beta1.NodeSet{cpu}} })
+		registry.Run(ctx, changed,
+			func() clusters.Objects { return clusters.Objects{NodeSets: []*v1beta1.NodeSet{cpu}} })
 		close(done)
 	}()
 	t.Cleanup(func() { cancel(); <-done })
@@ -192,11 +200,13 @@ func TestHPAsAndPrometheusAreToldOneNumber(t *testing.T) {
 	info := provider.CustomMetricInfo{GroupResource: metricsapi.Clusters().GroupResource, Namespaced: true}
 	for _, partition := range []string{"short", "long", "night", "test", "teaching", "all"} {
 		of := labels.SelectorFromSet(labels.Set{"partition": partition})
-		for _, info.Metric = range []string{"slurm_partition_pending_nodes", "slurm_partition_required_nodes", "slurm_partition_idle_nodes", "slurm_partition_eligible_pending_jobs"} {
+		for _, info.Metric = range []string{"slurm_partition_pending_nodes", "slurm_partition_required_nodes",
+			"slurm_partition_idle_nodes", "slurm_partition_eligible_pending_jobs"} {
 			var hpa, prometheus string
 			deadline := time.Now().Add(time.Minute)
 			for (hpa == "" || hpa != prometheus) && time.Now().Before(deadline) {
-				if v, err := provide.GetMetricByName(ctx, types.NamespacedName{Namespace: "team", Name: "red"}, info, of); err == nil {
+				if v, err := provide.GetMetricByName(ctx, types.NamespacedName{Namespace: "team", Name: "red"}, info,
+					of); err == nil {
 					hpa = v.Value.String()
 				}
 				text := fetch(t, server.URL+"/metrics", "", http.StatusOK)
@@ -231,8 +241,9 @@ func TestAClusterThatCannotBeDialledIsNotUp(t *testing.T) {
 	}
 	lost := &v1beta1.Controller{ObjectMeta: metav1.ObjectMeta{Namespace: "hpc", Name: "lost"}} // it has no RestApi
 	registry.Apply(ctx, clusters.Objects{Controllers: []*v1beta1.Controller{lost}})
-	if got := fetch(t, server.URL+"/metrics", "", http.StatusOK); !strings.Contains(got, `slurm_up{cluster="hpc/lost"} 0`+"\n") {
-		t.Error("there is no slurm_up of the cluster")
+	if got := fetch(t, server.URL+"/metrics", "", http.StatusOK); !strings.Contains(got,
+		`slurm_up{cluster="hpc/lost"} 0`+"\n") {
+		t.Error("slurm_up of the cluster is missing")
 	}
 	registry.Apply(ctx, clusters.Objects{})
 	if got := fetch(t, server.URL+"/metrics", "", http.StatusOK); strings.Contains(got, "slurm_up{") {

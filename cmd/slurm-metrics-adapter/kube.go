@@ -20,17 +20,17 @@ import (
 	"github.com/slurmtide/slurmtide/operator/api/certs"
 )
 
-// kube is how Kubernetes is reached.
+// kubeClients are the clients of Kubernetes.
 type kube struct {
 	client  kubernetes.Interface
 	dynamic dynamic.Interface
 }
 
-// inPod is where a pod finds who it is.
+// serviceAccountDir contains the pod's service account token and namespace.
 const inPod = "/var/run/secrets/kubernetes.io/serviceaccount/"
 
-// connect makes the clients; it makes no request. It settles where the kubeconfig
-// is, so that the library finds the same.
+// connectKube creates the clients without sending a request. It also sets kubeConfig so that the
+// API server library uses the same one.
 func (o *options) connect() (kube, error) {
 	if o.kubeConfig == "" {
 		o.kubeConfig = defaultKubeConfig()
@@ -46,16 +46,17 @@ func (o *options) connect() (kube, error) {
 	cfg.UserAgent = "slurm-metrics-adapter/" + version.Version
 	client, err := kubernetes.NewForConfig(cfg)
 	if err != nil {
-		return kube{}, fmt.Errorf("making a client for Kubernetes: %w", err)
+		return kube{}, fmt.Errorf("creating a Kubernetes client: %w", err)
 	}
 	dyn, err := dynamic.NewForConfig(cfg)
 	if err != nil {
-		return kube{}, fmt.Errorf("making a client for Kubernetes: %w", err)
+		return kube{}, fmt.Errorf("creating a Kubernetes client: %w", err)
 	}
 	return kube{client, dyn}, nil
 }
 
-// defaultKubeConfig is KUBECONFIG's first file, else, outside of pods, the user's.
+// defaultKubeConfig returns the first file of KUBECONFIG. Without it, it returns ~/.kube/config
+// outside of pods if that exists, and "" otherwise.
 func defaultKubeConfig() string {
 	if list := filepath.SplitList(os.Getenv("KUBECONFIG")); len(list) > 0 && list[0] != "" {
 		return list[0]
@@ -70,8 +71,8 @@ func defaultKubeConfig() string {
 	return file
 }
 
-// certificate returns the keeper of a self-made certificate, which has one, or nil
-// when files are given.
+// newCertificateKeeper returns a keeper of a self-signed certificate after it has one. It returns
+// nil when the flags name certificate files.
 func (o *options) certificate(ctx context.Context, k kube, log logger) (*certs.Keeper, error) {
 	if o.library.SecureServing.ServerCert.CertKey.CertFile != "" {
 		return nil, nil
@@ -80,22 +81,27 @@ func (o *options) certificate(ctx context.Context, k kube, log logger) (*certs.K
 	if namespace == "" {
 		text, err := os.ReadFile(inPod + "namespace")
 		if err != nil {
-			return nil, errors.New("keeping a certificate in a Secret needs --certificate.namespace outside of a pod (or give --tls-cert-file and --tls-private-key-file)")
+			return nil, errors.New("outside of a pod, give --certificate.namespace for the certificate's Secret, or " +
+				"--tls-cert-file and --tls-private-key-file")
 		}
 		namespace = strings.TrimSpace(string(text))
 	}
 	keeper := certs.New(certs.Config{
-		Store:     &certs.SecretStore{Client: k.client, Namespace: namespace, Secret: o.certSecret},
-		Announcer: &certs.APIServices{Client: k.dynamic, Namespace: namespace, Service: o.certService, Names: o.apiServices()},
-		Subject:   "slurm-metrics-adapter",
-		Names:     []string{o.certService + "." + namespace + ".svc", o.certService + "." + namespace, o.certService},
-		Renewed:   func(why string) { log.Info("made a certificate", "secret", namespace+"/"+o.certSecret, "reason", why) },
-		Failed:    func(err error) { log.Warn("looking after the certificate fails", "err", err) },
+		Store: &certs.SecretStore{Client: k.client, Namespace: namespace, Secret: o.certSecret},
+		Announcer: &certs.APIServices{Client: k.dynamic, Namespace: namespace, Service: o.certService,
+			Names: o.apiServices()},
+		Subject: "slurm-metrics-adapter",
+		Names:   []string{o.certService + "." + namespace + ".svc", o.certService + "." + namespace, o.certService},
+		Renewed: func(why string) {
+			log.Info("made a certificate", "secret", namespace+"/"+o.certSecret, "reason",
+				why)
+		},
+		Failed: func(err error) { log.Warn("maintaining the certificate fails", "err", err) },
 	})
 	return keeper, firstCertificate(ctx, keeper, log)
 }
 
-// firstCertificate waits for a certificate to serve with.
+// awaitCertificate waits until there is a serving certificate.
 func firstCertificate(ctx context.Context, keeper *certs.Keeper, log logger) error {
 	const patience, pause = 30 * time.Second, 2 * time.Second
 	ctx, cancel := context.WithTimeout(ctx, patience)
@@ -104,20 +110,20 @@ func firstCertificate(ctx context.Context, keeper *certs.Keeper, log logger) err
 		err := keeper.Look(ctx)
 		if keeper.HasCertificate() {
 			if err != nil {
-				log.Warn("looking after the certificate fails", "err", err)
+				log.Warn("maintaining the certificate fails", "err", err)
 			}
 			return nil
 		}
 		select {
 		case <-ctx.Done():
-			return fmt.Errorf("there is no certificate to serve with: %w", err)
+			return fmt.Errorf("there is no serving certificate: %w", err)
 		case <-time.After(pause):
-			log.Warn("there is no certificate to serve with yet", "err", err)
+			log.Warn("there is no serving certificate yet", "err", err)
 		}
 	}
 }
 
-// apiServices are the names of those that lead to the adapter.
+// apiServices returns the names of the adapter's APIServices.
 func (o *options) apiServices() []string {
 	names := []string{"v1beta1.custom.metrics.k8s.io", "v1beta2.custom.metrics.k8s.io"}
 	if o.external {

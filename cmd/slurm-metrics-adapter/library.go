@@ -18,17 +18,16 @@ import (
 	"github.com/slurmtide/slurmtide/operator/api/certs"
 )
 
-// securePort is where Kubernetes asks for metrics, unless told otherwise.
+// securePort is the default port of the API server.
 const securePort = 6443
 
-// allowedFor is how long the API server's word that somebody may read a metric is good
-// for, unless told otherwise: as long as with Kubernetes' own servers (kubelet and
-// kube-apiserver), where the library's 10 s would have each HPA's next query, 15 s
-// later, ask again.
+// authorizationCacheTTL is how long a positive answer of the API server about permissions is cached
+// by default. It matches the default of kubelet and kube-apiserver. With the library's 10 s, each
+// query of an HPA, 15 s after the previous one, would request a new answer.
 const allowedFor = 5 * time.Minute
 
-// libraryFlags are the flags of the API server library that are of use here, by
-// the names that every Kubernetes API server gives them.
+// libraryFlags adds the useful flags of the API server library under the names that all Kubernetes
+// API servers use.
 func (o *options) libraryFlags(app *kingpin.Application) {
 	o.library = liboptions.NewCustomMetricsAdapterServerOptions()
 	o.library.SecureServing.BindPort = securePort
@@ -51,20 +50,25 @@ func (o *options) libraryFlags(app *kingpin.Application) {
 		f := set.Lookup(name)
 		help := strings.Join(strings.Fields(f.Usage), " ")
 		if name == "tls-cert-file" {
-			help = "File with the serving certificate and, behind it, its CA's (PEM); read again when it changes. Without it the adapter makes one, see --certificate.secret."
+			help = "File with the serving certificate followed by its CA's (PEM). It is reloaded when it changes. " +
+				"Without it the adapter creates a certificate, see --certificate.secret."
 		}
 		if d := f.DefValue; d != "" && d != "[]" && d != "false" {
 			help += " Default: " + d + "."
 		}
 		app.Flag(name, help).SetValue(f.Value)
 	}
-	app.Flag("shutdown-delay", "How long to go on serving, unready, after a signal, so that everybody has gone elsewhere.").Default("5s").DurationVar(&o.shutdownDelay)
+	app.Flag("shutdown-delay",
+		"How long to keep serving, unready, after a signal, so that clients can move to other replicas.").
+		Default("5s").DurationVar(&o.shutdownDelay)
 }
 
-// server returns the API server, which listens and does not serve yet. settled
-// tells why it is not ready. Without a keeper it serves with the files of the flags,
-// without a view the API group of it is not there.
-func (o *options) server(p *metricsapi.Provider, shown *view.View, keeper *certs.Keeper, settled func() error) (*genericapiserver.GenericAPIServer, error) {
+// newServer returns the API server, which listens but does not serve yet. settled returns why it is
+// not ready. A nil keeper means that the flags name certificate files; a nil view leaves out its
+// API group.
+func (o *options) server(
+	p *metricsapi.Provider, shown *view.View, keeper *certs.Keeper, settled func() error,
+) (*genericapiserver.GenericAPIServer, error) {
 	base := &basecmd.AdapterBase{
 		Name: "slurm-metrics-adapter", CustomMetricsAdapterServerOptions: o.library,
 		FlagSet: pflag.NewFlagSet("", pflag.ContinueOnError),
@@ -91,26 +95,28 @@ func (o *options) server(p *metricsapi.Provider, shown *view.View, keeper *certs
 	}
 	server, err := base.Server()
 	if err != nil {
-		return nil, fmt.Errorf("making the server: %w", err)
+		return nil, fmt.Errorf("creating the server: %w", err)
 	}
 	if shown != nil {
-		if err := shown.Install(server.GenericAPIServer, scheme, config.GenericConfig.Authorization.Authorizer); err != nil {
+		if err := shown.Install(server.GenericAPIServer, scheme,
+			config.GenericConfig.Authorization.Authorizer); err != nil {
 			return nil, err
 		}
 	}
 	check := healthz.NamedCheck("slurm-clusters", func(*http.Request) error { return settled() })
 	if err := server.GenericAPIServer.AddReadyzChecks(check); err != nil {
-		return nil, fmt.Errorf("making the server: %w", err)
+		return nil, fmt.Errorf("creating the server: %w", err)
 	}
 	return server.GenericAPIServer, nil
 }
 
-// prepare sets what the library's own flags would set.
+// prepareLibrary sets what the library's own flags would set.
 func (o *options) prepare(base *basecmd.AdapterBase) {
 	base.InstallFlags()
 	base.RemoteKubeConfigFile = o.kubeConfig
 	base.ClientQPS, base.ClientBurst, base.DiscoveryInterval = o.kubeQPS, o.kubeBurst, 10*time.Minute
-	for _, file := range []*string{&o.library.Authentication.RemoteKubeConfigFile, &o.library.Authorization.RemoteKubeConfigFile} {
+	for _, file := range []*string{&o.library.Authentication.RemoteKubeConfigFile,
+		&o.library.Authorization.RemoteKubeConfigFile} {
 		if *file == "" {
 			*file = o.kubeConfig
 		}

@@ -10,10 +10,11 @@ import (
 	"github.com/prometheus/exporter-toolkit/web"
 )
 
-// listen serves until ctx ends, then finishes the scrapes under way.
+// serveMetrics serves until ctx ends, then finishes the running scrapes.
 func listen(ctx context.Context, o *options, handler http.Handler, log logger) error {
 	systemd := false
-	config := web.FlagConfig{WebListenAddresses: &o.metricsAddresses, WebSystemdSocket: &systemd, WebConfigFile: &o.metricsConfig}
+	config := web.FlagConfig{WebListenAddresses: &o.metricsAddresses, WebSystemdSocket: &systemd,
+		WebConfigFile: &o.metricsConfig}
 	server := &http.Server{Handler: handler, ReadHeaderTimeout: 10 * time.Second}
 	done := make(chan error, 1)
 	go func() { done <- web.ListenAndServe(server, &config, log.Slog()) }()

@@ -17,30 +17,30 @@ type logger = lines.Logger
 // logger returns a logger for the level and format of the flags.
 func (o *options) logger(w io.Writer) logger { return lines.New(w, o.logLevel, o.logFormat) }
 
-// takeLibraries has what the Kubernetes libraries say written here, their notes on
-// what they do as debug lines.
+// redirectLibraryLogs sends the logs of the Kubernetes libraries to l. Their info lines become
+// debug lines.
 func takeLibraries(l logger) { klog.SetSlogLogger(l.Quiet(hungUp)) }
 
-// watchFailed returns what to do with errors of watches: each is told once in a
-// while for its resource, since informers go on trying.
+// newWatchErrorLogger returns a function that logs watch errors, for each resource at most once per
+// interval: informers retry by themselves.
 func watchFailed(l logger) func(resource string, err error) {
 	const again = 10 * time.Minute
 	var mu sync.Mutex
-	told := map[string]time.Time{}
+	lastLogged := map[string]time.Time{}
 	return func(resource string, err error) {
 		mu.Lock()
 		defer mu.Unlock()
-		if time.Since(told[resource]) < again {
+		if time.Since(lastLogged[resource]) < again {
 			return
 		}
-		told[resource] = time.Now()
-		l.Warn("watching fails, and is tried again", "resource", resource, "err", err)
+		lastLogged[resource] = time.Now()
+		l.Warn("watching fails, retrying", "resource", resource, "err", err)
 	}
 }
 
-// hungUp reports that a library complains of a client that did not wait for its
-// answer, as kube-apiserver does: it asks several times at once whether an
-// APIService is available, and takes the first answer.
+// isAbortedRequest reports whether a library logs a client that did not wait for its response.
+// kube-apiserver does so: it checks the availability of an APIService several times in parallel and
+// uses the first response.
 func hungUp(msg string, keyvals []any) bool {
 	if msg == "Timeout or abort while handling" || msg == "Post-timeout activity" {
 		return true

@@ -1,6 +1,6 @@
-// Command slurm-metrics-adapter answers custom.metrics.k8s.io from Slurm's queue, so
-// that a stock HorizontalPodAutoscaler can scale NodeSets, and serves the metrics
-// of the same snapshots to Prometheus.
+// Command slurm-metrics-adapter serves custom.metrics.k8s.io from Slurm's queue, so that a stock
+// HorizontalPodAutoscaler can scale NodeSets. It also serves the metrics of the same snapshots to
+// Prometheus.
 package main
 
 import (
@@ -25,8 +25,8 @@ func main() {
 	os.Exit(code)
 }
 
-// run returns the exit status: 0 after a signal, 1 when it cannot start or serve,
-// 2 for flags that make no sense.
+// run returns the exit status: 0 after a signal, 1 when it cannot start or serve, 2 for invalid
+// flags.
 func run(ctx context.Context, args []string) int {
 	o, err := parse(args)
 	if err != nil {
@@ -44,8 +44,8 @@ func run(ctx context.Context, args []string) int {
 	return 0
 }
 
-// serve watches, polls and serves until ctx ends. Polling goes on until the last
-// answer is given.
+// serve watches, polls and serves until ctx ends. Polling continues until the last response is
+// sent.
 func serve(ctx context.Context, o *options, log logger) error {
 	kube, err := o.connect()
 	if err != nil {

@@ -16,17 +16,18 @@ func TestFlagsThatMakeNoSense(t *testing.T) {
 		args []string
 		want string // empty for none
 	}{
-		{"none are needed", nil, ""},
+		{"no flags", nil, ""},
 		{"one cluster", []string{"--slurm.url=http://localhost:1", "--slurm.token-file=x"}, ""},
-		{"one cluster that stands for an object", []string{"--slurm.url=http://localhost:1", "--cluster-namespace=a", "--cluster-name=b"}, ""},
-		{"a token for no cluster", []string{"--slurm.token-file=x"}, "need --slurm.url"},
-		{"half a name", []string{"--slurm.url=http://localhost:1", "--cluster-name=b"}, "go together"},
+		{"one cluster that belongs to an object",
+			[]string{"--slurm.url=http://localhost:1", "--cluster-namespace=a", "--cluster-name=b"}, ""},
+		{"a token without a cluster", []string{"--slurm.token-file=x"}, "need --slurm.url"},
+		{"half a name", []string{"--slurm.url=http://localhost:1", "--cluster-name=b"}, "must be set together"},
 		{"half a client certificate", []string{"--slurm.url=https://localhost:1", "--slurm.cert-file=x"}, "needs both"},
 		{"half a serving certificate", []string{"--tls-cert-file=x"}, "needs both"},
-		{"looks without a pause", []string{"--slurm.look-interval=1ms"}, "0 or at least 1s"},
-		{"no pause at all", []string{"--slurm.poll-interval=1ms"}, "at least 1s"},
-		{"no age at all", []string{"--metrics-max-age=0s"}, "at least 5 times"},
-		{"an age that partitions would have between polls", []string{"--metrics-max-age=40s"}, "at least 5 times"},
+		{"a look interval that is too short", []string{"--slurm.look-interval=1ms"}, "0 or at least 1s"},
+		{"a poll interval that is too short", []string{"--slurm.poll-interval=1ms"}, "at least 1s"},
+		{"a maximum age of zero", []string{"--metrics-max-age=0s"}, "at least 5 times"},
+		{"a maximum age below the poll interval of partitions", []string{"--metrics-max-age=40s"}, "at least 5 times"},
 		{"a negative grace", []string{"--idle-grace=-1s"}, "below 0"},
 		{"an unknown set", []string{"--compat=vpenso,nope"}, `no set "nope"`},
 		{"an unknown reader", []string{"--slurm.jobs-reader=fast"}, "must be one of"},
@@ -42,7 +43,9 @@ func TestFlagsThatMakeNoSense(t *testing.T) {
 }
 
 func TestTheLibrarysFlagsReachIt(t *testing.T) {
-	o, err := parse([]string{"--secure-port=7443", "--bind-address=127.0.0.1", "--tls-cert-file=a", "--tls-private-key-file=b", "--requestheader-allowed-names=x,y", "--authentication-skip-lookup", "--authorization-webhook-cache-authorized-ttl=3s"})
+	o, err := parse([]string{"--secure-port=7443", "--bind-address=127.0.0.1", "--tls-cert-file=a",
+		"--tls-private-key-file=b", "--requestheader-allowed-names=x,y", "--authentication-skip-lookup",
+		"--authorization-webhook-cache-authorized-ttl=3s"})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -54,7 +57,7 @@ func TestTheLibrarysFlagsReachIt(t *testing.T) {
 		t.Errorf("it authenticates by %+v", a)
 	}
 	if ttl := o.library.Authorization.AllowCacheTTL; ttl != 3*time.Second {
-		t.Errorf("it takes readers for allowed for %s", ttl)
+		t.Errorf("it caches authorizations for %s", ttl)
 	}
 	if o, err = parse(nil); err != nil || o.library.SecureServing.BindPort != securePort {
 		t.Errorf("by default it listens on %d, %v", o.library.SecureServing.BindPort, err)
@@ -72,9 +75,10 @@ func TestLibrariesPrintNoBodies(t *testing.T) {
 	klog.Background().Error(errors.New("broken"), "a fault")
 	klog.Background().Error(errors.New("http2: stream closed"), "Unhandled Error")
 	got := out.String()
-	for text, want := range map[string]int{"a secret": 0, "chatter": 0, `level=debug msg="a note"`: 1, `level=error msg="a fault"`: 1, `level=debug msg="Unhandled Error"`: 1} {
+	for text, want := range map[string]int{"a secret": 0, "chatter": 0, `level=debug msg="a note"`: 1,
+		`level=error msg="a fault"`: 1, `level=debug msg="Unhandled Error"`: 1} {
 		if n := strings.Count(got, text); n != want {
-			t.Errorf("%q is there %d times, want %d, in\n%s", text, n, want, got)
+			t.Errorf("%q appears %d times, want %d, in\n%s", text, n, want, got)
 		}
 	}
 }

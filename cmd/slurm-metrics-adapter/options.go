@@ -43,18 +43,18 @@ type options struct {
 	logLevel, logFormat string
 }
 
-const description = `Answers custom.metrics.k8s.io from Slurm's queue, so that a stock
-HorizontalPodAutoscaler scales NodeSets to and from zero, and serves the metrics of
+const description = `Serves custom.metrics.k8s.io from Slurm's queue, so that a stock
+HorizontalPodAutoscaler scales NodeSets to and from zero. It also serves the metrics of
 the same snapshots to Prometheus.
 
-It finds Slurm clusters by the Controller and Cluster objects in Kubernetes, or
-reads the one that --slurm.url names. What could not be read for longer than
---metrics-max-age is an error to an HPA, never a number.
+It finds Slurm clusters by the Controller and Cluster objects in Kubernetes, or reads
+the cluster of --slurm.url. When data is older than --metrics-max-age, HPAs get an
+error and never a number.
 
   slurm-metrics-adapter
   slurm-metrics-adapter --slurm.url=http://slurmrestd:6820 --slurm.token-file=/run/token`
 
-// parse reads the flags. --help and --version print and exit.
+// parseFlags reads the flags. --help and --version print and exit.
 func parse(args []string) (*options, error) {
 	app, o := application()
 	if _, err := app.Parse(args); err != nil {
@@ -63,7 +63,7 @@ func parse(args []string) (*options, error) {
 	return o, o.check()
 }
 
-// application returns the program's flags, and what they write to.
+// newApplication returns the program's flags and the options that they set.
 func application() (*kingpin.Application, *options) {
 	o := &options{collectors: map[string]*bool{}}
 	app := kingpin.New("slurm-metrics-adapter", description)
@@ -76,60 +76,83 @@ func application() (*kingpin.Application, *options) {
 	o.certificateFlags(app)
 	o.libraryFlags(app)
 	o.expositionFlags(app)
-	app.Flag("log.level", "Least important level to log: debug, info, warn or error.").Default("info").EnumVar(&o.logLevel, "debug", "info", "warn", "error")
-	app.Flag("log.format", "Format of the log: logfmt or json.").Default("logfmt").EnumVar(&o.logFormat, "logfmt", "json")
+	app.Flag("log.level", "Minimum log level: debug, info, warn or error.").Default("info").
+		EnumVar(&o.logLevel, "debug", "info", "warn", "error")
+	app.Flag("log.format", "Log format: logfmt or json.").Default("logfmt").EnumVar(&o.logFormat, "logfmt", "json")
 	return app, o
 }
 
 func (o *options) metricsAPIFlags(app *kingpin.Application) {
-	app.Flag("metrics-max-age", "Age from which on what was read from Slurm is an error instead of a number.").Default(metricsapi.DefaultMaxAge.String()).DurationVar(&o.maxAge)
-	app.Flag("external-metrics", "Also serve external.metrics.k8s.io, which only one adapter of a Kubernetes cluster can.").BoolVar(&o.external)
-	app.Flag("idle-grace", "How long idle nodes count as required, where a NodeSet's annotation does not say.").Default("0s").DurationVar(&o.pools.IdleGrace)
-	app.Flag("reservation-lead", "How long before a reservation starts its nodes count as busy.").Default("5m").DurationVar(&o.pools.Lead)
+	app.Flag("metrics-max-age", "Maximum age of data from Slurm. Metrics of older data are errors.").
+		Default(metricsapi.DefaultMaxAge.String()).DurationVar(&o.maxAge)
+	app.Flag("external-metrics",
+		"Also serve external.metrics.k8s.io. Only one adapter in a Kubernetes cluster can serve it.").
+		BoolVar(&o.external)
+	app.Flag("idle-grace", "How long idle nodes count as required, unless an annotation of the NodeSet sets it.").
+		Default("0s").DurationVar(&o.pools.IdleGrace)
+	app.Flag("reservation-lead", "How long before the start of a reservation its nodes count as busy.").Default("5m").
+		DurationVar(&o.pools.Lead)
 }
 
 func (o *options) kubeFlags(app *kingpin.Application) {
-	app.Flag("kube.config", "kubeconfig to reach Kubernetes by, instead of KUBECONFIG or, in a pod, its service account.").StringVar(&o.kubeConfig)
-	app.Flag("kube.qps", "Requests to Kubernetes per second, on average.").Default("50").Float32Var(&o.kubeQPS)
-	app.Flag("kube.burst", "Requests to Kubernetes at once.").Default("100").IntVar(&o.kubeBurst)
+	app.Flag("kube.config", "kubeconfig file. Default: KUBECONFIG or, in a pod, the service account.").
+		StringVar(&o.kubeConfig)
+	app.Flag("kube.qps", "Maximum average rate of requests to Kubernetes, per second.").
+		Default("50").Float32Var(&o.kubeQPS)
+	app.Flag("kube.burst", "Maximum burst of requests to Kubernetes.").Default("100").IntVar(&o.kubeBurst)
 }
 
 func (o *options) certificateFlags(app *kingpin.Application) {
-	app.Flag("certificate.secret", "Secret to keep the self-made CA and certificate in, shared by all replicas; they are made without --tls-cert-file.").Default("slurm-metrics-adapter-certificate").StringVar(&o.certSecret)
-	app.Flag("certificate.service", "Service by which the API server reaches the adapter; the certificate is for its name, and APIServices that lead to it are given the CA.").Default("slurm-metrics-adapter").StringVar(&o.certService)
-	app.Flag("certificate.namespace", "Namespace of both; the pod's own without it.").StringVar(&o.certNamespace)
+	app.Flag("certificate.secret",
+		"Secret with the self-signed CA and certificate, which all replicas share. They are created without "+
+			"--tls-cert-file.").Default("slurm-metrics-adapter-certificate").StringVar(&o.certSecret)
+	app.Flag("certificate.service",
+		"Service through which the API server reaches the adapter. The certificate is issued for its name, and the "+
+			"CA is written to the APIServices that refer to it.").Default("slurm-metrics-adapter").
+		StringVar(&o.certService)
+	app.Flag("certificate.namespace", "Namespace of both. Default: the pod's namespace.").StringVar(&o.certNamespace)
 }
 
 func (o *options) expositionFlags(app *kingpin.Application) {
-	app.Flag("metrics.listen-address", "Address of /metrics for Prometheus; repeatable.").Default(":9341").StringsVar(&o.metricsAddresses)
-	app.Flag("metrics.config-file", "File that enables TLS and authentication of /metrics, as for exporters (web.config.file).").StringVar(&o.metricsConfig)
+	app.Flag("metrics.listen-address", "Address of /metrics for Prometheus. Repeatable.").Default(":9341").
+		StringsVar(&o.metricsAddresses)
+	app.Flag("metrics.config-file",
+		"File that enables TLS and authentication of /metrics, as for exporters (web.config.file).").
+		StringVar(&o.metricsConfig)
 	app.Flag("metrics.telemetry-path", "Path of the metrics.").Default("/metrics").StringVar(&o.metricsPath)
-	app.Flag("metrics.max-requests", "Scrapes that are served at a time; 0 for any number.").Default("40").IntVar(&o.maxScrapes)
+	app.Flag("metrics.max-requests", "Maximum number of concurrent scrapes. 0 means no limit.").Default("40").
+		IntVar(&o.maxScrapes)
 	for _, c := range exporter.Collectors() {
 		on := new(bool)
 		o.collectors[c.Name] = on
-		app.Flag("collector."+c.Name, "Show "+c.Help+".").Default(fmt.Sprint(c.Default)).BoolVar(on)
+		app.Flag("collector."+c.Name, "Serve "+c.Help+".").Default(fmt.Sprint(c.Default)).BoolVar(on)
 	}
 	var names []string
 	for _, s := range exporter.Sets() {
 		names = append(names, string(s))
 	}
-	app.Flag("compat", "Also show the names of other exporters, separated by commas: "+strings.Join(names, ", ")+". Each is also served alone under its name below the metrics path.").
+	app.Flag("compat", "Also serve the metric names of other exporters, separated by commas: "+strings.Join(names,
+		", ")+". Each set is also available separately at METRICS_PATH/SET.").
 		PlaceHolder("SET,…").SetValue((*setList)(&o.compat))
-	app.Flag("limit.nodes", "Nodes of a cluster that have series of their own, by name; 0 for all.").Default("0").IntVar(&o.limits.Nodes)
-	app.Flag("limit.users", "Users of a cluster that have series of their own, by number of jobs; the rest is added up. 0 for all.").Default("1000").IntVar(&o.limits.Users)
-	app.Flag("limit.accounts", "Accounts of a cluster that have series of their own, by number of jobs; the rest is added up. 0 for all.").Default("1000").IntVar(&o.limits.Accounts)
+	app.Flag("limit.nodes", "Maximum number of nodes per cluster with their own series, by name. 0 means no limit.").
+		Default("0").IntVar(&o.limits.Nodes)
+	app.Flag("limit.users", "Maximum number of users per cluster with their own series, by number of jobs. The "+
+		"others are summed. 0 means no limit.").Default("1000").IntVar(&o.limits.Users)
+	app.Flag("limit.accounts",
+		"Maximum number of accounts per cluster with their own series, by number of jobs. The others are summed. 0 "+
+			"means no limit.").Default("1000").IntVar(&o.limits.Accounts)
 }
 
-// leastPolls is how many polls of jobs have to fit into the age that is allowed.
-// Partitions are polled once in four of them.
+// minPollsPerAge is how many poll intervals of jobs must fit into --metrics-max-age. Partitions are
+// polled at every fourth interval.
 const leastPolls = 5
 
 func (o *options) check() error {
 	cert := o.library.SecureServing.ServerCert.CertKey
 	switch {
 	case o.maxAge < leastPolls*o.slurm.period:
-		return fmt.Errorf("--metrics-max-age must be at least %d times --slurm.poll-interval, since partitions are polled less often than jobs", leastPolls)
+		return fmt.Errorf("--metrics-max-age must be at least %d times --slurm.poll-interval, since partitions are "+
+			"polled less often than jobs", leastPolls)
 	case o.pools.IdleGrace < 0 || o.pools.Lead < 0 || o.shutdownDelay < 0:
 		return errors.New("--idle-grace, --reservation-lead and --shutdown-delay must not be below 0")
 	case o.kubeQPS <= 0 || o.kubeBurst <= 0:
@@ -143,7 +166,7 @@ func (o *options) check() error {
 	return o.slurm.check()
 }
 
-// setList is a flag value: sets separated by commas, repeatable.
+// setList is a repeatable flag value: comma-separated sets.
 type setList []exporter.Set
 
 func (l *setList) Set(text string) error {

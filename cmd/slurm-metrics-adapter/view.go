@@ -26,7 +26,7 @@ import (
 	"github.com/slurmtide/slurmtide/slurmclient"
 )
 
-// viewOptions say what of Slurm is shown as objects of Kubernetes.
+// viewOptions configure the view of Slurm as Kubernetes objects.
 type viewOptions struct {
 	enabled     bool
 	privateData string
@@ -35,10 +35,17 @@ type viewOptions struct {
 }
 
 func (v *viewOptions) flags(app *kingpin.Application) {
-	app.Flag("view", "Serve view.slinky.slurm.net: Slurm's jobs, nodes and partitions as read-only objects.").Default("true").BoolVar(&v.enabled)
-	app.Flag("view.private-data", "PrivateData of Slurm clusters that do not tell it, whose slurm.conf is not known and whose object has no annotation that tells: such as jobs,nodes, or none.").Default("jobs").StringVar(&v.privateData)
-	app.Flag("view.user-prefix", "What users' names have in front in Kubernetes and not in Slurm, such as oidc:. Who has it not is nobody in Slurm.").StringVar(&v.userPrefix)
-	app.Flag("view.namespace", "Namespace to show the cluster of --slurm.url in when it has no --cluster-namespace; by default the pod's own, or default.").StringVar(&v.namespace)
+	app.Flag("view", "Serve view.slinky.slurm.net: Slurm's jobs, nodes and partitions as read-only objects.").
+		Default("true").BoolVar(&v.enabled)
+	app.Flag("view.private-data",
+		"PrivateData (slurm.conf(5)) of clusters whose slurm.conf cannot be read and whose object has no annotation "+
+			"that sets it, such as jobs,nodes, or none.").Default("jobs").StringVar(&v.privateData)
+	app.Flag("view.user-prefix",
+		"Prefix that user names have in Kubernetes but not in Slurm, such as oidc:. Users without the prefix are "+
+			"unknown to Slurm.").StringVar(&v.userPrefix)
+	app.Flag("view.namespace",
+		"Namespace of the objects of the cluster of --slurm.url without --cluster-namespace. Default: the pod's "+
+			"namespace, or default.").StringVar(&v.namespace)
 }
 
 func (v *viewOptions) check() error {
@@ -48,18 +55,19 @@ func (v *viewOptions) check() error {
 	return nil
 }
 
-// of returns the view of the clusters, nil where it is switched off. What panics is told
-// to the exposition.
+// newView returns the view of the clusters, or nil if it is disabled. It reports panics to the
+// exposition.
 func (v *viewOptions) of(registry *clusters.Registry, maxAge time.Duration, expo *exposition) *view.View {
 	if !v.enabled {
 		return nil
 	}
-	unknown, _ := view.ParsePrivate(v.privateData) // checked
+	unknown, _ := view.ParsePrivate(v.privateData) // check has validated it
 	dir := directory{registry: registry, unknown: unknown, namespace: cmp.Or(v.namespace, ownNamespace(), "default")}
-	return view.New(dir, view.Config{MaxAge: maxAge, Users: view.Users{Prefix: v.userPrefix}, Failed: func(cluster string, err error) { expo.panicked(cluster, "view", err) }})
+	return view.New(dir, view.Config{MaxAge: maxAge, Users: view.Users{Prefix: v.userPrefix},
+		Failed: func(cluster string, err error) { expo.panicked(cluster, "view", err) }})
 }
 
-// reads adds to what is read of each cluster what the view needs: what is private.
+// withViewResources adds the resources that the view needs: slurm.conf, for PrivateData.
 func (v *viewOptions) reads(resources []slurmclient.Resource) []slurmclient.Resource {
 	if !v.enabled || slices.Contains(resources, slurmclient.Conf) {
 		return resources
@@ -67,7 +75,7 @@ func (v *viewOptions) reads(resources []slurmclient.Resource) []slurmclient.Reso
 	return append(slices.Clone(resources), slurmclient.Conf)
 }
 
-// ownNamespace is the pod's, empty outside of pods.
+// ownNamespace returns the namespace of the pod, empty outside of pods.
 func ownNamespace() string {
 	text, err := os.ReadFile(inPod + "namespace")
 	if err != nil {
@@ -76,11 +84,11 @@ func ownNamespace() string {
 	return strings.TrimSpace(string(text))
 }
 
-// directory is what the registry reads, for the view.
+// directory provides the clusters of the registry to the view.
 type directory struct {
 	registry  *clusters.Registry
 	unknown   view.Private
-	namespace string // of a cluster that has none
+	namespace string // for a cluster without one
 }
 
 var _ view.Directory = directory{}
@@ -110,7 +118,8 @@ func (d directory) source(s clusters.Shown) view.Source {
 	return view.Source{
 		Home: home,
 		Settings: view.Settings{
-			Annotations: s.Origin.Annotations, Configured: s.Origin.Configured, ExtraConf: s.Origin.ExtraConf, Unknown: d.unknown,
+			Annotations: s.Origin.Annotations, Configured: s.Origin.Configured, ExtraConf: s.Origin.ExtraConf,
+			Unknown: d.unknown,
 		},
 		Snapshot: func() (*slurmclient.Snapshot, error) {
 			r, err := s.Cluster.Reading()
@@ -122,7 +131,7 @@ func (d directory) source(s clusters.Shown) view.Source {
 	}
 }
 
-// describe has the server's OpenAPI documents tell of the view too.
+// addOpenAPI adds the view to the server's OpenAPI documents.
 func (o *options) describe(base *basecmd.AdapterBase, scheme *runtime.Scheme) {
 	namer := openapinamer.NewDefinitionNamer(apiserver.Scheme, scheme)
 	base.OpenAPIConfig = genericapiserver.DefaultOpenAPIConfig(o.definitions, namer)
@@ -131,14 +140,14 @@ func (o *options) describe(base *basecmd.AdapterBase, scheme *runtime.Scheme) {
 	base.OpenAPIConfig.Info.Version, base.OpenAPIV3Config.Info.Version = "1.0.0", "1.0.0"
 }
 
-// definitions are the models of everything that is served.
+// openAPIDefinitions returns the OpenAPI models of everything that the adapter serves.
 func (o *options) definitions(ref common.ReferenceCallback) map[string]common.OpenAPIDefinition {
 	out := coreapi.GetOpenAPIDefinitions(ref)
 	maps.Copy(out, customapi.GetOpenAPIDefinitions(ref))
 	if o.external {
 		maps.Copy(out, externalapi.GetOpenAPIDefinitions(ref))
 	}
-	// Those of ours last: the library's models of meta/v1 name some that it has not.
+	// Ours come last: the library's models of meta/v1 refer to models that it does not define.
 	maps.Copy(out, viewapi.GetOpenAPIDefinitions(ref))
 	return out
 }

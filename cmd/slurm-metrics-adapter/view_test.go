@@ -12,7 +12,7 @@ func TestEveryModelThatIsServedIsThere(t *testing.T) {
 	models := o.definitions(func(path string) spec.Ref { return spec.MustCreateRef("#/" + path) })
 	var next []string
 	for name := range models {
-		// Those of core/v1 are the library's and nobody's answer.
+		// The models of core/v1 come from the library and are never served.
 		if !strings.HasPrefix(name, "io.k8s.api.core.") {
 			next = append(next, name)
 		}
@@ -23,7 +23,7 @@ func TestEveryModelThatIsServedIsThere(t *testing.T) {
 		next = next[1:]
 		m, ok := models[name]
 		if !ok {
-			t.Errorf("%s is not there", name)
+			t.Errorf("%s is not defined", name)
 		}
 		if !seen[name] {
 			seen[name] = true
@@ -31,6 +31,6 @@ func TestEveryModelThatIsServedIsThere(t *testing.T) {
 		}
 	}
 	if !seen["net.slurm.slinky.view.v1alpha1.SlurmJob"] {
-		t.Error("there is no model of a SlurmJob")
+		t.Error("no model of a SlurmJob")
 	}
 }

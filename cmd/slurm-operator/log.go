@@ -8,8 +8,8 @@ import (
 	"github.com/go-logr/logr"
 )
 
-// logger returns a logger for the level and format of the flags. Its lines look as
-// those of the other programs do.
+// logger returns a logger for the level and format of the flags. Its lines have the format of the
+// other programs' lines.
 func (o *options) logger(w io.Writer) logr.Logger {
 	var level slog.Level
 	if err := level.UnmarshalText([]byte(o.logLevel)); err != nil {
@@ -22,7 +22,7 @@ func (o *options) logger(w io.Writer) logr.Logger {
 	return logr.FromSlogHandler(slog.NewTextHandler(w, options))
 }
 
-// rename gives time and level the names and forms that the other programs use.
+// renameAttr formats time and level as the other programs do.
 func rename(groups []string, a slog.Attr) slog.Attr {
 	if len(groups) > 0 {
 		return a
@@ -40,7 +40,7 @@ func rename(groups []string, a slog.Attr) slog.Attr {
 	return a
 }
 
-// name returns one of four names; the libraries have levels between and below.
+// levelName returns one of four names. Libraries also use levels between and below them.
 func name(level slog.Level) string {
 	switch {
 	case level >= slog.LevelError:

@@ -1,6 +1,6 @@
-// Command slurm-operator runs Slurm on Kubernetes: it keeps the workers of NodeSets and
-// their jobs safe, wakes NodeSets that their HorizontalPodAutoscaler leaves at zero, and
-// looks after Tokens and Clusters.
+// Command slurm-operator runs Slurm on Kubernetes: it manages the workers of NodeSets without
+// harming their jobs, wakes NodeSets that their HorizontalPodAutoscaler leaves at zero, and
+// reconciles Tokens and Clusters.
 package main
 
 import (
@@ -23,8 +23,8 @@ func main() {
 	os.Exit(code)
 }
 
-// run returns the exit status: 0 after a signal, 1 when it cannot start or lost its
-// leadership, 2 for flags that make no sense.
+// run returns the exit status: 0 after a signal, 1 when it cannot start or has lost its leadership,
+// 2 for invalid flags.
 func run(ctx context.Context, args []string) int {
 	o, err := parse(args)
 	if err != nil {
@@ -32,7 +32,7 @@ func run(ctx context.Context, args []string) int {
 		return 2
 	}
 	log := o.logger(os.Stderr)
-	ctrl.SetLogger(log) // what the libraries say goes where we write
+	ctrl.SetLogger(log) // also for the libraries
 	klog.SetLogger(log)
 	log.Info("starting", "version", version.Info(), "build", version.BuildContext())
 	if err := serve(ctx, o, log); err != nil {
@@ -43,7 +43,7 @@ func run(ctx context.Context, args []string) int {
 	return 0
 }
 
-// serve runs the reconcilers until ctx ends, and lets them finish what they do.
+// serve runs the reconcilers until ctx ends and waits for the running reconciliations.
 func serve(ctx context.Context, o *options, log logr.Logger) error {
 	cfg, err := o.restConfig()
 	if err != nil {

@@ -19,11 +19,12 @@ func TestFlagsThatMakeNoSense(t *testing.T) {
 		want string
 	}{
 		{"an argument", []string{"now"}, "unexpected now"},
-		{"no pause at all", []string{"--wakeup.look-interval=1ms"}, "at least 1s"},
-		{"always stale", []string{"--wakeup.stale-after=1s"}, "must not be below"},
-		{"no time to read", []string{"--wakeup.timeout=0s"}, "above 0"},
+		{"a look interval that is too short", []string{"--wakeup.look-interval=1ms"}, "at least 1s"},
+		{"stale before the next look", []string{"--wakeup.stale-after=1s"}, "must not be below"},
+		{"no time to read demand", []string{"--wakeup.timeout=0s"}, "above 0"},
 		{"no requests", []string{"--kube.qps=0"}, "above 0"},
-		{"a certificate for nothing", []string{"--no-metrics.secure", "--metrics.cert-dir=/tls"}, "of no use"},
+		{"a certificate without TLS", []string{"--no-metrics.secure", "--metrics.cert-dir=/tls"},
+			"needs --metrics.secure"},
 		{"an unknown reconciler", []string{"--reconcilers=nodeset,login"}, `there is no "login"`},
 		{"no time to register", []string{"--nodeset.register-within=0s"}, "above 0"},
 		{"a share of more than all", []string{"--nodeset.brake-share=2"}, "from 0 to 1"},
@@ -48,10 +49,10 @@ func TestDefaults(t *testing.T) {
 		t.Error(diff)
 	}
 	if m := o.metrics(); !m.SecureServing || m.FilterProvider == nil {
-		t.Error("metrics are served to anyone")
+		t.Error("metrics are served to everyone")
 	}
 	if !o.leaderElection || o.cache().DefaultNamespaces != nil {
-		t.Error("there is no leader election, or not every namespace")
+		t.Error("leader election is off, or namespaces are restricted")
 	}
 }
 
@@ -66,7 +67,7 @@ func TestFlagsReachTheConfiguration(t *testing.T) {
 		namespaces = append(namespaces, name)
 	}
 	if len(namespaces) != 3 {
-		t.Errorf("it looks after %v", namespaces)
+		t.Errorf("it watches %v", namespaces)
 	}
 	if m := o.metrics(); m.SecureServing || m.FilterProvider != nil {
 		t.Error("metrics are secure")
@@ -84,7 +85,8 @@ func TestLog(t *testing.T) {
 		log.V(1).Info("not shown")
 		log.WithValues("controller", "wakeup").Info("scaled", "replicas", 3)
 		line := out.String()
-		if !strings.HasPrefix(line, "ts=2") || !strings.HasSuffix(line, " level=info msg=scaled controller=wakeup replicas=3\n") || strings.Count(line, "\n") != 1 {
+		if !strings.HasPrefix(line, "ts=2") || !strings.HasSuffix(line,
+			" level=info msg=scaled controller=wakeup replicas=3\n") || strings.Count(line, "\n") != 1 {
 			t.Errorf("the line is %q", line)
 		}
 	})
@@ -104,6 +106,6 @@ func TestWithoutKubernetes(t *testing.T) {
 		t.Errorf("it ends with %d", code)
 	}
 	if code := run(t.Context(), []string{"--kube.qps=0"}); code != 2 {
-		t.Errorf("it ends with %d for flags that make no sense", code)
+		t.Errorf("it ends with %d for invalid flags", code)
 	}
 }

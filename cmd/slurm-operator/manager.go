@@ -35,7 +35,7 @@ import (
 	"github.com/slurmtide/slurmtide/operator/wakeup"
 )
 
-// newManager returns a manager with its probes, and nothing to reconcile yet.
+// newManager returns a manager with its probes but without reconcilers.
 func newManager(cfg *rest.Config, o *options, log logr.Logger) (ctrl.Manager, error) {
 	scheme, err := newScheme()
 	if err != nil {
@@ -51,21 +51,21 @@ func newManager(cfg *rest.Config, o *options, log logr.Logger) (ctrl.Manager, er
 		LeaderElection:          o.leaderElection,
 		LeaderElectionID:        "slurm-operator",
 		LeaderElectionNamespace: o.leaderNamespace,
-		// The process ends when the manager does, so the next may start at once.
+		// The process exits with the manager, so the next leader may start at once.
 		LeaderElectionReleaseOnCancel: true,
 		GracefulShutdownTimeout:       &grace,
 	})
 	if err != nil {
-		return nil, fmt.Errorf("making the manager: %w", err)
+		return nil, fmt.Errorf("creating the manager: %w", err)
 	}
 	if err := mgr.AddHealthzCheck("alive", healthz.Ping); err != nil {
 		return nil, err
 	}
-	return mgr, mgr.AddReadyzCheck("caches", cachesFilled(mgr.GetCache(), &v1beta1.NodeSet{}, &autoscalingv2.HorizontalPodAutoscaler{}))
+	return mgr, mgr.AddReadyzCheck("caches",
+		cachesFilled(mgr.GetCache(), &v1beta1.NodeSet{}, &autoscalingv2.HorizontalPodAutoscaler{}))
 }
 
-// addReconcilers adds the reconcilers that are to run, what they share, and the
-// webhooks.
+// addReconcilers adds the enabled reconcilers, what they share, and the webhooks.
 func addReconcilers(ctx context.Context, mgr ctrl.Manager, o *options) error {
 	if err := o.webhook.setup(mgr); err != nil {
 		return err
@@ -97,9 +97,10 @@ func addReconcilers(ctx context.Context, mgr ctrl.Manager, o *options) error {
 func addTokens(mgr ctrl.Manager) error {
 	kube, err := kubernetes.NewForConfigAndClient(mgr.GetConfig(), mgr.GetHTTPClient())
 	if err != nil {
-		return fmt.Errorf("making a client of Kubernetes: %w", err)
+		return fmt.Errorf("creating a Kubernetes client: %w", err)
 	}
-	return token.New(mgr.GetClient(), mgr.GetAPIReader(), access.FromClientset(kube), recorder(mgr), time.Now).SetupWithManager(mgr)
+	return token.New(mgr.GetClient(), mgr.GetAPIReader(), access.FromClientset(kube), recorder(mgr), time.Now).
+		SetupWithManager(mgr)
 }
 
 func addWakeUp(mgr ctrl.Manager, o *options) error {
@@ -110,7 +111,7 @@ func addWakeUp(mgr ctrl.Manager, o *options) error {
 	return wakeup.New(mgr.GetClient(), demand, recorder(mgr), time.Now, o.wakeup).SetupWithManager(mgr)
 }
 
-// addSlurm adds what speaks with Slurm; one client of each cluster serves all of it.
+// addSlurmReconcilers adds the reconcilers that talk to Slurm. They share one client per cluster.
 func addSlurm(ctx context.Context, mgr ctrl.Manager, o *options) error {
 	slurms, err := o.slurm.clients(mgr, metrics.Registry)
 	if err != nil {
@@ -124,13 +125,14 @@ func addSlurm(ctx context.Context, mgr ctrl.Manager, o *options) error {
 	if !o.does(forNodeSets) {
 		return nil
 	}
-	workers := nodeset.New(mgr.GetClient(), mgr.GetAPIReader(), slurmsOf(slurms), recorder(mgr), nodeset.NewMetrics(metrics.Registry), time.Now, o.nodeSet)
+	workers := nodeset.New(mgr.GetClient(), mgr.GetAPIReader(), slurmsOf(slurms), recorder(mgr),
+		nodeset.NewMetrics(metrics.Registry), time.Now, o.nodeSet)
 	return workers.SetupWithManager(ctx, mgr, slurms.Changed(workers.Requests))
 }
 
 func recorder(mgr ctrl.Manager) events.EventRecorder { return mgr.GetEventRecorder("slurm-operator") }
 
-// slurmsOf finds live Slurm clusters for the NodeSet reconciler.
+// clusterLookup returns the lookup of live Slurm clusters for the NodeSet reconciler.
 func slurmsOf(slurms *live.Clients) func(access.Key) nodeset.Slurm {
 	return func(k access.Key) nodeset.Slurm {
 		if s := slurms.For(k); s != nil {
@@ -143,7 +145,8 @@ func slurmsOf(slurms *live.Clients) func(access.Key) nodeset.Slurm {
 func newScheme() (*runtime.Scheme, error) {
 	scheme := runtime.NewScheme()
 	for _, add := range []func(*runtime.Scheme) error{
-		corev1.AddToScheme, appsv1.AddToScheme, policyv1.AddToScheme, autoscalingv1.AddToScheme, autoscalingv2.AddToScheme, v1beta1.AddToScheme,
+		corev1.AddToScheme, appsv1.AddToScheme, policyv1.AddToScheme, autoscalingv1.AddToScheme,
+		autoscalingv2.AddToScheme, v1beta1.AddToScheme,
 	} {
 		if err := add(scheme); err != nil {
 			return nil, fmt.Errorf("registering types: %w", err)
@@ -154,11 +157,12 @@ func newScheme() (*runtime.Scheme, error) {
 
 func (o *options) cache() cache.Options {
 	out := cache.Options{ByObject: map[client.Object]cache.ByObject{
-		// Only those of NodeSets matter here, and they are large.
+		// HPAs are large, and managed fields are not needed.
 		&autoscalingv2.HorizontalPodAutoscaler{}: {Transform: cache.TransformStripManagedFields()},
-		// Of pods only workers matter.
-		&corev1.Pod{}: {Label: labels.SelectorFromSet(labels.Set{v1beta1.LabelAppName: v1beta1.AppSlurmd}), Transform: cache.TransformStripManagedFields()},
-		// Of claims those of workers.
+		// Only workers are needed.
+		&corev1.Pod{}: {Label: labels.SelectorFromSet(labels.Set{v1beta1.LabelAppName: v1beta1.AppSlurmd}),
+			Transform: cache.TransformStripManagedFields()},
+		// Only the claims of workers are needed.
 		&corev1.PersistentVolumeClaim{}: {Label: labels.SelectorFromSet(labels.Set{v1beta1.LabelAppName: v1beta1.AppSlurmd})},
 		&corev1.Node{}:                  {Transform: withoutImages},
 	}}
@@ -181,8 +185,8 @@ func (o *options) metrics() metricsserver.Options {
 	return out
 }
 
-// cachesFilled is a check that fails until every object of these kinds has been listed
-// once. Asking fills them, so a replica that is not the leader is as ready as it.
+// newCachesCheck returns a check that fails until the objects of all kinds have been listed once.
+// The check itself starts the informers, so that replicas without leadership become ready too.
 func cachesFilled(c cache.Cache, kinds ...client.Object) healthz.Checker {
 	return func(r *http.Request) error {
 		for _, kind := range kinds {
@@ -198,7 +202,7 @@ func cachesFilled(c cache.Cache, kinds ...client.Object) healthz.Checker {
 	}
 }
 
-// withoutImages drops what is large in a Kubernetes node and of no use here.
+// withoutImages drops large fields of Kubernetes nodes that the operator does not use.
 func withoutImages(obj any) (any, error) {
 	if node, ok := obj.(*corev1.Node); ok {
 		node.ManagedFields, node.Status.Images = nil, nil

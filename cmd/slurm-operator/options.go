@@ -22,7 +22,7 @@ type options struct {
 	kubeQPS    float32
 	kubeBurst  int
 	namespaces []string
-	// reconcilers are those that run.
+	// reconcilers are the enabled ones, empty for all.
 	reconcilers []string
 
 	leaderElection  bool
@@ -43,18 +43,18 @@ type options struct {
 
 const description = `Runs Slurm on Kubernetes.
 
-It keeps the workers of NodeSets: pods that run slurmd and join the Slurm cluster of a
-Controller or Cluster. Workers that are to go are drained first, and none is deleted
-under a running job unless the NodeSet's drain policy says so.
+It manages the workers of NodeSets: pods that run slurmd and join the Slurm cluster of a
+Controller or Cluster. It drains workers before it deletes them, and it deletes no worker
+with a running job unless the NodeSet's drain policy says so.
 
-It wakes NodeSets: where a NodeSet is at zero replicas, jobs wait for it and its
-HorizontalPodAutoscaler leaves it asleep, it sets spec.replicas to what the jobs
-require. It reads that from custom.metrics.k8s.io, which slurm-metrics-adapter serves.
+It wakes NodeSets: when jobs wait for a NodeSet at zero replicas and its
+HorizontalPodAutoscaler leaves it there, it sets spec.replicas to what the jobs
+require. It reads the demand from custom.metrics.k8s.io, which slurm-metrics-adapter serves.
 
   slurm-operator
   slurm-operator --kube.config=$HOME/.kube/config --no-leader-election --namespaces=slurm`
 
-// parse reads the flags. --help and --version print and exit.
+// parseFlags reads the flags. --help and --version print and exit.
 func parse(args []string) (*options, error) {
 	app, o := application()
 	if _, err := app.Parse(args); err != nil {
@@ -63,7 +63,7 @@ func parse(args []string) (*options, error) {
 	return o, errors.Join(o.check(), o.slurm.check(), checkNodeSet(o.nodeSet))
 }
 
-// application returns the program's flags, and what they write to.
+// newApplication returns the program's flags and the options that they set.
 func application() (*kingpin.Application, *options) {
 	o := &options{wakeup: wakeup.DefaultConfig(), nodeSet: nodeset.DefaultConfig()}
 	app := kingpin.New("slurm-operator", description)
@@ -75,40 +75,54 @@ func application() (*kingpin.Application, *options) {
 	o.slurm.flags(app)
 	nodeSetFlags(app, &o.nodeSet)
 	o.wakeupFlags(app)
-	app.Flag("log.level", "Least important level to log: debug, info, warn or error.").Default("info").EnumVar(&o.logLevel, "debug", "info", "warn", "error")
-	app.Flag("log.format", "Format of the log: logfmt or json.").Default("logfmt").EnumVar(&o.logFormat, "logfmt", "json")
+	app.Flag("log.level", "Minimum log level: debug, info, warn or error.").Default("info").
+		EnumVar(&o.logLevel, "debug", "info", "warn", "error")
+	app.Flag("log.format", "Log format: logfmt or json.").Default("logfmt").EnumVar(&o.logFormat, "logfmt", "json")
 	return app, o
 }
 
 func (o *options) kubeFlags(app *kingpin.Application) {
-	app.Flag("kube.config", "kubeconfig to reach Kubernetes by, instead of KUBECONFIG or, in a pod, its service account.").StringVar(&o.kubeConfig)
-	app.Flag("kube.qps", "Requests to Kubernetes per second, on average.").Default("50").Float32Var(&o.kubeQPS)
-	app.Flag("kube.burst", "Requests to Kubernetes at once.").Default("100").IntVar(&o.kubeBurst)
-	app.Flag("namespaces", "Namespaces to look after, separated by commas; all of them without it.").
+	app.Flag("kube.config", "kubeconfig file. Default: KUBECONFIG or, in a pod, the service account.").
+		StringVar(&o.kubeConfig)
+	app.Flag("kube.qps", "Maximum average rate of requests to Kubernetes, per second.").
+		Default("50").Float32Var(&o.kubeQPS)
+	app.Flag("kube.burst", "Maximum burst of requests to Kubernetes.").Default("100").IntVar(&o.kubeBurst)
+	app.Flag("namespaces", "Namespaces to watch, separated by commas. Default: all.").
 		PlaceHolder("NAMESPACE,…").SetValue((*nameList)(&o.namespaces))
-	app.Flag("reconcilers", "What to do, separated by commas: nodeset keeps workers, wakeup wakes NodeSets from zero, cluster tells of the Slurms of Clusters, token keeps the Secrets of Tokens, unreconciled says on Controllers, RestApis, Accountings and LoginSets that nothing reconciles them yet. All without it.").
+	app.Flag("reconcilers", "Reconcilers to run, separated by commas: nodeset manages workers, wakeup wakes "+
+		"NodeSets from zero, cluster reports the state of the Slurm clusters of Clusters, token maintains the "+
+		"Secrets of Tokens, unreconciled reports on Controllers, RestApis, Accountings and LoginSets that nothing "+
+		"reconciles them yet. Default: all.").
 		PlaceHolder("NAME,…").SetValue((*nameList)(&o.reconcilers))
-	app.Flag("leader-election", "Let one of several replicas work at a time.").Default("true").BoolVar(&o.leaderElection)
-	app.Flag("leader-election.namespace", "Namespace of the lease; the pod's own without it.").StringVar(&o.leaderNamespace)
+	app.Flag("leader-election", "Let only one of several replicas reconcile at a time.").Default("true").
+		BoolVar(&o.leaderElection)
+	app.Flag("leader-election.namespace", "Namespace of the lease. Default: the pod's namespace.").
+		StringVar(&o.leaderNamespace)
 }
 
 func (o *options) serverFlags(app *kingpin.Application) {
-	app.Flag("health.listen-address", "Address of /healthz and /readyz; 0 for none.").Default(":8081").StringVar(&o.healthAddress)
-	app.Flag("metrics.listen-address", "Address of /metrics; 0 for none.").Default(":8443").StringVar(&o.metricsAddress)
-	app.Flag("metrics.secure", "Serve metrics over TLS, and only to those who may get the URL /metrics.").Default("true").BoolVar(&o.metricsSecure)
-	app.Flag("metrics.cert-dir", "Folder with tls.crt and tls.key for metrics, read again when they change; one is made without it.").StringVar(&o.metricsCertDir)
+	app.Flag("health.listen-address", "Address of /healthz and /readyz. 0 disables them.").Default(":8081").
+		StringVar(&o.healthAddress)
+	app.Flag("metrics.listen-address", "Address of /metrics. 0 disables it.").Default(":8443").
+		StringVar(&o.metricsAddress)
+	app.Flag("metrics.secure", "Serve metrics over TLS, and only to users who may get the URL /metrics.").
+		Default("true").BoolVar(&o.metricsSecure)
+	app.Flag("metrics.cert-dir",
+		"Folder with tls.crt and tls.key for metrics, which are reloaded when they change. Default: a self-signed "+
+			"certificate.").StringVar(&o.metricsCertDir)
 }
 
 func (o *options) wakeupFlags(app *kingpin.Application) {
-	app.Flag("wakeup.look-interval", "Pause between two looks at the demand of a NodeSet that waits at zero, or to go to zero.").
+	app.Flag("wakeup.look-interval",
+		"Interval between two readings of the demand of a NodeSet that is at zero or about to scale to zero.").
 		Default(o.wakeup.LookEvery.String()).DurationVar(&o.wakeup.LookEvery)
-	app.Flag("wakeup.stale-after", "Age from which on demand counts as unknown, and nothing is done.").
+	app.Flag("wakeup.stale-after", "Age at which demand becomes unknown. The operator then does nothing.").
 		Default(o.wakeup.StaleAfter.String()).DurationVar(&o.wakeup.StaleAfter)
-	app.Flag("wakeup.timeout", "Time that one reading of demand may take.").
+	app.Flag("wakeup.timeout", "Timeout of one reading of demand.").
 		Default(o.wakeup.ReadTimeout.String()).DurationVar(&o.wakeup.ReadTimeout)
 }
 
-// nameList is a flag value: names separated by commas, repeatable.
+// nameList is a repeatable flag value: comma-separated names.
 type nameList []string
 
 func (l *nameList) Set(text string) error {
@@ -130,7 +144,7 @@ const (
 	forWakeUp   = "wakeup"
 	forClusters = "cluster"
 	forTokens   = "token"
-	// forUnreconciled tells of the kinds that nothing reconciles.
+	// unreconciledReconciler reports the kinds that nothing reconciles.
 	forUnreconciled = "unreconciled"
 )
 
@@ -138,7 +152,7 @@ func reconcilers() []string {
 	return []string{forNodeSets, forWakeUp, forClusters, forTokens, forUnreconciled}
 }
 
-// does reports whether a reconciler is to run.
+// isEnabled reports whether the reconciler runs.
 func (o *options) does(name string) bool {
 	return len(o.reconcilers) == 0 || slices.Contains(o.reconcilers, name)
 }
@@ -159,12 +173,12 @@ func (o *options) check() error {
 	case o.kubeQPS <= 0 || o.kubeBurst <= 0:
 		return errors.New("--kube.qps and --kube.burst must be above 0")
 	case o.metricsCertDir != "" && !o.metricsSecure:
-		return errors.New("--metrics.cert-dir is of no use with --no-metrics.secure")
+		return errors.New("--metrics.cert-dir needs --metrics.secure")
 	}
 	return nil
 }
 
-// restConfig returns how to reach Kubernetes. It does not try.
+// restConfig returns the configuration of Kubernetes clients. It sends no request.
 func (o *options) restConfig() (*rest.Config, error) {
 	rules := clientcmd.NewDefaultClientConfigLoadingRules()
 	rules.ExplicitPath = o.kubeConfig

@@ -22,7 +22,7 @@ const (
 	gpuMax = 2
 )
 
-// run puts up the demo and plays it once.
+// playDemo starts the demo cluster and plays the burst once.
 func (o *options) run(ctx context.Context) error {
 	release, err := o.lock()
 	if err != nil {
@@ -37,17 +37,18 @@ func (o *options) run(ctx context.Context) error {
 		local.NodeSet{Name: "cpu", ExtraConf: "CPUs=2 RealMemory=500", Max: cpuMax},
 		local.NodeSet{Name: "gpu", ExtraConf: "CPUs=2 RealMemory=500 Gres=gpu:h100:2", Max: gpuMax})
 	defer demo.Close()
-	return o.show(ctx, "Slurm "+local.Version+" in pods, a stock HorizontalPodAutoscaler, slurmtide", demo.Steps(), demo)
+	return o.show(ctx, "Slurm "+local.Version+" in pods, a stock HorizontalPodAutoscaler, slurmtide", demo.Steps(),
+		demo)
 }
 
-// screen is where the demo is shown.
+// display shows the progress of the demo.
 type screen interface {
 	Steps([]steps.Status)
 	Play(play.View)
 	Close()
 }
 
-// show puts a world up, plays in it, and tells what came of it.
+// showDemo runs the steps, plays the burst in the environment and prints the result.
 func (o *options) show(ctx context.Context, how string, todo []steps.Step, world play.World) error {
 	var screen screen = show.NewPlain(os.Stdout, time.Now)
 	if !o.ci && show.IsTerminal(os.Stdout) {
@@ -62,7 +63,7 @@ func (o *options) show(ctx context.Context, how string, todo []steps.Step, world
 	if err := errors.Join(result.Verdict(), o.draw(result, how)); err != nil {
 		return err
 	}
-	fmt.Printf("  picture       %s and demo.png beside it\n", filepath.Join(o.pictures, "demo.svg"))
+	fmt.Printf("  picture       %s and demo.png\n", filepath.Join(o.pictures, "demo.svg"))
 	return nil
 }
 
@@ -71,14 +72,15 @@ func (o *options) shown(ctx context.Context, screen screen, todo []steps.Step, w
 		return play.Result{}, err
 	}
 	return play.Run(ctx, world, play.Config{
-		Shapes: burst.Shapes(cpuMax), Pause: 500 * time.Millisecond, Calm: 3 * time.Second, Limit: 5 * time.Minute, Show: screen.Play,
+		Shapes: burst.Shapes(cpuMax), Pause: 500 * time.Millisecond, Calm: 3 * time.Second, Limit: 5 * time.Minute,
+		Show: screen.Play,
 	})
 }
 
-// simulated says why the demo is to be simulated, empty when it is not.
+// whySimulated says why the demo is simulated. It is empty when the demo is not simulated.
 func (o *options) simulated() string {
 	if o.simulate {
-		return "simulating Slurm and its workers, as asked for"
+		return "simulating Slurm and its workers, as requested"
 	}
 	why := local.Missing()
 	if why == "" {
@@ -87,7 +89,7 @@ func (o *options) simulated() string {
 	return why + "; simulating Slurm and its workers instead (for a kind cluster see docs/quickstart.md)"
 }
 
-// simulation plays in a simulated world.
+// playSimulation plays the burst in a simulation.
 func (o *options) simulation(ctx context.Context) error {
 	world, err := simulated.New(ctx,
 		simulated.Set{Name: "cpu", Max: cpuMax, CPUs: 2, MemoryMiB: 500},
@@ -96,10 +98,11 @@ func (o *options) simulation(ctx context.Context) error {
 		return err
 	}
 	defer world.Close()
-	return o.show(ctx, "SIMULATED Slurm and workers, without Kubernetes; slurmtide's own client and demand", world.Steps(), world)
+	return o.show(ctx, "SIMULATED Slurm and workers, without Kubernetes; slurmtide's own client and demand",
+		world.Steps(), world)
 }
 
-// down ends the demo and removes its folder.
+// removeDemo stops the demo and removes its folder.
 func (o *options) down(ctx context.Context) error {
 	if _, err := os.Stat(o.dir); errors.Is(err, os.ErrNotExist) {
 		fmt.Println("no demo in", o.dir)
@@ -117,21 +120,21 @@ func (o *options) down(ctx context.Context) error {
 	if err := os.RemoveAll(o.dir); err != nil {
 		return fmt.Errorf("removing the demo's folder: %w", err)
 	}
-	fmt.Println("the demo is gone")
+	fmt.Println("the demo is removed")
 	return nil
 }
 
-// lock keeps two from working in one folder.
+// lockFolder keeps two processes from using the same folder. It does not wait for the lock.
 func (o *options) lock() (release func(), err error) {
 	if err := os.MkdirAll(o.dir, 0o700); err != nil {
-		return nil, fmt.Errorf("making the demo's folder: %w", err)
+		return nil, fmt.Errorf("creating the demo's folder: %w", err)
 	}
 	file, err := os.OpenFile(filepath.Join(o.dir, "lock"), os.O_CREATE|os.O_RDWR, 0o600)
 	if err != nil {
 		return nil, fmt.Errorf("locking the demo's folder: %w", err)
 	}
 	if err := syscall.Flock(int(file.Fd()), syscall.LOCK_EX|syscall.LOCK_NB); err != nil { //nolint:gosec // a small number
-		return nil, errors.Join(fmt.Errorf("another demo works in %s; end it with Ctrl-C first", o.dir), file.Close())
+		return nil, errors.Join(fmt.Errorf("another demo uses %s; stop it with Ctrl-C first", o.dir), file.Close())
 	}
 	return func() { _ = file.Close() }, nil
 }

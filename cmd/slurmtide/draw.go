@@ -13,16 +13,17 @@ import (
 	"github.com/slurmtide/slurmtide/cmd/slurmtide/internal/show"
 )
 
-// draw writes the pictures of a play, its samples and its summary.
+// drawPictures writes the pictures of a play, its samples and its summary.
 func (o *options) draw(r play.Result, how string) error {
 	most := 0
 	for _, s := range r.Line.Last().Sets {
 		most += s.Max
 	}
 	p := picture.Picture{
-		Title:    "From zero workers to as many as the queue needs, and back",
-		Subtitle: fmt.Sprintf("%s; %d jobs in %d shapes, at most %d workers", how, r.Summary.Jobs, len(r.Outcomes), most),
-		Line:     r.Line, Footer: show.Footer(r),
+		Title: "From zero workers to as many as the queue needs, and back",
+		Subtitle: fmt.Sprintf("%s; %d jobs in %d shapes, at most %d workers", how, r.Summary.Jobs, len(r.Outcomes),
+			most),
+		Line: r.Line, Footer: show.Footer(r),
 	}
 	err := os.MkdirAll(o.pictures, 0o755) //nolint:gosec // pictures are for everybody
 	return errors.Join(err,
@@ -31,7 +32,7 @@ func (o *options) draw(r play.Result, how string) error {
 		o.file("summary.txt", func(w io.Writer) error { _, err := io.WriteString(w, show.Summary(r)); return err }))
 }
 
-// file writes one file of the folder of pictures.
+// writePicture writes one file to the folder of the pictures.
 func (o *options) file(name string, write func(io.Writer) error) error {
 	file, err := os.Create(filepath.Join(o.pictures, name))
 	if err != nil {

@@ -1,5 +1,6 @@
-// Command slurmtide shows the whole of slurmtide on one machine: jobs wait, a stock
-// HorizontalPodAutoscaler starts workers, they run the jobs, and all is at zero again.
+// Command slurmtide demonstrates slurmtide on one machine: jobs wait, a stock
+// HorizontalPodAutoscaler starts workers, the workers run the jobs, and the NodeSets scale back to
+// zero.
 package main
 
 import (
@@ -11,15 +12,15 @@ import (
 	"syscall"
 )
 
-// errInterrupted is the cause of a context that a signal has ended.
+// errInterrupted is the cause of a context that a signal has cancelled.
 var errInterrupted = errors.New("interrupted")
 
 func main() {
 	os.Exit(run(os.Args[1:]))
 }
 
-// run returns the exit status: 0 when all went well, 1 when something was lost or could
-// not be done, 2 for flags that make no sense, 130 after Ctrl-C.
+// run returns the exit status: 0 for success, 1 when a job was lost or a step failed, 2 for invalid
+// flags, 130 after Ctrl-C.
 func run(args []string) int {
 	o, err := parse(args)
 	if err != nil {
@@ -36,7 +37,7 @@ func run(args []string) int {
 	}()
 	switch err := o.do(ctx); {
 	case errors.Is(err, errInterrupted):
-		fmt.Fprintln(os.Stderr, "interrupted; 'make demo-down' clears up, 'make demo' goes on")
+		fmt.Fprintln(os.Stderr, "interrupted; 'make demo' continues, 'make demo-down' cleans up")
 		return 130
 	case err != nil:
 		fmt.Fprintf(os.Stderr, "slurmtide: %v\n", err)

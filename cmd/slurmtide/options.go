@@ -8,36 +8,36 @@ import (
 	"github.com/prometheus/common/version"
 )
 
-const description = `Shows the whole of slurmtide on one machine.
+const description = `Demonstrates slurmtide on one machine.
 
-  slurmtide demo run    puts up a Kubernetes with a node, Slurm, the operator and the
-                        adapter, submits a burst of jobs, and looks on until all is at
-                        zero again; what is up already is used
-  slurmtide demo down   ends all of it
+  slurmtide demo run    starts a Kubernetes cluster with one node, Slurm, the operator and
+                        the adapter, submits a burst of jobs, and waits until all NodeSets
+                        are at zero again; it uses whatever is already running
+  slurmtide demo down   stops and removes everything
 
-Run it in the repository; 'make demo' and 'make demo-down' do.`
+Run it in the repository; 'make demo' and 'make demo-down' do so.`
 
-// options are the flags, and what is to be done.
+// options are the flags and the subcommand.
 type options struct {
 	repo, dir, pictures string
 	ci, simulate        bool
 	do                  func(context.Context) error
 }
 
-// parse reads the flags. --help and --version print and exit.
+// parseFlags reads the flags. --help and --version print and exit.
 func parse(args []string) (*options, error) {
 	o := &options{}
 	app := kingpin.New("slurmtide", description)
 	app.Version(version.Print("slurmtide"))
 	app.HelpFlag.Short('h')
 	app.Flag("repository", "Folder of the repository.").Default(".").ExistingDirVar(&o.repo)
-	app.Flag("dir", "Folder of all that is put up; empty for .run/demo in the repository.").StringVar(&o.dir)
+	app.Flag("dir", "Folder for the state of the demo. Default: .run/demo in the repository.").StringVar(&o.dir)
 	demo := app.Command("demo", "The demo.")
-	play := demo.Command("run", "Put it up and play it.")
+	play := demo.Command("run", "Start the demo and play it.")
 	play.Flag("ci", "Write plain lines instead of a live view.").BoolVar(&o.ci)
 	play.Flag("simulate", "Simulate Slurm and its workers, without Kubernetes.").BoolVar(&o.simulate)
-	play.Flag("pictures", "Folder for demo.svg and demo.png; empty for --dir.").StringVar(&o.pictures)
-	down := demo.Command("down", "End it and remove its folder.")
+	play.Flag("pictures", "Folder for demo.svg and demo.png. Default: --dir.").StringVar(&o.pictures)
+	down := demo.Command("down", "Stop the demo and remove its folder.")
 	command, err := app.Parse(args)
 	if err != nil {
 		return nil, err
@@ -46,7 +46,7 @@ func parse(args []string) (*options, error) {
 	return o, o.locate()
 }
 
-// locate makes the folders absolute.
+// resolveFolders makes the folders absolute.
 func (o *options) locate() (err error) {
 	if o.repo, err = filepath.Abs(o.repo); err != nil {
 		return err

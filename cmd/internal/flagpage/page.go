@@ -1,4 +1,4 @@
-// Package flagpage writes the reference of a program's flags.
+// Package flagpage generates the reference page of a program's flags.
 package flagpage
 
 import (
@@ -9,26 +9,25 @@ import (
 	"github.com/alecthomas/kingpin/v2"
 )
 
-// Of returns the page of a program whose main package is cmd/NAME: what it does, its
-// flags, and the environment variables that stand for flags. It is to be called before
-// flags are read, since a flag without a default has the value that its variable has. An
-// error names the flags that no help explains.
+// Render returns the page of a program whose main package is cmd/NAME: its description, its flags,
+// and the environment variables that set flags. Call it before the flags are parsed: a flag without
+// a default would otherwise show the value of its variable. The error names the flags without help.
 func Of(app *kingpin.ApplicationModel) (string, error) {
 	flags := slices.DeleteFunc(slices.Clone(app.Flags), func(f *kingpin.FlagModel) bool { return f.Hidden })
-	var untold []string
+	var undocumented []string
 	for _, f := range flags {
 		if strings.TrimSpace(f.Help) == "" {
-			untold = append(untold, "--"+f.Name)
+			undocumented = append(undocumented, "--"+f.Name)
 		}
 	}
-	if len(untold) > 0 {
-		return "", fmt.Errorf("nothing explains the flags of %s: %s", app.Name, strings.Join(untold, ", "))
+	if len(undocumented) > 0 {
+		return "", fmt.Errorf("flags of %s have no help: %s", app.Name, strings.Join(undocumented, ", "))
 	}
 	var out strings.Builder
 	fmt.Fprintf(&out, "# %[1]s\n\nThis page is generated: change the flags in `cmd/%[1]s` and run `make generate`.\n\n", app.Name)
 	out.WriteString(description(app.Help))
 	out.WriteString("\n## Flags\n\n")
-	out.WriteString("A switch `--x` is turned off by `--no-x`. A flag marked … may be given several times.\n\n")
+	out.WriteString("A switch `--x` is turned off by `--no-x`. A flag marked … may be repeated.\n\n")
 	out.WriteString("| flag | default | meaning |\n|---|---|---|\n")
 	for _, f := range flags {
 		standard, help := told(f)
@@ -38,7 +37,8 @@ func Of(app *kingpin.ApplicationModel) (string, error) {
 	return out.String(), nil
 }
 
-// description is the text of --help, with its indented lines, the examples, in a block.
+// formatDescription returns the text of --help. Indented lines, which are examples, become code
+// blocks.
 func description(text string) string {
 	var out strings.Builder
 	block := false
@@ -69,8 +69,8 @@ func name(f *kingpin.FlagModel) string {
 	return out
 }
 
-// told returns a flag's default, which is "" where there is none, and its help, without
-// the default that the help of a library's flag ends with.
+// defaultAndHelp returns a flag's default and help. The default is "" if there is none. Help texts
+// of libraries end with the default, which is removed.
 func told(f *kingpin.FlagModel) (standard, help string) {
 	standard = strings.Join(f.Default, ",")
 	if len(f.Default) == 0 {
@@ -84,16 +84,16 @@ func told(f *kingpin.FlagModel) (standard, help string) {
 	return standard, help
 }
 
-// environment is the section of the variables that stand for flags, or that flags whose
-// name ends with -env name; "" without any.
+// environmentSection describes the variables that set flags and the default variables of the flags
+// that end with -env. It is "" if there are none.
 func environment(flags []*kingpin.FlagModel) string {
 	var out strings.Builder
 	for _, f := range flags {
 		if f.Envar != "" {
-			fmt.Fprintf(&out, "| `%s` | stands for `--%s`, which counts more |\n", f.Envar, f.Name)
+			fmt.Fprintf(&out, "| `%s` | value of `--%s`; the flag takes precedence |\n", f.Envar, f.Name)
 		}
 		if strings.HasSuffix(f.Name, "-env") && len(f.Default) == 1 {
-			fmt.Fprintf(&out, "| `%s` | is the variable that `--%s` names by default |\n", f.Default[0], f.Name)
+			fmt.Fprintf(&out, "| `%s` | default variable of `--%s` |\n", f.Default[0], f.Name)
 		}
 	}
 	if out.Len() == 0 {
@@ -109,7 +109,7 @@ func code(text string) string {
 	return "`" + cell(text) + "`"
 }
 
-// cell is text in one line, fit for a cell of a table.
+// tableCell returns text as one line that is safe in a table cell.
 func cell(text string) string {
 	return strings.ReplaceAll(strings.Join(strings.Fields(text), " "), "|", `\|`)
 }

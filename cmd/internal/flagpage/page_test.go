@@ -9,13 +9,13 @@ import (
 	"github.com/google/go-cmp/cmp"
 )
 
-// app has a flag of each sort.
+// newApp returns a program with a flag of each kind.
 func app() *kingpin.Application {
 	var text, file, variable, level string
 	var on, off bool
 	var list []string
 	var wait time.Duration
-	a := kingpin.New("tide", "Tells of tides.\n\nAnd of\nthe moon.\n\n  tide --now\n  tide --then")
+	a := kingpin.New("tide", "Predicts tides.\n\nAnd of\nthe moon.\n\n  tide --now\n  tide --then")
 	a.Flag("text", "A text, a|b.").Short('t').Envar("TIDE_TEXT").StringVar(&text)
 	a.Flag("file", "A file.").PlaceHolder("FILE").StringVar(&file)
 	a.Flag("token-env", "A variable.").Default("TIDE_TOKEN").StringVar(&variable)
@@ -29,7 +29,7 @@ func app() *kingpin.Application {
 	return a
 }
 
-// duration is a value of a library's own, which has its default before flags are read.
+// duration is a flag value of a library, which has its default before the flags are parsed.
 type duration time.Duration
 
 func (d *duration) Set(string) error { return nil }
@@ -41,7 +41,7 @@ func TestThePage(t *testing.T) {
 
 This page is generated: change the flags in ` + "`cmd/tide`" + ` and run ` + "`make generate`" + `.
 
-Tells of tides.
+Predicts tides.
 
 And of
 the moon.
@@ -50,7 +50,7 @@ the moon.
 
 ## Flags
 
-A switch ` + "`--x` is turned off by `--no-x`" + `. A flag marked … may be given several times.
+A switch ` + "`--x` is turned off by `--no-x`" + `. A flag marked … may be repeated.
 
 | flag | default | meaning |
 |---|---|---|
@@ -68,8 +68,8 @@ A switch ` + "`--x` is turned off by `--no-x`" + `. A flag marked … may be giv
 
 | variable | meaning |
 |---|---|
-| ` + "`TIDE_TEXT` | stands for `--text`" + `, which counts more |
-| ` + "`TIDE_TOKEN` | is the variable that `--token-env`" + ` names by default |
+| ` + "`TIDE_TEXT` | value of `--text`" + `; the flag takes precedence |
+| ` + "`TIDE_TOKEN` | default variable of `--token-env`" + ` |
 `
 	if diff := cmp.Diff(want, got); diff != "" || err != nil {
 		t.Errorf("%v (-want +got):\n%s", err, diff)
@@ -80,13 +80,14 @@ func TestAFlagWithoutHelpIsAnError(t *testing.T) {
 	a := app()
 	a.Flag("mute", " ").Bool()
 	a.Flag("dumb", "").Bool()
-	if _, err := Of(a.Model()); err == nil || !strings.Contains(err.Error(), "tide: --mute, --dumb") {
+	if _, err := Of(a.Model()); err == nil ||
+		!strings.Contains(err.Error(), "flags of tide have no help: --mute, --dumb") {
 		t.Errorf("the error is %v", err)
 	}
 }
 
 func TestWithoutVariablesThePageSaysNothingOfThem(t *testing.T) {
-	got, err := Of(kingpin.New("tide", "Tells of tides.").Model())
+	got, err := Of(kingpin.New("tide", "Predicts tides.").Model())
 	if err != nil || strings.Contains(got, "nvironment") {
 		t.Errorf("%v\n%s", err, got)
 	}

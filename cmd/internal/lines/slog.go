@@ -11,23 +11,22 @@ import (
 // Slog returns a logger for libraries that write through log/slog.
 func (l Logger) Slog() *slog.Logger { return slog.New(&handler{to: l}) }
 
-// Quiet is Slog for libraries that tell much: what is only information for them is a
-// line of level debug, and so is what hush says is nothing. Their finer levels never
-// pass.
+// QuietSlog is Slog for libraries that log a lot. Their info lines, and the lines for which hush
+// returns true, become debug lines. Their lower levels are dropped.
 func (l Logger) Quiet(hush func(msg string, keyvals []any) bool) *slog.Logger {
 	return slog.New(&handler{to: l, hush: hush})
 }
 
-// handler hands records of log/slog on to go-kit/log.
+// slogHandler passes records of log/slog to go-kit/log.
 type handler struct {
 	to    Logger
 	attrs []any
 	group string
-	hush  func(msg string, keyvals []any) bool // set for those that are quiet
+	hush  func(msg string, keyvals []any) bool // nil unless the logger is quiet
 }
 
-// Enabled lets go-kit/log filter, but for the finer levels of quiet libraries: the
-// finest of Kubernetes' print the bodies of requests, Secrets among them.
+// Enabled leaves the filtering to go-kit/log, except for the lower levels of quiet libraries: at
+// its highest verbosity, client-go logs the bodies of requests, Secrets included.
 func (h *handler) Enabled(_ context.Context, level slog.Level) bool {
 	return h.hush == nil || level >= slog.LevelInfo
 }

@@ -10,24 +10,24 @@ import (
 	"github.com/slurmtide/slurmtide/slurmclient"
 )
 
-// stackAgain is how long a panic that comes again and again is not logged anew.
+// repeatAfter is the pause before the same panic is logged again.
 const stackAgain = time.Hour
 
-// Stacks logs panics that were made errors, each with its stack. It may be used by several
-// goroutines.
+// PanicLog logs recovered panics with their stacks. It is safe for concurrent use.
 type Stacks struct {
 	log lines.Logger
 
 	mu     sync.Mutex
-	logged map[string]time.Time // by what it says
+	logged map[string]time.Time // by error text and key-value pairs
 }
 
-// NewStacks returns a Stacks that writes to the log.
+// NewPanicLog returns a PanicLog that writes to log.
 func NewStacks(log lines.Logger) *Stacks {
 	return &Stacks{log: log, logged: map[string]time.Time{}}
 }
 
-// Log logs the error and the stack of its panic, unless it was logged within the hour.
+// Log logs the error and the stack of its panic unless it logged the same error within the last
+// hour.
 func (s *Stacks) Log(err error, keyvals ...any) {
 	text := err.Error()
 	again := fmt.Sprint(text, keyvals)
@@ -41,5 +41,5 @@ func (s *Stacks) Log(err error, keyvals ...any) {
 	if p := slurmclient.PanicOf(err); p != nil {
 		pairs = append(pairs, "stack", string(p.Stack))
 	}
-	s.log.Error("a computation panicked, which is a defect: please report it with the stack", pairs...)
+	s.log.Error("a computation panicked; this is a bug, please report it with the stack", pairs...)
 }

@@ -1,4 +1,4 @@
-// Package polls logs how the polling of a Slurm cluster goes.
+// Package polls logs the state of the polling of a Slurm cluster.
 package polls
 
 import (
@@ -10,9 +10,8 @@ import (
 	"github.com/slurmtide/slurmtide/slurmclient"
 )
 
-// Watch logs what changes in the polling: the first answer, what begins to fail
-// and what recovers. A failure that many resources share is told once, and none
-// is repeated.
+// Watch logs changes in the polling until ctx ends: the first response, failures and recoveries. It
+// logs a failure that several resources share once, and it does not repeat failures.
 func Watch(ctx context.Context, cache *slurmclient.Cache, log lines.Logger) {
 	w := newWatcher(log)
 	var after uint64
@@ -30,9 +29,9 @@ type watcher struct {
 	log              lines.Logger
 	version, release string
 	reader           slurmclient.JobsReader
-	// lonely is whether the cluster was told to have no slurmdbd.
+	// withoutSlurmdbd is whether the cluster was logged as having no slurmdbd.
 	lonely bool
-	// failing holds the failures told and not over yet, by cause.
+	// failing maps the causes of the logged failures that persist to their start times.
 	failing map[string]time.Time
 	stacks  *Stacks
 }
@@ -63,12 +62,12 @@ func (w *watcher) see(s *slurmclient.Snapshot) {
 		}
 		cause, hint := explain(p.Resource, p.Err)
 		now[cause] = true
-		if _, told := w.failing[cause]; !told {
+		if _, logged := w.failing[cause]; !logged {
 			w.failing[cause] = p.FailingSince
 			if slurmclient.PanicOf(p.Err) != nil {
 				w.stacks.Log(p.Err, "what", cause)
 			}
-			w.log.Warn("polling fails, the last values are served meanwhile", "what", cause, "err", p.Err, "hint", hint)
+			w.log.Warn("polling fails, serving the last values", "what", cause, "err", p.Err, "hint", hint)
 		}
 	}
 	for cause, since := range w.failing {
@@ -79,16 +78,18 @@ func (w *watcher) see(s *slurmclient.Snapshot) {
 	}
 }
 
-// explain names the cause of a failing poll and says what to do about it.
-// Failures of one cause are one failure.
+// explainFailure returns the cause of a failing poll and a hint. Polls with the same cause count as
+// one failure.
 func explain(r slurmclient.Resource, err error) (cause, hint string) {
 	var e *slurmclient.Error
 	switch slurmclient.CodeOf(err) {
 	case slurmclient.CodeUnauthorized:
-		return "token", "check the token: it may be expired, signed with another key, or of a user without rights"
+		return "token", "check the token: it may be expired, signed with another key, or belong to a user without " +
+			"permission"
 	case slurmclient.CodeUnsupported:
 		if ofSlurmdbd(r) {
-			return "slurmdbd", "let slurmrestd serve slurmdbd too, as with -s slurmctld,slurmdbd: limits of QOS and associations are unknown without it"
+			return "slurmdbd", "start slurmrestd with the slurmdbd plugins too, such as -s slurmctld,slurmdbd: the " +
+				"limits of QOS and associations are unknown without them"
 		}
 		return "version", "drop --slurm.api-version, or use a slurmrestd of Slurm 23.11 or later"
 	case slurmclient.CodeUnavailable:
@@ -102,7 +103,7 @@ func explain(r slurmclient.Resource, err error) (cause, hint string) {
 	return string(r), "check that slurmctld runs and what slurmrestd logs"
 }
 
-// ofSlurmdbd reports whether slurmdbd keeps the resource.
+// ofSlurmdbd reports whether the resource comes from slurmdbd.
 func ofSlurmdbd(r slurmclient.Resource) bool {
 	switch r {
 	case slurmclient.QOS, slurmclient.Associations, slurmclient.Accounts, slurmclient.Users:

@@ -11,7 +11,8 @@ import (
 )
 
 func TestWatchTellsEachCauseOnce(t *testing.T) {
-	refused := &slurmclient.Error{Code: slurmclient.CodeUnavailable, Op: "listing", Err: errors.New("connection refused")}
+	refused := &slurmclient.Error{Code: slurmclient.CodeUnavailable, Op: "listing",
+		Err: errors.New("connection refused")}
 	var out bytes.Buffer
 	w := newWatcher(lines.New(&out, "info", "logfmt"))
 	s := &slurmclient.Snapshot{}
@@ -20,7 +21,7 @@ func TestWatchTellsEachCauseOnce(t *testing.T) {
 	w.see(s)
 	w.see(s)
 	if n := strings.Count(out.String(), "polling fails"); n != 1 {
-		t.Errorf("it is told %d times:\n%s", n, &out)
+		t.Errorf("it is logged %d times:\n%s", n, &out)
 	}
 	half := *s
 	half.Nodes.Err = nil
@@ -31,20 +32,21 @@ func TestWatchTellsEachCauseOnce(t *testing.T) {
 	half.Jobs.Err = nil
 	w.see(&half)
 	if !strings.Contains(out.String(), "polling works again") {
-		t.Error("the recovery is not told")
+		t.Error("the recovery is not logged")
 	}
 }
 
 func TestWatchTellsHowJobsAreRead(t *testing.T) {
 	var out bytes.Buffer
 	w := newWatcher(lines.New(&out, "info", "logfmt"))
-	for _, reader := range []slurmclient.JobsReader{"", slurmclient.ReadDelta, slurmclient.ReadDelta, slurmclient.ReadList} {
+	for _, reader := range []slurmclient.JobsReader{"", slurmclient.ReadDelta, slurmclient.ReadDelta,
+		slurmclient.ReadList} {
 		s := &slurmclient.Snapshot{}
 		s.Jobs.Reader = reader
 		w.see(s)
 	}
 	if n := strings.Count(out.String(), "reading jobs"); n != 2 || !strings.Contains(out.String(), "reader=list") {
-		t.Errorf("it is told %d times:\n%s", n, &out)
+		t.Errorf("it is logged %d times:\n%s", n, &out)
 	}
 }
 
@@ -57,7 +59,7 @@ func TestWatchTellsOnceThatThereIsNoSlurmdbd(t *testing.T) {
 	w.see(s)
 	w.see(s)
 	if n := strings.Count(out.String(), "no slurmdbd"); n != 1 {
-		t.Errorf("it is told %d times:\n%s", n, &out)
+		t.Errorf("it is logged %d times:\n%s", n, &out)
 	}
 }
 
@@ -71,6 +73,6 @@ func TestWatchSaysThatSlurmdbdIsNotServed(t *testing.T) {
 	s.QOS.Resource, s.Associations.Resource = slurmclient.QOS, slurmclient.Associations
 	w.see(s)
 	if n := strings.Count(out.String(), "-s slurmctld,slurmdbd"); n != 1 {
-		t.Errorf("it is told %d times:\n%s", n, &out)
+		t.Errorf("it is logged %d times:\n%s", n, &out)
 	}
 }

@@ -1,4 +1,4 @@
-// Package pagetest holds the reference pages of the programs to their flags.
+// Package pagetest compares the reference pages of the programs with their flags.
 package pagetest
 
 import (
@@ -13,9 +13,8 @@ import (
 	"github.com/slurmtide/slurmtide/cmd/internal/flagpage"
 )
 
-// Current fails unless docs/reference has the page of the program as its flags are now.
-// It is called in the program's folder. With rewrite it writes the page first; a test
-// calls it with a flag -update.
+// CheckCurrent fails unless the program's page in docs/reference matches its flags. It must run in
+// the program's folder. With rewrite it writes the page first; tests pass UpdateFlag.
 func Current(t *testing.T, app *kingpin.Application, rewrite *bool) {
 	t.Helper()
 	page := filepath.Join("docs", "reference", app.Name+".md")
@@ -25,7 +24,7 @@ func Current(t *testing.T, app *kingpin.Application, rewrite *bool) {
 		t.Fatal(err)
 	}
 	if *rewrite {
-		if err := os.WriteFile(file, []byte(got), 0o644); err != nil { //nolint:gosec // a page for all
+		if err := os.WriteFile(file, []byte(got), 0o644); err != nil { //nolint:gosec // the page is public
 			t.Fatal(err)
 		}
 	}
@@ -38,5 +37,5 @@ func Current(t *testing.T, app *kingpin.Application, rewrite *bool) {
 	}
 }
 
-// Update is the flag -update of a test.
+// UpdateFlag defines the flag -update of a test.
 func Update() *bool { return flag.Bool("update", false, "rewrite the reference page of the flags") }

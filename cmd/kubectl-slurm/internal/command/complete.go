@@ -9,10 +9,10 @@ import (
 	"github.com/slurmtide/slurmtide/cmd/kubectl-slurm/internal/observe"
 )
 
-// completeWithin is how long a completion may take.
+// completionTimeout is the time limit of a completion.
 const completeWithin = 3 * time.Second
 
-// completeClusters completes the names of Controllers and Clusters.
+// completeClusters completes names of Controllers and Clusters.
 func (s *session) completeClusters(cmd *cobra.Command, _ []string, _ string) ([]string, cobra.ShellCompDirective) {
 	return s.complete(cmd, func(ctx context.Context, api *observe.API, namespace string) []string {
 		clusters, _ := clusterObjects(ctx, api, namespace)
@@ -24,7 +24,7 @@ func (s *session) completeClusters(cmd *cobra.Command, _ []string, _ string) ([]
 	})
 }
 
-// completeNodeSets completes the name of a NodeSet.
+// completeNodeSets completes names of NodeSets.
 func (s *session) completeNodeSets(cmd *cobra.Command, args []string, _ string) ([]string, cobra.ShellCompDirective) {
 	if len(args) > 0 {
 		return nil, cobra.ShellCompDirectiveNoFileComp
@@ -39,8 +39,10 @@ func (s *session) completeNodeSets(cmd *cobra.Command, args []string, _ string) 
 	})
 }
 
-// complete reads words; where that fails there are none.
-func (s *session) complete(cmd *cobra.Command, words func(ctx context.Context, api *observe.API, namespace string) []string) ([]string, cobra.ShellCompDirective) {
+// completeNames reads the candidates. On an error there are none.
+func (s *session) complete(
+	cmd *cobra.Command, words func(ctx context.Context, api *observe.API, namespace string) []string,
+) ([]string, cobra.ShellCompDirective) {
 	ctx, cancel := context.WithTimeout(cmd.Context(), completeWithin)
 	defer cancel()
 	api, err := s.api()

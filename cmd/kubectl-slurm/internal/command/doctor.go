@@ -13,7 +13,7 @@ import (
 	"github.com/slurmtide/slurmtide/cmd/kubectl-slurm/internal/top"
 )
 
-// doctor is the command "doctor".
+// doctorCommand returns the command "doctor".
 func (s *session) doctor() *cobra.Command {
 	var output string
 	var ignore []string
@@ -21,11 +21,11 @@ func (s *session) doctor() *cobra.Command {
 	var warn time.Duration
 	cmd := &cobra.Command{
 		Use:   "doctor",
-		Short: "Finds the usual faults, and names a cure for each",
-		Long: `Finds the usual faults of Slurm on Kubernetes, and names a cure for each.
+		Short: "Finds common faults and suggests a cure for each",
+		Long: `Finds common faults of Slurm on Kubernetes and suggests a cure for each.
 
-The exit status is 0 when nothing was found, 1 when something was, and 2 when it
-could not be looked. It changes nothing. The faults that it knows:
+The exit status is 0 when no fault was found, 1 when a fault was found, and 2 when the
+cluster could not be read. The doctor changes nothing. It finds these faults:
 
   ` + strings.Join(codes(), "\n  "),
 		Example: "  kubectl slurm doctor --all-namespaces\n  kubectl slurm doctor --namespace=hpc --output=json",
@@ -43,25 +43,25 @@ could not be looked. It changes nothing. The faults that it knows:
 			if all {
 				where = top.ManyNamespaces
 			}
-			seen, err := s.lookAround(cmd.Context(), where)
+			observed, err := s.lookAround(cmd.Context(), where)
 			if err != nil {
 				return err
 			}
-			seen.Warn = warn
-			return s.tell(doctor.Examine(*seen, unwanted), format)
+			observed.Warn = warn
+			return s.tell(doctor.Examine(*observed, unwanted), format)
 		},
 	}
 	flags := cmd.Flags()
 	flags.StringVarP(&output, "output", "o", "", "Output format: json or yaml")
-	flags.StringSliceVar(&ignore, "ignore", nil, "Faults that are no faults here")
-	flags.BoolVarP(&all, "all-namespaces", "A", false, "Look at all namespaces")
-	flags.DurationVar(&warn, "token-warning", 24*time.Hour, "Time before its end from which on a token is told of")
+	flags.StringSliceVar(&ignore, "ignore", nil, "Faults to ignore")
+	flags.BoolVarP(&all, "all-namespaces", "A", false, "Check all namespaces")
+	flags.DurationVar(&warn, "token-warning", 24*time.Hour, "Report tokens that expire within this time")
 	complete(cmd, "output", string(table.JSON), string(table.YAML))
 	complete(cmd, "ignore", codes()...)
 	return cmd
 }
 
-// lookAround reads what the doctor looks at, of one namespace or all.
+// observeNamespaces reads what the doctor checks, in one namespace or in all.
 func (s *session) lookAround(ctx context.Context, placed top.Placed) (*doctor.Observed, error) {
 	api, err := s.api()
 	if err != nil {
@@ -107,7 +107,7 @@ func parseCodes(words []string) ([]doctor.Code, error) {
 			}
 		}
 		if !known {
-			return nil, fmt.Errorf("--ignore takes the names of faults, and %q is none", word)
+			return nil, fmt.Errorf("--ignore takes names of faults: %q is unknown", word)
 		}
 	}
 	return out, nil

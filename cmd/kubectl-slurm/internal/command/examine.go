@@ -16,26 +16,26 @@ import (
 	view "github.com/slurmtide/slurmtide/metricsapi/view/v1alpha1"
 )
 
-// examination is a gathering of what the doctor looks at.
+// observer collects what the doctor checks.
 type examination struct {
 	api       *observe.API
 	namespace string
-	seen      doctor.Observed
+	observed  doctor.Observed
 }
 
-// observeAll reads all that the doctor looks at. What may not be read is noted; the
-// error is of an API server that is not reached.
+// observeAll reads everything that the doctor checks. It records what the user may not read. It
+// returns an error only if the API server cannot be reached.
 func observeAll(ctx context.Context, api *observe.API, now time.Time, namespace string) (*doctor.Observed, error) {
-	x := &examination{api: api, namespace: namespace, seen: doctor.Observed{
+	x := &examination{api: api, namespace: namespace, observed: doctor.Observed{
 		Now: now, APIServices: map[string]*apiregistrationv1.APIService{}, Read: map[doctor.Kind]bool{},
 		Required: map[doctor.Object]doctor.Metric{}, Running: map[doctor.Object]doctor.Metric{},
 	}}
 	var err error
-	if x.seen.User, err = api.User(ctx); err != nil {
+	if x.observed.User, err = api.User(ctx); err != nil {
 		if observe.Hopeless(err) {
 			return nil, err
 		}
-		x.skip("who you are", err)
+		x.skip("your user name", err)
 	}
 	x.services(ctx)
 	x.objects(ctx)
@@ -43,24 +43,25 @@ func observeAll(ctx context.Context, api *observe.API, now time.Time, namespace 
 	x.view(ctx)
 	x.tokens(ctx)
 	x.operator(ctx)
-	return &x.seen, ctx.Err()
+	return &x.observed, ctx.Err()
 }
 
 func (x *examination) skip(what string, err error) {
-	x.seen.NotRead = append(x.seen.NotRead, what+": "+observe.Said(err))
+	x.observed.NotRead = append(x.observed.NotRead, what+": "+observe.Said(err))
 }
 
-// need notes an error of something that the plugin needs.
+// noteFailure records an error about something that the plugin needs.
 func (x *examination) need(what, namespace string, err error) {
 	if apierrors.IsForbidden(err) {
-		x.seen.Denied = append(x.seen.Denied, doctor.Denied{What: what, Namespace: namespace, Said: observe.Said(err)})
+		x.observed.Denied = append(x.observed.Denied,
+			doctor.Denied{What: what, Namespace: namespace, Said: observe.Said(err)})
 		return
 	}
 	x.skip(what, err)
 }
 
-// services looks for the APIServices. Who may not read them can see all the same whether
-// the API is served.
+// readAPIServices reads the APIServices. Users who may not read them can still see whether the API
+// is served.
 func (x *examination) services(ctx context.Context) {
 	for _, name := range []string{doctor.MetricsService1, doctor.MetricsService2, doctor.ViewService} {
 		service, err := x.api.APIService(ctx, name)
@@ -69,23 +70,24 @@ func (x *examination) services(ctx context.Context) {
 		}
 		switch {
 		case err == nil:
-			x.seen.APIServices[name] = service
+			x.observed.APIServices[name] = service
 		case apierrors.IsNotFound(err):
-			x.seen.APIServices[name] = nil
+			x.observed.APIServices[name] = nil
 		default:
 			x.skip("APIService "+name, err)
 		}
 	}
 }
 
-// probe is what an APIService would tell, by asking for what it serves.
+// probeAPI returns an APIService with the condition that a request to its API implies.
 func (x *examination) probe(ctx context.Context, name string) (*apiregistrationv1.APIService, error) {
 	version, group, _ := strings.Cut(name, ".")
 	err := x.api.Served(ctx, schema.GroupVersion{Group: group, Version: version})
 	out := &apiregistrationv1.APIService{}
 	if apierrors.IsServiceUnavailable(err) {
 		out.Status.Conditions = []apiregistrationv1.APIServiceCondition{{
-			Type: apiregistrationv1.Available, Status: apiregistrationv1.ConditionFalse, Reason: "ServiceUnavailable", Message: observe.Said(err),
+			Type: apiregistrationv1.Available, Status: apiregistrationv1.ConditionFalse, Reason: "ServiceUnavailable",
+			Message: observe.Said(err),
 		}}
 		err = nil
 	}
@@ -95,25 +97,25 @@ func (x *examination) probe(ctx context.Context, name string) (*apiregistrationv
 func (x *examination) objects(ctx context.Context) {
 	scope := observe.Scope{Namespace: x.namespace}
 	note := func(kind doctor.Kind, group string, err error) {
-		x.seen.Read[kind] = err == nil
+		x.observed.Read[kind] = err == nil
 		if err != nil {
 			x.need("list "+schema.GroupResource{Group: group, Resource: string(kind)}.String(), x.namespace, err)
 		}
 	}
 	var err error
-	x.seen.NodeSets, err = x.api.NodeSets(ctx, scope)
+	x.observed.NodeSets, err = x.api.NodeSets(ctx, scope)
 	note(doctor.NodeSets, "slinky.slurm.net", err)
-	x.seen.Clusters, err = x.api.Clusters(ctx, scope)
+	x.observed.Clusters, err = x.api.Clusters(ctx, scope)
 	note(doctor.Clusters, "slinky.slurm.net", err)
-	x.seen.Controllers, err = x.api.Controllers(ctx, scope)
+	x.observed.Controllers, err = x.api.Controllers(ctx, scope)
 	note(doctor.Controllers, "slinky.slurm.net", err)
-	x.seen.Autoscalers, err = x.api.Autoscalers(ctx, scope)
+	x.observed.Autoscalers, err = x.api.Autoscalers(ctx, scope)
 	note(doctor.Autoscalers, "autoscaling", err)
-	x.seen.Workers, err = workers(ctx, x.api, x.namespace, "")
+	x.observed.Workers, err = workers(ctx, x.api, x.namespace, "")
 	note(doctor.Workers, "", err)
 }
 
-// metrics asks for a metric of each NodeSet, and of each cluster.
+// readMetrics reads one metric of each NodeSet and of each cluster.
 func (x *examination) metrics(ctx context.Context) {
 	denied := map[string]bool{}
 	ask := func(of metricsapi.Resource, namespace, name, metric string, into map[doctor.Object]doctor.Metric) {
@@ -134,20 +136,20 @@ func (x *examination) metrics(ctx context.Context) {
 		}
 		into[doctor.Object{Kind: of.Kind, Namespace: namespace, Name: name}] = m
 	}
-	for _, n := range x.seen.NodeSets {
-		ask(metricsapi.NodeSets(), n.Namespace, n.Name, "slurm_nodeset_required_nodes", x.seen.Required)
+	for _, n := range x.observed.NodeSets {
+		ask(metricsapi.NodeSets(), n.Namespace, n.Name, "slurm_nodeset_required_nodes", x.observed.Required)
 	}
-	for _, c := range x.seen.Clusters {
-		ask(metricsapi.Clusters(), c.Namespace, c.Name, "slurm_partition_running_jobs", x.seen.Running)
+	for _, c := range x.observed.Clusters {
+		ask(metricsapi.Clusters(), c.Namespace, c.Name, "slurm_partition_running_jobs", x.observed.Running)
 	}
-	for _, c := range x.seen.Controllers {
-		ask(metricsapi.Controllers(), c.Namespace, c.Name, "slurm_partition_running_jobs", x.seen.Running)
+	for _, c := range x.observed.Controllers {
+		ask(metricsapi.Controllers(), c.Namespace, c.Name, "slurm_partition_running_jobs", x.observed.Running)
 	}
 }
 
-// view tries to read each of the view's resources.
+// checkView checks whether the user may list each resource of the view.
 func (x *examination) view(ctx context.Context) {
-	if x.seen.APIServices[doctor.ViewService] == nil {
+	if x.observed.APIServices[doctor.ViewService] == nil {
 		return
 	}
 	for _, name := range []string{view.Jobs, view.Nodes, view.Partitions} {
@@ -158,7 +160,7 @@ func (x *examination) view(ctx context.Context) {
 	}
 }
 
-// operator looks for slurm-operator.
+// readOperator reads the lease and the pods of slurm-operator.
 func (x *examination) operator(ctx context.Context) {
 	leases, err := x.api.Leases(ctx, observe.Scope{Fields: "metadata.name=slurm-operator"})
 	if err != nil {
@@ -170,11 +172,11 @@ func (x *examination) operator(ctx context.Context) {
 		x.skip("whether slurm-operator runs", err)
 		return
 	}
-	x.seen.Operator = &doctor.Operator{Leases: leases}
+	x.observed.Operator = &doctor.Operator{Leases: leases}
 	for i := range pods {
 		for _, c := range pods[i].Status.Conditions {
 			if c.Type == corev1.PodReady && c.Status == corev1.ConditionTrue {
-				x.seen.Operator.ReadyPods++
+				x.observed.Operator.ReadyPods++
 			}
 		}
 	}

@@ -15,8 +15,8 @@ import (
 	"github.com/slurmtide/slurmtide/cmd/kubectl-slurm/internal/observe"
 )
 
-// observeOf reads what the doctor looks at in the namespace hpc from an API server that
-// answers requests for pods itself, and has nothing else.
+// observeWithPods reads what the doctor checks in the namespace hpc. pods handles requests for
+// pods; the API server has no other objects.
 func observeOf(t *testing.T, pods http.HandlerFunc) *doctor.Observed {
 	t.Helper()
 	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
@@ -32,36 +32,37 @@ func observeOf(t *testing.T, pods http.HandlerFunc) *doctor.Observed {
 	if err != nil {
 		t.Fatal(err)
 	}
-	seen, err := observeAll(t.Context(), api, time.Now(), "hpc")
+	observed, err := observeAll(t.Context(), api, time.Now(), "hpc")
 	if err != nil {
 		t.Fatal(err)
 	}
-	return seen
+	return observed
 }
 
 func TestTheDoctorReadsWorkers(t *testing.T) {
-	seen := observeOf(t, func(w http.ResponseWriter, r *http.Request) {
+	observed := observeOf(t, func(w http.ResponseWriter, r *http.Request) {
 		if got := r.URL.Query().Get("labelSelector"); got != "app.kubernetes.io/name=slurmd" {
-			t.Errorf("it asks for pods with %q", got)
+			t.Errorf("it requests pods with %q", got)
 		}
 		fmt.Fprint(w, `{"items":[{"metadata":{"name":"gpu-0"}}]}`)
 	})
-	if len(seen.Workers) != 1 || seen.Workers[0].Name != "gpu-0" || !seen.Read[doctor.Workers] {
-		t.Errorf("it has read %+v", seen.Workers)
+	if len(observed.Workers) != 1 || observed.Workers[0].Name != "gpu-0" || !observed.Read[doctor.Workers] {
+		t.Errorf("it has read %+v", observed.Workers)
 	}
 }
 
 func TestTheDoctorSaysThatItMayNotListPods(t *testing.T) {
-	seen := observeOf(t, func(w http.ResponseWriter, _ *http.Request) {
+	observed := observeOf(t, func(w http.ResponseWriter, _ *http.Request) {
 		w.WriteHeader(http.StatusForbidden)
 		fmt.Fprint(w, `{"kind":"Status","apiVersion":"v1","status":"Failure","reason":"Forbidden","code":403,"message":"no"}`)
 	})
-	if seen.Read[doctor.Workers] {
-		t.Error("it takes the workers for read")
+	if observed.Read[doctor.Workers] {
+		t.Error("the workers count as read")
 	}
-	found := doctor.Examine(*seen, nil).Findings
+	found := doctor.Examine(*observed, nil).Findings
 	if !slices.ContainsFunc(found, func(f doctor.Finding) bool {
-		return f.Code == doctor.MissingRight && strings.Contains(f.Problem, "list pods") && strings.Contains(f.Command, "--clusterrole=view")
+		return f.Code == doctor.MissingRight && strings.Contains(f.Problem, "list pods") &&
+			strings.Contains(f.Command, "--clusterrole=view")
 	}) {
 		t.Errorf("found %+v", found)
 	}

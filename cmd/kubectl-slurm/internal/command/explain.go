@@ -17,12 +17,12 @@ import (
 	view "github.com/slurmtide/slurmtide/metricsapi/view/v1alpha1"
 )
 
-// explain is the command "explain".
+// explainCommand returns the command "explain".
 func (s *session) explain() *cobra.Command {
 	var output string
 	cmd := &cobra.Command{
 		Use:   "explain",
-		Short: "Explains why a NodeSet has so many workers, or why a job waits",
+		Short: "Explains the number of workers of a NodeSet, or why a job waits",
 	}
 	group(cmd)
 	cmd.PersistentFlags().StringVarP(&output, "output", "o", "", "Output format: json or yaml")
@@ -31,16 +31,18 @@ func (s *session) explain() *cobra.Command {
 	return cmd
 }
 
-// jobExplainer is the command "explain job".
+// explainJobCommand returns the command "explain job".
 func (s *session) jobExplainer(output *string) *cobra.Command {
 	var cluster string
 	var all bool
 	job := &cobra.Command{
-		Use:     "job ID",
-		Short:   "Explains why a job waits, and whether more workers would help",
-		Long:    "Explains why a job waits, whether more workers would help, which NodeSets could\nserve it, and how many workers these would need. ID is as squeue prints it: 7, 7_3\nfor a task of an array, 8+1 for a part of a heterogeneous job. It needs the view.",
+		Use:   "job ID",
+		Short: "Explains why a job waits, and whether more workers would help",
+		Long: "Explains why a job waits, whether more workers would help, which NodeSets could\nrun it, and how " +
+			"many workers they would need. ID is the ID that squeue prints: 7,\n7_3 for an array task, 8+1 for a " +
+			"component of a heterogeneous job. The command\nneeds the view.",
 		Example: "  kubectl slurm explain job 1234\n  kubectl slurm explain job 77_3 --cluster=alpha",
-		Args:    oneArgument("the job's id, such as 7, 7_3 or 8+1"),
+		Args:    oneArgument("the job ID, such as 7, 7_3 or 8+1"),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			return s.print(*output, func(api *observe.API, namespace string) (explained, error) {
 				if all {
@@ -50,20 +52,20 @@ func (s *session) jobExplainer(output *string) *cobra.Command {
 			})
 		},
 	}
-	job.Flags().StringVar(&cluster, "cluster", "", "Slurm cluster that has the job: the name of its Controller or Cluster")
+	job.Flags().StringVar(&cluster, "cluster", "", "Slurm cluster of the job: the name of its Controller or Cluster")
 	job.Flags().BoolVarP(&all, "all-namespaces", "A", false, "Look for the job in all namespaces")
 	_ = job.RegisterFlagCompletionFunc("cluster", s.completeClusters)
 	return job
 }
 
-// nodeSetExplainer is the command "explain nodeset".
+// explainNodeSetCommand returns the command "explain nodeset".
 func (s *session) nodeSetExplainer(output *string) *cobra.Command {
 	return &cobra.Command{
 		Use:   "nodeset NAME",
-		Short: "Explains why a NodeSet has as many workers as it has",
-		Long: `Explains what the number of required workers is made of, what the HPA makes of
-it, what keeps the NodeSet from having as many, and which workers a scale-in would
-take next, and until when it would wait for them.`,
+		Short: "Explains the number of workers of a NodeSet",
+		Long: `Explains how the number of required workers is computed, how the HPA responds, what
+keeps the NodeSet from that number, which workers a scale-in would delete next, and
+how long it would wait for them.`,
 		Example:           "  kubectl slurm explain nodeset gpu",
 		Args:              oneArgument("the NodeSet's name"),
 		ValidArgsFunction: s.completeNodeSets,
@@ -75,7 +77,7 @@ take next, and until when it would wait for them.`,
 	}
 }
 
-// oneArgument refuses all but one argument, in words that tell what it is.
+// oneArgument requires exactly one argument. what describes it in the error.
 func oneArgument(what string) cobra.PositionalArgs {
 	return func(cmd *cobra.Command, args []string) error {
 		if len(args) == 1 {
@@ -85,7 +87,7 @@ func oneArgument(what string) cobra.PositionalArgs {
 	}
 }
 
-// explained is an explanation.
+// explanation can be written as text for people.
 type explained interface{ Write(w io.Writer) error }
 
 func (s *session) print(output string, of func(api *observe.API, namespace string) (explained, error)) error {
@@ -113,48 +115,51 @@ func (s *session) print(output string, of func(api *observe.API, namespace strin
 }
 
 func (s *session) explainNodeSet(ctx context.Context, api *observe.API, namespace, name string) (explained, error) {
-	seen, err := s.see(ctx, api, namespace)
+	observed, err := s.see(ctx, api, namespace)
 	if err != nil {
 		return nil, err
 	}
 	cluster := ""
-	for i := range seen.NodeSets {
-		if n := &seen.NodeSets[i]; n.Name == name {
+	for i := range observed.NodeSets {
+		if n := &observed.NodeSets[i]; n.Name == name {
 			cluster = top.ClusterOf(n)
-			numbers, notes := numbersOf(ctx, api, seen.NodeSets[i:i+1])
-			seen.Numbers = map[string]top.Numbers{name: numbers[namespace+"/"+name]}
-			seen.Gaps = append(seen.Gaps, notes...)
+			numbers, notes := numbersOf(ctx, api, observed.NodeSets[i:i+1])
+			observed.Numbers = map[string]top.Numbers{name: numbers[namespace+"/"+name]}
+			observed.Gaps = append(observed.Gaps, notes...)
 		}
 	}
-	if seen.Pods, err = workers(ctx, api, namespace, name); err != nil {
-		seen.Gaps = append(seen.Gaps, observe.Explain(observe.Workers, err)+"; who would go in a scale-in is not told")
+	if observed.Pods, err = workers(ctx, api, namespace, name); err != nil {
+		observed.Gaps = append(observed.Gaps,
+			observe.Explain(observe.Workers, err)+"; the workers that a scale-in would delete are unknown")
 	}
-	if seen.Slurm, err = readSlurm(ctx, api, namespace, cluster); err != nil {
-		seen.Gaps = append(seen.Gaps, observe.Explain(observe.View, err)+"; the parts that have no metric are not told")
+	if observed.Slurm, err = readSlurm(ctx, api, namespace, cluster); err != nil {
+		observed.Gaps = append(observed.Gaps,
+			observe.Explain(observe.View, err)+"; the parts without a metric are unknown")
 	}
 	var out explain.NodeSet
 	var there bool
-	if err := guardCluster(namespace+"/"+cluster, func() { out, there = explain.OfNodeSet(seen, name) }); err != nil {
+	if err := guardCluster(namespace+"/"+cluster,
+		func() { out, there = explain.OfNodeSet(observed, name) }); err != nil {
 		return nil, err
 	}
 	if !there {
-		return nil, fmt.Errorf("there is no NodeSet %s in namespace %s", name, namespace)
+		return nil, fmt.Errorf("NodeSet %s does not exist in namespace %s", name, namespace)
 	}
 	return &out, nil
 }
 
-// see reads what both explanations need.
+// observeNodeSets reads what both explanations need.
 func (s *session) see(ctx context.Context, api *observe.API, namespace string) (*explain.Seen, error) {
-	seen := &explain.Seen{Now: s.now()}
+	observed := &explain.Seen{Now: s.now()}
 	var err error
-	if seen.NodeSets, err = api.NodeSets(ctx, observe.Scope{Namespace: namespace}); err != nil {
+	if observed.NodeSets, err = api.NodeSets(ctx, observe.Scope{Namespace: namespace}); err != nil {
 		return nil, failed(observe.Objects, err)
 	}
-	seen.Autoscalers, seen.Gaps = autoscalers(ctx, api, observe.Scope{Namespace: namespace})
-	return seen, nil
+	observed.Autoscalers, observed.Gaps = autoscalers(ctx, api, observe.Scope{Namespace: namespace})
+	return observed, nil
 }
 
-// readSlurm reads what the view shows of one cluster.
+// readSlurm reads the view of one cluster.
 func readSlurm(ctx context.Context, api *observe.API, namespace, cluster string) (*explain.Slurm, error) {
 	scope := observe.Scope{Namespace: namespace, Fields: view.FieldCluster + "=" + cluster}
 	partitions, err := api.Partitions(ctx, scope)
@@ -178,32 +183,32 @@ func (s *session) explainJob(ctx context.Context, api *observe.API, namespace, c
 		return nil, err
 	}
 	namespace = found.Namespace
-	seen, err := s.see(ctx, api, namespace)
+	observed, err := s.see(ctx, api, namespace)
 	if err != nil {
 		return nil, err
 	}
 	cluster = found.Spec.Cluster.Name
-	if seen.Slurm, err = readSlurm(ctx, api, namespace, cluster); err != nil {
+	if observed.Slurm, err = readSlurm(ctx, api, namespace, cluster); err != nil {
 		return nil, failed(observe.View, err)
 	}
-	for _, j := range seen.Slurm.Jobs {
+	for _, j := range observed.Slurm.Jobs {
 		if int64(j.ID) == found.Spec.JobID {
 			var out explain.Job
-			err := guardCluster(namespace+"/"+cluster, func() { out = explain.OfJob(seen, namespace, cluster, j) })
+			err := guardCluster(namespace+"/"+cluster, func() { out = explain.OfJob(observed, namespace, cluster, j) })
 			return &out, err
 		}
 	}
-	return nil, fmt.Errorf("job %s has just gone", id)
+	return nil, fmt.Errorf("job %s no longer exists", id)
 }
 
-// findJob finds the one job of an id.
+// findJob returns the job with an ID. It fails unless exactly one job matches.
 func findJob(ctx context.Context, api *observe.API, namespace, cluster, id string) (*view.SlurmJob, error) {
 	first := id
 	if i := strings.IndexAny(id, "_+"); i >= 0 {
 		first = id[:i]
 	}
 	if _, err := strconv.ParseUint(first, 10, 32); err != nil {
-		return nil, fmt.Errorf("%q is no id of a job: they are such as 7, 7_3 and 8+1", id)
+		return nil, fmt.Errorf("%q is not a job ID such as 7, 7_3 or 8+1", id)
 	}
 	field := view.FieldJobID
 	if strings.Contains(id, "_") {
@@ -222,18 +227,20 @@ func findJob(ctx context.Context, api *observe.API, namespace, cluster, id strin
 	switch len(fits) {
 	case 0:
 		if namespace == "" {
-			return nil, fmt.Errorf("there is no job %s in any namespace that you may see", id)
+			return nil, fmt.Errorf("you can see no job %s in any namespace", id)
 		}
-		return nil, fmt.Errorf("there is no job %s in namespace %s that you may see; --all-namespaces looks everywhere", id, namespace)
+		return nil, fmt.Errorf("you can see no job %s in namespace %s; --all-namespaces searches all namespaces", id,
+			namespace)
 	case 1:
 		return &fits[0], nil
 	}
-	return nil, fmt.Errorf("there are several jobs %s, one in Slurm cluster %s/%s and one in %s/%s: name one with --namespace and --cluster",
+	return nil, fmt.Errorf("several clusters have a job %s, such as %s/%s and %s/%s: select one with --namespace "+
+		"and --cluster",
 		id, fits[0].Namespace, fits[0].Spec.Cluster.Name, fits[1].Namespace, fits[1].Spec.Cluster.Name)
 }
 
-// isJob reports whether a job has the id. A task that has not been split off is in the
-// record of its array.
+// hasJobID reports whether a job has the ID. A task that is not split off yet belongs to the record
+// of its array.
 func isJob(v *view.SlurmJob, id, first string) bool {
 	j := records.Job(v)
 	return strconv.FormatInt(v.Spec.JobID, 10) == id || records.JobID(j) == id ||

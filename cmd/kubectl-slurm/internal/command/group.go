@@ -7,8 +7,8 @@ import (
 	"github.com/spf13/cobra"
 )
 
-// group makes a command of one that only has others below it: alone it prints its help,
-// and a word that is none of them is refused with the list of them.
+// requireSubcommand configures a command that only has subcommands. Without an argument it prints
+// its help. An unknown subcommand is an error that lists the known ones.
 func group(cmd *cobra.Command) {
 	cmd.RunE = func(cmd *cobra.Command, _ []string) error { return cmd.Help() }
 	cmd.Args = func(cmd *cobra.Command, args []string) error {
@@ -21,11 +21,12 @@ func group(cmd *cobra.Command) {
 				names = append(names, c.Name())
 			}
 		}
-		return fmt.Errorf("there is no %s %s; there are %s", cmd.CommandPath(), args[0], strings.Join(names, ", "))
+		return fmt.Errorf("unknown command %s %s; the commands are %s", cmd.CommandPath(), args[0],
+			strings.Join(names, ", "))
 	}
 }
 
-// flagError adds to what is wrong with a flag where to read about flags.
+// addHelpHint adds to a flag error where to find help.
 func flagError(cmd *cobra.Command, err error) error {
 	return fmt.Errorf("%w; see %s --help", err, cmd.CommandPath())
 }

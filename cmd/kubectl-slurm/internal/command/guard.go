@@ -14,27 +14,28 @@ import (
 	"github.com/slurmtide/slurmtide/slurmclient"
 )
 
-// BrokenError tells that the records of some clusters make this program panic, which is a
-// defect of it. What the others have is shown all the same; the exit status is 1.
+// PanickedClustersError lists clusters whose records make this program panic, which is a bug. The
+// other clusters are still shown. The exit status is 1.
 type BrokenError struct {
 	Clusters []string
-	// Err is the panic of one of them, with its stack.
+	// Err is one of the panics with its stack.
 	Err error
 }
 
 func (e *BrokenError) Error() string {
-	return fmt.Sprintf("cluster %s is not shown: a defect of kubectl-slurm, please report it: %v", strings.Join(e.Clusters, ", "), e.Err)
+	return fmt.Sprintf("cluster %s is not shown because of a bug in kubectl-slurm, please report it: %v",
+		strings.Join(e.Clusters, ", "), e.Err)
 }
 
 func (e *BrokenError) Unwrap() error { return e.Err }
 
-// Run runs a command. A panic is an error.
+// Run runs a command. It returns a panic as an error.
 func Run(ctx context.Context, root *cobra.Command) (err error) {
 	return cmp.Or(slurmclient.Guard("running the command", func() { err = root.ExecuteContext(ctx) }), err)
 }
 
-// guardCluster calls f, which works with the records of one cluster. A panic is a
-// *BrokenError.
+// callForCluster calls f, which works with the records of one cluster. It returns a panic as a
+// *PanickedClustersError.
 func guardCluster(cluster string, f func()) error {
 	if err := slurmclient.Guard("reading its records", f); err != nil {
 		return &BrokenError{Clusters: []string{cluster}, Err: err}
@@ -42,8 +43,8 @@ func guardCluster(cluster string, f func()) error {
 	return nil
 }
 
-// tableOf makes a table of the records of clusters. Where the records of some make that
-// panic, the table is of the others, and the error is a *BrokenError.
+// makeTable makes a table of the records of all clusters. If the records of some clusters panic, it
+// returns the table of the others and a *PanickedClustersError.
 func tableOf[T any](records []T, clusterOf func(*T) string, rows func([]T) printer) (t printer, err error) {
 	all := slurmclient.Guard("making the table", func() { t = rows(records) })
 	if all == nil {
@@ -72,7 +73,7 @@ func tableOf[T any](records []T, clusterOf func(*T) string, rows func([]T) print
 	return t, &broken
 }
 
-// isBroken reports whether an error leaves something to show.
+// isPanickedClusters reports whether there is a table to show despite the error.
 func isBroken(err error) bool {
 	var broken *BrokenError
 	return errors.As(err, &broken)

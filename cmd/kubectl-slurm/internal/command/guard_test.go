@@ -17,12 +17,12 @@ func viewJobOf(cluster, user string) view.SlurmJob {
 	return j
 }
 
-// usersUnless panics where there is a user of the name.
+// usersTablePanickingOn panics if there is a job of the user.
 func usersUnless(name string) func([]view.SlurmJob) printer {
 	return func(jobs []view.SlurmJob) printer {
 		for _, j := range jobs {
 			if j.Spec.User == name {
-				panic("what nobody thought of")
+				panic("unexpected record")
 			}
 		}
 		return top.Users(top.ManyNamespaces, jobs)
@@ -36,7 +36,8 @@ func TestAClusterWhoseRecordsPanicIsNamedAndTheOthersAreShown(t *testing.T) {
 		t.Fatalf("the table is %v", table)
 	}
 	text := Report(err)
-	if !strings.HasPrefix(text, "error: cluster slurm/b is not shown") || !strings.Contains(text, "what nobody thought of") || !strings.Contains(text, "guard_test.go") {
+	if !strings.HasPrefix(text, "error: cluster slurm/b is not shown") ||
+		!strings.Contains(text, "unexpected record") || !strings.Contains(text, "_test.go") {
 		t.Errorf("it says %s", text)
 	}
 	if status := Status(err); status != 1 {
@@ -52,11 +53,12 @@ func TestAPanicOfACommandIsAnError(t *testing.T) {
 	if Status(err) != 1 || !strings.Contains(Report(err), "at last") {
 		t.Errorf("%d, %s", Status(err), Report(err))
 	}
-	err = Run(t.Context(), &cobra.Command{SilenceErrors: true, SilenceUsage: true, RunE: func(*cobra.Command, []string) error { return errors.New("refused") }})
+	err = Run(t.Context(), &cobra.Command{SilenceErrors: true, SilenceUsage: true,
+		RunE: func(*cobra.Command, []string) error { return errors.New("refused") }})
 	if Status(err) != 2 || Report(err) != "error: refused" {
 		t.Errorf("%d, %s", Status(err), Report(err))
 	}
 	if text := Report(&FoundError{Count: 1}); text != "" {
-		t.Errorf("of findings it says %s", text)
+		t.Errorf("the text for findings is %s", text)
 	}
 }

@@ -19,7 +19,8 @@ func lookNodeSets(ctx context.Context, api *observe.API, a asked) (printer, []st
 	if err != nil {
 		return nil, nil, failed(observe.Objects, err)
 	}
-	list = slices.DeleteFunc(list, func(n v1beta1.NodeSet) bool { return !a.inCluster(top.ClusterOf(&n)) || !a.named(n.Name) })
+	list = slices.DeleteFunc(list,
+		func(n v1beta1.NodeSet) bool { return !a.inCluster(top.ClusterOf(&n)) || !a.named(n.Name) })
 	numbers, notes := numbersOf(ctx, api, list)
 	hpas, more := autoscalers(ctx, api, a.scope)
 	return top.NodeSets(a.placed, list, hpas, numbers), append(notes, more...), nil
@@ -33,7 +34,8 @@ func lookJobs(ctx context.Context, api *observe.API, a asked) (printer, []string
 	jobs = slices.DeleteFunc(jobs, func(j view.SlurmJob) bool {
 		return !a.named(fmt.Sprint(j.Spec.JobID), j.Name, j.Spec.Name, records.JobID(records.Job(&j)))
 	})
-	t, err := tableOf(jobs, clusterOfJob, func(part []view.SlurmJob) printer { return top.Jobs(a.now, a.placed, a.which, part) })
+	t, err := tableOf(jobs, clusterOfJob,
+		func(part []view.SlurmJob) printer { return top.Jobs(a.now, a.placed, a.which, part) })
 	return t, nil, err
 }
 
@@ -51,10 +53,11 @@ func clusterOfJob(j *view.SlurmJob) string { return j.Namespace + "/" + j.Spec.C
 
 func clusterOfNode(n *view.SlurmNode) string { return n.Namespace + "/" + n.Spec.Cluster.Name }
 
-// withoutView is what can be told of jobs all the same.
-const withoutView = "how many jobs run and wait is told by kubectl slurm top partitions and top nodesets, which need no view"
+// withoutViewNote says where job counts are available without the view.
+const withoutView = "kubectl slurm top partitions and top nodesets show the numbers of running and pending jobs " +
+	"without the view"
 
-// viewJobs lists jobs of the clusters that are asked for.
+// listJobs lists the jobs of the requested clusters.
 func viewJobs(ctx context.Context, api *observe.API, a asked) ([]view.SlurmJob, error) {
 	jobs, err := api.Jobs(ctx, a.scope)
 	return slices.DeleteFunc(jobs, func(j view.SlurmJob) bool { return !a.inCluster(j.Spec.Cluster.Name) }), err
@@ -66,7 +69,8 @@ func lookNodes(ctx context.Context, api *observe.API, a asked) (printer, []strin
 		nodes = slices.DeleteFunc(nodes, func(n view.SlurmNode) bool {
 			return !a.inCluster(n.Spec.Cluster.Name) || !a.named(n.Spec.Name, n.Name)
 		})
-		t, err := tableOf(nodes, clusterOfNode, func(part []view.SlurmNode) printer { return top.Nodes(a.now, a.placed, a.which, part) })
+		t, err := tableOf(nodes, clusterOfNode,
+			func(part []view.SlurmNode) printer { return top.Nodes(a.now, a.placed, a.which, part) })
 		return t, nil, err
 	}
 	if fatal(err) || a.scope.Labels != "" || a.scope.Fields != "" {
@@ -79,10 +83,11 @@ func lookNodes(ctx context.Context, api *observe.API, a asked) (printer, []strin
 	pods = slices.DeleteFunc(pods, func(p corev1.Pod) bool {
 		return !a.inCluster(p.Labels[v1beta1.LabelCluster]) || !a.named(p.Labels[v1beta1.LabelPodHostname], p.Name)
 	})
-	return top.Workers(a.now, a.placed, pods), []string{observe.Explain(observe.View, err) + "; shown is what the workers' pods tell"}, nil
+	return top.Workers(a.now, a.placed, pods),
+		[]string{observe.Explain(observe.View, err) + "; the table shows the conditions of the workers' pods"}, nil
 }
 
-// failed says what an error of a part means, unless it is not about the part.
+// wrapReadError explains an error in reading p, unless the error is fatal.
 func failed(p observe.Part, err error) error {
 	if fatal(err) {
 		return err
@@ -90,7 +95,7 @@ func failed(p observe.Part, err error) error {
 	return &unread{text: observe.Explain(p, err), err: err}
 }
 
-// unread is an error in our words.
+// readError is an error with an explanation.
 type unread struct {
 	text string
 	err  error

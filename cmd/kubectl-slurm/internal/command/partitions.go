@@ -11,8 +11,8 @@ import (
 	view "github.com/slurmtide/slurmtide/metricsapi/view/v1alpha1"
 )
 
-// lookPartitions lists partitions by the view, and their numbers by metrics. Without
-// the view, partitions are those that NodeSets make, and all of each cluster together.
+// readPartitions lists the partitions of the view with their metrics. Without the view, it lists
+// the partitions of NodeSets and, for each cluster, one row for all partitions.
 func lookPartitions(ctx context.Context, api *observe.API, a asked) (printer, []string, error) {
 	rows, notes, err := partitionRows(ctx, api, a)
 	if err != nil {
@@ -42,7 +42,7 @@ func lookPartitions(ctx context.Context, api *observe.API, a asked) (printer, []
 	return top.Partitions(a.placed, out), append(notes, explainAll(observe.Metrics, errs)...), nil
 }
 
-// placedPartition is a row with the object that its metrics are of.
+// partitionWithMetrics is a row and the resource that has its metrics.
 type placedPartition struct {
 	row top.Partition
 	of  metricsapi.Resource
@@ -71,7 +71,8 @@ func partitionRows(ctx context.Context, api *observe.API, a asked) ([]placedPart
 	if objectsErr != nil {
 		return nil, []string{observe.Explain(observe.View, err)}, failed(observe.Objects, objectsErr)
 	}
-	return out, []string{observe.Explain(observe.View, err) + "; shown are the partitions of NodeSets, and all of each cluster"}, nil
+	return out, []string{observe.Explain(observe.View, err) +
+		"; the table shows the partitions of NodeSets and the sums of each cluster"}, nil
 }
 
 func partitionOf(p *view.SlurmPartition) placedPartition {
@@ -86,8 +87,8 @@ func partitionOf(p *view.SlurmPartition) placedPartition {
 	}}
 }
 
-// partitionsOfObjects are a row for each Controller and Cluster, and one for each
-// NodeSet that makes a partition.
+// partitionsOfObjects returns a row for each Controller and Cluster, and one for each NodeSet with
+// a partition of its own.
 func partitionsOfObjects(ctx context.Context, api *observe.API, a asked) ([]placedPartition, error) {
 	clusters, err := clusterObjects(ctx, api, a.scope.Namespace)
 	if err != nil {
@@ -108,7 +109,8 @@ func partitionsOfObjects(ctx context.Context, api *observe.API, a asked) ([]plac
 		}
 		for i := range nodeSets {
 			n := &nodeSets[i]
-			if n.Namespace == c.namespace && top.ClusterOf(n) == c.name && n.Spec.Partition != nil && n.Spec.Partition.Enabled && a.named(n.Name) {
+			if n.Namespace == c.namespace && top.ClusterOf(n) == c.name && n.Spec.Partition != nil &&
+				n.Spec.Partition.Enabled && a.named(n.Name) {
 				own := row
 				own.Name = n.Name
 				out = append(out, placedPartition{row: own, of: c.of})

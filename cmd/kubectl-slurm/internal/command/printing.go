@@ -9,17 +9,17 @@ import (
 	"github.com/slurmtide/slurmtide/cmd/kubectl-slurm/internal/top"
 )
 
-// printer is a table of any rows.
+// rowTable is a table with rows of any type.
 type printer interface {
 	Len() int
 	Sort(by string) error
 	Print(w io.Writer, f table.Format, h table.Headings) error
 }
 
-// kindOfRow is what the rows of a table are: partitions, each of which is a partition.
+// rowNoun is the noun for the rows of a table, in plural and singular.
 type kindOfRow struct{ many, one string }
 
-// printing is how a table is printed.
+// tablePrinter prints tables in one format.
 type printing struct {
 	of       kindOfRow
 	format   table.Format
@@ -27,8 +27,8 @@ type printing struct {
 	sortBy   string
 }
 
-// print writes a table, and returns what to say when there is nothing in it. That there
-// is no row of one of the names is an error; the others are printed.
+// print writes a table and returns notes about an empty one. It prints the matching rows before it
+// returns an error about names without a row.
 func (p printing) print(w io.Writer, a *asked, t printer) ([]string, error) {
 	if err := t.Sort(p.sortBy); err != nil {
 		return nil, err
@@ -37,7 +37,7 @@ func (p printing) print(w io.Writer, a *asked, t printer) ([]string, error) {
 		return nil, err
 	}
 	if missing := a.missing(); len(missing) > 0 {
-		return nil, fmt.Errorf("there is no %s %s in %s", p.of.one, strings.Join(missing, ", "), a.place())
+		return nil, fmt.Errorf("%s %s not found in %s", p.of.one, strings.Join(missing, ", "), a.place())
 	}
 	if t.Len() == 0 && p.format != table.JSON && p.format != table.YAML {
 		return []string{p.of.nothing(a)}, nil
@@ -45,11 +45,11 @@ func (p printing) print(w io.Writer, a *asked, t printer) ([]string, error) {
 	return nil, nil
 }
 
-// nothing tells that there are no rows, and which flag may show some.
+// noRowsFound says that no rows were found, and which flag may show more.
 func (k kindOfRow) nothing(a *asked) string {
 	text := fmt.Sprintf("no %s were found in %s", k.many, a.place())
 	if a.which == top.Present && k.one == "job" {
-		text += "; --all shows those that have ended too"
+		text += "; --all also shows finished jobs"
 	}
 	return text
 }

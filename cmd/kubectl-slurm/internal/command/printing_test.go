@@ -24,15 +24,22 @@ func TestWhatIsSaidOfATableWithoutRows(t *testing.T) {
 		note   string
 		err    string
 	}{
-		{"there are some", jobs, asked{scope: hpc}, []string{"a"}, table.Plain, "NAME\na\n", "", ""},
-		{"there are none", kindOfRow{"nodes", "node"}, asked{scope: hpc}, nil, table.Plain, "", "no nodes were found in namespace hpc", ""},
-		{"nowhere", kindOfRow{"users", "user"}, asked{placed: top.ManyNamespaces}, nil, table.Names, "", "no users were found in any namespace", ""},
-		{"of a cluster", kindOfRow{"users", "user"}, asked{scope: hpc, cluster: "alpha"}, nil, table.Plain, "", "no users were found in namespace hpc", ""},
-		{"jobs may have ended", jobs, asked{scope: hpc, which: top.Present}, nil, table.Plain, "", "no jobs were found in namespace hpc; --all shows those that have ended too", ""},
-		{"all jobs", jobs, asked{scope: hpc, which: top.All}, nil, table.Plain, "", "no jobs were found in namespace hpc", ""},
-		{"a program reads an empty list", jobs, asked{scope: hpc}, nil, table.JSON, "{\n    \"kind\": \"List\",\n    \"items\": []\n}\n", "", ""},
-		{"one of two names", jobs, asked{scope: hpc, names: []string{"a", "b"}}, []string{"a", "c"}, table.Names, "a\n", "", "there is no job b in namespace hpc"},
-		{"no such column", jobs, asked{scope: hpc}, nil, table.Plain, "", "", `there is no column "height"`},
+		{"some rows", jobs, asked{scope: hpc}, []string{"a"}, table.Plain, "NAME\na\n", "", ""},
+		{"no rows", kindOfRow{"nodes", "node"}, asked{scope: hpc}, nil, table.Plain, "",
+			"no nodes were found in namespace hpc", ""},
+		{"in any namespace", kindOfRow{"users", "user"}, asked{placed: top.ManyNamespaces}, nil, table.Names, "",
+			"no users were found in any namespace", ""},
+		{"of a cluster", kindOfRow{"users", "user"}, asked{scope: hpc, cluster: "alpha"}, nil, table.Plain, "",
+			"no users were found in namespace hpc", ""},
+		{"unfinished jobs", jobs, asked{scope: hpc, which: top.Present}, nil, table.Plain, "",
+			"no jobs were found in namespace hpc; --all also shows finished jobs", ""},
+		{"all jobs", jobs, asked{scope: hpc, which: top.All}, nil, table.Plain, "",
+			"no jobs were found in namespace hpc", ""},
+		{"an empty list in JSON", jobs, asked{scope: hpc}, nil, table.JSON,
+			"{\n    \"kind\": \"List\",\n    \"items\": []\n}\n", "", ""},
+		{"one of two names", jobs, asked{scope: hpc, names: []string{"a", "b"}}, []string{"a", "c"}, table.Names,
+			"a\n", "", "job b not found in namespace hpc"},
+		{"no such column", jobs, asked{scope: hpc}, nil, table.Plain, "", "", `unknown column "height"`},
 	} {
 		t.Run(tc.name, func(t *testing.T) {
 			a := tc.asked.at(time.Time{})
@@ -64,7 +71,7 @@ func TestWhatIsSaidOfATableWithoutRows(t *testing.T) {
 func TestOneOfSeveralNamesIsEnough(t *testing.T) {
 	a := asked{names: []string{"7", "train"}}.at(time.Time{})
 	if !a.named("7", "alpha.7", "train") || a.named("8", "alpha.8", "solve") {
-		t.Error("what is shown is not what was named")
+		t.Error("the wrong rows match")
 	}
 	if got := a.missing(); len(got) != 0 {
 		t.Errorf("%q are missing", got)

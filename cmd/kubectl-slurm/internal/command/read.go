@@ -15,10 +15,10 @@ import (
 	"github.com/slurmtide/slurmtide/operator/api/v1beta1"
 )
 
-// atATime is how many metrics are asked for at a time.
+// maxConcurrentReads is the number of metrics that are read concurrently.
 const atATime = 8
 
-// each runs work for every item, a few at a time, and waits for all.
+// forEachConcurrently runs work for every item with limited concurrency and waits for all.
 func each[T any](items []T, work func(T)) {
 	var all sync.WaitGroup
 	slots := make(chan struct{}, atATime)
@@ -32,34 +32,34 @@ func each[T any](items []T, work func(T)) {
 	all.Wait()
 }
 
-// question is one for a metric.
+// metricQuery identifies a metric of an object.
 type question struct {
 	of                      metricsapi.Resource
 	namespace, name, metric string
 	partition               string
 }
 
-// ask reads metrics. What could not be read is missing from the answer; the first
-// error of each object is among the errors.
+// readMetrics reads metrics. Metrics that cannot be read are missing from the answers. errs
+// contains the first error of each object.
 func ask(ctx context.Context, api *observe.API, questions []question) (answers map[question]uint64, errs []error) {
 	answers = map[question]uint64{}
 	var mu sync.Mutex
-	told := map[string]bool{}
+	hasError := map[string]bool{}
 	each(questions, func(q question) {
 		v, err := api.Metric(ctx, q.of, q.namespace, q.name, q.metric, q.partition)
 		mu.Lock()
 		defer mu.Unlock()
 		if err == nil {
 			answers[q] = v.Number
-		} else if key := q.namespace + "/" + q.name; !told[key] {
-			told[key] = true
+		} else if key := q.namespace + "/" + q.name; !hasError[key] {
+			hasError[key] = true
 			errs = append(errs, err)
 		}
 	})
 	return answers, errs
 }
 
-// nodeSetMetrics are the metrics of the catalogue that are of NodeSets alone.
+// nodeSetMetricNames returns the metrics of the catalogue that only NodeSets have.
 func nodeSetMetrics() []string {
 	var out []string
 	for _, e := range metricsapi.Catalogue() {
@@ -70,13 +70,14 @@ func nodeSetMetrics() []string {
 	return out
 }
 
-// numbersOf reads the metrics of NodeSets, by namespace/name, with what to say of
+// readNodeSetMetrics reads the metrics of NodeSets, by namespace/name, and returns notes about
 // those that could not be read.
 func numbersOf(ctx context.Context, api *observe.API, nodeSets []v1beta1.NodeSet) (map[string]top.Numbers, []string) {
 	var questions []question
 	for _, n := range nodeSets {
 		for _, metric := range nodeSetMetrics() {
-			questions = append(questions, question{of: metricsapi.NodeSets(), namespace: n.Namespace, name: n.Name, metric: metric})
+			questions = append(questions,
+				question{of: metricsapi.NodeSets(), namespace: n.Namespace, name: n.Name, metric: metric})
 		}
 	}
 	answers, errs := ask(ctx, api, questions)
@@ -100,8 +101,10 @@ func explainAll(p observe.Part, errs []error) []string {
 	return slices.Compact(out)
 }
 
-// autoscalers reads HPAs, and what to say when they cannot be read.
-func autoscalers(ctx context.Context, api *observe.API, s observe.Scope) ([]autoscalingv2.HorizontalPodAutoscaler, []string) {
+// listAutoscalers lists HPAs, or returns a note if they cannot be read.
+func autoscalers(
+	ctx context.Context, api *observe.API, s observe.Scope,
+) ([]autoscalingv2.HorizontalPodAutoscaler, []string) {
 	out, err := api.Autoscalers(ctx, observe.Scope{Namespace: s.Namespace})
 	if err != nil {
 		return nil, []string{observe.Explain(observe.HPAs, err)}
@@ -109,7 +112,7 @@ func autoscalers(ctx context.Context, api *observe.API, s observe.Scope) ([]auto
 	return out, nil
 }
 
-// workers reads the pods of NodeSets, and of one alone if it is named.
+// listWorkerPods lists the pods of NodeSets, or of the named NodeSet only.
 func workers(ctx context.Context, api *observe.API, namespace, nodeSet string) ([]corev1.Pod, error) {
 	selector := v1beta1.LabelAppName + "=" + v1beta1.AppSlurmd
 	if nodeSet != "" {
@@ -122,7 +125,8 @@ func workers(ctx context.Context, api *observe.API, namespace, nodeSet string) (
 	return pods, err
 }
 
-// fatal reports that an error ends a command: nothing else can be answered.
+// isFatal reports whether an error ends a command because further reads would fail too.
 func fatal(err error) bool {
-	return observe.Hopeless(err) || !apierrors.IsNotFound(err) && !apierrors.IsForbidden(err) && !apierrors.IsServiceUnavailable(err)
+	return observe.Hopeless(err) || !apierrors.IsNotFound(err) && !apierrors.IsForbidden(err) &&
+		!apierrors.IsServiceUnavailable(err)
 }

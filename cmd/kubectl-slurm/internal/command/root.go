@@ -1,5 +1,5 @@
-// Package command is the command line of kubectl-slurm: its commands, their flags, and
-// what each reads and prints.
+// Package command is the command line of kubectl-slurm: the commands, their flags, and what they
+// read and print.
 package command
 
 import (
@@ -16,16 +16,16 @@ import (
 	"github.com/slurmtide/slurmtide/slurmclient"
 )
 
-// Streams are where a command reads and writes.
+// Streams are the input and output of a command.
 type Streams struct {
 	In       io.Reader
 	Out, Err io.Writer
-	// Size is how many columns and lines Out has now, when it is a terminal, which --watch
-	// redraws; nil when it is none.
+	// Size returns the current columns and lines of Out if that is a terminal, which --watch
+	// redraws. It is nil otherwise.
 	Size func() (columns, lines int)
 }
 
-// session is what all commands share.
+// session is the state that all commands share.
 type session struct {
 	streams Streams
 	kube    *genericclioptions.ConfigFlags
@@ -33,25 +33,25 @@ type session struct {
 	version string
 }
 
-// New returns the command with all that is below it. now is the clock of ages.
+// New returns the root command. now is the clock for ages.
 func New(streams Streams, now func() time.Time, version string) *cobra.Command {
 	s := &session{streams: streams, kube: genericclioptions.NewConfigFlags(true), now: now, version: version}
-	// Ours says which Slurm cluster; kubectl's would say which Kubernetes.
+	// Our --cluster selects a Slurm cluster, kubectl's would select a Kubernetes cluster.
 	s.kube.ClusterName = nil
-	s.kube.CacheDir = nil // nothing is kept
+	s.kube.CacheDir = nil // no cache on disk
 	root := &cobra.Command{
 		Use:   "kubectl-slurm",
 		Short: "Shows and explains Slurm on Kubernetes",
-		Long: `Shows what the Slurm clusters of a Kubernetes do, why NodeSets have as many
-workers as they have, why jobs wait, and what is wrong.
+		Long: `Shows the Slurm clusters in a Kubernetes cluster, explains the number of workers of
+NodeSets and why jobs wait, and finds faults.
 
-Everything is read through the Kubernetes API, with the rights that you have there:
-the custom resources of slurm-operator, the metrics and the view of Slurm that
-slurm-metrics-adapter serves. You need no token of Slurm.
+The plugin reads everything through the Kubernetes API with your permissions: the
+custom resources of slurm-operator, and the metrics and the view of Slurm that
+slurm-metrics-adapter serves. You need no Slurm token.
 
-The exit status is 0 when all went well, 1 when the doctor found something or the
-records of a cluster cannot be shown, 2 for other errors, and 130 when a command other
-than --watch was interrupted.`,
+The exit status is 0 for success, 1 when the doctor found a fault or the records of a
+cluster cannot be shown, 2 for other errors, and 130 when a command other than --watch
+was interrupted.`,
 		Annotations:   map[string]string{cobra.CommandDisplayNameAnnotation: "kubectl slurm"},
 		SilenceUsage:  true,
 		SilenceErrors: true,
@@ -67,13 +67,13 @@ than --watch was interrupted.`,
 	return root
 }
 
-// FoundError tells that a command did its work and found something: the exit status is 1.
+// FindingsError means that a command succeeded and has findings. The exit status is 1.
 type FoundError struct{ Count int }
 
 func (e *FoundError) Error() string { return fmt.Sprintf("%d found", e.Count) }
 
-// Status is the exit status for what a command returned: 0 for nothing, 1 for findings
-// and for clusters whose records cannot be shown, 2 for everything else.
+// ExitStatus returns the exit status for the error of a command: 0 for nil, 1 for findings and for
+// clusters whose records cannot be shown, 2 for all other errors.
 func Status(err error) int {
 	var found *FoundError
 	switch {
@@ -85,8 +85,8 @@ func Status(err error) int {
 	return 2
 }
 
-// Report is what to say of an error: nothing of findings, which were printed, and the
-// stack of a panic beside its words.
+// ErrorText returns the text of an error for stderr. It is empty for findings, which were already
+// printed. A panic includes its stack.
 func Report(err error) string {
 	var found *FoundError
 	if err == nil || errors.As(err, &found) {
@@ -98,7 +98,7 @@ func Report(err error) string {
 	return "error: " + err.Error()
 }
 
-// api connects with the user's kubeconfig and flags.
+// connect returns a client with the user's kubeconfig and flags.
 func (s *session) api() (*observe.API, error) {
 	cfg, err := s.kube.ToRESTConfig()
 	if err != nil {
@@ -107,7 +107,7 @@ func (s *session) api() (*observe.API, error) {
 	return observe.New(cfg)
 }
 
-// namespace is the one that the user is in, or names.
+// namespace returns the namespace of the user's context or flags.
 func (s *session) namespace() (string, error) {
 	name, _, err := s.kube.ToRawKubeConfigLoader().Namespace()
 	if err != nil {
@@ -116,13 +116,13 @@ func (s *session) namespace() (string, error) {
 	return name, nil
 }
 
-// notes writes each sentence once.
+// printNotes writes each note once.
 func (s *session) notes(said []string) {
-	told := map[string]bool{}
+	printed := map[string]bool{}
 	for _, text := range said {
-		if !told[text] {
+		if !printed[text] {
 			_, _ = fmt.Fprintln(s.streams.Err, "note: "+table.Clean(text))
 		}
-		told[text] = true
+		printed[text] = true
 	}
 }

@@ -12,12 +12,13 @@ import (
 	"github.com/slurmtide/slurmtide/operator/api/v1beta1"
 )
 
-// tokens looks at the Secrets of Clusters. Few users may read these; who may not is
-// told that they were not looked at.
+// readTokens reads the Secrets of Clusters. Few users may read them; for the others, the tokens are
+// recorded as not checked.
 func (x *examination) tokens(ctx context.Context) {
-	for _, c := range x.seen.Clusters {
+	for _, c := range x.observed.Clusters {
 		ref := c.Spec.Token.SecretRef
-		t := doctor.Token{Cluster: doctor.Object{Kind: v1beta1.KindCluster, Namespace: c.Namespace, Name: c.Name}, Secret: ref.Name, Key: ref.Key}
+		t := doctor.Token{Cluster: doctor.Object{Kind: v1beta1.KindCluster, Namespace: c.Namespace, Name: c.Name},
+			Secret: ref.Name, Key: ref.Key}
 		secret, err := x.api.Secret(ctx, c.Namespace, ref.Name)
 		switch {
 		case apierrors.IsNotFound(err):
@@ -32,11 +33,12 @@ func (x *examination) tokens(ctx context.Context) {
 				t.RenewedBy = owner.Name
 			}
 		}
-		x.seen.Tokens = append(x.seen.Tokens, t)
+		x.observed.Tokens = append(x.observed.Tokens, t)
 	}
 }
 
-// read tells what a Secret holds. The token is not verified: that is slurmrestd's part.
+// parseTokenSecret reads the state of a token. It does not verify the token, which is up to
+// slurmrestd.
 func read(t *doctor.Token, text []byte, there bool) {
 	if !there {
 		t.State = doctor.NoKey

@@ -15,7 +15,7 @@ import (
 	"github.com/slurmtide/slurmtide/cmd/kubectl-slurm/internal/top"
 )
 
-// topFlags are the flags of top and of what is below it.
+// topFlags are the flags of top and its subcommands.
 type topFlags struct {
 	output, sortBy, selector, fields, cluster string
 	allNamespaces, noHeaders, watch           bool
@@ -23,30 +23,30 @@ type topFlags struct {
 	all                                       bool
 }
 
-// asked is what a table is asked for.
+// tableRequest is a request for a table.
 type asked struct {
 	scope  observe.Scope
 	placed top.Placed
 	which  top.Which
-	// cluster is the only one to show, names the only rows; empty for all.
+	// cluster is the only cluster to show and names are the only rows. They are empty for all.
 	cluster string
 	names   []string
-	// found are those of the names that there are rows of.
+	// matched contains the names that have rows.
 	found map[string]bool
-	// now is when the table is asked for.
+	// now is the time of the request.
 	now time.Time
 }
 
-// at is the same question, asked at another time.
+// startedAt returns the same request at another time.
 func (a asked) at(now time.Time) asked {
 	a.now, a.found = now, map[string]bool{}
 	return a
 }
 
-// inCluster reports whether a cluster is to be shown.
+// inCluster reports whether a cluster is requested.
 func (a *asked) inCluster(name string) bool { return a.cluster == "" || a.cluster == name }
 
-// named reports whether a row is to be shown that has the names.
+// matches reports whether a row with the names is requested.
 func (a *asked) named(names ...string) bool {
 	shown := len(a.names) == 0
 	for _, name := range names {
@@ -57,12 +57,12 @@ func (a *asked) named(names ...string) bool {
 	return shown
 }
 
-// missing are the names that there is no row of.
+// unmatchedNames returns the names without a row.
 func (a *asked) missing() []string {
 	return slices.DeleteFunc(slices.Clone(a.names), func(name string) bool { return a.found[name] })
 }
 
-// place is where was looked, in words.
+// placeName returns the searched namespaces in words.
 func (a *asked) place() string {
 	if a.placed == top.ManyNamespaces {
 		return "any namespace"
@@ -70,35 +70,39 @@ func (a *asked) place() string {
 	return "namespace " + a.scope.Namespace
 }
 
-// look reads a table, with what to say beside it.
+// tableReader reads a table and returns it with notes.
 type look func(ctx context.Context, api *observe.API, a asked) (t printer, notes []string, err error)
 
-// top is the command "top".
+// topCommand returns the command "top".
 func (s *session) top() *cobra.Command {
 	f := &topFlags{}
 	cmd := &cobra.Command{
 		Use:   "top",
-		Short: "Shows partitions, nodes, jobs, NodeSets or users, with what they use",
+		Short: "Shows partitions, nodes, jobs, NodeSets or users and their resources",
 	}
 	group(cmd)
 	flags := cmd.PersistentFlags()
 	flags.StringVarP(&f.output, "output", "o", "", "Output format: json, yaml, wide or name")
-	flags.StringVar(&f.sortBy, "sort-by", "", "Column to sort by; numbers sort from the largest down")
-	flags.StringVarP(&f.selector, "selector", "l", "", "Label selector; on partitions, nodes, jobs and users of the view, such as partition=gpu,state=PENDING,user=alice")
+	flags.StringVar(&f.sortBy, "sort-by", "", "Column to sort by; numbers are sorted in descending order")
+	flags.StringVarP(&f.selector, "selector", "l", "",
+		"Label selector, such as partition=gpu,state=PENDING,user=alice in the view")
 	flags.StringVar(&f.fields, "field-selector", "", "Field selector, such as spec.account=ml")
-	flags.StringVar(&f.cluster, "cluster", "", "Slurm cluster to show: the name of its Controller or Cluster; all without it")
+	flags.StringVar(&f.cluster, "cluster", "",
+		"Slurm cluster to show: the name of its Controller or Cluster. Default: all")
 	flags.BoolVarP(&f.allNamespaces, "all-namespaces", "A", false, "Show all namespaces")
-	flags.BoolVar(&f.noHeaders, "no-headers", false, "Print no headings")
-	flags.BoolVarP(&f.watch, "watch", "w", false, "Go on and show the table again and again")
-	flags.DurationVar(&f.interval, "interval", 5*time.Second, "Pause between two looks of --watch")
+	flags.BoolVar(&f.noHeaders, "no-headers", false, "Omit the headings")
+	flags.BoolVarP(&f.watch, "watch", "w", false, "Refresh the table until interrupted")
+	flags.DurationVar(&f.interval, "interval", 5*time.Second, "Interval between refreshes of --watch")
 	complete(cmd, "output", table.Formats()...)
 	_ = cmd.RegisterFlagCompletionFunc("cluster", s.completeClusters)
 	cmd.AddCommand(
-		s.table(f, "partitions", "partition", "Shows partitions: their nodes, and the jobs that run and wait", lookPartitions),
-		s.table(f, "nodes", "node", "Shows Slurm nodes: their state, and what jobs have of them", lookNodes),
-		s.table(f, "jobs", "job", "Shows jobs: what they have or ask for, and where they are or why they wait", lookJobs),
-		s.table(f, "nodesets", "nodeset", "Shows NodeSets: the workers that they have, and those that the queue needs", lookNodeSets),
-		s.table(f, "users", "user", "Shows users: their jobs, and what these have", lookUsers),
+		s.table(f, "partitions", "partition", "Shows partitions: their nodes, and their running and pending jobs",
+			lookPartitions),
+		s.table(f, "nodes", "node", "Shows Slurm nodes: their state and their allocated resources", lookNodes),
+		s.table(f, "jobs", "job", "Shows jobs: their resources, and where they run or why they wait", lookJobs),
+		s.table(f, "nodesets", "nodeset", "Shows NodeSets: their workers, and the workers that the queue requires",
+			lookNodeSets),
+		s.table(f, "users", "user", "Shows users: their jobs and the resources of these jobs", lookUsers),
 	)
 	return cmd
 }
@@ -107,20 +111,21 @@ func complete(cmd *cobra.Command, flag string, words ...string) {
 	_ = cmd.RegisterFlagCompletionFunc(flag, cobra.FixedCompletions(words, cobra.ShellCompDirectiveNoFileComp))
 }
 
-// table is one command below top.
+// tableCommand returns a subcommand of top.
 func (s *session) table(f *topFlags, name, single, short string, read look) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:     name + " [NAME...]",
 		Aliases: []string{single},
 		Short:   short,
-		Example: fmt.Sprintf("  kubectl slurm top %[1]s\n  kubectl slurm top %[1]s --all-namespaces --output=wide", name),
+		Example: fmt.Sprintf("  kubectl slurm top %[1]s\n  kubectl slurm top %[1]s --all-namespaces --output=wide",
+			name),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			return s.show(cmd.Context(), f, kindOfRow{name, single}, args, read)
 		},
 	}
 	if name == "nodes" || name == "jobs" {
 		cmd.Flags().BoolVar(&f.all, "all", false, map[string]string{
-			"nodes": "Show records of nodes that may come (FUTURE) too", "jobs": "Show jobs that have ended too",
+			"nodes": "Also show FUTURE nodes", "jobs": "Also show finished jobs",
 		}[name])
 	}
 	return cmd
@@ -165,7 +170,8 @@ func (s *session) show(ctx context.Context, f *topFlags, of kindOfRow, names []s
 }
 
 func (s *session) asked(f *topFlags, names []string) (asked, error) {
-	a := asked{scope: observe.Scope{Labels: f.selector, Fields: f.fields}, cluster: f.cluster, names: names, placed: top.ManyNamespaces, which: top.Present}
+	a := asked{scope: observe.Scope{Labels: f.selector, Fields: f.fields}, cluster: f.cluster, names: names,
+		placed: top.ManyNamespaces, which: top.Present}
 	if f.all {
 		a.which = top.All
 	}

@@ -13,16 +13,16 @@ import (
 	"github.com/slurmtide/slurmtide/cmd/kubectl-slurm/internal/table"
 )
 
-// Control sequences of terminals: to go home, to clear what is right of the cursor and
-// what is below it.
+// Control sequences of terminals: move the cursor to the top left, clear the rest of the line, and
+// clear everything below the cursor.
 const (
 	home       = "\x1b[H"
 	clearRight = "\x1b[K"
 	clearBelow = "\x1b[J"
 )
 
-// repeat shows a table again and again until ctx ends. On a terminal it is drawn in the
-// same place. An error after the first time is shown, and the next look may be better.
+// watchTable shows a table repeatedly until ctx ends. On a terminal it redraws the table in place.
+// Only an error in the first round ends it; later errors are shown.
 func (s *session) repeat(ctx context.Context, pause time.Duration, once func(w io.Writer) ([]string, error)) error {
 	tick := time.NewTicker(max(pause, time.Second/10))
 	defer tick.Stop()
@@ -47,7 +47,7 @@ func (s *session) repeat(ctx context.Context, pause time.Duration, once func(w i
 	}
 }
 
-// draw writes one look.
+// drawScreen writes one round.
 func (s *session) draw(screen []byte, notes []string, now time.Time) {
 	if s.streams.Size == nil {
 		_, _ = s.streams.Out.Write(append(screen, '\n'))
@@ -58,16 +58,16 @@ func (s *session) draw(screen []byte, notes []string, now time.Time) {
 	shown := []string{now.Format(time.TimeOnly)}
 	for i := range notes {
 		notes[i] = "note: " + table.Clean(notes[i])
-		lines -= 1 + utf8.RuneCountInString(notes[i])/columns // they may take several lines
+		lines -= 1 + utf8.RuneCountInString(notes[i])/columns // a note may wrap
 	}
-	// One line is the time's, and one the cursor's.
+	// One line is for the time and one for the cursor.
 	shown = append(shown, fit(strings.Split(strings.TrimSuffix(string(screen), "\n"), "\n"), columns, lines-2)...)
 	shown = append(shown, notes...)
 	_, _ = io.WriteString(s.streams.Out, home+strings.Join(shown, clearRight+"\n")+clearRight+"\n"+clearBelow)
 }
 
-// fit leaves what there is room for: at least one line, and no line that goes on in the
-// next. The last one tells how many are left out.
+// fitLines truncates text to the size of the terminal, with at least one line. The last line says
+// how many lines are missing.
 func fit(text []string, columns, lines int) []string {
 	lines = max(lines, 1)
 	if n := len(text) - lines + 1; n > 1 {

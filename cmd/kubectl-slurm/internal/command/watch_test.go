@@ -33,7 +33,8 @@ func TestATerminalIsDrawnOver(t *testing.T) {
 	s := &session{streams: Streams{Out: &out, Size: func() (int, int) { return 20, 8 }}}
 	noon := time.Date(2030, 1, 1, 12, 0, 0, 0, time.UTC)
 	s.draw([]byte("NAME\n1\n2\n3\n4\n5\n6\n"), []string{"a note of two\x1b[2J lines"}, noon)
-	want := "\x1b[H12:00:00\x1b[K\nNAME\x1b[K\n1\x1b[K\n2\x1b[K\n… and 4 more lines\x1b[K\nnote: a note of two [2J lines\x1b[K\n\x1b[J"
+	want := "\x1b[H12:00:00\x1b[K\nNAME\x1b[K\n1\x1b[K\n2\x1b[K\n… and 4 more lines\x1b[K\nnote: a note of two [2J " +
+		"lines\x1b[K\n\x1b[J"
 	if diff := cmp.Diff(want, out.String()); diff != "" {
 		t.Error(diff)
 	}

@@ -1,4 +1,4 @@
-// Command docs writes the reference of kubectl-slurm from its commands.
+// Command docs generates the reference page of kubectl-slurm from its commands.
 //
 //	go run ./cmd/kubectl-slurm/internal/docs >docs/reference/cli.md
 package main

@@ -20,13 +20,13 @@ const status = `## Exit status
 
 | status | meaning |
 |---|---|
-| 0 | all went well; the doctor found nothing |
-| 1 | the doctor found something |
-| 2 | an error: nothing, or not all, could be shown |
+| 0 | success; the doctor found nothing |
+| 1 | the doctor found a fault |
+| 2 | an error: nothing, or not everything, could be shown |
 
 ## Completion
 
-kubectl completes the words of a plugin by a program ` + "`kubectl_complete-slurm`" + ` in ` + "`PATH`" + `:
+kubectl completes the arguments of a plugin with a program ` + "`kubectl_complete-slurm`" + ` in ` + "`PATH`" + `:
 
 ` + "```sh" + `
 cat >~/.local/bin/kubectl_complete-slurm <<'END'
@@ -39,7 +39,7 @@ chmod +x ~/.local/bin/kubectl_complete-slurm
 Called as ` + "`kubectl-slurm`" + `, it completes as ` + "`kubectl-slurm completion bash`" + ` (or ` + "`zsh`, `fish`, `powershell`" + `) says.
 `
 
-// page is the whole page of a command and of those below it.
+// renderPage returns the page of a command and its subcommands.
 func page(root *cobra.Command) string {
 	var out strings.Builder
 	out.WriteString(head)
@@ -50,14 +50,13 @@ func page(root *cobra.Command) string {
 	for _, c := range leaves(root) {
 		section(&out, c)
 	}
-	out.WriteString("\n## Flags of all commands\n\nThey are kubectl's own.\n\n")
+	out.WriteString("\n## Flags of all commands\n\nThese are the flags of kubectl.\n\n")
 	flags(&out, root.PersistentFlags())
 	out.WriteString("\n" + status)
 	return out.String()
 }
 
-// leaves are the commands that do something, in their order. That of completion is
-// cobra's own.
+// leafCommands returns the commands without subcommands in their order, except those of cobra.
 func leaves(c *cobra.Command) []*cobra.Command {
 	var out []*cobra.Command
 	for _, below := range c.Commands() {
@@ -87,7 +86,8 @@ func section(out *strings.Builder, c *cobra.Command) {
 			fmt.Fprintf(out, "- `%s`\n", item)
 		}
 	}
-	fmt.Fprintf(out, "\n\n```\n%s\n```\n\n```sh\n%s\n```\n\n", strings.Replace(c.UseLine(), "[flags]", "[FLAGS]", 1), strings.ReplaceAll(strings.TrimPrefix(c.Example, "  "), "\n  ", "\n"))
+	fmt.Fprintf(out, "\n\n```\n%s\n```\n\n```sh\n%s\n```\n\n", strings.Replace(c.UseLine(), "[flags]", "[FLAGS]", 1),
+		strings.ReplaceAll(strings.TrimPrefix(c.Example, "  "), "\n  ", "\n"))
 	own := pflag.NewFlagSet("", pflag.ContinueOnError)
 	own.AddFlagSet(c.LocalNonPersistentFlags())
 	for p := c.Parent(); p != nil && p.HasParent(); p = p.Parent() {
@@ -96,7 +96,7 @@ func section(out *strings.Builder, c *cobra.Command) {
 	flags(out, own)
 }
 
-// flags is a table of flags.
+// writeFlags writes a table of flags.
 func flags(out *strings.Builder, set *pflag.FlagSet) {
 	out.WriteString("| flag | default | meaning |\n|---|---|---|\n")
 	set.VisitAll(func(f *pflag.Flag) {

@@ -35,7 +35,8 @@ func TestTheReferenceIsCurrent(t *testing.T) {
 
 func TestThePageTellsOfEveryCommandAndFault(t *testing.T) {
 	text := page(command.New(command.Streams{}, time.Now, ""))
-	for _, name := range []string{"top partitions", "top nodes", "top jobs", "top nodesets", "top users", "explain nodeset", "explain job", "doctor"} {
+	for _, name := range []string{"top partitions", "top nodes", "top jobs", "top nodesets", "top users",
+		"explain nodeset", "explain job", "doctor"} {
 		if !strings.Contains(text, "\n## kubectl slurm "+name+"\n") {
 			t.Errorf("%s is missing", name)
 		}

@@ -12,61 +12,66 @@ import (
 	"github.com/slurmtide/slurmtide/operator/api/v1beta1"
 )
 
-// severalAutoscalers tells of NodeSets that several HPAs scale, or whose pods several do.
-func severalAutoscalers(seen *Observed) []Finding {
+// checkSeveralAutoscalers finds NodeSets that several HPAs scale, and HPAs whose pods another HPA
+// also selects.
+func severalAutoscalers(observed *Observed) []Finding {
 	var out []Finding
 	scaled := map[Object][]string{}
-	for _, h := range seen.scaling() {
+	for _, h := range observed.scaling() {
 		on := Object{v1beta1.KindNodeSet, h.Namespace, h.Spec.ScaleTargetRef.Name}
 		scaled[on] = append(scaled[on], h.Name)
 	}
-	for _, h := range seen.scaling() {
+	for _, h := range observed.scaling() {
 		on := Object{v1beta1.KindNodeSet, h.Namespace, h.Spec.ScaleTargetRef.Name}
 		names := scaled[on]
 		slices.Sort(names)
 		if len(names) > 1 && h.Name == names[0] {
-			out = append(out, found(SeveralAutoscalers, on, "HPAs %s all scale it, and block each other", strings.Join(names, ", ")).
-				cure("leave one of them").run("kubectl -n %s delete hpa %s", h.Namespace, strings.Join(names[1:], " ")))
+			out = append(out, found(SeveralAutoscalers, on, "several HPAs scale it and block each other: %s",
+				strings.Join(names, ", ")).
+				cure("keep only one of them").
+				run("kubectl -n %s delete hpa %s", h.Namespace, strings.Join(names[1:], " ")))
 			continue
 		}
 		c := condition(h, autoscalingv2.ScalingActive)
 		if len(names) == 1 && c != nil && c.Status == corev1.ConditionFalse && c.Reason == "AmbiguousSelector" {
 			out = append(out, found(SeveralAutoscalers, autoscaler(h), "%s: %s", c.Reason, c.Message).
-				cure("let each NodeSet have one HPA, and labels of its own"))
+				cure("give each NodeSet one HPA and its own labels"))
 		}
 	}
 	return out
 }
 
-// shared tells of NodeSets that take the same pods, or the same Slurm nodes, for theirs.
-func shared(seen *Observed) []Finding {
+// checkSharedWorkers finds NodeSets that select the same pods or own the same Slurm nodes.
+func shared(observed *Observed) []Finding {
 	var out []Finding
-	for i := range seen.NodeSets {
-		for k := range seen.NodeSets[:i] {
-			a, b := &seen.NodeSets[k], &seen.NodeSets[i]
-			if why, cure := seen.sharing(a, b); why != "" {
-				out = append(out, found(SharedWorkers, nodeSet(b), "it and NodeSet %s/%s %s", a.Namespace, a.Name, why).cure("%s", cure))
+	for i := range observed.NodeSets {
+		for k := range observed.NodeSets[:i] {
+			a, b := &observed.NodeSets[k], &observed.NodeSets[i]
+			if why, cure := observed.sharing(a, b); why != "" {
+				out = append(out, found(SharedWorkers, nodeSet(b), "it and NodeSet %s/%s %s", a.Namespace, a.Name,
+					why).cure("%s", cure))
 			}
 		}
 	}
 	return out
 }
 
-func (seen *Observed) sharing(a, b *v1beta1.NodeSet) (why, cure string) {
+func (observed *Observed) sharing(a, b *v1beta1.NodeSet) (why, cure string) {
 	if a.Namespace == b.Namespace && a.Status.Selector != "" && a.Status.Selector == b.Status.Selector {
 		return "select the same pods", "give one of them another name"
 	}
-	if !seen.sameSlurm(a, b) {
+	if !observed.sameSlurm(a, b) {
 		return "", ""
 	}
 	if a.Name == b.Name {
-		return "have the same name in one Slurm: their nodes, feature and partition are the same", "give one of them another name"
+		return "have the same name in one Slurm cluster, so they share nodes, feature and partition",
+			"give one of them another name"
 	}
 	return "", ""
 }
 
-// sameSlurm reports that two NodeSets join one Slurm, by name or by address.
-func (seen *Observed) sameSlurm(a, b *v1beta1.NodeSet) bool {
+// joinSameSlurm reports whether two NodeSets join the same Slurm cluster, by name or by address.
+func (observed *Observed) sameSlurm(a, b *v1beta1.NodeSet) bool {
 	kindA, nameA := clusterOf(a)
 	kindB, nameB := clusterOf(b)
 	if a.Namespace == b.Namespace {
@@ -74,13 +79,13 @@ func (seen *Observed) sameSlurm(a, b *v1beta1.NodeSet) bool {
 			return true
 		}
 	}
-	serverA, serverB := seen.server(kindA, a.Namespace, nameA), seen.server(kindB, b.Namespace, nameB)
+	serverA, serverB := observed.server(kindA, a.Namespace, nameA), observed.server(kindB, b.Namespace, nameB)
 	return serverA != "" && serverA == serverB
 }
 
-// server is the address of a Cluster, empty for anything else.
-func (seen *Observed) server(kind, namespace, name string) string {
-	for _, c := range seen.Clusters {
+// serverAddress returns the address of a Cluster, empty for anything else.
+func (observed *Observed) server(kind, namespace, name string) string {
+	for _, c := range observed.Clusters {
 		if kind == v1beta1.KindCluster && c.Namespace == namespace && c.Name == name {
 			return strings.TrimSuffix(c.Spec.Server, "/")
 		}
@@ -88,9 +93,9 @@ func (seen *Observed) server(kind, namespace, name string) string {
 	return ""
 }
 
-// ambiguous tells of metrics that count more than one thing, or that of another.
-func ambiguous(seen *Observed) []Finding {
-	return seen.each(func(h *hpaT) (Finding, bool) {
+// checkAmbiguousMetrics finds HPAs with metrics that count several things, or another NodeSet.
+func ambiguous(observed *Observed) []Finding {
+	return observed.each(func(h *hpaT) (Finding, bool) {
 		for _, m := range h.Spec.Metrics {
 			if why, cure := ambiguousMetric(h, m); why != "" {
 				return found(AmbiguousMetric, autoscaler(h), "%s", why).cure("%s", cure), true
@@ -105,25 +110,29 @@ func ambiguousMetric(h *hpaT, m autoscalingv2.MetricSpec) (why, cure string) {
 	ofPartitions := func(metric autoscalingv2.MetricIdentifier) bool {
 		return strings.HasPrefix(metric.Name, "slurm_partition_") && !onePartition(metric.Selector)
 	}
-	onePartitionCure := "name one partition in metric.selector.matchLabels.partition, or use slurm_nodeset_required_nodes of the NodeSet"
+	onePartitionCure := "name one partition in metric.selector.matchLabels.partition, or use " +
+		"slurm_nodeset_required_nodes of the NodeSet"
 	switch {
 	case m.Type == autoscalingv2.ExternalMetricSourceType && m.External != nil && ofPartitions(m.External.Metric):
-		return fmt.Sprintf("its external metric %s matches several partitions, and the HPA adds them up", m.External.Metric.Name), onePartitionCure
+		return fmt.Sprintf("its external metric %s matches several partitions, and the HPA sums them",
+			m.External.Metric.Name), onePartitionCure
 	case m.Type != autoscalingv2.ObjectMetricSourceType || m.Object == nil:
 		return "", ""
 	}
 	of := m.Object.DescribedObject
 	switch {
 	case of.Kind == v1beta1.KindNodeSet && of.Name != name:
-		return fmt.Sprintf("its metric %s is that of NodeSet %s, and it scales %s", m.Object.Metric.Name, of.Name, name),
-			"let describedObject name the NodeSet that the HPA scales"
+		return fmt.Sprintf("it scales NodeSet %[3]s by metric %[1]s of NodeSet %[2]s", m.Object.Metric.Name, of.Name,
+				name),
+			"set describedObject to the NodeSet that the HPA scales"
 	case ofPartitions(m.Object.Metric) && (of.Kind != v1beta1.KindNodeSet || several(m.Object.Metric.Selector)):
-		return fmt.Sprintf("its metric %s of %s %s matches several partitions, which other workers may serve", m.Object.Metric.Name, of.Kind, of.Name), onePartitionCure
+		return fmt.Sprintf("its metric %s of %s %s matches several partitions, which other workers may serve",
+			m.Object.Metric.Name, of.Kind, of.Name), onePartitionCure
 	}
 	return "", ""
 }
 
-// onePartition reports that a selector names exactly one partition.
+// namesOnePartition reports whether a selector names exactly one partition.
 func onePartition(s *metav1.LabelSelector) bool {
 	if s == nil {
 		return false
@@ -136,21 +145,27 @@ func onePartition(s *metav1.LabelSelector) bool {
 	})
 }
 
-// several reports that a selector is about partitions, and names not just one.
+// namesSeveralPartitions reports whether a selector has a condition on partitions that does not
+// name exactly one.
 func several(s *metav1.LabelSelector) bool {
-	return s != nil && slices.ContainsFunc(s.MatchExpressions, func(r metav1.LabelSelectorRequirement) bool { return r.Key == "partition" }) && !onePartition(s)
+	return s != nil && slices.ContainsFunc(s.MatchExpressions,
+		func(r metav1.LabelSelectorRequirement) bool { return r.Key == "partition" }) && !onePartition(s)
 }
 
-// valueTargets tells of metrics that the HPA multiplies with the number of ready workers.
-func valueTargets(seen *Observed) []Finding {
-	return seen.each(func(h *hpaT) (Finding, bool) {
+// checkValueTargets finds metrics that the HPA multiplies by the number of ready workers.
+func valueTargets(observed *Observed) []Finding {
+	return observed.each(func(h *hpaT) (Finding, bool) {
 		for i, m := range h.Spec.Metrics {
-			if m.Type != autoscalingv2.ObjectMetricSourceType || m.Object == nil || m.Object.Target.Type != autoscalingv2.ValueMetricType {
+			if m.Type != autoscalingv2.ObjectMetricSourceType || m.Object == nil ||
+				m.Object.Target.Type != autoscalingv2.ValueMetricType {
 				continue
 			}
-			return found(ValueTarget, autoscaler(h), "its metric %s has a target of type Value: the HPA multiplies it with the workers that are ready, and nothing comes of zero", m.Object.Metric.Name).
+			return found(ValueTarget, autoscaler(h),
+				"its metric %s has a target of type Value: the HPA multiplies it by the number of ready workers, "+
+					"which stays zero at zero", m.Object.Metric.Name).
 				cure("use a target of type AverageValue").
-				run("%s", patch(h, "json", fmt.Sprintf(`[{"op":"replace","path":"/spec/metrics/%d/object/target","value":{"type":"AverageValue","averageValue":"1"}}]`, i))), true
+				run("%s", patch(h, "json",
+					fmt.Sprintf(`[{"op":"replace","path":"/spec/metrics/%d/object/target","value":{"type":"AverageValue","averageValue":"1"}}]`, i))), true
 		}
 		return Finding{}, false
 	})

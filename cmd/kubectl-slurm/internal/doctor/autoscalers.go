@@ -13,11 +13,11 @@ import (
 
 type hpaT = autoscalingv2.HorizontalPodAutoscaler
 
-// scaling are the HPAs that scale NodeSets and are not being deleted.
-func (seen *Observed) scaling() []*hpaT {
+// nodeSetAutoscalers returns the HPAs that scale NodeSets and are not being deleted.
+func (observed *Observed) scaling() []*hpaT {
 	var out []*hpaT
-	for i := range seen.Autoscalers {
-		if h := &seen.Autoscalers[i]; metricsapi.TargetsNodeSet(h) && h.DeletionTimestamp.IsZero() {
+	for i := range observed.Autoscalers {
+		if h := &observed.Autoscalers[i]; metricsapi.TargetsNodeSet(h) && h.DeletionTimestamp.IsZero() {
 			out = append(out, h)
 		}
 	}
@@ -28,20 +28,20 @@ func autoscaler(h *hpaT) Object {
 	return Object{"HorizontalPodAutoscaler", h.Namespace, h.Name}
 }
 
-// target is the NodeSet that an HPA scales, nil when it is not there.
-func (seen *Observed) target(h *hpaT) *v1beta1.NodeSet {
-	for i := range seen.NodeSets {
-		if n := &seen.NodeSets[i]; n.Namespace == h.Namespace && n.Name == h.Spec.ScaleTargetRef.Name {
+// scaleTarget returns the NodeSet that an HPA scales, or nil if it does not exist.
+func (observed *Observed) target(h *hpaT) *v1beta1.NodeSet {
+	for i := range observed.NodeSets {
+		if n := &observed.NodeSets[i]; n.Namespace == h.Namespace && n.Name == h.Spec.ScaleTargetRef.Name {
 			return n
 		}
 	}
 	return nil
 }
 
-// each makes a finding of each HPA of NodeSets that has the fault.
-func (seen *Observed) each(of func(h *hpaT) (Finding, bool)) []Finding {
+// checkEachAutoscaler returns the findings of of for all HPAs of NodeSets.
+func (observed *Observed) each(of func(h *hpaT) (Finding, bool)) []Finding {
 	var out []Finding
-	for _, h := range seen.scaling() {
+	for _, h := range observed.scaling() {
 		if f, is := of(h); is {
 			out = append(out, f)
 		}
@@ -53,7 +53,7 @@ func patch(h *hpaT, kind, text string) string {
 	return "kubectl -n " + h.Namespace + " patch hpa " + h.Name + " --type=" + kind + " -p " + quoted(text)
 }
 
-// quoted is a word for a shell.
+// quoteShell quotes a word for a shell.
 func quoted(s string) string {
 	if s != "" && strings.IndexFunc(s, func(r rune) bool {
 		return !strings.ContainsRune("abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789-_.:/@", r)
@@ -63,27 +63,30 @@ func quoted(s string) string {
 	return "'" + strings.ReplaceAll(s, "'", `'\''`) + "'"
 }
 
-// hiddenFrom is the number of workers from which on one more is within the default
-// tolerance of a tenth.
+// toleratedWorkers is the number of workers from which on one more worker is within the default
+// tolerance of 10 %.
 const hiddenFrom = 10
 
-// tolerance tests that HPAs follow small changes.
-func tolerance(seen *Observed) []Finding {
-	return seen.each(func(h *hpaT) (Finding, bool) {
+// checkTolerance finds HPAs that ignore small changes.
+func tolerance(observed *Observed) []Finding {
+	return observed.each(func(h *hpaT) (Finding, bool) {
 		b := h.Spec.Behavior
 		if h.Spec.MaxReplicas <= hiddenFrom || b != nil && b.ScaleUp != nil && b.ScaleUp.Tolerance != nil {
 			return Finding{}, false
 		}
-		return found(ToleranceMissing, autoscaler(h), "it has no behavior.scaleUp.tolerance: differences of less than 10 %% are left out, from 50 to 54 workers say").
+		return found(ToleranceMissing, autoscaler(h),
+			"it has no behavior.scaleUp.tolerance: it ignores differences of less than 10 %%, such as from 50 to 54 "+
+				"workers").
 			cure("set both tolerances to 0").
-			run("%s", patch(h, "merge", `{"spec":{"behavior":{"scaleUp":{"tolerance":"0"},"scaleDown":{"tolerance":"0"}}}}`)), true
+			run("%s", patch(h, "merge",
+				`{"spec":{"behavior":{"scaleUp":{"tolerance":"0"},"scaleDown":{"tolerance":"0"}}}}`)), true
 	})
 }
 
-// leavesZero tests that some policy adds workers to none.
-func leavesZero(seen *Observed) []Finding {
-	return seen.each(func(h *hpaT) (Finding, bool) {
-		if h.Spec.Behavior == nil || h.Spec.Behavior.ScaleUp == nil || !mayBeAtZero(h, seen.target(h)) {
+// checkLeavesZero finds HPAs without a policy that adds workers at zero.
+func leavesZero(observed *Observed) []Finding {
+	return observed.each(func(h *hpaT) (Finding, bool) {
+		if h.Spec.Behavior == nil || h.Spec.Behavior.ScaleUp == nil || !mayBeAtZero(h, observed.target(h)) {
 			return Finding{}, false
 		}
 		why := stuck(h.Spec.Behavior.ScaleUp)
@@ -91,8 +94,9 @@ func leavesZero(seen *Observed) []Finding {
 			return Finding{}, false
 		}
 		return found(CannotLeaveZero, autoscaler(h), "%s", why).
-			cure("give it a scale-up policy of pods").
-			run("%s", patch(h, "merge", `{"spec":{"behavior":{"scaleUp":{"selectPolicy":"Max","policies":[{"type":"Pods","value":100,"periodSeconds":15}]}}}}`)), true
+			cure("add a scale-up policy of type Pods").
+			run("%s", patch(h, "merge",
+				`{"spec":{"behavior":{"scaleUp":{"selectPolicy":"Max","policies":[{"type":"Pods","value":100,"periodSeconds":15}]}}}}`)), true
 	})
 }
 
@@ -103,8 +107,8 @@ func mayBeAtZero(h *hpaT, n *v1beta1.NodeSet) bool {
 	return n != nil && (replicas(n) == 0 || n.Annotations[v1beta1.AnnotationZeroAfter] != "")
 }
 
-// stuck tells why a rule never leaves zero, empty when it does. The API server fills in
-// policies where there are none.
+// whyStuckAtZero says why a rule never leaves zero. It is empty if the rule does. The API server
+// adds default policies if there are none.
 func stuck(r *autoscalingv2.HPAScalingRules) string {
 	percents, pods := 0, 0
 	for _, p := range r.Policies {
@@ -122,9 +126,9 @@ func stuck(r *autoscalingv2.HPAScalingRules) string {
 	case by == autoscalingv2.DisabledPolicySelect:
 		return "its behavior.scaleUp.selectPolicy is Disabled: it never scales up"
 	case percents > 0 && pods == 0:
-		return "its behavior.scaleUp has policies of percents alone: any share of zero is zero"
+		return "its behavior.scaleUp has only policies of type Percent: any share of zero is zero"
 	case percents > 0 && by == autoscalingv2.MinChangePolicySelect:
-		return "its behavior.scaleUp takes the least of its policies, and a share of zero is zero"
+		return "its behavior.scaleUp selects the minimum of its policies, and any share of zero is zero"
 	}
 	return ""
 }
@@ -136,45 +140,49 @@ func replicas(n *v1beta1.NodeSet) int32 {
 	return *n.Spec.Replicas
 }
 
-// targets tests that HPAs scale something.
-func targets(seen *Observed) []Finding {
-	if !seen.Read[NodeSets] {
+// checkTargets finds HPAs whose NodeSet does not exist.
+func targets(observed *Observed) []Finding {
+	if !observed.Read[NodeSets] {
 		return nil
 	}
-	return seen.each(func(h *hpaT) (Finding, bool) {
-		if seen.target(h) != nil {
+	return observed.each(func(h *hpaT) (Finding, bool) {
+		if observed.target(h) != nil {
 			return Finding{}, false
 		}
-		return found(TargetMissing, autoscaler(h), "it scales NodeSet %s, which is not there", h.Spec.ScaleTargetRef.Name).
-			cure("make the NodeSet, or delete the HPA").
+		return found(TargetMissing, autoscaler(h), "it scales NodeSet %s, which does not exist",
+			h.Spec.ScaleTargetRef.Name).
+			cure("create the NodeSet or delete the HPA").
 			run("kubectl -n %s delete hpa %s", h.Namespace, h.Name), true
 	})
 }
 
-// asleepAtZero tests that jobs reach NodeSets at zero.
-func asleepAtZero(seen *Observed) []Finding {
-	return seen.each(func(h *hpaT) (Finding, bool) {
-		n := seen.target(h)
+// checkAsleepAtZero finds NodeSets at zero that nothing wakes although jobs may wait.
+func asleepAtZero(observed *Observed) []Finding {
+	return observed.each(func(h *hpaT) (Finding, bool) {
+		n := observed.target(h)
 		if n == nil || replicas(n) != 0 || !Asleep(h) {
 			return Finding{}, false
 		}
 		wake := "kubectl -n " + n.Namespace + " scale nodesets.slinky.slurm.net " + n.Name + " --replicas=1"
 		c := meta.FindStatusCondition(n.Status.Conditions, v1beta1.ConditionWakeUp)
-		required := seen.Required[nodeSet(n)]
+		required := observed.Required[nodeSet(n)]
 		switch {
-		case c == nil || c.Reason == v1beta1.ReasonNoAutoscaler || len(operator(seen)) > 0:
-			return found(AsleepAtZero, nodeSet(n), "it is at zero, HPA %s sleeps there (%s), and no operator wakes it", h.Name, sleeps(h)).
-				cure("let slurm-operator run, with its reconciler wakeup; or scale it to 1 by hand").run("%s", wake), true
+		case c == nil || c.Reason == v1beta1.ReasonNoAutoscaler || len(operator(observed)) > 0:
+			return found(AsleepAtZero, nodeSet(n),
+				"it is at zero, HPA %s is inactive there (%s), and no operator wakes it", h.Name, sleeps(h)).
+				cure("run slurm-operator with its reconciler wakeup, or scale the NodeSet to 1 manually").
+				run("%s", wake), true
 		case c.Reason == v1beta1.ReasonPaused && required.Fault == NoFault && required.Number > 0:
-			return found(PausedAtZero, nodeSet(n), "jobs need %d of its workers, and it was scaled to zero by hand", required.Number).
-				cure("scale it to 1, and its HPA goes on from there").run("%s", wake), true
+			return found(PausedAtZero, nodeSet(n), "jobs need %d of its workers, but it was manually scaled to zero",
+				required.Number).
+				cure("scale it to 1; its HPA then takes over").run("%s", wake), true
 		}
 		return Finding{}, false
 	})
 }
 
-// Asleep reports whether an HPA whose target is at zero leaves it there, by its
-// conditions: since Kubernetes 1.36 one that did not take it there itself.
+// IsAsleep reports whether the conditions of an HPA show that it leaves its target at zero. Since
+// Kubernetes 1.36, that is an HPA that did not scale the target to zero itself.
 func Asleep(h *hpaT) bool {
 	for _, c := range h.Status.Conditions {
 		if c.Type == autoscalingv2.ScaledToZero && c.Status == corev1.ConditionTrue {
@@ -189,7 +197,9 @@ func sleeps(h *hpaT) string {
 	return "ScalingActive=False, " + condition(h, autoscalingv2.ScalingActive).Reason
 }
 
-func condition(h *hpaT, of autoscalingv2.HorizontalPodAutoscalerConditionType) *autoscalingv2.HorizontalPodAutoscalerCondition {
+func condition(
+	h *hpaT, of autoscalingv2.HorizontalPodAutoscalerConditionType,
+) *autoscalingv2.HorizontalPodAutoscalerCondition {
 	for i := range h.Status.Conditions {
 		if c := &h.Status.Conditions[i]; c.Type == of {
 			return c
@@ -198,16 +208,18 @@ func condition(h *hpaT, of autoscalingv2.HorizontalPodAutoscalerConditionType) *
 	return nil
 }
 
-// failing tells of HPAs that can not scale for a reason that nothing else here tells.
-func failing(seen *Observed) []Finding {
-	return seen.each(func(h *hpaT) (Finding, bool) {
-		n := seen.target(h)
-		if n == nil || seen.explained(n) {
+// checkFailing finds HPAs that cannot scale for a reason that no other check reports.
+func failing(observed *Observed) []Finding {
+	return observed.each(func(h *hpaT) (Finding, bool) {
+		n := observed.target(h)
+		if n == nil || observed.explained(n) {
 			return Finding{}, false
 		}
-		for _, of := range []autoscalingv2.HorizontalPodAutoscalerConditionType{autoscalingv2.AbleToScale, autoscalingv2.ScalingActive} {
+		for _, of := range []autoscalingv2.HorizontalPodAutoscalerConditionType{autoscalingv2.AbleToScale,
+			autoscalingv2.ScalingActive} {
 			c := condition(h, of)
-			if c == nil || c.Status != corev1.ConditionFalse || c.Reason == "ScalingDisabled" || c.Reason == "AmbiguousSelector" {
+			if c == nil || c.Status != corev1.ConditionFalse || c.Reason == "ScalingDisabled" ||
+				c.Reason == "AmbiguousSelector" {
 				continue
 			}
 			return found(AutoscalerFails, autoscaler(h), "%s is False, %s: %s", c.Type, c.Reason, c.Message).
@@ -218,7 +230,7 @@ func failing(seen *Observed) []Finding {
 	})
 }
 
-// explained reports that it is known why the NodeSet's metrics are not there.
-func (seen *Observed) explained(n *v1beta1.NodeSet) bool {
-	return !seen.served(MetricsService2) || seen.Required[nodeSet(n)].Fault != NoFault
+// isExplained reports whether another check explains why the NodeSet's metrics are missing.
+func (observed *Observed) explained(n *v1beta1.NodeSet) bool {
+	return !observed.served(MetricsService2) || observed.Required[nodeSet(n)].Fault != NoFault
 }

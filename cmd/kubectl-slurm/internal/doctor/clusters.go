@@ -11,30 +11,34 @@ import (
 	"github.com/slurmtide/slurmtide/operator/api/v1beta1"
 )
 
-// tokens tests what Clusters authenticate with.
-func tokens(seen *Observed) []Finding {
+// checkTokens checks the tokens of Clusters.
+func tokens(observed *Observed) []Finding {
 	var out []Finding
-	for _, t := range seen.Tokens {
-		renew := fmt.Sprintf("put a new token into key %s of Secret %s; who reads it finds it within half a minute", t.Key, t.Secret)
-		command := fmt.Sprintf("kubectl -n %s create secret generic %s --from-literal=%s=TOKEN --dry-run=client -o yaml | kubectl apply -f -", t.Cluster.Namespace, t.Secret, t.Key)
+	for _, t := range observed.Tokens {
+		renew := fmt.Sprintf("put a new token into key %s of Secret %s; it is reloaded within half a minute", t.Key,
+			t.Secret)
+		command := fmt.Sprintf("kubectl -n %s create secret generic %s --from-literal=%s=TOKEN --dry-run=client -o "+
+			"yaml | kubectl apply -f -", t.Cluster.Namespace, t.Secret, t.Key)
 		if t.RenewedBy != "" {
-			renew = "look why slurm-operator does not renew it"
+			renew = "find out why slurm-operator does not renew it"
 			command = fmt.Sprintf("kubectl -n %s describe tokens.slinky.slurm.net %s", t.Cluster.Namespace, t.RenewedBy)
 		}
 		var f Finding
-		switch left := t.Ends.Sub(seen.Now); {
+		switch left := t.Ends.Sub(observed.Now); {
 		case t.State == NoSecret:
-			f = found(SecretMissing, t.Cluster, "its Secret %s is not there", t.Secret)
+			f = found(SecretMissing, t.Cluster, "its Secret %s does not exist", t.Secret)
 		case t.State == NoKey:
 			f = found(SecretMissing, t.Cluster, "its Secret %s has no key %s", t.Secret, t.Key)
 		case t.State == NoToken:
-			f = found(TokenUnreadable, t.Cluster, "key %s of Secret %s holds no JSON Web Token", t.Key, t.Secret)
+			f = found(TokenUnreadable, t.Cluster, "key %s of Secret %s contains no JSON Web Token", t.Key, t.Secret)
 		case t.Ends.IsZero():
 			continue
 		case left <= 0:
-			f = found(TokenExpired, t.Cluster, "its token in Secret %s ended at %s", t.Secret, t.Ends.UTC().Format(time.RFC3339))
-		case left < warnBefore(seen.Warn, &t):
-			f = found(TokenExpiring, t.Cluster, "its token in Secret %s ends at %s", t.Secret, t.Ends.UTC().Format(time.RFC3339))
+			f = found(TokenExpired, t.Cluster, "its token in Secret %s expired at %s", t.Secret, t.Ends.UTC().
+				Format(time.RFC3339))
+		case left < warnBefore(observed.Warn, &t):
+			f = found(TokenExpiring, t.Cluster, "its token in Secret %s expires at %s", t.Secret, t.Ends.UTC().
+				Format(time.RFC3339))
 		default:
 			continue
 		}
@@ -43,8 +47,8 @@ func tokens(seen *Observed) []Finding {
 	return out
 }
 
-// warnBefore is how long before its end a token is told of. One that a Token renews, when a
-// fifth of its life is left, is told of when that is overdue.
+// warnBefore returns how long before its expiry a token is reported. The operator renews tokens
+// when a fifth of their lifetime is left, so these are reported only when that is overdue.
 func warnBefore(warn time.Duration, t *Token) time.Duration {
 	if t.RenewedBy != "" && t.Lifetime > 0 {
 		return min(warn, t.Lifetime/10)
@@ -52,52 +56,54 @@ func warnBefore(warn time.Duration, t *Token) time.Duration {
 	return warn
 }
 
-// clusters tells what the operator says of Clusters and Controllers.
-func clusters(seen *Observed) []Finding {
+// checkClusters reports the Clusters and Controllers that are not ready according to the operator.
+func clusters(observed *Observed) []Finding {
 	var out []Finding
-	tell := func(kind, namespace, name string, conditions []metav1.Condition) {
+	check := func(kind, namespace, name string, conditions []metav1.Condition) {
 		c := meta.FindStatusCondition(conditions, v1beta1.ConditionReady)
 		if c == nil || c.Status != metav1.ConditionFalse || c.Reason == v1beta1.ReasonProgressing {
 			return
 		}
-		out = append(out, found(ClusterNotReady, Object{kind, namespace, name}, "%s: %s", c.Reason, c.Message).cure("%s", cureOf(c.Reason)))
+		out = append(out, found(ClusterNotReady, Object{kind, namespace, name}, "%s: %s", c.Reason, c.Message).
+			cure("%s", cureOf(c.Reason)))
 	}
-	for _, c := range seen.Clusters {
-		tell(v1beta1.KindCluster, c.Namespace, c.Name, c.Status.Conditions)
+	for _, c := range observed.Clusters {
+		check(v1beta1.KindCluster, c.Namespace, c.Name, c.Status.Conditions)
 	}
-	for _, c := range seen.Controllers {
-		tell(v1beta1.KindController, c.Namespace, c.Name, c.Status.Conditions)
+	for _, c := range observed.Controllers {
+		check(v1beta1.KindController, c.Namespace, c.Name, c.Status.Conditions)
 	}
 	return out
 }
 
-// cureOf is what to do about a reason of the condition Ready.
+// cureOf returns the cure for a reason of the condition Ready.
 func cureOf(reason string) string {
 	switch reason {
 	case v1beta1.ReasonUnauthorized:
-		return "put a token that slurmrestd takes into the Secret that the object names"
+		return "put a token that slurmrestd accepts into the Secret that the object refers to"
 	case v1beta1.ReasonUnreachable:
-		return "see that slurmrestd runs at the address, and that no NetworkPolicy or certificate stands in between"
+		return "check that slurmrestd runs at the address, and that NetworkPolicies and certificates permit the " +
+			"connection"
 	case v1beta1.ReasonReferenceNotFound:
-		return "make what the message names, or name what is there"
+		return "create the object in the message, or refer to an existing one"
 	case v1beta1.ReasonIncompatible:
-		return "use a Slurm whose slurmrestd speaks one of v0.0.40 to v0.0.45"
+		return "use a Slurm version whose slurmrestd serves one of v0.0.40 to v0.0.45"
 	}
 	return "change the object's spec as the message says"
 }
 
-// references tests that the Slurm of each NodeSet is there.
-func references(seen *Observed) []Finding {
+// checkReferences finds NodeSets whose Controller or Cluster does not exist.
+func references(observed *Observed) []Finding {
 	var out []Finding
-	for i := range seen.NodeSets {
-		n := &seen.NodeSets[i]
+	for i := range observed.NodeSets {
+		n := &observed.NodeSets[i]
 		on := nodeSet(n)
 		kind, name := clusterOf(n)
-		if !seen.orphan(on) {
+		if !observed.orphan(on) {
 			continue
 		}
-		out = append(out, found(ClusterMissing, on, "there is no %s %s in namespace %s", kind, name, n.Namespace).
-			cure("make the %s, or name one that is there in spec.%s", kind, refOf(n)))
+		out = append(out, found(ClusterMissing, on, "%s %s does not exist in namespace %s", kind, name, n.Namespace).
+			cure("create the %s, or set spec.%[2]s to an existing one", kind, refOf(n)))
 	}
 	return out
 }
@@ -109,7 +115,7 @@ func refOf(n *v1beta1.NodeSet) string {
 	return "controllerRef"
 }
 
-// clusterOf is the kind and name of what a NodeSet joins.
+// clusterOf returns the kind and name of the object that a NodeSet joins.
 func clusterOf(n *v1beta1.NodeSet) (kind, name string) {
 	switch {
 	case n.Spec.ClusterRef != nil:
@@ -120,58 +126,64 @@ func clusterOf(n *v1beta1.NodeSet) (kind, name string) {
 	return "", ""
 }
 
-// orphan reports that the NodeSet's Slurm is known not to be there.
-func (seen *Observed) orphan(on Object) bool {
-	i := slices.IndexFunc(seen.NodeSets, func(n v1beta1.NodeSet) bool { return nodeSet(&n) == on })
+// isOrphan reports whether the NodeSet's Controller or Cluster is known not to exist.
+func (observed *Observed) orphan(on Object) bool {
+	i := slices.IndexFunc(observed.NodeSets, func(n v1beta1.NodeSet) bool { return nodeSet(&n) == on })
 	if i < 0 {
 		return false
 	}
-	kind, name := clusterOf(&seen.NodeSets[i])
+	kind, name := clusterOf(&observed.NodeSets[i])
 	switch kind {
 	case v1beta1.KindCluster:
-		return seen.Read[Clusters] && !slices.ContainsFunc(seen.Clusters, func(c v1beta1.Cluster) bool { return c.Namespace == on.Namespace && c.Name == name })
+		return observed.Read[Clusters] && !slices.ContainsFunc(observed.Clusters,
+			func(c v1beta1.Cluster) bool { return c.Namespace == on.Namespace && c.Name == name })
 	case v1beta1.KindController:
-		return seen.Read[Controllers] && !slices.ContainsFunc(seen.Controllers, func(c v1beta1.Controller) bool { return c.Namespace == on.Namespace && c.Name == name })
+		return observed.Read[Controllers] && !slices.ContainsFunc(observed.Controllers,
+			func(c v1beta1.Controller) bool { return c.Namespace == on.Namespace && c.Name == name })
 	}
 	return false
 }
 
-// ready tells what the operator says of NodeSets that can not go on by themselves.
-func ready(seen *Observed) []Finding {
+// checkNodeSets reports the NodeSets that are not ready according to the operator and need a
+// change.
+func ready(observed *Observed) []Finding {
 	var out []Finding
-	for i := range seen.NodeSets {
-		n := &seen.NodeSets[i]
+	for i := range observed.NodeSets {
+		n := &observed.NodeSets[i]
 		c := meta.FindStatusCondition(n.Status.Conditions, v1beta1.ConditionReady)
-		if c == nil || c.Status != metav1.ConditionFalse || c.Reason == v1beta1.ReasonProgressing || seen.orphan(nodeSet(n)) {
+		if c == nil || c.Status != metav1.ConditionFalse || c.Reason == v1beta1.ReasonProgressing ||
+			observed.orphan(nodeSet(n)) {
 			continue
 		}
-		out = append(out, found(NodeSetNotReady, nodeSet(n), "%s: %s", c.Reason, c.Message).cure("%s", cureOf(c.Reason)))
+		out = append(out, found(NodeSetNotReady, nodeSet(n), "%s: %s", c.Reason, c.Message).
+			cure("%s", cureOf(c.Reason)))
 	}
 	return out
 }
 
-// operator tests that somebody looks after the NodeSets.
-func operator(seen *Observed) []Finding {
-	if seen.Operator == nil || len(seen.NodeSets) == 0 || seen.Operator.ReadyPods > 0 {
+// checkOperator checks that an operator runs if there are NodeSets.
+func operator(observed *Observed) []Finding {
+	if observed.Operator == nil || len(observed.NodeSets) == 0 || observed.Operator.ReadyPods > 0 {
 		return nil
 	}
-	problem := "it holds no lease and has no pod that is ready"
-	for _, l := range seen.Operator.Leases {
+	problem := "it has no lease and no ready pod"
+	for _, l := range observed.Operator.Leases {
 		holder, renewed := l.Spec.HolderIdentity, l.Spec.RenewTime
 		if holder == nil || *holder == "" || renewed == nil || l.Spec.LeaseDurationSeconds == nil {
 			continue
 		}
-		if end := renewed.Add(time.Duration(*l.Spec.LeaseDurationSeconds) * time.Second); seen.Now.Before(end.Add(clockSkew)) {
+		if end := renewed.Add(time.Duration(*l.Spec.LeaseDurationSeconds) * time.Second); observed.Now.Before(end.Add(clockSkew)) {
 			return nil
 		}
 		problem = "it has not renewed its lease since " + renewed.UTC().Format(time.RFC3339)
 	}
-	return []Finding{found(OperatorNotRunning, Object{Kind: "Deployment", Name: "slurm-operator"}, "%s: nobody looks after %s", problem, counted(len(seen.NodeSets), "NodeSet")).
-		cure("install the chart slurm-operator, or see why its pod is not ready").
+	return []Finding{found(OperatorNotRunning, Object{Kind: "Deployment", Name: "slurm-operator"},
+		"%s: nothing reconciles %s", problem, counted(len(observed.NodeSets), "NodeSet")).
+		cure("install the chart slurm-operator, or find out why its pod is not ready").
 		run("kubectl get pods --all-namespaces -l app.kubernetes.io/name=slurm-operator")}
 }
 
-// clockSkew is how far the clocks of machines may be apart.
+// clockSkew is the tolerated difference between the clocks of machines.
 const clockSkew = 10 * time.Second
 
 func counted(n int, what string) string {

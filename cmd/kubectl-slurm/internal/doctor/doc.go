@@ -1,7 +1,6 @@
-// Package doctor finds the usual faults of Slurm on Kubernetes, and tells for each a
-// cure in one line. It is pure: what was observed and the time go in, findings come
-// out, in a steady order.
+// Package doctor finds common faults of Slurm on Kubernetes and suggests a one-line cure for each.
+// It is pure: it turns observations and the time into findings in a stable order.
 //
-// What could not be read is no finding of its own kind, and never counts as well: it
-// is listed as not checked, unless the user lacks a right that the plugin needs.
+// What could not be read produces no finding and does not count as healthy: it is reported as not
+// checked. If the user lacks a permission that the plugin needs, that is a finding.
 package doctor

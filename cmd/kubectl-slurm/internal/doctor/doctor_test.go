@@ -20,7 +20,7 @@ var now = time.Date(2030, 1, 1, 12, 0, 0, 0, time.UTC)
 
 func ptr[T any](v T) *T { return &v }
 
-// healthy is a namespace in which nothing is wrong.
+// newHealthy returns observations of a namespace without faults.
 func healthy() *Observed {
 	available := &apiregistrationv1.APIService{Status: apiregistrationv1.APIServiceStatus{Conditions: []apiregistrationv1.APIServiceCondition{
 		{Type: apiregistrationv1.Available, Status: apiregistrationv1.ConditionTrue},
@@ -32,14 +32,16 @@ func healthy() *Observed {
 	alpha.Spec.Server = "http://slurm:6820"
 	return &Observed{
 		Now: now, User: "alice", Warn: 24 * time.Hour,
-		APIServices: map[string]*apiregistrationv1.APIService{MetricsService1: available, MetricsService2: available, ViewService: available},
-		NodeSets:    []v1beta1.NodeSet{n}, Clusters: []v1beta1.Cluster{alpha},
+		APIServices: map[string]*apiregistrationv1.APIService{MetricsService1: available, MetricsService2: available,
+			ViewService: available},
+		NodeSets: []v1beta1.NodeSet{n}, Clusters: []v1beta1.Cluster{alpha},
 		Autoscalers: []autoscalingv2.HorizontalPodAutoscaler{hpaOf("gpu", "gpu")},
 		Read:        map[Kind]bool{NodeSets: true, Clusters: true, Controllers: true, Autoscalers: true},
 		Required:    map[Object]Metric{{v1beta1.KindNodeSet, "hpc", "gpu"}: {Number: 2}},
 		Running:     map[Object]Metric{{v1beta1.KindCluster, "hpc", "alpha"}: {Number: 5}},
-		Tokens:      []Token{{Cluster: Object{v1beta1.KindCluster, "hpc", "alpha"}, Secret: "token", Key: "SLURM_JWT", State: TokenGood, Ends: now.Add(48 * time.Hour)}},
-		Operator:    &Operator{Leases: []coordinationv1.Lease{lease(now.Add(-3 * time.Second))}},
+		Tokens: []Token{{Cluster: Object{v1beta1.KindCluster, "hpc", "alpha"}, Secret: "token", Key: "SLURM_JWT",
+			State: TokenGood, Ends: now.Add(48 * time.Hour)}},
+		Operator: &Operator{Leases: []coordinationv1.Lease{lease(now.Add(-3 * time.Second))}},
 	}
 }
 
@@ -49,26 +51,32 @@ func lease(renewed time.Time) coordinationv1.Lease {
 	}}
 }
 
-// hpaOf is as docs/examples/hpa has it.
+// newAutoscaler returns an HPA like those in docs/examples/hpa.
 func hpaOf(name, nodeSet string) autoscalingv2.HorizontalPodAutoscaler {
 	h := autoscalingv2.HorizontalPodAutoscaler{ObjectMeta: metav1.ObjectMeta{Namespace: "hpc", Name: name}}
 	h.Spec = autoscalingv2.HorizontalPodAutoscalerSpec{
-		ScaleTargetRef: autoscalingv2.CrossVersionObjectReference{APIVersion: "slinky.slurm.net/v1beta1", Kind: "NodeSet", Name: nodeSet},
-		MinReplicas:    ptr(int32(0)), MaxReplicas: 20,
-		Metrics: []autoscalingv2.MetricSpec{{Type: autoscalingv2.ObjectMetricSourceType, Object: &autoscalingv2.ObjectMetricSource{
-			DescribedObject: autoscalingv2.CrossVersionObjectReference{Kind: "NodeSet", Name: nodeSet},
-			Metric:          autoscalingv2.MetricIdentifier{Name: "slurm_nodeset_required_nodes"},
-			Target:          autoscalingv2.MetricTarget{Type: autoscalingv2.AverageValueMetricType, AverageValue: ptr(resource.MustParse("1"))},
-		}}},
+		ScaleTargetRef: autoscalingv2.CrossVersionObjectReference{APIVersion: "slinky.slurm.net/v1beta1",
+			Kind: "NodeSet", Name: nodeSet},
+		MinReplicas: ptr(int32(0)), MaxReplicas: 20,
+		Metrics: []autoscalingv2.MetricSpec{{Type: autoscalingv2.ObjectMetricSourceType,
+			Object: &autoscalingv2.ObjectMetricSource{
+				DescribedObject: autoscalingv2.CrossVersionObjectReference{Kind: "NodeSet", Name: nodeSet},
+				Metric:          autoscalingv2.MetricIdentifier{Name: "slurm_nodeset_required_nodes"},
+				Target: autoscalingv2.MetricTarget{Type: autoscalingv2.AverageValueMetricType,
+					AverageValue: ptr(resource.MustParse("1"))},
+			}}},
 		Behavior: &autoscalingv2.HorizontalPodAutoscalerBehavior{ScaleUp: &autoscalingv2.HPAScalingRules{
-			Tolerance: ptr(resource.MustParse("0")), Policies: []autoscalingv2.HPAScalingPolicy{{Type: autoscalingv2.PodsScalingPolicy, Value: 100, PeriodSeconds: 15}},
+			Tolerance: ptr(resource.MustParse("0")),
+			Policies: []autoscalingv2.HPAScalingPolicy{{Type: autoscalingv2.PodsScalingPolicy, Value: 100,
+				PeriodSeconds: 15}},
 		}},
 	}
 	return h
 }
 
 func asleep(h *autoscalingv2.HorizontalPodAutoscaler) {
-	h.Status.Conditions = []autoscalingv2.HorizontalPodAutoscalerCondition{{Type: autoscalingv2.ScalingActive, Status: corev1.ConditionFalse, Reason: "ScalingDisabled"}}
+	h.Status.Conditions = []autoscalingv2.HorizontalPodAutoscalerCondition{{Type: autoscalingv2.ScalingActive,
+		Status: corev1.ConditionFalse, Reason: "ScalingDisabled"}}
 }
 
 func TestNothingIsFoundWhereNothingIsWrong(t *testing.T) {
@@ -77,7 +85,7 @@ func TestNothingIsFoundWhereNothingIsWrong(t *testing.T) {
 	}
 }
 
-// broken are ways to break what is healthy, each with all that is to be found.
+// brokenCases are faults with all findings that they cause.
 func broken() []brokenCase {
 	gpu, alpha := Object{"NodeSet", "hpc", "gpu"}, Object{"Cluster", "hpc", "alpha"}
 	one := func(c Code) []Code { return []Code{c} }
@@ -86,60 +94,71 @@ func broken() []brokenCase {
 			s.NodeSets, s.Read[NodeSets] = nil, false
 			s.Denied = []Denied{{What: "list nodesets.slinky.slurm.net", Namespace: "hpc"}}
 		}, one(MissingRight)},
-		{"no rights of two roles", func(s *Observed) {
-			s.Denied = []Denied{{What: "list nodesets.slinky.slurm.net"}, {What: "list slurmjobs.view.slinky.slurm.net"}}
+		{"no permissions of two roles", func(s *Observed) {
+			s.Denied = []Denied{{What: "list nodesets.slinky.slurm.net"},
+				{What: "list slurmjobs.view.slinky.slurm.net"}}
 		}, []Code{MissingRight, MissingRight}},
 		{"a probe that lists steps", func(s *Observed) {
 			s.NodeSets[0].Spec.Slurmd = v1beta1.Raw{Raw: []byte(`{"readinessProbe":{"exec":{"command":["scontrol","show","slurmd"]}}}`)}
 		}, one(ProbeListsSteps)},
 		{"no view", func(s *Observed) { s.APIServices[ViewService] = nil }, one(APIServiceMissing)},
-		{"no adapter: what follows from that is not told", func(s *Observed) {
+		{"no adapter: consequences are not reported", func(s *Observed) {
 			s.APIServices[MetricsService2] = nil
 			s.Required[gpu], s.Running[alpha] = Metric{Fault: NotServed}, Metric{Fault: NotServed}
 		}, one(APIServiceMissing)},
 		{"an APIService that is not available", func(s *Observed) {
 			s.APIServices[MetricsService2] = &apiregistrationv1.APIService{Status: apiregistrationv1.APIServiceStatus{Conditions: []apiregistrationv1.APIServiceCondition{
-				{Type: apiregistrationv1.Available, Status: apiregistrationv1.ConditionFalse, Reason: "MissingEndpoints"},
+				{Type: apiregistrationv1.Available, Status: apiregistrationv1.ConditionFalse,
+					Reason: "MissingEndpoints"},
 			}}}
 			s.Required[gpu] = Metric{Fault: Unavailable}
 		}, one(APIServiceUnavailable)},
-		{"metrics of another adapter", func(s *Observed) { s.Required[gpu] = Metric{Fault: NotServed} }, one(MetricsOfAnother)},
-		{"a stale snapshot is told once", func(s *Observed) {
+		{"metrics of another adapter", func(s *Observed) { s.Required[gpu] = Metric{Fault: NotServed} },
+			one(MetricsOfAnother)},
+		{"a stale snapshot is reported once", func(s *Observed) {
 			said := Metric{Fault: Unavailable, Said: "Slurm cluster hpc/alpha: its nodes were last read 3m ago"}
 			s.Required[gpu], s.Running[alpha] = said, said
 		}, one(StaleSnapshot)},
 		{"no Secret", func(s *Observed) { s.Tokens[0].State = NoSecret }, one(SecretMissing)},
 		{"no key", func(s *Observed) { s.Tokens[0].State = NoKey }, one(SecretMissing)},
 		{"no token", func(s *Observed) { s.Tokens[0].State = NoToken }, one(TokenUnreadable)},
-		{"a token that has ended", func(s *Observed) { s.Tokens[0].Ends = now.Add(-time.Second) }, one(TokenExpired)},
-		{"a token that ends soon", func(s *Observed) { s.Tokens[0].Ends = now.Add(time.Hour) }, one(TokenExpiring)},
-		{"a short one that a Token renews is fine", func(s *Observed) {
+		{"an expired token", func(s *Observed) { s.Tokens[0].Ends = now.Add(-time.Second) }, one(TokenExpired)},
+		{"a token that expires soon", func(s *Observed) { s.Tokens[0].Ends = now.Add(time.Hour) }, one(TokenExpiring)},
+		{"a short-lived token that a Token renews", func(s *Observed) {
 			s.Tokens[0].Ends, s.Tokens[0].Lifetime, s.Tokens[0].RenewedBy = now.Add(20*time.Minute), time.Hour, "jwt"
 		}, nil},
-		{"unless that is overdue", func(s *Observed) {
+		{"a token whose renewal is overdue", func(s *Observed) {
 			s.Tokens[0].Ends, s.Tokens[0].Lifetime, s.Tokens[0].RenewedBy = now.Add(5*time.Minute), time.Hour, "jwt"
 		}, one(TokenExpiring)},
-		{"or its life is not known", func(s *Observed) { s.Tokens[0].Ends, s.Tokens[0].RenewedBy = now.Add(time.Hour), "jwt" }, one(TokenExpiring)},
-		{"a token without an end", func(s *Observed) { s.Tokens[0].Ends = time.Time{} }, nil},
-		{"no Cluster: what follows from that is not told", func(s *Observed) {
+		{"a renewed token of unknown lifetime", func(s *Observed) {
+			s.Tokens[0].Ends, s.Tokens[0].RenewedBy = now.Add(time.Hour), "jwt"
+		}, one(TokenExpiring)},
+		{"a token without expiry", func(s *Observed) { s.Tokens[0].Ends = time.Time{} }, nil},
+		{"no Cluster: consequences are not reported", func(s *Observed) {
 			s.Clusters = nil
 			s.Required[gpu] = Metric{Fault: Unavailable}
-			s.NodeSets[0].Status.Conditions = []metav1.Condition{{Type: "Ready", Status: "False", Reason: "ReferenceNotFound"}}
+			s.NodeSets[0].Status.Conditions = []metav1.Condition{{Type: "Ready", Status: "False",
+				Reason: "ReferenceNotFound"}}
 		}, one(ClusterMissing)},
-		{"Clusters that could not be read are not missing", func(s *Observed) { s.Clusters, s.Read[Clusters] = nil, false }, nil},
+		{"Clusters that could not be read are not missing",
+			func(s *Observed) { s.Clusters, s.Read[Clusters] = nil, false }, nil},
 		{"a Cluster that is not ready", func(s *Observed) {
-			s.Clusters[0].Status.Conditions = []metav1.Condition{{Type: "Ready", Status: "False", Reason: "Unauthorized"}}
+			s.Clusters[0].Status.Conditions = []metav1.Condition{{Type: "Ready", Status: "False",
+				Reason: "Unauthorized"}}
 		}, one(ClusterNotReady)},
 		{"a NodeSet that is not ready", func(s *Observed) {
-			s.NodeSets[0].Status.Conditions = []metav1.Condition{{Type: "Ready", Status: "False", Reason: "InvalidSpec"}}
+			s.NodeSets[0].Status.Conditions = []metav1.Condition{{Type: "Ready", Status: "False",
+				Reason: "InvalidSpec"}}
 		}, one(NodeSetNotReady)},
-		{"a NodeSet that is on its way", func(s *Observed) {
-			s.NodeSets[0].Status.Conditions = []metav1.Condition{{Type: "Ready", Status: "False", Reason: "Progressing"}}
+		{"a NodeSet that progresses", func(s *Observed) {
+			s.NodeSets[0].Status.Conditions = []metav1.Condition{{Type: "Ready", Status: "False",
+				Reason: "Progressing"}}
 		}, nil},
 		{"no operator", func(s *Observed) { s.Operator.Leases = nil }, one(OperatorNotRunning)},
-		{"an operator that has hung up", func(s *Observed) { s.Operator.Leases[0] = lease(now.Add(-time.Minute)) }, one(OperatorNotRunning)},
+		{"an operator whose lease has expired",
+			func(s *Observed) { s.Operator.Leases[0] = lease(now.Add(-time.Minute)) }, one(OperatorNotRunning)},
 		{"an operator without leader election", func(s *Observed) { s.Operator = &Operator{ReadyPods: 1} }, nil},
-		{"an operator that could not be looked for", func(s *Observed) { s.Operator = nil }, nil},
+		{"an operator that could not be read", func(s *Observed) { s.Operator = nil }, nil},
 	}
 }
 
@@ -152,20 +171,20 @@ type brokenCase struct {
 func TestEachFaultIsFoundAndNamesACure(t *testing.T) {
 	for _, tc := range append(broken(), brokenAutoscalers()...) {
 		t.Run(tc.name, func(t *testing.T) {
-			seen := healthy()
-			tc.how(seen)
-			got := Examine(*seen, nil)
+			observed := healthy()
+			tc.how(observed)
+			got := Examine(*observed, nil)
 			var codes []Code
 			for _, f := range got.Findings {
 				codes = append(codes, f.Code)
 				if f.Problem == "" || f.Cure == "" || f.Object.Name == "" || strings.Contains(f.Cure+f.Command, "\n") {
-					t.Errorf("it is not whole: %+v", f)
+					t.Errorf("it is incomplete: %+v", f)
 				}
 			}
 			if diff := cmp.Diff(tc.want, codes); diff != "" {
 				t.Errorf("found %+v\n%s", got.Findings, diff)
 			}
-			if ignored := Examine(*seen, Codes()); len(ignored.Findings) != 0 || ignored.Ignored != len(tc.want) {
+			if ignored := Examine(*observed, Codes()); len(ignored.Findings) != 0 || ignored.Ignored != len(tc.want) {
 				t.Errorf("with all faults ignored: %+v", ignored)
 			}
 		})
@@ -187,7 +206,8 @@ func TestEveryCodeIsFoundByATest(t *testing.T) {
 }
 
 func TestWordsForAShellAreQuoted(t *testing.T) {
-	for word, want := range map[string]string{"alice": "alice", "a b": "'a b'", "it's": `'it'\''s'`, "": "''", "system:serviceaccount:x:y": "system:serviceaccount:x:y", "$(rm)": "'$(rm)'"} {
+	for word, want := range map[string]string{"alice": "alice", "a b": "'a b'", "it's": `'it'\''s'`, "": "''",
+		"system:serviceaccount:x:y": "system:serviceaccount:x:y", "$(rm)": "'$(rm)'"} {
 		if got := quoted(word); got != want {
 			t.Errorf("%q becomes %s", word, got)
 		}

@@ -7,61 +7,61 @@ import (
 	"strings"
 )
 
-// Code names a kind of finding.
+// Code identifies a kind of finding.
 type Code string
 
 // The kinds of findings.
 const (
-	// APIServiceMissing: nothing serves an API that the autoscaling or the plugin needs.
+	// APIServiceMissing: nothing serves an API that autoscaling or the plugin needs.
 	APIServiceMissing Code = "APIServiceMissing"
-	// APIServiceUnavailable: it is registered, and the API server does not reach it.
+	// APIServiceUnavailable: the API is registered, but the API server cannot reach it.
 	APIServiceUnavailable Code = "APIServiceUnavailable"
-	// MetricsOfAnother: custom metrics are served, but not by slurm-metrics-adapter.
+	// MetricsOfAnother: another program than slurm-metrics-adapter serves custom metrics.
 	MetricsOfAnother Code = "MetricsOfAnother"
-	// StaleSnapshot: the adapter has no numbers that are young enough.
+	// StaleSnapshot: the adapter's data is too old.
 	StaleSnapshot Code = "StaleSnapshot"
 	// MissingRight: the user may not read what the plugin shows.
 	MissingRight Code = "MissingRight"
-	// SecretMissing: the Secret that a Cluster names, or its key, is not there.
+	// SecretMissing: the Secret that a Cluster refers to, or its key, does not exist.
 	SecretMissing Code = "SecretMissing"
-	// TokenExpired and TokenExpiring: the token in it is no longer good, or not for long.
+	// TokenExpired and TokenExpiring: the token has expired or expires soon.
 	TokenExpired  Code = "TokenExpired"
 	TokenExpiring Code = "TokenExpiring"
-	// TokenUnreadable: it is no token.
+	// TokenUnreadable: the Secret contains no token.
 	TokenUnreadable Code = "TokenUnreadable"
-	// ClusterMissing: a NodeSet names a Controller or Cluster that is not there.
+	// ClusterMissing: a NodeSet refers to a Controller or Cluster that does not exist.
 	ClusterMissing Code = "ClusterMissing"
-	// ClusterNotReady and NodeSetNotReady: the operator says so.
+	// ClusterNotReady and NodeSetNotReady: the operator reports that the object is not ready.
 	ClusterNotReady Code = "ClusterNotReady"
 	NodeSetNotReady Code = "NodeSetNotReady"
-	// OperatorNotRunning: nobody looks after the NodeSets.
+	// OperatorNotRunning: no operator reconciles the NodeSets.
 	OperatorNotRunning Code = "OperatorNotRunning"
-	// AsleepAtZero: the NodeSet is at zero, its HPA sleeps, and nobody wakes it.
+	// AsleepAtZero: the NodeSet is at zero, its HPA is inactive, and nothing wakes it.
 	AsleepAtZero Code = "AsleepAtZero"
-	// PausedAtZero: jobs wait for a NodeSet that somebody took to zero by hand.
+	// PausedAtZero: jobs wait for a NodeSet that was manually scaled to zero.
 	PausedAtZero Code = "PausedAtZero"
-	// ToleranceMissing: the HPA leaves out changes of less than a tenth.
+	// ToleranceMissing: the HPA ignores changes of less than 10 %.
 	ToleranceMissing Code = "ToleranceMissing"
-	// CannotLeaveZero: no policy of the HPA adds anything to zero.
+	// CannotLeaveZero: no policy of the HPA adds workers at zero.
 	CannotLeaveZero Code = "CannotLeaveZero"
-	// ValueTarget: the HPA multiplies with the number of ready workers.
+	// ValueTarget: the HPA multiplies the metric by the number of ready workers.
 	ValueTarget Code = "ValueTarget"
-	// TargetMissing: the HPA scales a NodeSet that is not there.
+	// TargetMissing: the HPA scales a NodeSet that does not exist.
 	TargetMissing Code = "TargetMissing"
-	// AutoscalerFails: the HPA says that it cannot scale.
+	// AutoscalerFails: the HPA reports that it cannot scale.
 	AutoscalerFails Code = "AutoscalerFails"
 	// SeveralAutoscalers: several HPAs scale one NodeSet.
 	SeveralAutoscalers Code = "SeveralAutoscalers"
-	// AmbiguousMetric: the metric of an HPA counts more than what its NodeSet could serve.
+	// AmbiguousMetric: the metric of an HPA counts more than its NodeSet can serve.
 	AmbiguousMetric Code = "AmbiguousMetric"
-	// SharedWorkers: two NodeSets take the same pods or Slurm nodes for theirs.
+	// SharedWorkers: two NodeSets select the same pods or own the same Slurm nodes.
 	SharedWorkers Code = "SharedWorkers"
-	// ProbeListsSteps: a probe or hook of a NodeSet, or of workers that run, has a command
-	// by which jobs fail.
+	// ProbeListsSteps: a probe or hook of a NodeSet, or of running workers, runs a command that
+	// makes jobs fail.
 	ProbeListsSteps Code = "ProbeListsSteps"
 )
 
-// Object is what a finding is about.
+// Object is the subject of a finding.
 type Object struct {
 	Kind      string `json:"kind"`
 	Namespace string `json:"namespace,omitempty"`
@@ -80,26 +80,25 @@ type Finding struct {
 	Code    Code   `json:"code"`
 	Object  Object `json:"object"`
 	Problem string `json:"problem"`
-	// Cure is what to do, in one line; Command the command that does it, empty where
-	// one must be thought of.
+	// Cure is the advice in one line. Command is a command that implements it, empty if there is none.
 	Cure    string `json:"cure"`
 	Command string `json:"command,omitempty"`
 }
 
-// Report is what came of an examination.
+// Report is the result of all checks.
 type Report struct {
 	Findings []Finding `json:"findings"`
-	// NotChecked is what could not be read, and so may be at fault.
+	// NotChecked describes what could not be read and may therefore be faulty.
 	NotChecked []string `json:"notChecked,omitempty"`
-	// Ignored counts the findings that the user did not want to hear of.
+	// Ignored counts the findings of ignored codes.
 	Ignored int `json:"ignored,omitempty"`
 }
 
-// Examine tests what was observed. Findings whose code is in ignore are only counted.
-func Examine(seen Observed, ignore []Code) Report {
-	out := Report{Findings: []Finding{}, NotChecked: slices.Clone(seen.NotRead)}
+// Examine runs all checks. Findings with a code in ignore are only counted.
+func Examine(observed Observed, ignore []Code) Report {
+	out := Report{Findings: []Finding{}, NotChecked: slices.Clone(observed.NotRead)}
 	for _, check := range checks() {
-		for _, f := range check(&seen) {
+		for _, f := range check(&observed) {
 			if slices.Contains(ignore, f.Code) {
 				out.Ignored++
 				continue
@@ -108,7 +107,8 @@ func Examine(seen Observed, ignore []Code) Report {
 		}
 	}
 	slices.SortStableFunc(out.Findings, func(a, b Finding) int {
-		return cmp.Or(rank(a.Code)-rank(b.Code), strings.Compare(a.Object.String(), b.Object.String()), strings.Compare(a.Problem, b.Problem))
+		return cmp.Or(rank(a.Code)-rank(b.Code), strings.Compare(a.Object.String(), b.Object.String()),
+			strings.Compare(a.Problem, b.Problem))
 	})
 	out.Findings = slices.CompactFunc(out.Findings, func(a, b Finding) bool { return a == b })
 	slices.Sort(out.NotChecked)
@@ -116,11 +116,13 @@ func Examine(seen Observed, ignore []Code) Report {
 	return out
 }
 
-// Codes are all kinds of findings, what others follow from first.
+// Codes returns all codes, with causes before their consequences.
 func Codes() []Code {
 	return []Code{
-		MissingRight, APIServiceMissing, APIServiceUnavailable, MetricsOfAnother, SecretMissing, TokenExpired, TokenUnreadable,
-		TokenExpiring, ClusterMissing, ClusterNotReady, StaleSnapshot, OperatorNotRunning, NodeSetNotReady, ProbeListsSteps,
+		MissingRight, APIServiceMissing, APIServiceUnavailable, MetricsOfAnother, SecretMissing, TokenExpired,
+		TokenUnreadable,
+		TokenExpiring, ClusterMissing, ClusterNotReady, StaleSnapshot, OperatorNotRunning, NodeSetNotReady,
+		ProbeListsSteps,
 		SeveralAutoscalers, SharedWorkers, AmbiguousMetric, ValueTarget, CannotLeaveZero, ToleranceMissing,
 		TargetMissing, AsleepAtZero, PausedAtZero, AutoscalerFails,
 	}
@@ -128,7 +130,7 @@ func Codes() []Code {
 
 func rank(c Code) int { return slices.Index(Codes(), c) }
 
-// checks are the tests, each for one or some codes.
+// allChecks returns the checks. Each one finds one or several codes.
 func checks() []func(*Observed) []Finding {
 	return []func(*Observed) []Finding{
 		rights, apiServices, foreignMetrics, stale,
@@ -142,13 +144,13 @@ func found(code Code, on Object, problem string, args ...any) Finding {
 	return Finding{Code: code, Object: on, Problem: fmt.Sprintf(problem, args...)}
 }
 
-// cure adds what to do.
+// withCure sets the cure.
 func (f Finding) cure(format string, args ...any) Finding {
 	f.Cure = fmt.Sprintf(format, args...)
 	return f
 }
 
-// run adds the command that cures it.
+// withCommand sets the command of the cure.
 func (f Finding) run(format string, args ...any) Finding {
 	f.Command = fmt.Sprintf(format, args...)
 	return f

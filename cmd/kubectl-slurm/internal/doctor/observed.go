@@ -11,13 +11,14 @@ import (
 	"github.com/slurmtide/slurmtide/operator/api/v1beta1"
 )
 
-// Observed is all that a test rests on. What was not read is nil, and in NotRead or
-// Denied.
+// Observed contains everything that the checks use. What was not read is nil and described in
+// NotRead or Denied.
 type Observed struct {
 	Now time.Time
-	// User is who asks.
+	// User is the name of the user.
 	User string
-	// APIServices are those that were looked for, by name; nil for one that is not there.
+	// APIServices are the APIServices that were read, by name. A value is nil if the APIService
+	// does not exist.
 	APIServices map[string]*apiregistrationv1.APIService
 
 	NodeSets    []v1beta1.NodeSet
@@ -26,23 +27,23 @@ type Observed struct {
 	Controllers []v1beta1.Controller
 	// Workers are the pods of NodeSets.
 	Workers []corev1.Pod
-	// Read tells which of the lists above were read.
+	// Read says which of these lists were read.
 	Read map[Kind]bool
 
-	// Required is the metric that HPAs should ask for, by NodeSet; Running one of each
-	// Controller and Cluster, by which it is known whether its Slurm is read.
+	// Required is the metric that HPAs should use, by NodeSet. Running is one metric of each
+	// Controller and Cluster, which shows whether the adapter reads its Slurm cluster.
 	Required map[Object]Metric
 	Running  map[Object]Metric
-	// Tokens are what the Secrets of Clusters hold.
+	// Tokens are the tokens in the Secrets of Clusters.
 	Tokens []Token
-	// Warn is how long before its end a token is told of.
+	// TokenWarning is how long before its expiry a token is reported.
 	Warn time.Duration
-	// Operator is what was seen of it, nil when that could not be read.
+	// Operator is nil if it could not be read.
 	Operator *Operator
 
-	// Denied are the things that the user may not read and the plugin needs.
+	// Denied are the permissions that the plugin needs and the user lacks.
 	Denied []Denied
-	// NotRead are sentences about other things that could not be read.
+	// NotRead describes other things that could not be read.
 	NotRead []string
 }
 
@@ -58,12 +59,12 @@ const (
 	Workers     Kind = "pods"
 )
 
-// Metric is what came of a question for one metric.
+// Metric is the result of reading one metric.
 type Metric struct {
 	Number uint64
-	// Fault is why there is no number.
+	// Fault is why there is no number, empty if there is one.
 	Fault MetricFault
-	// Said is the server's text.
+	// Message is the server's text.
 	Said string
 }
 
@@ -73,53 +74,52 @@ type MetricFault string
 // The faults of metrics.
 const (
 	NoFault MetricFault = ""
-	// NotServed: the API server knows no such metric or object.
+	// NotServed: the API server has no such metric or object.
 	NotServed MetricFault = "not served"
-	// Unavailable: nobody answers, or has a number that is young enough.
+	// Unavailable: the adapter does not respond or its data is too old.
 	Unavailable MetricFault = "unavailable"
-	// OtherFault: everything else, rights too.
+	// OtherFault: all other errors, including missing permissions.
 	OtherFault MetricFault = "other"
 )
 
-// Token is what the Secret of a Cluster holds.
+// Token is the token in the Secret of a Cluster.
 type Token struct {
 	Cluster     Object
 	Secret, Key string
 	State       TokenState
-	// Ends is when the token does, for TokenGood, zero for never.
+	// ExpiresAt is the expiry if State is TokenGood. It is zero for a token that never expires.
 	Ends time.Time
-	// RenewedBy is the Token that owns the Secret, empty for none, and Lifetime how long
-	// what it holds is good for, 0 for not known.
+	// RenewedBy is the Token that owns the Secret, empty if there is none. Lifetime is the lifetime
+	// of the token, 0 if unknown.
 	RenewedBy string
 	Lifetime  time.Duration
 }
 
-// TokenState is what was found in a Secret.
+// TokenState is the state of the token in a Secret.
 type TokenState string
 
 // The states of a token.
 const (
-	// TokenGood is a token with or without an end.
+	// TokenGood is a token with or without expiry.
 	TokenGood TokenState = "good"
-	// NoSecret and NoKey: there is none.
+	// NoSecret and NoKey: the Secret or its key does not exist.
 	NoSecret TokenState = "no secret"
 	NoKey    TokenState = "no key"
-	// NoToken is a text that is no JSON Web Token.
+	// NoToken: the text is not a JSON Web Token.
 	NoToken TokenState = "no token"
 )
 
-// Operator is what was seen of slurm-operator.
+// Operator is the observed state of slurm-operator.
 type Operator struct {
-	// Leases are those by which its replicas agree who works; ReadyPods counts its pods
-	// that are ready.
+	// Leases are its leader election leases. ReadyPods counts its ready pods.
 	Leases    []coordinationv1.Lease
 	ReadyPods int
 }
 
-// Denied is a right that the user lacks.
+// Denied is a permission that the user lacks.
 type Denied struct {
-	// What the right is to, such as "list nodesets.slinky.slurm.net", in Namespace, which
-	// is empty for all.
+	// Access is the denied request, such as "list nodesets.slinky.slurm.net". Namespace is empty
+	// for all namespaces.
 	What, Namespace string
 	// Said is the API server's text.
 	Said string

@@ -10,39 +10,42 @@ import (
 	"github.com/slurmtide/slurmtide/operator/api/v1beta1"
 )
 
-// stepCommand finds commands that make slurmd connect to the socket of every step.
+// stepCommand matches commands that make slurmd connect to the socket of every step.
 var stepCommand = regexp.MustCompile(`\bscontrol\b[^;|&\n]*\b(sho?w?\s+slurmd|listpids)\b|\bsstat\b`)
 
-// hook is a command of a container that Kubernetes runs by itself.
+// hook is a command of a container that the kubelet runs.
 type hook struct {
 	container, field string
-	// path is where the hook is in the NodeSet, for a JSON patch.
+	// path is the path of the hook in the NodeSet, for a JSON patch.
 	path string
 	exec *corev1.ExecAction
 }
 
-// listsSteps is the hook's command that lists steps, empty for none.
+// listsSteps returns the part of the command that lists steps, empty if there is none.
 func (h hook) listsSteps() string {
 	return strings.TrimSpace(stepCommand.FindString(strings.Join(h.exec.Command, " ")))
 }
 
-// harmOfListing says what a command that lists steps does.
-const harmOfListing = "which makes slurmd connect to every step: a job that has just begun may lose its script and fail with exit code 2"
+// harmOfListing describes the effect of a command that lists steps.
+const harmOfListing = "which makes slurmd connect to every step: a job that has just begun may lose its script and " +
+	"fail with exit code 2"
 
-// probes finds probes and hooks in NodeSets that list steps: slurmd connects to each step
-// then, takes a batch step that does not listen yet for a stray one and deletes its script.
-func probes(seen *Observed) []Finding {
+// checkProbes finds probes and hooks of NodeSets that list steps. slurmd then connects to each
+// step, takes a batch step that does not listen yet for a stray one, and deletes its script.
+func probes(observed *Observed) []Finding {
 	var out []Finding
-	for i := range seen.NodeSets {
-		n := &seen.NodeSets[i]
+	for i := range observed.NodeSets {
+		n := &observed.NodeSets[i]
 		for _, h := range hooksOf(n) {
 			command := h.listsSteps()
 			if command == "" {
 				continue
 			}
-			out = append(out, found(ProbeListsSteps, nodeSet(n), "%s of container %s runs %q, %s", h.field, h.container, command, harmOfListing).
+			out = append(out, found(ProbeListsSteps, nodeSet(n), "%s of container %s runs %q, %s", h.field,
+				h.container, command, harmOfListing).
 				cure("%s", cureOfHook(h)).
-				run("kubectl -n %s patch nodesets.slinky.slurm.net %s --type=json -p %s", n.Namespace, n.Name, quoted(fmt.Sprintf(`[{"op":"remove","path":%q}]`, h.path))))
+				run("kubectl -n %s patch nodesets.slinky.slurm.net %s --type=json -p %s", n.Namespace, n.Name,
+					quoted(fmt.Sprintf(`[{"op":"remove","path":%q}]`, h.path))))
 		}
 	}
 	return out
@@ -50,13 +53,13 @@ func probes(seen *Observed) []Finding {
 
 func cureOfHook(h hook) string {
 	if strings.HasSuffix(h.field, "Probe") {
-		return "leave the probe out, so that slurm-operator sets its own, or use tcpSocket with slurmd's port, 6818"
+		return "remove the probe, so that slurm-operator sets its own, or use tcpSocket with slurmd's port, 6818"
 	}
-	return "take the command out of the hook: slurm-operator drains a worker before it stops it"
+	return "remove the command from the hook: slurm-operator drains workers before it stops them"
 }
 
-// hooksOf lists the commands of a NodeSet's containers. What cannot be read has none: the
-// operator tells of it.
+// hooksOf lists the commands of a NodeSet's containers. It skips invalid containers, which the
+// operator reports.
 func hooksOf(n *v1beta1.NodeSet) []hook {
 	var out []hook
 	if slurmd, err := n.Spec.Slurmd.Container(); err == nil {

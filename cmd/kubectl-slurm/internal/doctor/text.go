@@ -8,7 +8,7 @@ import (
 	"github.com/slurmtide/slurmtide/cmd/kubectl-slurm/internal/table"
 )
 
-// Write writes the report for people.
+// Write writes the report as text for people.
 func (r *Report) Write(w io.Writer) error {
 	var out strings.Builder
 	line := func(format string, args ...any) {
@@ -28,9 +28,9 @@ func (r *Report) Write(w io.Writer) error {
 	}
 	switch n := len(r.Findings); {
 	case n == 0 && len(r.NotChecked) > 0:
-		line("Nothing was found in what could be checked.")
+		line("No faults were found in what could be checked.")
 	case n == 0:
-		line("Nothing was found.")
+		line("No faults were found.")
 	default:
 		line("%s %s found.", counted(n, "fault"), plural(n))
 	}

@@ -14,7 +14,7 @@ import (
 	"github.com/slurmtide/slurmtide/slurmclient/hostlist"
 )
 
-// workerHook is a probe or hook that lists steps and that workers of a NodeSet have.
+// workerHook is a probe or hook of workers of a NodeSet that lists steps.
 type workerHook struct {
 	nodeSet                   Object
 	field, container, command string
@@ -23,15 +23,16 @@ type workerHook struct {
 // workerProbes finds running workers whose probes or hooks list steps. A worker keeps the probes
 // that it was made with until it is replaced. Where the NodeSet itself has such a command, probes
 // reports only that: removing the command gives the NodeSet a new revision, which replaces them.
-func workerProbes(seen *Observed) []Finding {
-	ofTemplates := probes(seen)
+func workerProbes(observed *Observed) []Finding {
+	ofTemplates := probes(observed)
 	var out []Finding
-	for h, workers := range workersThatListSteps(seen.Workers) {
+	for h, workers := range workersThatListSteps(observed.Workers) {
 		if slices.ContainsFunc(ofTemplates, func(f Finding) bool { return f.Object == h.nodeSet }) {
 			continue
 		}
-		f := found(ProbeListsSteps, h.nodeSet, "%s a %s of container %s that runs %q, %s", stillHave(workers), h.field, h.container, h.command, harmOfListing)
-		out = append(out, seen.cureWorkers(f, workers))
+		f := found(ProbeListsSteps, h.nodeSet, "%s a %s of container %s that runs %q, %s", stillHave(workers), h.field,
+			h.container, h.command, harmOfListing)
+		out = append(out, observed.cureWorkers(f, workers))
 	}
 	slices.SortFunc(out, func(a, b Finding) int {
 		return cmp.Or(strings.Compare(a.Object.String(), b.Object.String()), strings.Compare(a.Problem, b.Problem))
@@ -39,7 +40,7 @@ func workerProbes(seen *Observed) []Finding {
 	return out
 }
 
-// workersThatListSteps are the workers that have a hook that lists steps, by hook.
+// workersThatListSteps returns the running workers with a hook that lists steps, by hook.
 func workersThatListSteps(workers []corev1.Pod) map[workerHook][]*corev1.Pod {
 	out := map[workerHook][]*corev1.Pod{}
 	for i := range workers {
@@ -60,7 +61,7 @@ func workersThatListSteps(workers []corev1.Pod) map[workerHook][]*corev1.Pod {
 	return out
 }
 
-// stillHave names the workers as Slurm writes lists of hosts.
+// describeWorkers names the workers as a Slurm hostlist.
 func stillHave(workers []*corev1.Pod) string {
 	if len(workers) == 1 {
 		return "worker " + workers[0].Name + " still has"
@@ -72,21 +73,24 @@ func stillHave(workers []*corev1.Pod) string {
 	return "workers " + hostlist.Compress(names) + " still have"
 }
 
-// cureWorkers adds how the workers of a finding about a NodeSet are replaced.
-func (seen *Observed) cureWorkers(f Finding, workers []*corev1.Pod) Finding {
+// cureWorkers adds how to replace the workers of a finding about a NodeSet.
+func (observed *Observed) cureWorkers(f Finding, workers []*corev1.Pod) Finding {
 	namespace := f.Object.Namespace
-	i := slices.IndexFunc(seen.NodeSets, func(n v1beta1.NodeSet) bool { return nodeSet(&n) == f.Object })
-	if i < 0 || seen.NodeSets[i].Spec.UpdateStrategy.Type == v1beta1.UpdateOnDelete {
+	i := slices.IndexFunc(observed.NodeSets, func(n v1beta1.NodeSet) bool { return nodeSet(&n) == f.Object })
+	if i < 0 || observed.NodeSets[i].Spec.UpdateStrategy.Type == v1beta1.UpdateOnDelete {
 		first := slices.MinFunc(workers, func(a, b *corev1.Pod) int { return hostlist.Compare(a.Name, b.Name) })
-		return f.cure("replace one worker after the other: drain it, and delete its pod when its jobs have ended").
+		return f.cure("replace the workers one by one: drain a worker and delete its pod when its jobs have ended").
 			run("kubectl -n %s annotate pod %s %s=true", namespace, first.Name, v1beta1.AnnotationPodCordon)
 	}
-	current := seen.NodeSets[i].Status.NodeSetHash
-	if !slices.ContainsFunc(workers, func(w *corev1.Pod) bool { return w.Labels[appsv1.ControllerRevisionHashLabelKey] == current }) {
-		return f.cure("let the NodeSet's update replace them: its condition Updated says what it waits for").
+	current := observed.NodeSets[i].Status.NodeSetHash
+	if !slices.ContainsFunc(workers,
+		func(w *corev1.Pod) bool { return w.Labels[appsv1.ControllerRevisionHashLabelKey] == current }) {
+		return f.cure("wait until the update of the NodeSet replaces them: its condition Updated says what it waits for").
 			run("kubectl -n %s describe nodesets.slinky.slurm.net %s", namespace, f.Object.Name)
 	}
 	const patch = `{"spec":{"template":{"metadata":{"annotations":{"kubectl.kubernetes.io/restartedAt":%q}}}}}`
-	return f.cure("change the NodeSet's template: its updateStrategy then drains and replaces the workers, and new ones connect to slurmd's port").
-		run("kubectl -n %s patch nodesets.slinky.slurm.net %s --type=merge -p %s", namespace, f.Object.Name, quoted(fmt.Sprintf(patch, seen.Now.UTC().Format(time.RFC3339))))
+	return f.cure("change the NodeSet's template: its updateStrategy then drains and replaces the workers, and the "+
+		"new workers' probes connect to slurmd's port").
+		run("kubectl -n %s patch nodesets.slinky.slurm.net %s --type=merge -p %s", namespace, f.Object.Name,
+			quoted(fmt.Sprintf(patch, observed.Now.UTC().Format(time.RFC3339))))
 }

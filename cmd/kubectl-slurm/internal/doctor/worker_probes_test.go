@@ -12,15 +12,17 @@ import (
 	"github.com/slurmtide/slurmtide/operator/api/v1beta1"
 )
 
-// stepLister is a probe that workers of older operators have.
+// stepLister is the probe command of workers that older operators created.
 var stepLister = []string{"scontrol", "show", "slurmd"}
 
-// workerOf is a running worker of a NodeSet whose slurmd container has a readiness probe.
+// newWorker returns a running worker of a NodeSet whose slurmd container has a readiness probe.
 func workerOf(nodeSet, name string, probe ...string) corev1.Pod {
-	c := corev1.Container{Name: "slurmd", ReadinessProbe: &corev1.Probe{ProbeHandler: corev1.ProbeHandler{Exec: &corev1.ExecAction{Command: probe}}}}
+	c := corev1.Container{Name: "slurmd",
+		ReadinessProbe: &corev1.Probe{ProbeHandler: corev1.ProbeHandler{Exec: &corev1.ExecAction{Command: probe}}}}
 	return corev1.Pod{
 		ObjectMeta: metav1.ObjectMeta{Namespace: "hpc", Name: name, Labels: map[string]string{
-			v1beta1.LabelAppName: v1beta1.AppSlurmd, v1beta1.LabelAppInstance: nodeSet, appsv1.ControllerRevisionHashLabelKey: "current",
+			v1beta1.LabelAppName: v1beta1.AppSlurmd, v1beta1.LabelAppInstance: nodeSet,
+			appsv1.ControllerRevisionHashLabelKey: "current",
 		}},
 		Spec:   corev1.PodSpec{Containers: []corev1.Container{c}},
 		Status: corev1.PodStatus{Phase: corev1.PodRunning},
@@ -32,7 +34,7 @@ func outdated(p corev1.Pod) corev1.Pod {
 	return p
 }
 
-// workerProbeCase is workers, and what is found of them.
+// workerProbeCase is a list of workers and the expected finding.
 type workerProbeCase struct {
 	name          string
 	change        func(n *v1beta1.NodeSet)
@@ -53,28 +55,33 @@ func workerProbeCases() []workerProbeCase {
 		{"none", keep, []corev1.Pod{workerOf("gpu", "gpu-0", "scontrol", "ping")}, "", ""},
 		{"one", keep, one, "worker gpu-0 still has a readinessProbe of container slurmd " + why, patch},
 		{"several", keep, []corev1.Pod{
-			workerOf("gpu", "gpu-10", stepLister...), workerOf("gpu", "gpu-8", stepLister...), outdated(workerOf("gpu", "gpu-9", stepLister...)),
+			workerOf("gpu", "gpu-10", stepLister...), workerOf("gpu", "gpu-8", stepLister...),
+			outdated(workerOf("gpu", "gpu-9", stepLister...)),
 			workerOf("gpu", "gpu-7", "scontrol", "ping"), workerOf("gpu", "gpu-1", stepLister...),
 		}, "workers gpu-[1,8-10] still have a readinessProbe of container slurmd " + why, patch},
-		{"those that end or are going do not matter", keep, []corev1.Pod{ended, going}, "", ""},
-		{"those that an update replaces", keep, []corev1.Pod{outdated(workerOf("gpu", "gpu-0", stepLister...))},
-			"worker gpu-0 still has a readinessProbe of container slurmd " + why, "kubectl -n hpc describe nodesets.slinky.slurm.net gpu"},
-		{"of a NodeSet that updates by hand", func(n *v1beta1.NodeSet) { n.Spec.UpdateStrategy.Type = v1beta1.UpdateOnDelete }, one,
-			"worker gpu-0 still has a readinessProbe of container slurmd " + why, "kubectl -n hpc annotate pod gpu-0 nodeset.slinky.slurm.net/pod-cordon=true"},
-		{"of a NodeSet that is not known", keep, []corev1.Pod{workerOf("lost", "lost-3", stepLister...)},
-			"worker lost-3 still has a readinessProbe of container slurmd " + why, "kubectl -n hpc annotate pod lost-3 nodeset.slinky.slurm.net/pod-cordon=true"},
+		{"finished and terminating workers do not count", keep, []corev1.Pod{ended, going}, "", ""},
+		{"workers that an update replaces", keep, []corev1.Pod{outdated(workerOf("gpu", "gpu-0", stepLister...))},
+			"worker gpu-0 still has a readinessProbe of container slurmd " + why,
+			"kubectl -n hpc describe nodesets.slinky.slurm.net gpu"},
+		{"workers of a NodeSet with OnDelete",
+			func(n *v1beta1.NodeSet) { n.Spec.UpdateStrategy.Type = v1beta1.UpdateOnDelete }, one,
+			"worker gpu-0 still has a readinessProbe of container slurmd " + why,
+			"kubectl -n hpc annotate pod gpu-0 nodeset.slinky.slurm.net/pod-cordon=true"},
+		{"workers of an unknown NodeSet", keep, []corev1.Pod{workerOf("lost", "lost-3", stepLister...)},
+			"worker lost-3 still has a readinessProbe of container slurmd " + why,
+			"kubectl -n hpc annotate pod lost-3 nodeset.slinky.slurm.net/pod-cordon=true"},
 	}
 }
 
 func TestWorkersThatStillListSteps(t *testing.T) {
 	for _, tc := range workerProbeCases() {
 		t.Run(tc.name, func(t *testing.T) {
-			seen := healthy()
-			seen.NodeSets[0].Status.NodeSetHash = "current"
-			tc.change(&seen.NodeSets[0])
-			seen.Workers = tc.workers
+			observed := healthy()
+			observed.NodeSets[0].Status.NodeSetHash = "current"
+			tc.change(&observed.NodeSets[0])
+			observed.Workers = tc.workers
 			var problem, command string
-			for _, f := range Examine(*seen, nil).Findings {
+			for _, f := range Examine(*observed, nil).Findings {
 				if f.Code != ProbeListsSteps || problem != "" || f.Cure == "" {
 					t.Errorf("found %+v", f)
 				}
@@ -88,26 +95,26 @@ func TestWorkersThatStillListSteps(t *testing.T) {
 }
 
 func TestWorkersOfATemplateThatListsStepsAreToldOfByTheTemplate(t *testing.T) {
-	seen := healthy()
-	seen.NodeSets[0].Spec.Slurmd = v1beta1.Raw{Raw: []byte(`{"readinessProbe":{"exec":{"command":["scontrol","show","slurmd"]}}}`)}
-	seen.Workers = []corev1.Pod{workerOf("gpu", "gpu-0", stepLister...)}
-	if got := Examine(*seen, nil).Findings; len(got) != 1 || got[0].Object != nodeSet(&seen.NodeSets[0]) {
+	observed := healthy()
+	observed.NodeSets[0].Spec.Slurmd = v1beta1.Raw{Raw: []byte(`{"readinessProbe":{"exec":{"command":["scontrol","show","slurmd"]}}}`)}
+	observed.Workers = []corev1.Pod{workerOf("gpu", "gpu-0", stepLister...)}
+	if got := Examine(*observed, nil).Findings; len(got) != 1 || got[0].Object != nodeSet(&observed.NodeSets[0]) {
 		t.Errorf("found %+v", got)
 	}
 }
 
 func TestWorkersAreToldOfInASteadyOrder(t *testing.T) {
-	seen := healthy()
+	observed := healthy()
 	for i := range 9 {
 		w := workerOf(fmt.Sprint("set", i%3), fmt.Sprint("w-", i), stepLister...)
 		if i%2 == 0 {
 			w.Spec.Containers[0].LivenessProbe = w.Spec.Containers[0].ReadinessProbe
 		}
-		seen.Workers = append(seen.Workers, w)
+		observed.Workers = append(observed.Workers, w)
 	}
-	first := Examine(*seen, nil).Findings
+	first := Examine(*observed, nil).Findings
 	for range 20 {
-		if diff := cmp.Diff(first, Examine(*seen, nil).Findings); diff != "" {
+		if diff := cmp.Diff(first, Examine(*observed, nil).Findings); diff != "" {
 			t.Fatal(diff)
 		}
 	}

@@ -12,44 +12,46 @@ import (
 	"github.com/slurmtide/slurmtide/operator/api/v1beta1"
 )
 
-// blocks tells what keeps a NodeSet from having the workers that it should.
-func blocks(seen *Seen, n *v1beta1.NodeSet, e *NodeSet) []string {
+// findBlocks describes what keeps a NodeSet from the required number of workers.
+func blocks(observed *Seen, n *v1beta1.NodeSet, e *NodeSet) []string {
 	out := []string{}
 	add := func(format string, args ...any) { out = append(out, fmt.Sprintf(format, args...)) }
 	required := e.Need.Required
 	if required == nil {
-		add("how many workers are required is not known: replicas stay where they are")
+		add("the number of required workers is unknown: spec.replicas does not change")
 	}
-	if e.Need.Max != nil && required != nil && *required >= uint64(*e.Need.Max) && e.Need.wants() > uint64(*e.Need.Max) {
+	if e.Need.Max != nil && required != nil && *required >= uint64(*e.Need.Max) &&
+		e.Need.wants() > uint64(*e.Need.Max) {
 		wants := e.Need.wants()
-		add("jobs ask for %s, and the maximum is %d", counted(&wants, "worker"), *e.Need.Max)
+		add("jobs need %s, but the maximum is %d", counted(&wants, "worker"), *e.Need.Max)
 	}
-	scaling := top.Scaling(n, seen.Autoscalers)
+	scaling := top.Scaling(n, observed.Autoscalers)
 	switch {
 	case len(scaling) > 1:
-		add("%d HPAs scale it, and block each other", len(scaling))
+		add("%d HPAs scale it and block each other", len(scaling))
 	case len(scaling) == 0 && required != nil && *required != uint64(max(0, e.Wanted)):
-		add("no HPA scales it: spec.replicas stays %d until somebody changes it", e.Wanted)
+		add("no HPA scales it: spec.replicas stays %d until a user changes it", e.Wanted)
 	case len(scaling) == 1 && e.Wanted == 0 && doctor.Asleep(scaling[0]):
-		add("HPA %s sleeps at zero; %s", scaling[0].Name, wakes(n))
+		add("HPA %s is inactive at zero; %s", scaling[0].Name, wakes(n))
 	}
 	if e.Autoscaler != nil {
 		for _, c := range e.Autoscaler.Conditions {
 			limited := c.Type == "ScalingLimited" && c.Status == "True" && c.Reason != "TooFewReplicas"
-			if limited || c.Status == "False" && (c.Type == "AbleToScale" || c.Type == "ScalingActive") && c.Reason != "ScalingDisabled" {
+			if limited || c.Status == "False" && (c.Type == "AbleToScale" || c.Type == "ScalingActive") &&
+				c.Reason != "ScalingDisabled" {
 				add("HPA %s: %s is %s, %s: %s", e.Autoscaler.Name, c.Type, c.Status, c.Reason, c.Message)
 			}
 		}
 	}
 	if e.Present < e.Wanted {
-		add("%d of %d workers are not there yet", e.Wanted-e.Present, e.Wanted)
+		add("%d of %d workers do not exist yet", e.Wanted-e.Present, e.Wanted)
 	} else if e.Ready < e.Wanted {
 		add("%d of %d workers are not ready", e.Wanted-e.Ready, e.Wanted)
 	}
 	return append(out, said(n)...)
 }
 
-// wants is what jobs ask for, whatever the bounds are.
+// sumWanted returns what jobs need, regardless of the bounds.
 func (e *Need) wants() uint64 {
 	var sum uint64
 	for _, part := range []*uint64{e.Busy, e.Kept, e.Pending, e.Replacements} {
@@ -60,16 +62,16 @@ func (e *Need) wants() uint64 {
 	return sum
 }
 
-// wakes tells what the operator says of a NodeSet at zero.
+// describeWakeUp describes the operator's condition WakeUp of a NodeSet at zero.
 func wakes(n *v1beta1.NodeSet) string {
 	c := meta.FindStatusCondition(n.Status.Conditions, v1beta1.ConditionWakeUp)
 	if c == nil {
-		return "no operator says that it wakes it"
+		return "no operator reports that it wakes the NodeSet"
 	}
-	return "the operator says: " + c.Message
+	return "the operator reports: " + c.Message
 }
 
-// said are the operator's conditions that something is wrong or waits.
+// failingConditions describes the operator's conditions that report a fault or a wait.
 func said(n *v1beta1.NodeSet) []string {
 	var out []string
 	for _, want := range []struct {

@@ -1,8 +1,8 @@
-// Package explain tells why a NodeSet has as many workers as it has, and why a job
-// waits. It is pure: what was observed goes in, a report comes out.
+// Package explain explains the number of workers of a NodeSet and why a job waits. It is pure: it
+// turns observations into a report.
 //
-// How many workers are needed is the metrics adapter's word. What that number is made of
-// beyond its metrics is computed of what the view shows, by the same rules (package
-// demand), and told as such only where it comes to the adapter's numbers. Who would go
-// in a scale-in is asked of the operator's own rules (operator/nodeset/plan).
+// The number of required workers comes from the metrics adapter. The parts of that number without a
+// metric are computed from the view by the same rules (package demand), and shown only if the
+// result matches the adapter's numbers. The candidates of a scale-in come from the operator's own
+// rules (operator/nodeset/plan).
 package explain

@@ -21,7 +21,7 @@ var now = time.Date(2030, 1, 1, 12, 0, 0, 0, time.UTC)
 
 func ptr[T any](v T) *T { return &v }
 
-// nodeSet is one with workers of 8 CPUs, of which there may be so many.
+// newNodeSet returns a NodeSet with workers of 8 CPUs and a maximum of most workers.
 func nodeSet(name string, replicas, most int32) v1beta1.NodeSet {
 	n := v1beta1.NodeSet{ObjectMeta: metav1.ObjectMeta{Namespace: "hpc", Name: name, UID: "uid"}}
 	n.Spec.ClusterRef = &corev1.LocalObjectReference{Name: "alpha"}
@@ -33,17 +33,21 @@ func nodeSet(name string, replicas, most int32) v1beta1.NodeSet {
 
 func node(name string, state slurm.NodeBase, busyCPUs uint32) *slurm.Node {
 	return &slurm.Node{
-		Name: name, State: slurm.NodeState{Base: state}, CPUs: 8, EffectiveCPUs: 8, MemoryMiB: 16000, AllocCPUs: busyCPUs,
-		Partitions: []string{"gpu"}, Features: []string{"gpu"}, LastBusy: slurm.At(now.Add(-time.Hour)), SlurmdStartTime: slurm.At(now.Add(-2 * time.Hour)),
+		Name: name, State: slurm.NodeState{Base: state}, CPUs: 8, EffectiveCPUs: 8, MemoryMiB: 16000,
+		AllocCPUs:  busyCPUs,
+		Partitions: []string{"gpu"}, Features: []string{"gpu"}, LastBusy: slurm.At(now.Add(-time.Hour)),
+		SlurmdStartTime: slurm.At(now.Add(-2 * time.Hour)),
 	}
 }
 
-// pending is a job that takes whole workers.
+// pendingJob returns a pending job that uses whole workers.
 func pending(id uint32, nodes uint64) *slurm.Job {
 	return &slurm.Job{
-		ID: id, Name: "j", UserName: "alice", Partition: "gpu", State: slurm.JobState{Base: slurm.JobPending}, Reason: "Resources",
-		Priority: slurm.Num(1), SubmitTime: slurm.At(now.Add(-time.Minute)), EligibleTime: slurm.At(now.Add(-time.Minute)),
-		NodeCount: slurm.Num(nodes), CPUs: slurm.Num(8 * nodes), Shared: "none",
+		ID: id, Name: "j", UserName: "alice", Partition: "gpu", State: slurm.JobState{Base: slurm.JobPending},
+		Reason:   "Resources",
+		Priority: slurm.Num(1), SubmitTime: slurm.At(now.Add(-time.Minute)),
+		EligibleTime: slurm.At(now.Add(-time.Minute)),
+		NodeCount:    slurm.Num(nodes), CPUs: slurm.Num(8 * nodes), Shared: "none",
 	}
 }
 
@@ -56,26 +60,29 @@ func runs(id uint32, on string, left time.Duration) *slurm.Job {
 	return j
 }
 
-// site is a NodeSet with two busy workers and one idle.
+// newTestObservation returns a NodeSet with two busy workers and one idle worker.
 func site(jobs ...*slurm.Job) *Seen {
 	return &Seen{
 		Now: now, NodeSets: []v1beta1.NodeSet{nodeSet("gpu", 3, 4)},
 		Slurm: &Slurm{
 			Partitions: []*slurm.Partition{{Name: "gpu", State: slurm.PartitionUp, TotalNodes: 3}},
-			Nodes:      []*slurm.Node{node("gpu-0", slurm.NodeAllocated, 8), node("gpu-1", slurm.NodeAllocated, 8), node("gpu-2", slurm.NodeIdle, 0)},
-			Jobs:       append([]*slurm.Job{runs(1, "gpu-0", time.Hour), runs(2, "gpu-1", 2*time.Hour)}, jobs...),
+			Nodes: []*slurm.Node{node("gpu-0", slurm.NodeAllocated, 8), node("gpu-1", slurm.NodeAllocated, 8),
+				node("gpu-2", slurm.NodeIdle, 0)},
+			Jobs: append([]*slurm.Job{runs(1, "gpu-0", time.Hour), runs(2, "gpu-1", 2*time.Hour)}, jobs...),
 		},
 		Numbers: map[string]top.Numbers{"gpu": {}},
 	}
 }
 
-// measured adds the adapter's numbers, which are those of the same records.
+// withMetrics adds the adapter's numbers for the same records.
 func (s *Seen) measured() *Seen {
 	d := demand.Compute(s.Now, s.Slurm.snapshot(s.Now), s.pools("alpha")...)
 	p := d.Pools[0]
 	s.Numbers["gpu"] = top.Numbers{
-		"slurm_nodeset_required_nodes": p.Required, "slurm_nodeset_busy_nodes": p.Busy, "slurm_nodeset_idle_nodes": p.Idle,
-		"slurm_nodeset_pending_nodes": p.Pending, "slurm_nodeset_booting_nodes": p.Booting, "slurm_nodeset_unusable_nodes": p.Unusable,
+		"slurm_nodeset_required_nodes": p.Required, "slurm_nodeset_busy_nodes": p.Busy,
+		"slurm_nodeset_idle_nodes":    p.Idle,
+		"slurm_nodeset_pending_nodes": p.Pending, "slurm_nodeset_booting_nodes": p.Booting,
+		"slurm_nodeset_unusable_nodes": p.Unusable,
 	}
 	return s
 }
@@ -87,7 +94,8 @@ func numbers(n Need) string {
 		}
 		return fmt.Sprint(*v)
 	}
-	return fmt.Sprintf("busy %s claimed %s grace %s booting %s pending %s replacements %s required %s", show(n.Busy), show(n.IdleClaimed), show(n.Grace),
+	return fmt.Sprintf("busy %s claimed %s grace %s booting %s pending %s replacements %s required %s", show(n.Busy),
+		show(n.IdleClaimed), show(n.Grace),
 		show(n.BootingClaimed), show(n.Pending), show(n.Replacements), show(n.Required))
 }
 
@@ -95,19 +103,23 @@ func TestTheNumberOfWorkersIsTakenApart(t *testing.T) {
 	held := pending(9, 1)
 	held.Hold = true
 	for _, tc := range []struct {
-		name   string
-		seen   func() *Seen
-		want   string
-		blocks []string
+		name     string
+		observed func() *Seen
+		want     string
+		blocks   []string
 	}{
-		{"nothing waits", func() *Seen { return site().measured() }, "busy 2 claimed 0 grace 0 booting 0 pending 0 replacements 0 required 2",
-			[]string{"no HPA scales it: spec.replicas stays 3 until somebody changes it"}},
-		{"a job for the idle worker", func() *Seen { return site(pending(3, 1)).measured() }, "busy 2 claimed 1 grace 0 booting 0 pending 0 replacements 0 required 3", nil},
+		{"nothing waits", func() *Seen { return site().measured() },
+			"busy 2 claimed 0 grace 0 booting 0 pending 0 replacements 0 required 2",
+			[]string{"no HPA scales it: spec.replicas stays 3 until a user changes it"}},
+		{"a job for the idle worker", func() *Seen { return site(pending(3, 1)).measured() },
+			"busy 2 claimed 1 grace 0 booting 0 pending 0 replacements 0 required 3", nil},
 		{"more than the maximum", func() *Seen { return site(pending(3, 1), pending(4, 1), pending(5, 1)).measured() },
 			"busy 2 claimed 1 grace 0 booting 0 pending 2 replacements 0 required 4",
-			[]string{"jobs ask for 5 workers, and the maximum is 4", "no HPA scales it: spec.replicas stays 3 until somebody changes it"}},
-		{"a held job asks for nothing", func() *Seen { return site(held).measured() }, "busy 2 claimed 0 grace 0 booting 0 pending 0 replacements 0 required 2",
-			[]string{"no HPA scales it: spec.replicas stays 3 until somebody changes it"}},
+			[]string{"jobs need 5 workers, but the maximum is 4",
+				"no HPA scales it: spec.replicas stays 3 until a user changes it"}},
+		{"a held job needs no worker", func() *Seen { return site(held).measured() },
+			"busy 2 claimed 0 grace 0 booting 0 pending 0 replacements 0 required 2",
+			[]string{"no HPA scales it: spec.replicas stays 3 until a user changes it"}},
 		{"an idle grace", func() *Seen {
 			s := site()
 			s.NodeSets[0].Annotations = map[string]string{v1beta1.AnnotationIdleGrace: "2h"}
@@ -117,14 +129,16 @@ func TestTheNumberOfWorkersIsTakenApart(t *testing.T) {
 			s := site(pending(3, 1))
 			s.Slurm.Nodes[2].State.Base = slurm.NodeDown
 			return s.measured()
-		}, "busy 2 claimed 0 grace 0 booting 0 pending 1 replacements 1 required 4", []string{"no HPA scales it: spec.replicas stays 3 until somebody changes it"}},
+		}, "busy 2 claimed 0 grace 0 booting 0 pending 1 replacements 1 required 4",
+			[]string{"no HPA scales it: spec.replicas stays 3 until a user changes it"}},
 		{"without the view", func() *Seen { s := site(pending(3, 1)).measured(); s.Slurm = nil; return s },
 			"busy 2 claimed ? grace ? booting 0 pending 0 replacements 0 required 3", nil},
 		{"without metrics", func() *Seen { s := site(pending(3, 1)); s.Slurm = nil; return s },
-			"busy ? claimed ? grace ? booting ? pending ? replacements ? required ?", []string{"how many workers are required is not known: replicas stay where they are"}},
+			"busy ? claimed ? grace ? booting ? pending ? replacements ? required ?",
+			[]string{"the number of required workers is unknown: spec.replicas does not change"}},
 	} {
 		t.Run(tc.name, func(t *testing.T) {
-			got, there := OfNodeSet(tc.seen(), "gpu")
+			got, there := OfNodeSet(tc.observed(), "gpu")
 			if !there || numbers(got.Need) != tc.want {
 				t.Errorf("got  %s\nwant %s\ngaps %v", numbers(got.Need), tc.want, got.Gaps)
 			}
@@ -139,7 +153,8 @@ func TestTheAdaptersNumbersWinOverThoseOfTheView(t *testing.T) {
 	s := site(pending(3, 1)).measured()
 	s.Numbers["gpu"]["slurm_nodeset_required_nodes"] = 7
 	got, _ := OfNodeSet(s, "gpu")
-	if *got.Need.Required != 7 || got.Need.IdleClaimed != nil || len(got.Gaps) != 1 || !strings.Contains(got.Gaps[0], "required 3, not 7") {
+	if *got.Need.Required != 7 || got.Need.IdleClaimed != nil || len(got.Gaps) != 1 ||
+		!strings.Contains(got.Gaps[0], "required 3, not 7") {
 		t.Errorf("got %s, gaps %v", numbers(got.Need), got.Gaps)
 	}
 }
@@ -148,19 +163,21 @@ func TestSeveralAutoscalersBlock(t *testing.T) {
 	s := site().measured()
 	for _, name := range []string{"a", "b"} {
 		h := autoscalingv2.HorizontalPodAutoscaler{ObjectMeta: metav1.ObjectMeta{Namespace: "hpc", Name: name}}
-		h.Spec.ScaleTargetRef = autoscalingv2.CrossVersionObjectReference{APIVersion: "slinky.slurm.net/v1beta1", Kind: "NodeSet", Name: "gpu"}
+		h.Spec.ScaleTargetRef = autoscalingv2.CrossVersionObjectReference{APIVersion: "slinky.slurm.net/v1beta1",
+			Kind: "NodeSet", Name: "gpu"}
 		h.Spec.MaxReplicas = 4
 		s.Autoscalers = append(s.Autoscalers, h)
 	}
 	got, _ := OfNodeSet(s, "gpu")
-	if diff := cmp.Diff([]string{"2 HPAs scale it, and block each other"}, got.Blocks); diff != "" || got.Autoscaler != nil {
+	if diff := cmp.Diff([]string{"2 HPAs scale it and block each other"}, got.Blocks); diff != "" ||
+		got.Autoscaler != nil {
 		t.Error(diff)
 	}
 }
 
 func TestANodeSetThatIsNotThere(t *testing.T) {
 	if _, there := OfNodeSet(site(), "cpu"); there {
-		t.Error("it is there")
+		t.Error("it exists")
 	}
 }
 
@@ -178,12 +195,19 @@ func TestJobs(t *testing.T) {
 		serving Serving
 	}{
 		{"it waits for a worker", pending(9, 2), demand.ClassCapacity, HelpYes, Serving{"gpu", true, "", 3, 2, 4}},
-		{"it is held", change(func(j *slurm.Job) { j.Hold = true }), demand.ClassHeld, HelpLater, Serving{"gpu", true, "", 3, 2, 3}},
-		{"it waits for another", change(func(j *slurm.Job) { j.Dependency = "afterok:1(unfulfilled)" }), demand.ClassDependency, HelpLater, Serving{"gpu", true, "", 3, 2, 3}},
-		{"its time has not come", change(func(j *slurm.Job) { j.EligibleTime = slurm.At(now.Add(time.Hour)) }), demand.ClassTime, HelpLater, Serving{"gpu", true, "", 3, 2, 3}},
-		{"it is too large", pending(9, 9), demand.ClassUnsatisfiable, HelpNo, Serving{"gpu", false, "more nodes than the pool's maximum", 3, 2, 2}},
-		{"no worker has its feature", change(func(j *slurm.Job) { j.Features = "tpu" }), demand.ClassUnsatisfiable, HelpNo, Serving{"gpu", false, "no node has the features or the disk", 3, 2, 2}},
-		{"it may not use its account", change(func(j *slurm.Job) { j.Reason = "InvalidAccount" }), demand.ClassInvalid, HelpNo, Serving{"gpu", true, "", 3, 2, 3}},
+		{"it is held", change(func(j *slurm.Job) { j.Hold = true }), demand.ClassHeld, HelpLater,
+			Serving{"gpu", true, "", 3, 2, 3}},
+		{"it waits for another job", change(func(j *slurm.Job) { j.Dependency = "afterok:1(unfulfilled)" }),
+			demand.ClassDependency, HelpLater, Serving{"gpu", true, "", 3, 2, 3}},
+		{"its begin time is in the future",
+			change(func(j *slurm.Job) { j.EligibleTime = slurm.At(now.Add(time.Hour)) }), demand.ClassTime, HelpLater,
+			Serving{"gpu", true, "", 3, 2, 3}},
+		{"it is too large", pending(9, 9), demand.ClassUnsatisfiable, HelpNo,
+			Serving{"gpu", false, "more nodes than the pool's maximum", 3, 2, 2}},
+		{"no worker has its feature", change(func(j *slurm.Job) { j.Features = "tpu" }), demand.ClassUnsatisfiable,
+			HelpNo, Serving{"gpu", false, "no node has the features or the disk", 3, 2, 2}},
+		{"it may not use its account", change(func(j *slurm.Job) { j.Reason = "InvalidAccount" }), demand.ClassInvalid,
+			HelpNo, Serving{"gpu", true, "", 3, 2, 3}},
 	} {
 		t.Run(tc.name, func(t *testing.T) {
 			got := OfJob(site(tc.job), "hpc", "alpha", tc.job)
@@ -203,7 +227,7 @@ func TestANodeSetOfAnotherPartitionDoesNotServeAJob(t *testing.T) {
 	s.NodeSets = append(s.NodeSets, nodeSet("cpu", 0, 4))
 	s.Slurm.Partitions = append(s.Slurm.Partitions, &slurm.Partition{Name: "cpu", State: slurm.PartitionUp})
 	got := OfJob(s, "hpc", "alpha", j)
-	want := []Serving{{"cpu", false, "it is in none of the job's partitions", 0, 0, 0}, {"gpu", true, "", 3, 2, 3}}
+	want := []Serving{{"cpu", false, "it belongs to none of the job's partitions", 0, 0, 0}, {"gpu", true, "", 3, 2, 3}}
 	if diff := cmp.Diff(want, got.Serving); diff != "" {
 		t.Error(diff)
 	}
@@ -212,7 +236,8 @@ func TestANodeSetOfAnotherPartitionDoesNotServeAJob(t *testing.T) {
 func TestAJobThatRunsNeedsNoHelp(t *testing.T) {
 	j := runs(9, "gpu-2", time.Hour)
 	got := OfJob(site(j), "hpc", "alpha", j)
-	if got.Help != HelpNotNeeded || got.Class != "" || got.Serving != nil || !strings.Contains(strings.Join(got.Details, " "), "it is on gpu-2") {
+	if got.Help != HelpNotNeeded || got.Class != "" || got.Serving != nil ||
+		!strings.Contains(strings.Join(got.Details, " "), "it runs on gpu-2") {
 		t.Errorf("got %+v", got)
 	}
 }
@@ -221,7 +246,7 @@ func TestEveryClassHasAMeaning(t *testing.T) {
 	for _, c := range demand.Classes() {
 		for _, n := range []Number{One, Many} {
 			if Meaning(c, n) == "" {
-				t.Errorf("%s of %s has none", c, n)
+				t.Errorf("%s of %s has no meaning", c, n)
 			}
 		}
 	}

@@ -9,7 +9,7 @@ import (
 	"github.com/slurmtide/slurmtide/slurmclient/slurm"
 )
 
-// Job explains a job.
+// Job is the explanation of a job.
 type Job struct {
 	Namespace  string   `json:"namespace"`
 	Cluster    string   `json:"cluster"`
@@ -18,70 +18,71 @@ type Job struct {
 	User       string   `json:"user"`
 	Partitions []string `json:"partitions"`
 	State      string   `json:"state"`
-	// Reason is Slurm's word for why it waits, Text its longer text.
+	// Reason is Slurm's reason why the job waits. Text is Slurm's longer text.
 	Reason string `json:"reason,omitempty"`
 	Text   string `json:"text,omitempty"`
-	// Class is what it waits for by all that its record says, Meaning that in words.
+	// Class is the class of the reason, derived from the whole record. Meaning describes the class.
 	Class   demand.Class `json:"class,omitempty"`
 	Meaning string       `json:"meaning,omitempty"`
-	// Asks is what it asks for.
+	// Asks describes the requested resources.
 	Asks string `json:"asks"`
-	// Details are sentences about what it waits for.
+	// Details are sentences about what the job waits for.
 	Details []string `json:"details,omitempty"`
-	// Help tells whether more workers would.
+	// Help says whether more workers would help.
 	Help    Help      `json:"moreWorkersHelp"`
 	Serving []Serving `json:"nodeSets"`
 	Gaps    []string  `json:"gaps,omitempty"`
 }
 
-// Help tells whether more workers would help a job.
+// Help says whether more workers would help a job.
 type Help string
 
 // Whether more workers would help.
 const (
 	HelpYes Help = "yes"
 	HelpNo  Help = "no"
-	// HelpLater: not as long as it waits for what it waits for.
+	// HelpLater: only after another reason to wait has ended.
 	HelpLater Help = "later"
-	// HelpNotNeeded: it does not wait.
+	// HelpNotNeeded: the job does not wait.
 	HelpNotNeeded Help = "not needed"
 )
 
 // Serving is a NodeSet of the job's cluster.
 type Serving struct {
 	NodeSet string `json:"nodeSet"`
-	// Could tells whether its workers could run the job, and Why why not.
+	// Could is whether its workers could run the job. Why is why not.
 	Could bool   `json:"could"`
 	Why   string `json:"why,omitempty"`
-	// Wanted is spec.replicas. Without and With are how many workers are required
-	// without the job and with it, were it free to start.
+	// Wanted is spec.replicas. Without and With are the numbers of required workers without the
+	// job, and with the job if it were free to start.
 	Wanted  int32  `json:"wanted"`
 	Without uint64 `json:"requiredWithoutIt"`
 	With    uint64 `json:"requiredWithIt"`
 }
 
-// OfJob explains a job of what the view shows, which must be there. The record is one of
-// its jobs.
-func OfJob(seen *Seen, namespace, cluster string, j *slurm.Job) Job {
+// OfJob explains a job. observed must contain the view, and j must be one of its jobs.
+func OfJob(observed *Seen, namespace, cluster string, j *slurm.Job) Job {
 	out := Job{
-		Namespace: namespace, Cluster: cluster, ID: records.JobID(j), Name: j.Name, User: j.UserName, Partitions: j.Partitions(),
-		State: j.State.String(), Asks: asks(j), Help: HelpNotNeeded, Gaps: slices.Clone(seen.Gaps),
+		Namespace: namespace, Cluster: cluster, ID: records.JobID(j), Name: j.Name, User: j.UserName,
+		Partitions: j.Partitions(),
+		State:      j.State.String(), Asks: asks(j), Help: HelpNotNeeded, Gaps: slices.Clone(observed.Gaps),
 	}
 	if j.State.Base != slurm.JobPending {
 		out.Details = running(j)
 		return out
 	}
 	out.Reason, out.Text = cmp.Or(j.Reason, "None"), j.ReasonText
-	now := slurm.At(seen.Now)
-	out.Class = seen.class(cluster, now, j)
+	now := slurm.At(observed.Now)
+	out.Class = observed.class(cluster, now, j)
 	out.Meaning = Meaning(out.Class, One)
 	out.Details = details(out.Class, now, j)
-	out.Serving = seen.serving(cluster, j)
+	out.Serving = observed.serving(cluster, j)
 	out.Help = help(out.Class, out.Serving)
 	return out
 }
 
-// class is what the job waits for, by its record and by what there is for it.
+// classOf returns the class of the reason why the job waits, according to its record and the
+// available workers.
 func (s *Seen) class(cluster string, now slurm.Time, j *slurm.Job) demand.Class {
 	class := demand.Classify(now, j)
 	if class != demand.ClassCapacity {
@@ -109,18 +110,19 @@ func (s *Seen) class(cluster string, now slurm.Time, j *slurm.Job) demand.Class 
 	return demand.ClassUnsatisfiable
 }
 
-// closed reports that a partition of the job does not take it.
+// isPartitionClosed reports whether a partition of the job does not accept it.
 func closed(d demand.Demand, j *slurm.Job) bool {
 	for _, name := range j.Partitions() {
 		part, ok := d.Partition(name)
-		if ok && slices.ContainsFunc(part.PendingByReason, func(r demand.ReasonCount) bool { return r.Class == demand.ClassPartitionLimit }) {
+		if ok && slices.ContainsFunc(part.PendingByReason,
+			func(r demand.ReasonCount) bool { return r.Class == demand.ClassPartitionLimit }) {
 			return true
 		}
 	}
 	return false
 }
 
-// runningTasks is how many tasks of the job's array run.
+// runningTasks returns the number of running tasks of the job's array.
 func (s *Seen) runningTasks(j *slurm.Job) uint64 {
 	var n uint64
 	for _, other := range s.Slurm.Jobs {
@@ -136,7 +138,8 @@ func help(class demand.Class, serving []Serving) Help {
 	switch {
 	case class == demand.ClassCapacity && could:
 		return HelpYes
-	case class == demand.ClassCapacity, class == demand.ClassUnsatisfiable, class == demand.ClassInvalid, class == demand.ClassPartitionLimit:
+	case class == demand.ClassCapacity, class == demand.ClassUnsatisfiable, class == demand.ClassInvalid,
+		class == demand.ClassPartitionLimit:
 		return HelpNo
 	case could:
 		return HelpLater

@@ -13,43 +13,42 @@ import (
 	"github.com/slurmtide/slurmtide/slurmclient/demand"
 )
 
-// NodeSet explains a NodeSet.
+// NodeSet is the explanation of a NodeSet.
 type NodeSet struct {
 	Namespace string `json:"namespace"`
 	Name      string `json:"name"`
 	Cluster   string `json:"cluster"`
-	// Wanted is spec.replicas, Present how many workers there are, Ready how many are.
+	// Wanted is spec.replicas, Present the number of workers, and Ready the number of ready
+	// workers.
 	Wanted  int32 `json:"wanted"`
 	Present int32 `json:"present"`
 	Ready   int32 `json:"ready"`
 
-	// Need is what the number of workers is made of.
+	// Need is how the number of required workers is computed.
 	Need Need `json:"need"`
-	// Waiting are the pending jobs of the partitions that the NodeSet serves by what
-	// they wait for; nil when the view does not tell.
+	// Waiting counts the pending jobs of the NodeSet's partitions by class. It is nil without the
+	// view.
 	Waiting []Waiting `json:"waiting,omitempty"`
 	// Unsatisfiable are jobs that the NodeSet could not run with all its workers.
 	Unsatisfiable []demand.Unsatisfiable `json:"unsatisfiable,omitempty"`
 	// Autoscaler is nil for none or several.
 	Autoscaler *Autoscaler `json:"autoscaler,omitempty"`
-	// Blocks are sentences about what keeps the number of workers from being what is
-	// required.
+	// Blocks are sentences about what keeps the number of workers from the required number.
 	Blocks  []string `json:"blocks"`
 	ScaleIn ScaleIn  `json:"scaleIn"`
-	// Gaps are sentences about what is not known.
+	// Gaps are sentences about what is unknown.
 	Gaps []string `json:"gaps,omitempty"`
 }
 
-// Need is what the number of required workers is made of. What is nil is not known.
+// Need contains the parts of the number of required workers. Unknown parts are nil.
 type Need struct {
 	Busy *uint64 `json:"busy"`
-	// IdleClaimed and BootingClaimed are workers that waiting jobs are about to take,
-	// Grace idle ones that count until they were idle for the grace.
+	// IdleClaimed and BootingClaimed are workers that pending jobs will use. Grace are idle workers
+	// that count as required during the idle grace.
 	IdleClaimed    *uint64 `json:"idleClaimed"`
 	Grace          *uint64 `json:"grace"`
 	BootingClaimed *uint64 `json:"bootingClaimed"`
-	// Kept is what counts of these three: the larger of IdleClaimed and Grace, and
-	// BootingClaimed.
+	// Kept is the sum of BootingClaimed and the larger of IdleClaimed and Grace.
 	Kept         *uint64 `json:"kept"`
 	Pending      *uint64 `json:"pending"`
 	Replacements *uint64 `json:"replacements"`
@@ -60,18 +59,18 @@ type Need struct {
 	Idle     *uint64 `json:"idle"`
 	Booting  *uint64 `json:"booting"`
 	Unusable *uint64 `json:"unusable"`
-	// UnsatisfiableJobs counts jobs that ask for nothing, since they could never run.
+	// UnsatisfiableJobs counts jobs that create no demand because they could never run.
 	UnsatisfiableJobs *uint64 `json:"unsatisfiableJobs"`
 }
 
-// Waiting is a number of pending jobs of one class.
+// Waiting is the number of pending jobs of one class.
 type Waiting struct {
 	Class   demand.Class `json:"class"`
 	Jobs    uint64       `json:"jobs"`
 	Meaning string       `json:"meaning"`
 }
 
-// Autoscaler is an HPA's view.
+// Autoscaler is the HPA of a NodeSet.
 type Autoscaler struct {
 	Name       string      `json:"name"`
 	Min        int32       `json:"min"`
@@ -89,39 +88,40 @@ type Condition struct {
 	Message string `json:"message"`
 }
 
-// OfNodeSet explains the NodeSet of the name, which is among those seen. It returns
-// false when it is not.
-func OfNodeSet(seen *Seen, name string) (NodeSet, bool) {
-	n := seen.nodeSet(name)
+// OfNodeSet explains the NodeSet with the name. It returns false if observed does not contain the
+// NodeSet.
+func OfNodeSet(observed *Seen, name string) (NodeSet, bool) {
+	n := observed.nodeSet(name)
 	if n == nil {
 		return NodeSet{}, false
 	}
-	table := top.NodeSets(top.OneNamespace, []v1beta1.NodeSet{*n}, seen.Autoscalers, map[string]top.Numbers{
-		metricsapi.PoolName(n.Namespace, n.Name): seen.Numbers[n.Name],
+	table := top.NodeSets(top.OneNamespace, []v1beta1.NodeSet{*n}, observed.Autoscalers, map[string]top.Numbers{
+		metricsapi.PoolName(n.Namespace, n.Name): observed.Numbers[n.Name],
 	})
 	row := table.Rows[0]
 	out := NodeSet{
-		Namespace: n.Namespace, Name: n.Name, Cluster: row.Cluster, Wanted: row.Replicas, Present: n.Status.Replicas, Ready: row.Ready,
+		Namespace: n.Namespace, Name: n.Name, Cluster: row.Cluster, Wanted: row.Replicas, Present: n.Status.Replicas,
+		Ready: row.Ready,
 		Need: Need{
 			Busy: row.Busy, Pending: row.Pending, Idle: row.Idle, Booting: row.Booting, Unusable: row.Unusable,
 			Required: row.Required, UnsatisfiableJobs: row.Unsatisfiable, Min: row.Min, Max: row.Max,
 		},
-		Gaps: slices.Clone(seen.Gaps),
+		Gaps: slices.Clone(observed.Gaps),
 	}
 	out.Need.fillZeros()
-	out.split(seen, n)
-	out.Autoscaler = autoscalerOf(seen.autoscaler(n))
-	out.ScaleIn = scaleIn(seen, n, &out)
-	out.Blocks = blocks(seen, n, &out)
+	out.split(observed, n)
+	out.Autoscaler = autoscalerOf(observed.autoscaler(n))
+	out.ScaleIn = scaleIn(observed, n, &out)
+	out.Blocks = blocks(observed, n, &out)
 	return out, true
 }
 
-// split takes the number apart by what the view shows.
-func (e *NodeSet) split(seen *Seen, n *v1beta1.NodeSet) {
-	if seen.Slurm == nil {
+// splitNeed computes the parts of the number from the view.
+func (e *NodeSet) split(observed *Seen, n *v1beta1.NodeSet) {
+	if observed.Slurm == nil {
 		return
 	}
-	d := demand.Compute(seen.Now, seen.Slurm.snapshot(seen.Now), seen.pools(e.Cluster)...)
+	d := demand.Compute(observed.Now, observed.Slurm.snapshot(observed.Now), observed.pools(e.Cluster)...)
 	p, ok := d.Pool(metricsapi.PoolName(n.Namespace, n.Name))
 	if !ok {
 		return
@@ -133,31 +133,33 @@ func (e *NodeSet) split(seen *Seen, n *v1beta1.NodeSet) {
 	}
 	e.Unsatisfiable = p.Unsatisfiable
 	if why := e.Need.differs(&p); why != "" {
-		e.Gaps = append(e.Gaps, fmt.Sprintf("the view shows other numbers than the metrics (%s): it was read at another moment, it does not show you every job, or something else counts, such as a reservation; the parts of the number are left out", why))
+		e.Gaps = append(e.Gaps, fmt.Sprintf("the view and the metrics differ (%s): they were read at different "+
+			"times, the view hides jobs from you, or it lacks data such as reservations; the parts of the number "+
+			"are unknown", why))
 		return
 	}
-	e.Need.fill(&p, seen.pool(n))
+	e.Need.fill(&p, observed.pool(n))
 }
 
-// differs tells where the adapter's numbers are others than those of the view, empty
-// where they are the same. What the adapter does not tell differs from nothing.
+// describeDifference describes where the adapter's numbers differ from those of the view, empty if
+// nowhere. Unknown numbers do not differ.
 func (e *Need) differs(p *demand.PoolDemand) string {
 	for _, pair := range []struct {
-		what string
-		told *uint64
-		here uint64
+		what     string
+		metric   *uint64
+		computed uint64
 	}{
 		{"required", e.Required, p.Required}, {"busy", e.Busy, p.Busy}, {"pending", e.Pending, p.Pending},
 		{"idle", e.Idle, p.Idle}, {"booting", e.Booting, p.Booting}, {"unusable", e.Unusable, p.Unusable},
 	} {
-		if pair.told != nil && *pair.told != pair.here {
-			return fmt.Sprintf("%s %d, not %d", pair.what, pair.here, *pair.told)
+		if pair.metric != nil && *pair.metric != pair.computed {
+			return fmt.Sprintf("%s %d, not %d", pair.what, pair.computed, *pair.metric)
 		}
 	}
 	return ""
 }
 
-// fillZeros sets parts of what there is nothing of.
+// fillZeros sets the parts that are zero because their total is zero.
 func (e *Need) fillZeros() {
 	none := new(uint64)
 	is := func(n *uint64) bool { return n != nil && *n == 0 }
@@ -175,8 +177,8 @@ func (e *Need) fillZeros() {
 	}
 }
 
-// fill sets the parts that have no metric. Claimed idle and booting nodes are told apart
-// where only one of the two kinds is there, or all or none of both are claimed.
+// fillParts sets the parts that have no metric. The numbers of claimed idle and of claimed booting
+// nodes are known only if their sum matches the required workers.
 func (e *Need) fill(p *demand.PoolDemand, pool demand.Pool) {
 	e.Busy, e.Idle, e.Booting, e.Unusable = &p.Busy, &p.Idle, &p.Booting, &p.Unusable
 	e.Pending, e.Required, e.Grace, e.Replacements = &p.Pending, &p.Required, &p.Grace, &p.Replacements
@@ -186,7 +188,7 @@ func (e *Need) fill(p *demand.PoolDemand, pool demand.Pool) {
 		idle = p.Claimed
 	case p.Idle == 0:
 		booting = p.Claimed
-	default: // idle ones are taken before those that boot
+	default: // jobs claim idle nodes before booting ones
 		idle = min(p.Claimed, p.Idle)
 		booting = p.Claimed - idle
 	}
@@ -195,7 +197,7 @@ func (e *Need) fill(p *demand.PoolDemand, pool demand.Pool) {
 	}
 }
 
-// bounded is what is required when so many workers are needed.
+// clampRequired applies the bounds of the pool to the needed workers.
 func bounded(sum uint64, p *demand.PoolDemand, pool demand.Pool) uint64 {
 	out := max(sum, pool.Min)
 	if pool.Max > 0 {
@@ -208,7 +210,8 @@ func autoscalerOf(h *autoscalingv2.HorizontalPodAutoscaler) *Autoscaler {
 	if h == nil {
 		return nil
 	}
-	out := &Autoscaler{Name: h.Name, Min: 1, Max: h.Spec.MaxReplicas, Current: h.Status.CurrentReplicas, Desired: h.Status.DesiredReplicas}
+	out := &Autoscaler{Name: h.Name, Min: 1, Max: h.Spec.MaxReplicas, Current: h.Status.CurrentReplicas,
+		Desired: h.Status.DesiredReplicas}
 	if h.Spec.MinReplicas != nil {
 		out.Min = *h.Spec.MinReplicas
 	}

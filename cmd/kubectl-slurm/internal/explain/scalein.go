@@ -14,76 +14,77 @@ import (
 	"github.com/slurmtide/slurmtide/slurmclient/slurm"
 )
 
-// ScaleIn is who goes, and who would go next.
+// ScaleIn lists the workers that a scale-in deletes.
 type ScaleIn struct {
-	// Going are the workers that were chosen already, Next those that would be with
-	// fewer workers wanted, the first one first.
+	// Going are the workers that were already chosen. Next are the workers that a lower number of
+	// replicas would choose, in order.
 	Going []Candidate `json:"going,omitempty"`
 	Next  []Candidate `json:"next,omitempty"`
-	// Order tells where the order comes from.
+	// Order says what the order is based on.
 	Order string `json:"order,omitempty"`
 }
 
-// Candidate is a worker that goes or would go.
+// Candidate is a worker that was or would be chosen.
 type Candidate struct {
 	Pod       string `json:"pod"`
 	SlurmNode string `json:"slurmNode"`
-	// State is idle, busy, down and the like; Jobs how many it has, Job the one that
-	// ends last.
+	// State is such as idle, busy or down. Jobs is its number of jobs, Job the ID of the job that ends
+	// last.
 	State string `json:"state"`
 	Jobs  int    `json:"jobs,omitempty"`
 	Job   uint32 `json:"job,omitempty"`
-	// Cause is why it goes and Since when it was chosen, for one that was.
+	// Cause is why a chosen worker is deleted, Since when it was chosen.
 	Cause string     `json:"cause,omitempty"`
 	Since *time.Time `json:"since,omitempty"`
-	// Until is when the time limit of its last job ends: it goes then at the latest,
-	// and before where its jobs end before. nil: at once, or nobody knows.
+	// Until is when the time limit of its last job ends, which is the latest time of its deletion.
+	// It is nil if the worker is deleted at once or the time is unknown.
 	Until *time.Time `json:"until,omitempty"`
-	// Why is the policy or the thing that it would wait for.
+	// Why is what the deletion waits for, or the policy that decides.
 	Why string `json:"why"`
 }
 
-// shown is how many of the next ones are told.
+// maxNextCandidates limits ScaleIn.Next.
 const shown = 5
 
-// scaleIn asks the operator's rules who would go.
-func scaleIn(seen *Seen, n *v1beta1.NodeSet, e *NodeSet) ScaleIn {
-	if seen.Pods == nil || n.Spec.ScalingMode == v1beta1.ScalingModeDaemonSet {
+// explainScaleIn lists the candidates according to the operator's rules.
+func scaleIn(observed *Seen, n *v1beta1.NodeSet, e *NodeSet) ScaleIn {
+	if observed.Pods == nil || n.Spec.ScalingMode == v1beta1.ScalingModeDaemonSet {
 		return ScaleIn{}
 	}
-	look := lookOf(seen)
+	look := lookOf(observed)
 	out := ScaleIn{Order: look.order}
 	byPod := map[string]*plan.Worker{}
 	active := 0
-	for i := range look.seen.Workers {
-		w := &look.seen.Workers[i]
+	for i := range look.observed.Workers {
+		w := &look.observed.Workers[i]
 		byPod[w.Pod] = w
 		if w.Going.IsZero() && !w.Finished {
 			active++
 		}
 		if w.Note.Cause != "" || !w.Going.IsZero() {
-			out.Going = append(out.Going, look.candidate(seen.Now, n, w))
+			out.Going = append(out.Going, look.candidate(observed.Now, n, w))
 		}
 	}
 	slices.SortFunc(out.Going, func(a, b Candidate) int { return strings.Compare(a.Pod, b.Pod) })
-	told := map[string]bool{}
+	listed := map[string]bool{}
 	for replicas := min(active, int(max(0, e.Wanted))) - 1; replicas >= 0 && len(out.Next) < shown; replicas-- {
-		for _, pod := range chosen(seen.Now, n, look.seen, replicas) {
-			if w := byPod[pod]; !told[pod] && w.Note.Cause == "" && len(out.Next) < shown {
-				out.Next = append(out.Next, look.candidate(seen.Now, n, w))
+		for _, pod := range chosen(observed.Now, n, look.observed, replicas) {
+			if w := byPod[pod]; !listed[pod] && w.Note.Cause == "" && len(out.Next) < shown {
+				out.Next = append(out.Next, look.candidate(observed.Now, n, w))
 			}
-			told[pod] = true
+			listed[pod] = true
 		}
 	}
 	return out
 }
 
-// chosen are the pods that the operator would choose to go with so many replicas.
-func chosen(now time.Time, n *v1beta1.NodeSet, seen plan.Seen, replicas int) []string {
+// chosenForScaleIn returns the pods that the operator would choose for the number of replicas.
+func chosen(now time.Time, n *v1beta1.NodeSet, observed plan.Seen, replicas int) []string {
 	wish := plan.Wish{
-		UID: string(n.UID), Replicas: replicas, Revision: n.Status.NodeSetHash, SlurmName: func(int) string { return "" },
+		UID: string(n.UID), Replicas: replicas, Revision: n.Status.NodeSetHash,
+		SlurmName: func(int) string { return "" },
 	}
-	todo := plan.New(plan.DefaultConfig()).Plan(now, wish, seen)
+	todo := plan.New(plan.DefaultConfig()).Plan(now, wish, observed)
 	var out []string
 	for _, w := range todo.Waits {
 		if w.Cause == v1beta1.CauseScaleIn {
@@ -99,39 +100,40 @@ func chosen(now time.Time, n *v1beta1.NodeSet, seen plan.Seen, replicas int) []s
 	return slices.Compact(out)
 }
 
-// look is what the plan looks at.
+// planInput is the input of the operator's plan.
 type look struct {
-	seen  plan.Seen
-	order string
-	words map[string]string
+	observed plan.Seen
+	order    string
+	words    map[string]string
 }
 
-// lookOf makes of pods and Slurm nodes what the operator would see. Without the view,
-// the pods' conditions tell of their Slurm nodes.
-func lookOf(seen *Seen) look {
+// newPlanInput converts pods and Slurm nodes to the input of the plan. Without the view, the states
+// of Slurm nodes come from the pods' conditions.
+func lookOf(observed *Seen) look {
 	l := look{words: map[string]string{}}
-	l.seen.Slurm = plan.Slurm{
-		Connected: true, Known: true, Fresh: true, Records: map[string]plan.Record{}, Work: map[string]plan.Work{}, JobsReadAt: seen.Now,
+	l.observed.Slurm = plan.Slurm{
+		Connected: true, Known: true, Fresh: true, Records: map[string]plan.Record{}, Work: map[string]plan.Work{},
+		JobsReadAt: observed.Now,
 	}
-	for i := range seen.Pods {
-		l.seen.Workers = append(l.seen.Workers, workerOf(&seen.Pods[i]))
+	for i := range observed.Pods {
+		l.observed.Workers = append(l.observed.Workers, workerOf(&observed.Pods[i]))
 	}
-	if seen.Slurm == nil {
-		l.order = "by the pods' conditions, which do not tell since when a worker is idle"
-		for i := range seen.Pods {
-			l.addPod(&seen.Pods[i])
+	if observed.Slurm == nil {
+		l.order = "by the pods' conditions, which do not include the idle time of workers"
+		for i := range observed.Pods {
+			l.addPod(&observed.Pods[i])
 		}
 		return l
 	}
 	l.order = "by what the view shows"
-	for _, n := range seen.Slurm.Nodes {
-		l.seen.Slurm.Records[n.Name] = recordOf(n)
+	for _, n := range observed.Slurm.Nodes {
+		l.observed.Slurm.Records[n.Name] = recordOf(n)
 		l.words[n.Name] = n.State.Word()
 		if n.State.Base != slurm.NodeFuture {
-			l.seen.Slurm.Total++
+			l.observed.Slurm.Total++
 		}
 	}
-	for _, j := range seen.Slurm.Jobs {
+	for _, j := range observed.Slurm.Jobs {
 		if j.State.Base == slurm.JobPending || j.State.Base.Finished() && !j.State.Has(slurm.JobCompleting) {
 			continue
 		}
@@ -143,16 +145,16 @@ func lookOf(seen *Seen) look {
 func (l *look) addWork(j *slurm.Job) {
 	names, err := hostlist.Expand(j.Nodes)
 	if err != nil {
-		return // its nodes are busy by their own state
+		return // the state of its nodes says that they are busy
 	}
 	for _, name := range names {
-		w := l.seen.Slurm.Work[name]
+		w := l.observed.Slurm.Work[name]
 		end := j.EndTime.Time()
 		if w.Jobs == 0 || !w.End.IsZero() && (end.IsZero() || end.After(w.End)) {
 			w.LastJob, w.End = j.ID, end
 		}
 		w.Jobs++
-		l.seen.Slurm.Work[name] = w
+		l.observed.Slurm.Work[name] = w
 	}
 }
 
@@ -163,7 +165,8 @@ func (l *look) addPod(pod *corev1.Pod) {
 	}
 	name := workerOf(pod).SlurmName
 	r := plan.Record{
-		Name: name, Drain: has[v1beta1.PodConditionDrain], Down: has[v1beta1.PodConditionDown] || has[v1beta1.PodConditionNotResponding],
+		Name: name, Drain: has[v1beta1.PodConditionDrain], Down: has[v1beta1.PodConditionDown] ||
+			has[v1beta1.PodConditionNotResponding],
 		Busy: !has[v1beta1.PodConditionIdle] && !has[v1beta1.PodConditionDown] || has[v1beta1.PodConditionCompleting],
 	}
 	l.words[name] = "busy"
@@ -173,24 +176,25 @@ func (l *look) addPod(pod *corev1.Pod) {
 	case !r.Busy:
 		l.words[name] = "idle"
 	}
-	l.seen.Slurm.Records[name] = r
-	l.seen.Slurm.Total++
+	l.observed.Slurm.Records[name] = r
+	l.observed.Slurm.Total++
 	if deadline, err := time.Parse(time.RFC3339, pod.Annotations[v1beta1.AnnotationPodDeadline]); err == nil && r.Busy {
-		l.seen.Slurm.Work[name] = plan.Work{Jobs: 1, End: deadline}
+		l.observed.Slurm.Work[name] = plan.Work{Jobs: 1, End: deadline}
 	}
 }
 
-// candidate tells of a worker that goes or would.
+// candidate describes a chosen or next worker.
 func (l *look) candidate(now time.Time, n *v1beta1.NodeSet, w *plan.Worker) Candidate {
-	work := l.seen.Slurm.Work[w.SlurmName]
-	c := Candidate{Pod: w.Pod, SlurmNode: w.SlurmName, State: l.words[w.SlurmName], Jobs: work.Jobs, Job: work.LastJob, Cause: w.Note.Cause}
+	work := l.observed.Slurm.Work[w.SlurmName]
+	c := Candidate{Pod: w.Pod, SlurmNode: w.SlurmName, State: l.words[w.SlurmName], Jobs: work.Jobs, Job: work.LastJob,
+		Cause: w.Note.Cause}
 	if c.State == "" {
 		c.State = "not registered"
 	}
 	if !w.Note.Since.IsZero() {
 		c.Since = &w.Note.Since
 	}
-	record := l.seen.Slurm.Records[w.SlurmName]
+	record := l.observed.Slurm.Records[w.SlurmName]
 	policy := n.Spec.DrainPolicy
 	switch {
 	case !w.Going.IsZero():
@@ -207,7 +211,7 @@ func (l *look) candidate(now time.Time, n *v1beta1.NodeSet, w *plan.Worker) Cand
 	return c
 }
 
-// wait tells how long a worker with work would be waited for.
+// describeWait says how long the deletion of a worker with work would wait.
 func (c *Candidate) wait(now time.Time, policy *v1beta1.DrainPolicy, work plan.Work, w *plan.Worker) {
 	c.Why = "when its work ends, which has no time limit"
 	if !work.End.IsZero() {
@@ -222,6 +226,7 @@ func (c *Candidate) wait(now time.Time, policy *v1beta1.DrainPolicy, work plan.W
 		since = now
 	}
 	if end := since.Add(policy.Timeout.Duration).UTC().Truncate(time.Second); c.Until == nil || end.Before(*c.Until) {
-		c.Until, c.Why = &end, fmt.Sprintf("when its work ends, after the drain policy's timeout of %s at the latest", policy.Timeout.Duration)
+		c.Until, c.Why = &end, fmt.Sprintf("when its work ends, after the drain policy's timeout of %s at the latest",
+			policy.Timeout.Duration)
 	}
 }

@@ -14,10 +14,11 @@ import (
 	"github.com/slurmtide/slurmtide/slurmclient/slurm"
 )
 
-// worker is a pod of the NodeSet that runs.
+// workerPod returns a running pod of the NodeSet.
 func worker(ordinal int) corev1.Pod {
 	name := fmt.Sprintf("gpu-%d", ordinal)
-	p := corev1.Pod{ObjectMeta: metav1.ObjectMeta{Namespace: "hpc", Name: name, UID: "u", CreationTimestamp: metav1.NewTime(now.Add(-time.Hour)), Annotations: map[string]string{},
+	p := corev1.Pod{ObjectMeta: metav1.ObjectMeta{Namespace: "hpc", Name: name, UID: "u",
+		CreationTimestamp: metav1.NewTime(now.Add(-time.Hour)), Annotations: map[string]string{},
 		Labels: map[string]string{v1beta1.LabelPodHostname: name, v1beta1.LabelPodIndex: fmt.Sprint(ordinal)}}}
 	p.Spec.NodeName = "kube"
 	p.Status.Phase = corev1.PodRunning
@@ -45,21 +46,23 @@ func TestWhoAScaleInWouldTakeNext(t *testing.T) {
 		how  func(s *Seen)
 		want []string
 	}{
-		{"idle ones, then those whose work ends first", func(*Seen) {}, []string{"gpu-2 idle", "gpu-0 allocated until 1h0m0s", "gpu-1 allocated until 2h0m0s"}},
+		{"idle workers, then those whose work ends first", func(*Seen) {},
+			[]string{"gpu-2 idle", "gpu-0 allocated until 1h0m0s", "gpu-1 allocated until 2h0m0s"}},
 		{"work without a time limit ends last", func(s *Seen) { s.Slurm.Jobs[0].EndTime = slurm.Never },
 			[]string{"gpu-2 idle", "gpu-1 allocated until 2h0m0s", "gpu-0 allocated"}},
-		{"those that are down before those that are idle", func(s *Seen) {
+		{"down workers before idle workers", func(s *Seen) {
 			s.Slurm.Nodes[0].State.Base, s.Slurm.Jobs = slurm.NodeDown, s.Slurm.Jobs[1:]
 		}, []string{"gpu-0 down", "gpu-2 idle", "gpu-1 allocated until 2h0m0s"}},
-		{"the cheaper of two", func(s *Seen) {
+		{"the worker with the lower deletion cost", func(s *Seen) {
 			s.Pods[1].Annotations[v1beta1.AnnotationPodDeletionCost] = "-1"
 		}, []string{"gpu-2 idle", "gpu-1 allocated until 2h0m0s", "gpu-0 allocated until 1h0m0s"}},
 		{"the drain policy's timeout", func(s *Seen) {
-			s.NodeSets[0].Spec.DrainPolicy = &v1beta1.DrainPolicy{Type: v1beta1.DrainTimeout, Timeout: &metav1.Duration{Duration: 90 * time.Minute}}
+			s.NodeSets[0].Spec.DrainPolicy = &v1beta1.DrainPolicy{Type: v1beta1.DrainTimeout,
+				Timeout: &metav1.Duration{Duration: 90 * time.Minute}}
 		}, []string{"gpu-2 idle", "gpu-0 allocated until 1h0m0s", "gpu-1 allocated until 1h30m0s"}},
-		{"the order of what is seen changes nothing", func(s *Seen) { slices.Reverse(s.Pods); slices.Reverse(s.Slurm.Nodes) },
+		{"the input order does not matter", func(s *Seen) { slices.Reverse(s.Pods); slices.Reverse(s.Slurm.Nodes) },
 			[]string{"gpu-2 idle", "gpu-0 allocated until 1h0m0s", "gpu-1 allocated until 2h0m0s"}},
-		{"without pods nobody knows", func(s *Seen) { s.Pods = nil }, nil},
+		{"no candidates without pods", func(s *Seen) { s.Pods = nil }, nil},
 	} {
 		t.Run(tc.name, func(t *testing.T) {
 			s := site().measured()
@@ -80,7 +83,8 @@ func TestAWorkerThatWasChosenGoesAndIsNotNext(t *testing.T) {
 	s.Pods[0].Annotations[v1beta1.AnnotationDrainStarted] = now.Add(-time.Minute).Format(time.RFC3339)
 	s.NodeSets[0].Spec.Replicas = ptr(int32(2))
 	got, _ := OfNodeSet(s, "gpu")
-	if len(got.ScaleIn.Going) != 1 || got.ScaleIn.Going[0].Pod != "gpu-0" || got.ScaleIn.Going[0].Job != 1 || !got.ScaleIn.Going[0].Since.Equal(now.Add(-time.Minute)) {
+	if len(got.ScaleIn.Going) != 1 || got.ScaleIn.Going[0].Pod != "gpu-0" || got.ScaleIn.Going[0].Job != 1 ||
+		!got.ScaleIn.Going[0].Since.Equal(now.Add(-time.Minute)) {
 		t.Errorf("going are %+v", got.ScaleIn.Going)
 	}
 	if diff := cmp.Diff([]string{"gpu-2 idle", "gpu-1 allocated until 2h0m0s"}, next(got)); diff != "" {
@@ -91,8 +95,10 @@ func TestAWorkerThatWasChosenGoesAndIsNotNext(t *testing.T) {
 func TestWithoutTheViewPodsTellOfTheirSlurmNodes(t *testing.T) {
 	s := site().measured()
 	s.Pods = workers()
-	for i, kind := range []corev1.PodConditionType{v1beta1.PodConditionAllocated, v1beta1.PodConditionIdle, v1beta1.PodConditionDown} {
-		s.Pods[i].Status.Conditions = append(s.Pods[i].Status.Conditions, corev1.PodCondition{Type: kind, Status: corev1.ConditionTrue})
+	for i, kind := range []corev1.PodConditionType{v1beta1.PodConditionAllocated, v1beta1.PodConditionIdle,
+		v1beta1.PodConditionDown} {
+		s.Pods[i].Status.Conditions = append(s.Pods[i].Status.Conditions,
+			corev1.PodCondition{Type: kind, Status: corev1.ConditionTrue})
 	}
 	s.Pods[0].Annotations[v1beta1.AnnotationPodDeadline] = now.Add(time.Hour).Format(time.RFC3339)
 	s.Slurm = nil

@@ -16,30 +16,30 @@ import (
 	"github.com/slurmtide/slurmtide/slurmclient/slurm"
 )
 
-// Seen is all that an explanation rests on.
+// Observation contains everything that the explanations use.
 type Seen struct {
 	Now time.Time
-	// NodeSets and Autoscalers are those of the namespace.
+	// NodeSets and Autoscalers are the objects of the namespace.
 	NodeSets    []v1beta1.NodeSet
 	Autoscalers []autoscalingv2.HorizontalPodAutoscaler
 	// Numbers are the metrics of NodeSets, by the name of the NodeSet.
 	Numbers map[string]top.Numbers
-	// Pods are those of the NodeSet, nil when they could not be read.
+	// Pods are the pods of the NodeSet, nil if they could not be read.
 	Pods []corev1.Pod
-	// Slurm is what the view shows of the cluster, nil when it could not be read.
+	// Slurm is the view of the cluster, nil if it could not be read.
 	Slurm *Slurm
 	// Gaps are sentences about what could not be read.
 	Gaps []string
 }
 
-// Slurm is what the view shows of one cluster.
+// SlurmRecords are the records of one cluster in the view.
 type Slurm struct {
 	Jobs       []*slurm.Job
 	Nodes      []*slurm.Node
 	Partitions []*slurm.Partition
 }
 
-// SlurmOf makes Slurm's records of the view's objects, which are of one cluster.
+// NewSlurmRecords converts the view's objects of one cluster to Slurm's records.
 func SlurmOf(jobs []view.SlurmJob, nodes []view.SlurmNode, partitions []view.SlurmPartition) *Slurm {
 	s := &Slurm{}
 	for i := range jobs {
@@ -58,7 +58,7 @@ func (s *Slurm) snapshot(now time.Time) *slurmclient.Snapshot {
 	return records.Snapshot(now, s.Jobs, s.Nodes, s.Partitions)
 }
 
-// nodeSet is the NodeSet of the name, nil for none.
+// nodeSet returns the NodeSet with the name, or nil.
 func (s *Seen) nodeSet(name string) *v1beta1.NodeSet {
 	for i := range s.NodeSets {
 		if s.NodeSets[i].Name == name {
@@ -68,10 +68,10 @@ func (s *Seen) nodeSet(name string) *v1beta1.NodeSet {
 	return nil
 }
 
-// defaults are those of the adapter that its flags do not change.
+// poolDefaults returns the adapter's defaults.
 func defaults() metricsapi.PoolDefaults { return metricsapi.PoolDefaults{Lead: 5 * time.Minute} }
 
-// pools are what the NodeSets that join the cluster offer, in the order of NodeSets.
+// pools returns the pools of the NodeSets of the cluster, in the order of NodeSets.
 func (s *Seen) pools(cluster string) []demand.Pool {
 	var out []demand.Pool
 	for i := range s.NodeSets {
@@ -87,7 +87,7 @@ func (s *Seen) pool(n *v1beta1.NodeSet) demand.Pool {
 	return metricsapi.PoolOf(n, s.autoscaler(n), defaults())
 }
 
-// autoscaler is the HPA that scales a NodeSet, nil for none or several.
+// autoscaler returns the HPA that scales a NodeSet, or nil if there is none or several.
 func (s *Seen) autoscaler(n *v1beta1.NodeSet) *autoscalingv2.HorizontalPodAutoscaler {
 	if scaling := top.Scaling(n, s.Autoscalers); len(scaling) == 1 {
 		return scaling[0]

@@ -11,7 +11,7 @@ import (
 	"github.com/slurmtide/slurmtide/slurmclient/slurm"
 )
 
-// with is what the view shows with one pending job alone.
+// withOnlyPending returns the records with j as the only pending job.
 func (s *Seen) with(j *slurm.Job) *Slurm {
 	out := *s.Slurm
 	out.Jobs = []*slurm.Job{j}
@@ -23,8 +23,7 @@ func (s *Seen) with(j *slurm.Job) *Slurm {
 	return &out
 }
 
-// without is what the view shows without a job, and with another in its place if that
-// is not nil.
+// withoutJob returns the records without the job j, and with the job instead if that is not nil.
 func (s *Seen) without(j, instead *slurm.Job) *Slurm {
 	out := *s.Slurm
 	out.Jobs = nil
@@ -39,7 +38,7 @@ func (s *Seen) without(j, instead *slurm.Job) *Slurm {
 	return &out
 }
 
-// free is the job as if nothing but capacity kept it from running.
+// withoutOtherReasons returns the job as if it waited only for resources.
 func free(now slurm.Time, j *slurm.Job) *slurm.Job {
 	out := *j
 	out.Hold, out.Dependency, out.Reservation, out.Reason, out.ReasonText = false, "", "", "Resources", ""
@@ -51,8 +50,8 @@ func free(now slurm.Time, j *slurm.Job) *slurm.Job {
 	return &out
 }
 
-// serving tells of each NodeSet of the cluster whether it could run the job, and what it
-// would need then.
+// servingNodeSets says for each NodeSet of the cluster whether it could run the job, and how many
+// workers it would need.
 func (s *Seen) serving(cluster string, j *slurm.Job) []Serving {
 	pools := s.pools(cluster)
 	asking := free(slurm.At(s.Now), j)
@@ -75,21 +74,21 @@ func (s *Seen) serving(cluster string, j *slurm.Job) []Serving {
 	return out
 }
 
-// could tells whether the workers of a NodeSet could run a job, were there enough of
-// them and nothing else.
+// canRun reports whether enough workers of a NodeSet could run the job if no other job existed, and
+// why not.
 func (s *Seen) could(n *v1beta1.NodeSet, j *slurm.Job) (bool, string) {
 	pool := s.pool(n)
-	alone := Slurm{Jobs: []*slurm.Job{j}, Partitions: s.Slurm.Partitions}
-	alone.Nodes = demand.NodesOf(pool.Name, s.Slurm.Nodes, s.pools(top.ClusterOf(n)))
-	d := demand.Compute(s.Now, alone.snapshot(s.Now), pool)
+	single := Slurm{Jobs: []*slurm.Job{j}, Partitions: s.Slurm.Partitions}
+	single.Nodes = demand.NodesOf(pool.Name, s.Slurm.Nodes, s.pools(top.ClusterOf(n)))
+	d := demand.Compute(s.Now, single.snapshot(s.Now), pool)
 	p, _ := d.Pool(pool.Name)
 	switch {
 	case p.PendingJobs == 0:
-		return false, "it is in none of the job's partitions"
+		return false, "it belongs to none of the job's partitions"
 	case len(p.Unsatisfiable) > 0:
 		return false, p.Unsatisfiable[0].Reason
 	case p.ByClass[demand.ClassPartitionLimit] > 0:
-		return false, "the partition does not take the job"
+		return false, "the partition does not accept the job"
 	}
 	return p.EligiblePendingJobs > 0, ""
 }

@@ -11,14 +11,14 @@ import (
 	"github.com/slurmtide/slurmtide/slurmclient/demand"
 )
 
-// page collects text; what is said is cleaned of control characters.
+// textPage collects lines of text. It replaces control characters.
 type page struct{ strings.Builder }
 
 func (p *page) line(format string, args ...any) {
 	p.WriteString(table.Clean(fmt.Sprintf(format, args...)) + "\n")
 }
 
-// list writes a heading with an item on each line, nothing when there are none.
+// list writes a heading and one line per item. It writes nothing if there are no items.
 func (p *page) list(heading string, items []string) {
 	if len(items) == 0 {
 		return
@@ -30,7 +30,7 @@ func (p *page) list(heading string, items []string) {
 	}
 }
 
-// rows writes a heading with lines in columns.
+// rows writes a heading and lines in columns.
 func (p *page) rows(heading string, rows [][]string) {
 	p.line("")
 	p.line("%s", heading)
@@ -41,7 +41,7 @@ func (p *page) rows(heading string, rows [][]string) {
 		}
 		_, _ = fmt.Fprintln(tabs, "  "+strings.Join(row, "\t"))
 	}
-	_ = tabs.Flush() // a builder takes everything
+	_ = tabs.Flush() // a strings.Builder never fails
 }
 
 func (p *page) to(w io.Writer) error {
@@ -53,7 +53,7 @@ func (p *page) to(w io.Writer) error {
 	return err
 }
 
-// number writes what may not be known.
+// formatNumber formats a number that may be unknown.
 func number[N uint64 | int32](n *N) string {
 	if n == nil {
 		return table.Unknown
@@ -61,33 +61,34 @@ func number[N uint64 | int32](n *N) string {
 	return fmt.Sprint(*n)
 }
 
-// Write writes the explanation for people.
+// Write writes the explanation as text for people.
 func (e *NodeSet) Write(w io.Writer) error {
 	var p page
-	p.line("NodeSet %s/%s of Slurm cluster %s: %s required, %d wanted, %d there, %d ready",
+	p.line("NodeSet %s/%s of Slurm cluster %s: %s required, %d desired, %d present, %d ready",
 		e.Namespace, e.Name, e.Cluster, counted(e.Need.Required, "worker"), e.Wanted, e.Present, e.Ready)
-	p.rows("Why so many", e.Need.rows())
+	p.rows("Required workers", e.Need.rows())
 	if len(e.Waiting) > 0 {
-		p.rows("Jobs that wait in its partitions", waitingRows(e.Waiting))
+		p.rows("Pending jobs in its partitions", waitingRows(e.Waiting))
 	}
 	if len(e.Unsatisfiable) > 0 {
 		p.rows("Jobs that no worker could run", unsatisfiableRows(e.Unsatisfiable))
 	}
 	if a := e.Autoscaler; a != nil {
-		p.rows(fmt.Sprintf("HPA %s: between %d and %d; it has %d and wants %d", a.Name, a.Min, a.Max, a.Current, a.Desired), a.rows())
+		p.rows(fmt.Sprintf("HPA %s: minimum %d, maximum %d, current %d, desired %d", a.Name, a.Min, a.Max, a.Current,
+			a.Desired), a.rows())
 	}
-	p.list("What blocks", e.Blocks)
+	p.list("Blocked by", e.Blocks)
 	if len(e.ScaleIn.Going) > 0 {
-		p.rows("Workers that go", candidateRows(e.ScaleIn.Going))
+		p.rows("Workers chosen for deletion", candidateRows(e.ScaleIn.Going))
 	}
 	if len(e.ScaleIn.Next) > 0 {
-		p.rows("A scale-in would take next, "+e.ScaleIn.Order, candidateRows(e.ScaleIn.Next))
+		p.rows("Next candidates of a scale-in, "+e.ScaleIn.Order, candidateRows(e.ScaleIn.Next))
 	}
-	p.list("Not known", e.Gaps)
+	p.list("Unknown", e.Gaps)
 	return p.to(w)
 }
 
-// counted is a number of things.
+// countNoun returns a number and its noun.
 func counted[N uint64 | int32](n *N, thing string) string {
 	if n == nil || *n != 1 {
 		thing += "s"
@@ -98,23 +99,25 @@ func counted[N uint64 | int32](n *N, thing string) string {
 func (e *Need) rows() [][]string {
 	out := [][]string{
 		{"busy", number(e.Busy), "workers with work"},
-		{"+ idle, claimed", number(e.IdleClaimed), "idle workers that waiting jobs are about to take, of " + number(e.Idle)},
-		{"  or idle, in grace", number(e.Grace), "idle workers that have not been idle for long; the larger of the two counts"},
-		{"+ booting, claimed", number(e.BootingClaimed), "starting workers that waiting jobs are about to take, of " + number(e.Booting)},
-		{"+ pending", number(e.Pending), "new workers that waiting jobs need"},
-		{"+ replacements", number(e.Replacements), "workers in the place of unusable ones, of " + number(e.Unusable)},
+		{"+ idle, claimed", number(e.IdleClaimed), "idle workers that pending jobs will use, of " + number(e.Idle)},
+		{"  or idle, in grace", number(e.Grace), "idle workers within the idle grace; the larger of the two counts"},
+		{"+ booting, claimed", number(e.BootingClaimed),
+			"starting workers that pending jobs will use, of " + number(e.Booting)},
+		{"+ pending", number(e.Pending), "new workers that pending jobs need"},
+		{"+ replacements", number(e.Replacements), "replacements of unusable workers, of " + number(e.Unusable)},
 		{"minimum", bound(e.Min), "of its HPA"},
 		{"maximum", bound(e.Max), "of the NodeSet and its HPA"},
-		{"= required", number(e.Required), "workers to run now"},
+		{"= required", number(e.Required), "workers that should run now"},
 	}
 	if n := e.UnsatisfiableJobs; n != nil && *n > 0 {
-		out = append(out, []string{"unsatisfiable", number(n), "jobs that count for nothing, since no worker could run them"})
+		out = append(out, []string{"unsatisfiable", number(n),
+			"jobs that create no demand because no worker could run them"})
 	}
 	toTheRight(out, 1)
 	return out
 }
 
-// toTheRight puts blanks before the numbers of a column.
+// alignRight pads the numbers of a column on the left.
 func toTheRight(rows [][]string, column int) {
 	width := 0
 	for _, row := range rows {
@@ -133,7 +136,7 @@ func bound(n *int32) string {
 }
 
 func waitingRows(waiting []Waiting) [][]string {
-	out := [][]string{{"CLASS", "JOBS", "THEY WAIT BECAUSE"}}
+	out := [][]string{{"CLASS", "JOBS", "WAIT BECAUSE"}}
 	for _, v := range waiting {
 		out = append(out, []string{string(v.Class), fmt.Sprint(v.Jobs), v.Meaning})
 	}
@@ -157,7 +160,7 @@ func (a *Autoscaler) rows() [][]string {
 }
 
 func candidateRows(list []Candidate) [][]string {
-	out := [][]string{{"WORKER", "SLURM NODE", "STATE", "JOBS", "LAST JOB", "UNTIL", "IT GOES"}}
+	out := [][]string{{"WORKER", "SLURM NODE", "STATE", "JOBS", "LAST JOB", "UNTIL", "DELETED"}}
 	for _, c := range list {
 		job, until, why := "", "", c.Why
 		if c.Job != 0 {
@@ -174,17 +177,18 @@ func candidateRows(list []Candidate) [][]string {
 	return out
 }
 
-// Write writes the explanation for people.
+// Write writes the explanation as text for people.
 func (e *Job) Write(w io.Writer) error {
 	var p page
 	partitions := "partition "
 	if len(e.Partitions) > 1 {
 		partitions = "partitions "
 	}
-	p.line("Job %s (%s) of user %s in Slurm cluster %s/%s: %s in %s", e.ID, e.Name, e.User, e.Namespace, e.Cluster, e.State, partitions+strings.Join(e.Partitions, ","))
-	p.line("  asks for %s", e.Asks)
+	p.line("Job %s (%s) of user %s in Slurm cluster %s/%s: %s in %s", e.ID, e.Name, e.User, e.Namespace, e.Cluster,
+		e.State, partitions+strings.Join(e.Partitions, ","))
+	p.line("  requests %s", e.Asks)
 	if e.Reason != "" {
-		p.line("  Slurm says %s", strings.TrimSpace(e.Reason+" "+e.Text))
+		p.line("  Slurm's reason: %s", strings.TrimSpace(e.Reason+" "+e.Text))
 	}
 	if e.Class != "" {
 		p.line("  it waits because %s (%s)", e.Meaning, e.Class)
@@ -199,22 +203,22 @@ func (e *Job) Write(w io.Writer) error {
 	if len(e.Serving) > 0 {
 		p.rows("NodeSets of the cluster", servingRows(e.Serving))
 	}
-	p.list("Not known", e.Gaps)
+	p.list("Unknown", e.Gaps)
 	return p.to(w)
 }
 
 func (h Help) sentence() string {
 	switch h {
 	case HelpYes:
-		return "Yes: it only waits for them."
+		return "Yes: the job waits only for them."
 	case HelpLater:
-		return "Not now: only once nothing else keeps it."
+		return "Not now: the job has another reason to wait."
 	}
 	return "No."
 }
 
 func servingRows(list []Serving) [][]string {
-	out := [][]string{{"NODESET", "COULD RUN IT", "WANTED", "REQUIRED WITHOUT IT", "REQUIRED WITH IT"}}
+	out := [][]string{{"NODESET", "COULD RUN IT", "DESIRED", "REQUIRED WITHOUT IT", "REQUIRED WITH IT"}}
 	for _, v := range list {
 		could := "yes"
 		if !v.Could {

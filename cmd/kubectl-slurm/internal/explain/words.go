@@ -9,7 +9,7 @@ import (
 	"github.com/slurmtide/slurmtide/slurmclient/slurm"
 )
 
-// asks is what a job asks for, in a line.
+// describeRequest describes the requested resources in one line.
 func asks(j *slurm.Job) string {
 	var out []string
 	add := func(format string, args ...any) { out = append(out, fmt.Sprintf(format, args...)) }
@@ -38,19 +38,19 @@ func asks(j *slurm.Job) string {
 	}
 	for _, text := range []struct{ format, value string }{
 		{"%s on each node", j.TRESPerNode}, {"features %s", j.Features}, {"licences %s", j.Licenses},
-		{"nodes %s", j.RequiredNodes}, {"no nodes of %s", j.ExcludedNodes}, {"reservation %s", j.Reservation},
+		{"nodes %s", j.RequiredNodes}, {"none of the nodes %s", j.ExcludedNodes}, {"reservation %s", j.Reservation},
 	} {
 		if text.value != "" {
 			add(text.format, text.value)
 		}
 	}
 	if strings.Contains(j.Shared, "none") {
-		add("nodes of its own")
+		add("exclusive nodes")
 	}
 	return strings.Replace(strings.Join(out, ", "), "each of, ", "each of ", 1)
 }
 
-// details tells what a job of a class waits for.
+// describeWait describes what a job of a class waits for.
 func details(class demand.Class, now slurm.Time, j *slurm.Job) []string {
 	var out []string
 	add := func(format string, args ...any) { out = append(out, fmt.Sprintf(format, args...)) }
@@ -58,7 +58,7 @@ func details(class demand.Class, now slurm.Time, j *slurm.Job) []string {
 		add("it waits for %s", j.Dependency)
 	}
 	if class == demand.ClassTime {
-		add("it may start from %s on", stamp(j.EligibleTime))
+		add("it may start at %s or later", stamp(j.EligibleTime))
 	}
 	if class == demand.ClassLicense && j.Licenses != "" {
 		add("it needs licences %s", j.Licenses)
@@ -67,7 +67,7 @@ func details(class demand.Class, now slurm.Time, j *slurm.Job) []string {
 		add("at most %d tasks of its array run at once", j.ArrayMaxRunning)
 	}
 	if class == demand.ClassHeld {
-		add("scontrol release %d lets it go", j.ID)
+		add("scontrol release %d releases it", j.ID)
 	}
 	if j.StartTime.IsSet() && j.StartTime > now {
 		add("slurmctld expects it to start at %s", stamp(j.StartTime))
@@ -76,16 +76,16 @@ func details(class demand.Class, now slurm.Time, j *slurm.Job) []string {
 		add("slurmctld plans it for %s", j.ScheduledNodes)
 	}
 	if j.LastSchedEval.IsSet() && class == demand.ClassCapacity {
-		add("the scheduler last looked at it at %s", stamp(j.LastSchedEval))
+		add("the scheduler last evaluated it at %s", stamp(j.LastSchedEval))
 	}
 	return out
 }
 
-// running tells where a job that does not wait is.
+// describeRun describes where a job that is not pending runs or ran.
 func running(j *slurm.Job) []string {
 	var out []string
 	if j.Nodes != "" {
-		out = append(out, "it is on "+j.Nodes)
+		out = append(out, "it runs on "+j.Nodes)
 	}
 	if j.StartTime.IsSet() {
 		out = append(out, "it started at "+stamp(j.StartTime))

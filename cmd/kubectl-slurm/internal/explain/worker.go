@@ -11,10 +11,11 @@ import (
 	"github.com/slurmtide/slurmtide/slurmclient/slurm"
 )
 
-// workerOf is a pod as the plan sees it, as far as the order goes.
+// workerOf converts a pod to a worker of the plan, as far as the order of deletion needs it.
 func workerOf(pod *corev1.Pod) plan.Worker {
 	w := plan.Worker{
-		Pod: pod.Name, UID: string(pod.UID), SlurmName: pod.Labels[v1beta1.LabelPodHostname], Created: pod.CreationTimestamp.Time,
+		Pod: pod.Name, UID: string(pod.UID), SlurmName: pod.Labels[v1beta1.LabelPodHostname],
+		Created:  pod.CreationTimestamp.Time,
 		KubeNode: pod.Spec.NodeName, Slot: plan.Slot{Ordinal: plan.NoOrdinal},
 		Finished: pod.Status.Phase == corev1.PodSucceeded || pod.Status.Phase == corev1.PodFailed,
 		Running:  pod.Status.Phase == corev1.PodRunning,
@@ -40,11 +41,12 @@ func workerOf(pod *corev1.Pod) plan.Worker {
 	return w
 }
 
-// recordOf is a Slurm node as the plan sees it, as far as the order goes.
+// recordOf converts a Slurm node to a record of the plan, as far as the order of deletion needs it.
 func recordOf(n *slurm.Node) plan.Record {
 	s := n.State
 	r := plan.Record{
-		Name: n.Name, Future: s.Base == slurm.NodeFuture, Down: s.Base == slurm.NodeDown || s.Has(slurm.NodeNotResponding),
+		Name: n.Name, Future: s.Base == slurm.NodeFuture, Down: s.Base == slurm.NodeDown ||
+			s.Has(slurm.NodeNotResponding),
 		Drain: s.Has(slurm.NodeDrain) && !s.Has(slurm.NodeUndrain), Busy: s.Has(slurm.NodeCompleting),
 	}
 	switch s.Base {

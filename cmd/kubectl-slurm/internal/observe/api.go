@@ -13,13 +13,13 @@ import (
 	"k8s.io/client-go/rest"
 )
 
-// API reads from one Kubernetes API server. It may be used by several goroutines.
+// API reads from one Kubernetes API server. It is safe for concurrent use.
 type API struct {
 	client   rest.Interface
 	warnings *warnings
 }
 
-// New returns an API with the rights and the address of cfg. It asks for nothing.
+// New returns an API with the address and the credentials of cfg. It sends no request.
 func New(cfg *rest.Config) (*API, error) {
 	cfg = rest.CopyConfig(cfg)
 	cfg.NegotiatedSerializer = scheme.Codecs.WithoutConversion()
@@ -32,12 +32,12 @@ func New(cfg *rest.Config) (*API, error) {
 	cfg.WarningHandler, cfg.WarningHandlerWithContext = said, nil
 	client, err := rest.UnversionedRESTClientFor(cfg)
 	if err != nil {
-		return nil, fmt.Errorf("making a client: %w", err)
+		return nil, fmt.Errorf("creating a client: %w", err)
 	}
 	return &API{client: client, warnings: said}, nil
 }
 
-// Scope is which objects are asked for.
+// Scope selects the objects of a list.
 type Scope struct {
 	// Namespace is empty for all.
 	Namespace string
@@ -45,17 +45,17 @@ type Scope struct {
 	Labels, Fields string
 }
 
-// pageSize is how many objects are asked for at a time.
+// pageSize is the number of objects per request.
 const pageSize = 500
 
-// page is a list as every resource has it.
+// page is a list of any resource.
 type page[T any] struct {
 	metav1.ListMeta `json:"metadata"`
 	Items           []T `json:"items"`
 }
 
-// list reads all objects of a resource, page by page. It blocks until ctx ends at
-// the latest. A list that grew old while it was read is read anew, once in whole.
+// listAll reads all objects of a resource page by page. If the list expires meanwhile, it reads it
+// again in one request.
 func list[T any](ctx context.Context, a *API, r schema.GroupVersionResource, s Scope) ([]T, error) {
 	out, err := listIn[T](ctx, a, r, s, pageSize)
 	if apierrors.IsResourceExpired(err) {
@@ -89,7 +89,7 @@ func params(s Scope, limit int, next string) map[string]string {
 	return out
 }
 
-// one reads one object.
+// getObject reads one object.
 func one[T any](ctx context.Context, a *API, r schema.GroupVersionResource, namespace, name string) (*T, error) {
 	out := new(T)
 	if err := a.get(ctx, pathOf(r, namespace, name), nil, out); err != nil {
@@ -115,8 +115,8 @@ func (a *API) get(ctx context.Context, path []string, args map[string]string, in
 	return nil
 }
 
-// said is what the server answered; an error has the server's own words, which Raw
-// alone leaves out.
+// rawBody returns the body of the response. Unlike Raw alone, its error contains the server's
+// message.
 func said(r rest.Result) ([]byte, error) {
 	if err := r.Error(); err != nil {
 		return nil, err

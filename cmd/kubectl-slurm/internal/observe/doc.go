@@ -1,4 +1,4 @@
-// Package observe reads what the plugin shows, through the Kubernetes API alone: the
-// custom resources, custom metrics, the view of Slurm, and what scales NodeSets. It
-// writes nothing, and decides nothing but what an error means for people.
+// Package observe reads everything that the plugin shows through the Kubernetes API: custom
+// resources, custom metrics, the view of Slurm, and HPAs. It writes nothing. Its only decision is
+// how to explain errors.
 package observe

@@ -13,33 +13,32 @@ type Part string
 
 // The parts.
 const (
-	// View is view.slinky.slurm.net: jobs, Slurm nodes and partitions.
+	// View is view.slinky.slurm.net with jobs, Slurm nodes and partitions.
 	View Part = "the view of Slurm (view.slinky.slurm.net)"
-	// Metrics is custom.metrics.k8s.io: what NodeSets and partitions need.
+	// Metrics is custom.metrics.k8s.io with the metrics of NodeSets and partitions.
 	Metrics Part = "the metrics of Slurm (custom.metrics.k8s.io)"
 	// Objects are the custom resources.
 	Objects Part = "the custom resources (slinky.slurm.net)"
-	// Autoscalers are the HPAs.
+	// HPAs are the HorizontalPodAutoscalers.
 	HPAs Part = "HorizontalPodAutoscalers"
 	// Workers are the pods of NodeSets.
 	Workers Part = "the workers' pods"
 )
 
-// Explain tells in a line why a part could not be read, and what to do. It does not
-// repeat what err says where that adds nothing.
+// ExplainError says in one line why a part could not be read and what to do.
 func Explain(p Part, err error) string {
 	switch {
 	case apierrors.IsForbidden(err):
-		return string(p) + " may not be read: " + Said(err) + "; ask for the role " + p.role()
+		return string(p) + ": no permission: " + Said(err) + "; request the role " + p.role()
 	case apierrors.IsNotFound(err):
-		return string(p) + " is not served here: " + p.install()
+		return string(p) + ": not served here: " + p.install()
 	case apierrors.IsServiceUnavailable(err):
-		return string(p) + " gives no answer: " + Said(err) + "; run kubectl slurm doctor"
+		return string(p) + ": unavailable: " + Said(err) + "; run kubectl slurm doctor"
 	}
-	return string(p) + " could not be read: " + Said(err)
+	return string(p) + ": cannot be read: " + Said(err)
 }
 
-// role is the cluster role of the charts that gives the rights to a part.
+// role returns the cluster role of the charts that grants the permissions.
 func (p Part) role() string {
 	if p == View {
 		return "slurm-view"
@@ -50,7 +49,7 @@ func (p Part) role() string {
 func (p Part) install() string {
 	switch p {
 	case View:
-		return "switch the view of the chart slurm-metrics on (view.enabled=true)"
+		return "enable the view of the chart slurm-metrics (view.enabled=true)"
 	case Metrics:
 		return "install the chart slurm-metrics"
 	case Objects:
@@ -59,7 +58,7 @@ func (p Part) install() string {
 	return "run kubectl slurm doctor"
 }
 
-// Said is the API server's text in an error, in one line.
+// ServerMessage returns the API server's message in an error as one line.
 func Said(err error) string {
 	var status apierrors.APIStatus
 	text := err.Error()
@@ -69,8 +68,8 @@ func Said(err error) string {
 	return strings.Join(strings.Fields(text), " ")
 }
 
-// Hopeless reports an error after which nothing else will be read either: the API
-// server is not reached, or does not take the user's word.
+// IsUnreachable reports whether all further reads would fail too: the API server cannot be reached
+// or rejects the user's credentials.
 func Hopeless(err error) bool {
 	var dial *net.OpError
 	return errors.As(err, &dial) || apierrors.IsUnauthorized(err)

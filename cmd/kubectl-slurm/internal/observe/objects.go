@@ -25,11 +25,6 @@ func (a *API) NodeSets(ctx context.Context, s Scope) ([]v1beta1.NodeSet, error) 
 	return list[v1beta1.NodeSet](ctx, a, slinky("nodesets"), s)
 }
 
-// NodeSet reads one NodeSet.
-func (a *API) NodeSet(ctx context.Context, namespace, name string) (*v1beta1.NodeSet, error) {
-	return one[v1beta1.NodeSet](ctx, a, slinky("nodesets"), namespace, name)
-}
-
 // Clusters lists Clusters.
 func (a *API) Clusters(ctx context.Context, s Scope) ([]v1beta1.Cluster, error) {
 	return list[v1beta1.Cluster](ctx, a, slinky("clusters"), s)
@@ -42,7 +37,8 @@ func (a *API) Controllers(ctx context.Context, s Scope) ([]v1beta1.Controller, e
 
 // Autoscalers lists HorizontalPodAutoscalers.
 func (a *API) Autoscalers(ctx context.Context, s Scope) ([]autoscalingv2.HorizontalPodAutoscaler, error) {
-	return list[autoscalingv2.HorizontalPodAutoscaler](ctx, a, resource("autoscaling", "v2", "horizontalpodautoscalers"), s)
+	return list[autoscalingv2.HorizontalPodAutoscaler](ctx, a,
+		resource("autoscaling", "v2", "horizontalpodautoscalers"), s)
 }
 
 // Pods lists pods.

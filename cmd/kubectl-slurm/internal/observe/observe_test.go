@@ -12,7 +12,7 @@ import (
 	"github.com/slurmtide/slurmtide/metricsapi"
 )
 
-// apiOf is an API that asks a handler.
+// newTestAPI returns an API that sends requests to the handler.
 func apiOf(t *testing.T, handler http.HandlerFunc) *API {
 	t.Helper()
 	server := httptest.NewServer(handler)
@@ -27,7 +27,8 @@ func apiOf(t *testing.T, handler http.HandlerFunc) *API {
 func refuse(w http.ResponseWriter, code int, reason, message string) {
 	w.Header().Set("Content-Type", "application/json")
 	w.WriteHeader(code)
-	fmt.Fprintf(w, `{"kind":"Status","apiVersion":"v1","status":"Failure","reason":%q,"code":%d,"message":%q}`, reason, code, message)
+	fmt.Fprintf(w, `{"kind":"Status","apiVersion":"v1","status":"Failure","reason":%q,"code":%d,"message":%q}`, reason,
+		code, message)
 }
 
 func TestListsAreReadPageByPage(t *testing.T) {
@@ -45,8 +46,10 @@ func TestListsAreReadPageByPage(t *testing.T) {
 	if err != nil || len(jobs) != 2 || jobs[0].Name != "a" || jobs[1].Name != "b" {
 		t.Errorf("%v, %v", jobs, err)
 	}
-	if len(asked) != 2 || !strings.HasPrefix(asked[0], "/apis/view.slinky.slurm.net/v1alpha1/namespaces/hpc/slurmjobs?") || !strings.Contains(asked[1], "labelSelector=user%3Dalice") {
-		t.Errorf("asked %q", asked)
+	if len(asked) != 2 || !strings.HasPrefix(asked[0],
+		"/apis/view.slinky.slurm.net/v1alpha1/namespaces/hpc/slurmjobs?") ||
+		!strings.Contains(asked[1], "labelSelector=user%3Dalice") {
+		t.Errorf("requested %q", asked)
 	}
 }
 
@@ -74,15 +77,18 @@ func TestErrorsAreToldInTheServersWordsWithWhatToDo(t *testing.T) {
 		message string
 		want    []string
 	}{
-		{"no right", 403, "Forbidden", `User "bob" cannot list slurmjobs`, []string{`User "bob" cannot list slurmjobs`, "role slurm-view"}},
-		{"not served", 404, "NotFound", "the server could not find the requested resource", []string{"view.enabled=true"}},
-		{"not available", 503, "ServiceUnavailable", "Slurm cluster hpc/alpha: read 3m ago", []string{"Slurm cluster hpc/alpha: read 3m ago", "kubectl slurm doctor"}},
+		{"no right", 403, "Forbidden", `User "bob" cannot list slurmjobs`,
+			[]string{`User "bob" cannot list slurmjobs`, "role slurm-view"}},
+		{"not served", 404, "NotFound", "the server could not find the requested resource",
+			[]string{"view.enabled=true"}},
+		{"not available", 503, "ServiceUnavailable", "Slurm cluster hpc/alpha: read 3m ago",
+			[]string{"Slurm cluster hpc/alpha: read 3m ago", "kubectl slurm doctor"}},
 	} {
 		t.Run(tc.name, func(t *testing.T) {
 			api := apiOf(t, func(w http.ResponseWriter, _ *http.Request) { refuse(w, tc.code, tc.reason, tc.message) })
 			_, err := api.Jobs(t.Context(), Scope{})
 			if err == nil {
-				t.Fatal("there is no error")
+				t.Fatal("no error")
 			}
 			for _, want := range tc.want {
 				if text := Explain(View, err); !strings.Contains(text, want) {
@@ -105,10 +111,10 @@ func TestWhatTheServerWarnsOfIsToldOnce(t *testing.T) {
 		}
 	}
 	if got := api.Warned(); len(got) != 1 || got[0] != "PrivateData hides jobs" {
-		t.Errorf("it warned of %q", got)
+		t.Errorf("the warnings are %q", got)
 	}
 	if got := api.Warned(); len(got) != 0 {
-		t.Errorf("and then of %q", got)
+		t.Errorf("the later warnings are %q", got)
 	}
 }
 
@@ -119,9 +125,10 @@ func TestAMetricIsOneNumberWithItsTime(t *testing.T) {
 	}{
 		{"one", `{"value":"5","timestamp":"2030-01-01T00:00:00Z"}`, true},
 		{"none", ``, false},
-		{"two", `{"value":"5","timestamp":"2030-01-01T00:00:00Z"},{"value":"5","timestamp":"2030-01-01T00:00:00Z"}`, false},
+		{"two", `{"value":"5","timestamp":"2030-01-01T00:00:00Z"},{"value":"5","timestamp":"2030-01-01T00:00:00Z"}`,
+			false},
 		{"without a time", `{"value":"5"}`, false},
-		{"less than nothing", `{"value":"-5","timestamp":"2030-01-01T00:00:00Z"}`, false},
+		{"negative", `{"value":"-5","timestamp":"2030-01-01T00:00:00Z"}`, false},
 	} {
 		api := apiOf(t, func(w http.ResponseWriter, _ *http.Request) { fmt.Fprintf(w, `{"items":[%s]}`, tc.items) })
 		v, err := api.Metric(t.Context(), metricsapi.NodeSets(), "hpc", "gpu", "slurm_nodeset_required_nodes", "")

@@ -10,25 +10,27 @@ import (
 	"k8s.io/apimachinery/pkg/runtime/schema"
 )
 
-// User asks the API server who asks. Nothing is kept of the question.
+// User returns the name of the user according to the API server. It creates no object.
 func (a *API) User(ctx context.Context) (string, error) {
-	review := authenticationv1.SelfSubjectReview{TypeMeta: metav1.TypeMeta{APIVersion: "authentication.k8s.io/v1", Kind: "SelfSubjectReview"}}
+	review := authenticationv1.SelfSubjectReview{TypeMeta: metav1.TypeMeta{APIVersion: "authentication.k8s.io/v1",
+		Kind: "SelfSubjectReview"}}
 	text, err := json.Marshal(review)
 	if err != nil {
-		return "", fmt.Errorf("asking who asks: %w", err)
+		return "", fmt.Errorf("reading the user name: %w", err)
 	}
 	body, err := said(a.client.Post().AbsPath("apis", "authentication.k8s.io", "v1", "selfsubjectreviews").
 		SetHeader("Content-Type", "application/json").Body(text).Do(ctx))
 	if err != nil {
-		return "", fmt.Errorf("asking who asks: %w", err)
+		return "", fmt.Errorf("reading the user name: %w", err)
 	}
 	if err := json.Unmarshal(body, &review); err != nil {
-		return "", fmt.Errorf("asking who asks: %w", err)
+		return "", fmt.Errorf("reading the user name: %w", err)
 	}
 	return review.Status.UserInfo.Username, nil
 }
 
-// Served asks whether a group and version of the API is served. Everybody may ask.
+// CheckServed returns an error unless a group and version of the API is served. Every user may
+// request this.
 func (a *API) Served(ctx context.Context, gv schema.GroupVersion) error {
 	var list metav1.APIResourceList
 	if err := a.get(ctx, []string{"apis", gv.Group, gv.Version}, nil, &list); err != nil {
@@ -37,7 +39,7 @@ func (a *API) Served(ctx context.Context, gv schema.GroupVersion) error {
 	return nil
 }
 
-// Glance lists one object of a resource at most, to see whether one may.
+// CheckList returns an error unless the user may list the resource. It lists at most one object.
 func (a *API) Glance(ctx context.Context, r schema.GroupVersionResource, namespace string) error {
 	var p page[struct{}]
 	return a.get(ctx, pathOf(r, namespace, ""), map[string]string{"limit": "1"}, &p)

@@ -5,10 +5,10 @@ import (
 	"sync"
 )
 
-// miscellaneous is the code of the warnings that are meant for people (RFC 7234).
+// miscellaneous is the code of warnings for people (RFC 7234).
 const miscellaneous = 299
 
-// warnings keeps what the API server warned of, each sentence once.
+// warnings collects the API server's warnings without duplicates.
 type warnings struct {
 	mu   sync.Mutex
 	said []string
@@ -23,8 +23,8 @@ func (w *warnings) HandleWarningHeader(code int, _, text string) {
 	}
 }
 
-// Warned returns what the API server has warned of since the last call, such as that
-// not every job is shown.
+// TakeWarnings returns and clears the API server's warnings, such as that the view does not show
+// every job.
 func (a *API) Warned() []string {
 	a.warnings.mu.Lock()
 	defer a.warnings.mu.Unlock()

@@ -13,23 +13,32 @@ import (
 	"github.com/slurmtide/slurmtide/slurmclient/slurm"
 )
 
-// Job is the record of a job.
+// Job returns the record of a job.
 func Job(v *view.SlurmJob) *slurm.Job {
 	spec, status := &v.Spec, &v.Status
 	j := &slurm.Job{
-		ID: uint32(spec.JobID), Name: spec.Name, UserName: spec.User, UserID: uint32(spec.UserID), GroupName: spec.Group,
-		Account: spec.Account, QOS: spec.QOS, Partition: strings.Join(spec.Partitions, ","),
-		State: slurm.ParseJobState(append([]string{status.State}, status.Flags...)...), Reason: status.Reason, ReasonText: status.ReasonText,
-		Hold: spec.Hold, Priority: number(status.Priority), Nice: int32(spec.Nice), Requeue: spec.Requeue, Restarts: uint32(status.Restarts),
-		ArrayJobID: uint32(spec.ArrayJobID), ArrayTaskID: number(spec.ArrayTaskID), ArrayTasks: spec.ArrayTasks, ArrayMaxRunning: uint32(spec.ArrayMaxRunning),
-		HetJobID:   uint32(spec.HetJobID),
-		SubmitTime: slurm.At(v.CreationTimestamp.Time), EligibleTime: moment(status.EligibleTime), StartTime: moment(status.StartTime),
-		EndTime: moment(status.EndTime), SuspendTime: moment(status.SuspendTime), LastSchedEval: moment(status.LastSchedulerEvaluation), Deadline: moment(spec.Deadline),
+		ID: uint32(spec.JobID), Name: spec.Name, UserName: spec.User, UserID: uint32(spec.UserID),
+		GroupName: spec.Group,
+		Account:   spec.Account, QOS: spec.QOS, Partition: strings.Join(spec.Partitions, ","),
+		State: slurm.ParseJobState(append([]string{status.State}, status.Flags...)...), Reason: status.Reason,
+		ReasonText: status.ReasonText,
+		Hold:       spec.Hold, Priority: number(status.Priority), Nice: int32(spec.Nice), Requeue: spec.Requeue,
+		Restarts:   uint32(status.Restarts),
+		ArrayJobID: uint32(spec.ArrayJobID), ArrayTaskID: number(spec.ArrayTaskID), ArrayTasks: spec.ArrayTasks,
+		ArrayMaxRunning: uint32(spec.ArrayMaxRunning),
+		HetJobID:        uint32(spec.HetJobID),
+		SubmitTime:      slurm.At(v.CreationTimestamp.Time), EligibleTime: moment(status.EligibleTime),
+		StartTime: moment(status.StartTime),
+		EndTime:   moment(status.EndTime), SuspendTime: moment(status.SuspendTime),
+		LastSchedEval: moment(status.LastSchedulerEvaluation), Deadline: moment(spec.Deadline),
 		TimeLimit: limit(spec.TimeLimitMinutes),
-		Nodes:     status.Nodes, ScheduledNodes: status.ScheduledNodes, BatchHost: status.BatchHost, RequiredNodes: spec.RequiredNodes, ExcludedNodes: spec.ExcludedNodes,
-		Features: spec.Features, NodeCount: number(status.NodeCount), MaxNodes: number(spec.MaxNodes), CPUs: number(status.CPUs), Tasks: number(spec.Tasks),
-		CPUsPerTask: number(spec.CPUsPerTask), MemoryPerCPU: number(spec.MemoryPerCPUMiB), MemoryPerNode: number(spec.MemoryPerNodeMiB),
-		Shared: spec.Shared, TRESRequested: spec.TRES, TRESAllocated: status.TRES, TRESPerNode: spec.TRESPerNode,
+		Nodes:     status.Nodes, ScheduledNodes: status.ScheduledNodes, BatchHost: status.BatchHost,
+		RequiredNodes: spec.RequiredNodes, ExcludedNodes: spec.ExcludedNodes,
+		Features: spec.Features, NodeCount: number(status.NodeCount), MaxNodes: number(spec.MaxNodes),
+		CPUs: number(status.CPUs), Tasks: number(spec.Tasks),
+		CPUsPerTask: number(spec.CPUsPerTask), MemoryPerCPU: number(spec.MemoryPerCPUMiB),
+		MemoryPerNode: number(spec.MemoryPerNodeMiB),
+		Shared:        spec.Shared, TRESRequested: spec.TRES, TRESAllocated: status.TRES, TRESPerNode: spec.TRESPerNode,
 		Licenses: spec.Licenses, Dependency: spec.Dependency, Reservation: spec.Reservation,
 	}
 	if spec.HetOffset != nil {
@@ -38,36 +47,43 @@ func Job(v *view.SlurmJob) *slurm.Job {
 	return j
 }
 
-// Node is the record of a Slurm node.
+// Node returns the record of a Slurm node.
 func Node(v *view.SlurmNode) *slurm.Node {
 	spec, status := &v.Spec, &v.Status
 	return &slurm.Node{
 		Name: spec.Name, Address: spec.Address, Hostname: spec.Hostname, State: slurm.ParseNodeState(status.States...),
 		Partitions: spec.Partitions, Features: spec.Features, ActiveFeatures: status.ActiveFeatures,
-		CPUs: uint32(spec.CPUs), EffectiveCPUs: uint32(status.EffectiveCPUs), AllocCPUs: uint32(status.AllocatedCPUs), IdleCPUs: uint32(status.IdleCPUs),
-		MemoryMiB: uint64(max(0, spec.MemoryMiB)), AllocMemoryMiB: uint64(max(0, status.AllocatedMemoryMiB)), FreeMemoryMiB: number(status.FreeMemoryMiB),
-		TmpDiskMiB: uint64(max(0, spec.TmpDiskMiB)), Weight: uint32(spec.Weight),
+		CPUs: uint32(spec.CPUs), EffectiveCPUs: uint32(status.EffectiveCPUs), AllocCPUs: uint32(status.AllocatedCPUs),
+		IdleCPUs:  uint32(status.IdleCPUs),
+		MemoryMiB: uint64(max(0, spec.MemoryMiB)), AllocMemoryMiB: uint64(max(0, status.AllocatedMemoryMiB)),
+		FreeMemoryMiB: number(status.FreeMemoryMiB),
+		TmpDiskMiB:    uint64(max(0, spec.TmpDiskMiB)), Weight: uint32(spec.Weight),
 		GRES: spec.GRES, GRESUsed: status.GRESUsed, TRES: spec.TRES, TRESUsed: status.TRESUsed,
 		Reason: status.Reason, ReasonBy: status.ReasonBy, ReasonAt: moment(status.ReasonTime),
-		BootTime: moment(status.BootTime), SlurmdStartTime: moment(status.SlurmdStartTime), LastBusy: moment(status.LastBusy), ResumeAfter: moment(status.ResumeAfter),
-		Reservation: status.Reservation, Owner: status.Owner, Comment: spec.Comment, Extra: spec.Extra, Version: status.Version, Topology: spec.Topology,
+		BootTime: moment(status.BootTime), SlurmdStartTime: moment(status.SlurmdStartTime),
+		LastBusy: moment(status.LastBusy), ResumeAfter: moment(status.ResumeAfter),
+		Reservation: status.Reservation, Owner: status.Owner, Comment: spec.Comment, Extra: spec.Extra,
+		Version: status.Version, Topology: spec.Topology,
 	}
 }
 
-// Partition is the record of a partition.
+// Partition returns the record of a partition.
 func Partition(v *view.SlurmPartition) *slurm.Partition {
 	spec, status := &v.Spec, &v.Status
 	return &slurm.Partition{
-		Name: spec.Name, State: slurm.PartitionState(status.State), Default: spec.Default, Nodes: spec.Nodes, NodeSets: spec.NodeSets,
+		Name: spec.Name, State: slurm.PartitionState(status.State), Default: spec.Default, Nodes: spec.Nodes,
+		NodeSets:   spec.NodeSets,
 		TotalNodes: uint32(status.TotalNodes), TotalCPUs: uint32(status.TotalCPUs), TRES: status.TRES,
-		MinNodes: uint32(spec.MinNodes), MaxNodes: limit(spec.MaxNodes), MaxTime: limit(spec.MaxTimeMinutes), DefaultTime: limit(spec.DefaultTimeMinutes),
+		MinNodes: uint32(spec.MinNodes), MaxNodes: limit(spec.MaxNodes), MaxTime: limit(spec.MaxTimeMinutes),
+		DefaultTime:  limit(spec.DefaultTimeMinutes),
 		PriorityTier: uint32(spec.PriorityTier), QOS: spec.QOS,
 	}
 }
 
-// Snapshot is a cluster whose jobs, nodes and partitions were all read, at now, and
-// nothing else.
-func Snapshot(now time.Time, jobs []*slurm.Job, nodes []*slurm.Node, partitions []*slurm.Partition) *slurmclient.Snapshot {
+// Snapshot returns a snapshot with only these jobs, nodes and partitions, all read at now.
+func Snapshot(
+	now time.Time, jobs []*slurm.Job, nodes []*slurm.Node, partitions []*slurm.Partition,
+) *slurmclient.Snapshot {
 	poll := slurmclient.Poll{Enabled: true, Known: true, Sequence: 1, ReadAt: now}
 	s := &slurmclient.Snapshot{}
 	s.Jobs.Poll, s.Jobs.Value = poll, jobs
@@ -76,8 +92,8 @@ func Snapshot(now time.Time, jobs []*slurm.Job, nodes []*slurm.Node, partitions 
 	return s
 }
 
-// JobID is how squeue writes the id of a job: 7_3 for a task of an array, 7_[4-9] for
-// those that have not been split off, 8+1 for a component.
+// JobID formats the ID of a job as squeue does: 7_3 for an array task, 7_[4-9] for tasks that are
+// not split off yet, 8+1 for a component of a heterogeneous job.
 func JobID(j *slurm.Job) string {
 	id := slurm.Num(uint64(j.ID)).String()
 	array := slurm.Num(uint64(j.ArrayJobID)).String()
@@ -100,7 +116,7 @@ func number(v *int64) slurm.Number {
 	return slurm.Num(uint64(*v))
 }
 
-// limit reads a number that may be "unlimited".
+// limitOf converts a number that may be "unlimited".
 func limit(v *intstr.IntOrString) slurm.Number {
 	switch {
 	case v == nil:
@@ -118,8 +134,8 @@ func moment(t *metav1.Time) slurm.Time {
 	return slurm.At(t.Time)
 }
 
-// Stands reports whether the record of an array stands for the task of the number, so
-// far as its list, which slurmctld may have cut, tells.
+// HasTask reports whether the record of an array contains the task. slurmctld may have truncated
+// the list of tasks.
 func Stands(j *slurm.Job, task string) bool {
 	n, err := strconv.ParseUint(task, 10, 32)
 	if err != nil {

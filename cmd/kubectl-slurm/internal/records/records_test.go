@@ -22,13 +22,17 @@ func TestJobIsSlurmsRecord(t *testing.T) {
 		ObjectMeta: metav1.ObjectMeta{CreationTimestamp: metav1.NewTime(submitted)},
 		Spec: view.SlurmJobSpec{
 			JobID: 7, User: "alice", Partitions: []string{"gpu", "cpu"}, TimeLimitMinutes: &unlimited,
-			ArrayJobID: 7, ArrayTasks: "2-9%2", ArrayMaxRunning: 2, MemoryPerCPUMiB: ptr(int64(100)), TRESPerNode: "gres/gpu:4",
+			ArrayJobID: 7, ArrayTasks: "2-9%2", ArrayMaxRunning: 2, MemoryPerCPUMiB: ptr(int64(100)),
+			TRESPerNode: "gres/gpu:4",
 		},
-		Status: view.SlurmJobStatus{State: "PENDING", Flags: []string{"REQUEUED"}, Reason: "Resources", NodeCount: ptr(int64(1)), Priority: ptr(int64(0))},
+		Status: view.SlurmJobStatus{State: "PENDING", Flags: []string{"REQUEUED"}, Reason: "Resources",
+			NodeCount: ptr(int64(1)), Priority: ptr(int64(0))},
 	}
 	want := &slurm.Job{
-		ID: 7, UserName: "alice", Partition: "gpu,cpu", TimeLimit: slurm.Infinite(), ArrayJobID: 7, ArrayTasks: "2-9%2", ArrayMaxRunning: 2,
-		MemoryPerCPU: slurm.Num(100), TRESPerNode: "gres/gpu:4", State: slurm.JobState{Base: slurm.JobPending, Flags: slurm.JobRequeued},
+		ID: 7, UserName: "alice", Partition: "gpu,cpu", TimeLimit: slurm.Infinite(), ArrayJobID: 7,
+		ArrayTasks: "2-9%2", ArrayMaxRunning: 2,
+		MemoryPerCPU: slurm.Num(100), TRESPerNode: "gres/gpu:4",
+		State:  slurm.JobState{Base: slurm.JobPending, Flags: slurm.JobRequeued},
 		Reason: "Resources", NodeCount: slurm.Num(1), Priority: slurm.Num(0), SubmitTime: slurm.At(submitted),
 	}
 	if diff := cmp.Diff(want, Job(v)); diff != "" {
@@ -68,27 +72,29 @@ func TestJobIDIsAsSqueueWritesIt(t *testing.T) {
 
 func TestStandsFindsTasksThatAreNotSplitOff(t *testing.T) {
 	j := &slurm.Job{ArrayTasks: "1,4-6,10-20:5%2"}
-	for task, want := range map[string]bool{"1": true, "2": false, "5": true, "10": true, "12": false, "15": true, "21": false, "x": false} {
+	for task, want := range map[string]bool{"1": true, "2": false, "5": true, "10": true, "12": false, "15": true,
+		"21": false, "x": false} {
 		if got := Stands(j, task); got != want {
 			t.Errorf("task %s: %t", task, got)
 		}
 	}
 }
 
-// FuzzTasksThatAListStandsFor asks any list of tasks for its first tasks. It stands for as many
-// as it counts at most, and for the first and the last of a list that can be read.
+// FuzzHasTask checks that a list contains its first task, no task before it, and at most as many
+// tasks as it counts.
 func FuzzTasksThatAListStandsFor(f *testing.F) {
-	for _, list := range []string{"2-9%2", "0-4294967295:1,5", "1,3,100-2...", "1-9:0", "9-2", "%", "0-18446744073709551615", "7:2"} {
+	for _, list := range []string{"2-9%2", "0-4294967295:1,5", "1,3,100-2...", "1-9:0", "9-2", "%",
+		"0-18446744073709551615", "7:2"} {
 		f.Add(list, uint32(7))
 	}
 	f.Fuzz(func(t *testing.T, list string, task uint32) {
 		j := &slurm.Job{ArrayTasks: list}
 		tasks, ok := slurm.ParseArrayTasks(list)
 		if ok && !Stands(j, strconv.FormatUint(tasks.First, 10)) {
-			t.Errorf("%q does not stand for its first task %d", list, tasks.First)
+			t.Errorf("%q does not contain its first task %d", list, tasks.First)
 		}
 		if ok && tasks.First > 0 && Stands(j, strconv.FormatUint(tasks.First-1, 10)) {
-			t.Errorf("%q stands for a task before %d", list, tasks.First)
+			t.Errorf("%q contains a task before %d", list, tasks.First)
 		}
 		stood := uint64(0)
 		for i := range uint64(20) {
@@ -97,7 +103,7 @@ func FuzzTasksThatAListStandsFor(f *testing.F) {
 			}
 		}
 		if ok && stood > tasks.Count {
-			t.Errorf("%q stands for %d tasks of %d", list, stood, tasks.Count)
+			t.Errorf("%q contains %d tasks of %d", list, stood, tasks.Count)
 		}
 	})
 }

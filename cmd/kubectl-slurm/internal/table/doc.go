@@ -1,6 +1,6 @@
-// Package table prints rows of any kind as kubectl prints objects: in columns, as
-// JSON or YAML, or by their names. It is pure but for the writer that it is given.
+// Package table prints rows of any type as kubectl prints objects: in columns, as JSON or YAML, or
+// by name. It is pure except for the given writer.
 //
-// A value that is not known is printed as <unknown>, is null in JSON, and comes last
-// whatever the rows are sorted by: it is never 0.
+// An unknown value is printed as <unknown>, is null in JSON, and is always sorted last. It is never
+// 0.
 package table

@@ -10,7 +10,7 @@ import (
 	"sigs.k8s.io/yaml"
 )
 
-// Format is how a table is printed.
+// Format is an output format.
 type Format string
 
 // The formats.
@@ -22,10 +22,10 @@ const (
 	Names Format = "name"
 )
 
-// Formats are the formats that -o takes.
+// Formats returns the formats that -o accepts.
 func Formats() []string { return []string{string(JSON), string(YAML), string(Wide), string(Names)} }
 
-// ParseFormat reads the argument of -o.
+// ParseFormat parses the argument of -o.
 func ParseFormat(s string) (Format, error) {
 	for _, f := range []Format{Plain, Wide, JSON, YAML, Names} {
 		if s == string(f) {
@@ -44,7 +44,7 @@ const (
 	WithoutHeadings Headings = "without"
 )
 
-// Print writes the table in the format. One without rows has no headings either.
+// Print writes the table in the format. An empty table has no headings.
 func (t *Table[R]) Print(w io.Writer, f Format, h Headings) error {
 	switch f {
 	case JSON, YAML:
@@ -99,8 +99,7 @@ func (t *Table[R]) printColumns(w io.Writer, f Format, h Headings) error {
 	return tabs.Flush()
 }
 
-// Cut leaves at most so many letters, the last of them a mark where some are left out; 0
-// leaves all.
+// Cut truncates a string to most letters, the last of which is then an ellipsis. 0 means no limit.
 func Cut(s string, most int) string {
 	letters := []rune(s)
 	if most == 0 || len(letters) <= most {
@@ -109,7 +108,8 @@ func Cut(s string, most int) string {
 	return string(letters[:most-1]) + "…"
 }
 
-// Clean keeps what users and servers wrote from moving the cursor or the columns.
+// Clean replaces control characters, so that texts of users and servers cannot move the cursor or
+// break columns.
 func Clean(s string) string {
 	return strings.Map(func(r rune) rune {
 		if r < ' ' || r >= 0x7f && r < 0xa0 {
@@ -119,7 +119,7 @@ func Clean(s string) string {
 	}, s)
 }
 
-const errFormat = constError("it can be printed as text, json or yaml")
+const errFormat = constError("objects can only be printed as text, json or yaml")
 
 type constError string
 

@@ -7,10 +7,10 @@ import (
 	"strings"
 )
 
-// Unknown is how a value that is not known is printed.
+// Unknown is printed for unknown values.
 const Unknown = "<unknown>"
 
-// Cell is one value of a row.
+// Cell is one value of a row. The zero Cell is unknown.
 type Cell struct {
 	text   string
 	number float64
@@ -25,15 +25,15 @@ const (
 	number
 )
 
-// Text is a cell of words; empty ones are printed as <none>.
+// Text returns a cell with text. Empty text is printed as <none>.
 func Text(s string) Cell { return Cell{text: s, kind: text} }
 
-// Count is a cell of a number.
+// Count returns a cell with a number.
 func Count[N uint32 | uint64 | int32 | int64 | int](n N) Cell {
 	return Cell{text: fmt.Sprint(n), number: float64(n), kind: number}
 }
 
-// CountOf is a cell of a number, unknown for nil.
+// CountOf returns a cell with a number, or an unknown cell for nil.
 func CountOf[N uint32 | uint64 | int32 | int64 | int](n *N) Cell {
 	if n == nil {
 		return Cell{}
@@ -41,10 +41,10 @@ func CountOf[N uint32 | uint64 | int32 | int64 | int](n *N) Cell {
 	return Count(*n)
 }
 
-// Number is a cell that is printed as the text and sorted by the number.
+// Number returns a cell that prints the text and sorts by the number.
 func Number(s string, by float64) Cell { return Cell{text: s, number: by, kind: number} }
 
-// None is a cell of a value that is not known.
+// UnknownCell returns the cell of an unknown value.
 func None() Cell { return Cell{} }
 
 func (c Cell) String() string {
@@ -59,40 +59,39 @@ func (c Cell) String() string {
 
 // Column is one column of a table of rows of type R.
 type Column[R any] struct {
-	// Name is the heading, in capitals; sorting takes it in any case.
+	// Name is the heading in capitals. Sorting ignores case.
 	Name string
-	// Wide columns are shown by -o wide alone.
+	// Wide columns are shown only with -o wide.
 	Wide bool
-	// Most is how many letters are shown, but for -o wide; 0 for all.
+	// MaxLetters truncates the values except with -o wide. 0 means no limit.
 	Most int
-	// Of is the row's value.
+	// Value returns the value of a row.
 	Of func(r *R) Cell
 }
 
-// Table is rows with their columns.
+// Table contains columns and rows.
 type Table[R any] struct {
 	Columns []Column[R]
 	Rows    []R
-	// Name is what -o name prints of a row.
+	// Name returns the name of a row for -o name.
 	Name func(r *R) string
 }
 
-// SortError tells that there is no column of the name.
+// SortError means that there is no column with the name.
 type SortError struct {
 	Name    string
 	Columns []string
 }
 
 func (e *SortError) Error() string {
-	return fmt.Sprintf("there is no column %q to sort by; there are %s", e.Name, strings.Join(e.Columns, ", "))
+	return fmt.Sprintf("unknown column %q; the columns are %s", e.Name, strings.Join(e.Columns, ", "))
 }
 
-// Len is how many rows there are.
+// Len returns the number of rows.
 func (t *Table[R]) Len() int { return len(t.Rows) }
 
-// Sort orders the rows by a column: words from A to Z, numbers from the largest to the
-// smallest, what is not known last; equal ones stay in their order. An empty name
-// leaves the rows as they are. The error is a *SortError.
+// Sort sorts the rows by a column: text in ascending order, numbers in descending order, unknown
+// values last. The sort is stable. An empty name does not sort. The error is a *SortError.
 func (t *Table[R]) Sort(by string) error {
 	if by == "" {
 		return nil

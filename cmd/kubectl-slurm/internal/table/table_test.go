@@ -34,11 +34,16 @@ func TestPrintWritesEveryFormat(t *testing.T) {
 		headings Headings
 		want     string
 	}{
-		{"plain columns, what is not known as such", Plain, WithHeadings, "NAME   CPUS\nb      2\nc      <unknown>\na      10\n"},
+		{"plain columns with unknown values", Plain, WithHeadings,
+			"NAME   CPUS\nb      2\nc      <unknown>\na      10\n"},
 		{"without headings", Plain, WithoutHeadings, "b     2\nc     <unknown>\na     10\n"},
-		{"wide, without control characters", Wide, WithHeadings, "NAME   CPUS        NOTE\nb      2           <none>\nc      <unknown>   x y [31m\na      10          <none>\n"},
+		{"wide, without control characters", Wide, WithHeadings,
+			"NAME   CPUS        NOTE\nb      2           <none>\nc      <unknown>   x y [31m\na      10          " +
+				"<none>\n"},
 		{"names", Names, WithHeadings, "row/b\nrow/c\nrow/a\n"},
-		{"YAML has null for what is not known", YAML, WithHeadings, "items:\n- cpus: 2\n  name: b\n- cpus: null\n  name: c\n  note: \"x\\ty\\e[31m\"\n- cpus: 10\n  name: a\nkind: List\n"},
+		{"YAML with null for unknown values", YAML, WithHeadings,
+			"items:\n- cpus: 2\n  name: b\n- cpus: null\n  name: c\n  note: \"x\\ty\\e[31m\"\n- cpus: 10\n  name: " +
+				"a\nkind: List\n"},
 	} {
 		t.Run(tc.name, func(t *testing.T) {
 			var out strings.Builder
@@ -83,7 +88,7 @@ func TestSort(t *testing.T) {
 
 func TestParseFormatRefusesOthers(t *testing.T) {
 	if _, err := ParseFormat("xml"); err == nil {
-		t.Error("xml is taken")
+		t.Error("xml is accepted")
 	}
 }
 
@@ -93,7 +98,8 @@ func TestLongWordsAreCutButInWideTables(t *testing.T) {
 		Columns: []Column[row]{{Name: "NAME", Most: 6, Of: func(r *row) Cell { return Text(r.name) }}},
 		Rows:    []row{{"träger"}, {"trägers"}, {""}},
 	}
-	for f, want := range map[Format]string{Plain: "NAME\nträger\nträge…\n<none>\n", Wide: "NAME\nträger\nträgers\n<none>\n"} {
+	for f, want := range map[Format]string{Plain: "NAME\nträger\nträge…\n<none>\n",
+		Wide: "NAME\nträger\nträgers\n<none>\n"} {
 		var out strings.Builder
 		if err := of.Print(&out, f, WithHeadings); err != nil || out.String() != want {
 			t.Errorf("%q prints %q, %v", f, out.String(), err)

@@ -19,7 +19,7 @@ func wide[R any](c table.Column[R]) table.Column[R] {
 	return c
 }
 
-// short cuts long words off, but for -o wide.
+// shortColumn truncates long values except with -o wide.
 func short[R any](most int, c table.Column[R]) table.Column[R] {
 	c.Most = most
 	return c

@@ -1,6 +1,6 @@
-// Package top makes the tables of kubectl slurm top of what was observed. It is pure.
+// Package top creates the tables of kubectl slurm top from observations. It is pure.
 //
-// A number is nil where it is not known, and then is printed as <unknown>.
+// Unknown numbers are nil and printed as <unknown>.
 package top
 
 import (
@@ -13,13 +13,13 @@ import (
 	"github.com/slurmtide/slurmtide/cmd/kubectl-slurm/internal/table"
 )
 
-// ClusterName tells which Slurm cluster a row is of.
+// ClusterName identifies the Slurm cluster of a row.
 type ClusterName struct {
 	Namespace string `json:"namespace"`
 	Cluster   string `json:"cluster"`
 }
 
-// Placed says whether a table has a column for the namespace.
+// NamespaceColumn says whether a table has a column for the namespace.
 type Placed string
 
 // Whether a table has a column for the namespace.
@@ -28,17 +28,18 @@ const (
 	ManyNamespaces Placed = "many"
 )
 
-// columns puts the columns of all tables before those of one.
+// tableColumns puts the common columns of all tables before the others.
 func columns[R any](placed Placed, of func(r *R) ClusterName, rest ...table.Column[R]) []table.Column[R] {
 	cluster := table.Column[R]{Name: "CLUSTER", Of: func(r *R) table.Cell { return table.Text(of(r).Cluster) }}
 	out := append([]table.Column[R]{cluster}, rest...)
 	if placed == ManyNamespaces {
-		out = append([]table.Column[R]{{Name: "NAMESPACE", Of: func(r *R) table.Cell { return table.Text(of(r).Namespace) }}}, out...)
+		out = append([]table.Column[R]{{Name: "NAMESPACE",
+			Of: func(r *R) table.Cell { return table.Text(of(r).Namespace) }}}, out...)
 	}
 	return out
 }
 
-// since is how long ago a time was, as kubectl prints ages; none for no time.
+// ageCell formats the time since t as kubectl formats ages. It is <none> for nil.
 func since(now time.Time, t *time.Time) table.Cell {
 	if t == nil {
 		return table.Text("")
@@ -50,12 +51,13 @@ func span(d time.Duration) table.Cell {
 	return table.Number(duration.HumanDuration(max(0, d)), d.Seconds())
 }
 
-// share is "used/all", sorted by what is used.
+// shareCell formats "used/all" and sorts by used.
 func share(used, all uint64) table.Cell {
 	return table.Number(fmt.Sprintf("%d/%d", used, all), float64(used))
 }
 
-// memory is a number of MiB as people read it: with a tenth of a GiB up to 100 of them.
+// formatMemory formats MiB: as Mi below 10 GiB, as Gi with one decimal below 100 GiB, and as Gi
+// above.
 func memory(mib uint64) string {
 	const gib = 1024
 	switch {

@@ -17,7 +17,7 @@ import (
 // Job is a row of the table of jobs.
 type Job struct {
 	ClusterName
-	// Object is the name of the view's object.
+	// Object is the name of the object in the view.
 	Object     string   `json:"object"`
 	ID         string   `json:"id"`
 	Name       string   `json:"name"`
@@ -26,7 +26,7 @@ type Job struct {
 	QOS        string   `json:"qos,omitempty"`
 	Partitions []string `json:"partitions,omitempty"`
 	State      string   `json:"state"`
-	// Time is how many seconds the job has run, or waited.
+	// Time is how long the job has run or waited, in seconds.
 	Time  uint64  `json:"seconds"`
 	Nodes *uint64 `json:"nodes"`
 	CPUs  *uint64 `json:"cpus"`
@@ -39,8 +39,7 @@ type Job struct {
 	Reason   string  `json:"reason,omitempty"`
 }
 
-// Jobs is the table of jobs: those that are finished are left out unless all is
-// Finished.
+// Jobs returns the table of jobs. Finished jobs are omitted unless which is All.
 func Jobs(now time.Time, placed Placed, which Which, jobs []view.SlurmJob) *table.Table[Job] {
 	t := &table.Table[Job]{Name: func(r *Job) string { return "slurmjob.view.slinky.slurm.net/" + r.Object }}
 	for i := range jobs {
@@ -79,14 +78,14 @@ func Jobs(now time.Time, placed Placed, which Which, jobs []view.SlurmJob) *tabl
 	return t
 }
 
-// Which says whether what is no longer, or not yet, there is shown.
+// RowFilter says whether finished jobs and FUTURE nodes are shown.
 type Which string
 
-// Which rows are shown.
+// The row filters.
 const (
-	// Present are unfinished jobs, and nodes that are there.
+	// Present: unfinished jobs, and nodes that are not FUTURE.
 	Present Which = "present"
-	// All are finished jobs too, and records of nodes that may come.
+	// All: also finished jobs and FUTURE nodes.
 	All Which = "all"
 )
 
@@ -97,8 +96,9 @@ func jobRow(now time.Time, v *view.SlurmJob, j *slurm.Job) Job {
 	}
 	r := Job{
 		ClusterName: ClusterName{v.Namespace, v.Spec.Cluster.Name}, Object: v.Name,
-		ID: records.JobID(j), Name: j.Name, User: j.UserName, Account: j.Account, QOS: j.QOS, Partitions: v.Spec.Partitions,
-		State: j.State.String(), Nodes: value(j.NodeCount), CPUs: value(j.CPUs),
+		ID: records.JobID(j), Name: j.Name, User: j.UserName, Account: j.Account, QOS: j.QOS,
+		Partitions: v.Spec.Partitions,
+		State:      j.State.String(), Nodes: value(j.NodeCount), CPUs: value(j.CPUs),
 		Tasks: tasks, Priority: value(j.Priority), NodeList: j.Nodes,
 	}
 	if cmp.Or(j.TRESAllocated, j.TRESRequested) != "" {
@@ -125,7 +125,7 @@ func jobRow(now time.Time, v *view.SlurmJob, j *slurm.Job) Job {
 	return r
 }
 
-// resources are those that a job has, or asks for. What can not be read is left out.
+// jobTRES returns the allocated or requested TRES of a job. It ignores what it cannot parse.
 func resources(j *slurm.Job) slurm.TRES {
 	t, _ := slurm.ParseTRES(cmp.Or(j.TRESAllocated, j.TRESRequested))
 	return t

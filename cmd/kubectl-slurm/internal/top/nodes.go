@@ -25,7 +25,7 @@ type Node struct {
 	States     []string `json:"states,omitempty"`
 	Partitions []string `json:"partitions,omitempty"`
 	Features   []string `json:"features,omitempty"`
-	// CPUs and the like are nil where only the worker's pod tells of the node.
+	// CPUs and the other numbers are nil if only the worker's pod was read.
 	CPUs            *uint64 `json:"cpus"`
 	AllocatedCPUs   *uint64 `json:"allocatedCPUs"`
 	Memory          *uint64 `json:"memoryMiB"`
@@ -33,13 +33,13 @@ type Node struct {
 	GPUs            *uint64 `json:"gpus"`
 	AllocatedGPUs   *uint64 `json:"allocatedGPUs"`
 	Load            string  `json:"load,omitempty"`
-	// LastBusy is when the node last had a job; a node that has one has none.
+	// LastBusy is when the node last had a job. It is nil while the node has a job.
 	LastBusy *time.Time `json:"lastBusy,omitempty"`
 	Version  string     `json:"version,omitempty"`
 	Reason   string     `json:"reason,omitempty"`
 }
 
-// Nodes is the table of Slurm nodes; FUTURE records are left out unless which is All.
+// Nodes returns the table of Slurm nodes. FUTURE nodes are omitted unless which is All.
 func Nodes(now time.Time, placed Placed, which Which, nodes []view.SlurmNode) *table.Table[Node] {
 	var rows []Node
 	for i := range nodes {
@@ -61,8 +61,10 @@ func nodeTable(now time.Time, placed Placed, rows []Node) *table.Table[Node] {
 		words("STATE", func(r *Node) string { return r.State }),
 		table.Column[Node]{Name: "CPUS", Of: func(r *Node) table.Cell { return used(r.AllocatedCPUs, r.CPUs) }},
 		table.Column[Node]{Name: "CPU%", Of: func(r *Node) table.Cell { return percent(r.AllocatedCPUs, r.CPUs) }},
-		table.Column[Node]{Name: "MEMORY", Of: func(r *Node) table.Cell { return usedMemory(r.AllocatedMemory, r.Memory) }},
-		table.Column[Node]{Name: "MEMORY%", Of: func(r *Node) table.Cell { return percent(r.AllocatedMemory, r.Memory) }},
+		table.Column[Node]{Name: "MEMORY",
+			Of: func(r *Node) table.Cell { return usedMemory(r.AllocatedMemory, r.Memory) }},
+		table.Column[Node]{Name: "MEMORY%",
+			Of: func(r *Node) table.Cell { return percent(r.AllocatedMemory, r.Memory) }},
 		table.Column[Node]{Name: "GPUS", Of: func(r *Node) table.Cell { return used(r.AllocatedGPUs, r.GPUs) }},
 		short(60, words("REASON", func(r *Node) string { return r.Reason })),
 		wide(words("PARTITIONS", func(r *Node) string { return joined(r.Partitions) })),
@@ -80,8 +82,9 @@ func nodeRow(v *view.SlurmNode, n *slurm.Node) Node {
 	r := Node{
 		ClusterName: ClusterName{v.Namespace, v.Spec.Cluster.Name}, Object: "slurmnode.view.slinky.slurm.net/" + v.Name,
 		Name: n.Name, State: n.State.Word(), States: n.State.Names(), Partitions: n.Partitions, Features: n.Features,
-		CPUs: &cpus, AllocatedCPUs: &allocated, Memory: &n.MemoryMiB, AllocatedMemory: &n.AllocMemoryMiB, GPUs: &gpus, AllocatedGPUs: &allocatedGPUs,
-		Load: v.Status.Load, Version: n.Version, Reason: n.Reason,
+		CPUs: &cpus, AllocatedCPUs: &allocated, Memory: &n.MemoryMiB, AllocatedMemory: &n.AllocMemoryMiB, GPUs: &gpus,
+		AllocatedGPUs: &allocatedGPUs,
+		Load:          v.Status.Load, Version: n.Version, Reason: n.Reason,
 	}
 	if n.AllocCPUs == 0 && n.LastBusy.IsSet() {
 		at := n.LastBusy.Time()
@@ -95,18 +98,20 @@ func gpus(text string) uint64 {
 	return slurm.TRES{GRES: counts}.GPUs()
 }
 
-// Workers is the table of Slurm nodes as the pods of NodeSets tell of them, for when
-// there is no view: states and reasons, and nothing of their use.
+// Workers returns the table of Slurm nodes from the conditions of NodeSet pods, for use without the
+// view. It has states and reasons but no resources.
 func Workers(now time.Time, placed Placed, pods []corev1.Pod) *table.Table[Node] {
 	var rows []Node
 	for i := range pods {
 		pod := &pods[i]
 		r := Node{
 			ClusterName: ClusterName{pod.Namespace, pod.Labels[v1beta1.LabelCluster]}, Object: "pod/" + pod.Name,
-			Name: cmp.Or(pod.Labels[v1beta1.LabelPodHostname], pod.Name), State: strings.ToLower(string(pod.Status.Phase)),
+			Name:  cmp.Or(pod.Labels[v1beta1.LabelPodHostname], pod.Name),
+			State: strings.ToLower(string(pod.Status.Phase)),
 		}
 		for _, c := range pod.Status.Conditions {
-			if state, ok := strings.CutPrefix(string(c.Type), v1beta1.PodConditionPrefix); ok && c.Status == corev1.ConditionTrue {
+			if state, ok := strings.CutPrefix(string(c.Type), v1beta1.PodConditionPrefix); ok &&
+				c.Status == corev1.ConditionTrue {
 				r.States = append(r.States, state)
 				r.Reason = cmp.Or(r.Reason, c.Message)
 			}

@@ -14,12 +14,12 @@ import (
 	"github.com/slurmtide/slurmtide/operator/api/v1beta1"
 )
 
-// NodeSet is a row of the table of NodeSets. What comes of metrics is nil where these
-// could not be read.
+// NodeSet is a row of the table of NodeSets. Metrics that could not be read are nil.
 type NodeSet struct {
 	ClusterName
 	Name string `json:"name"`
-	// Replicas is what is wanted, Ready how many workers are.
+	// Replicas is spec.replicas, or the number of desired workers in the scaling mode DaemonSet.
+	// Ready counts ready workers.
 	Replicas int32 `json:"replicas"`
 	Ready    int32 `json:"ready"`
 	Draining int32 `json:"draining"`
@@ -37,10 +37,10 @@ type NodeSet struct {
 	Autoscaler string `json:"autoscaler,omitempty"`
 }
 
-// Numbers are the metrics of a NodeSet by name, those that could be read.
+// Numbers contains the metrics of a NodeSet that could be read, by name.
 type Numbers map[string]uint64
 
-// Of is the number of a metric, nil when it is not known.
+// Of returns the value of a metric, or nil if it is unknown.
 func (n Numbers) Of(metric string) *uint64 {
 	if v, ok := n[metric]; ok {
 		return &v
@@ -48,12 +48,15 @@ func (n Numbers) Of(metric string) *uint64 {
 	return nil
 }
 
-// NodeSets is the table of NodeSets. hpas are those of the same namespaces; numbers are
-// by namespace/name.
-func NodeSets(placed Placed, nodeSets []v1beta1.NodeSet, hpas []autoscalingv2.HorizontalPodAutoscaler, numbers map[string]Numbers) *table.Table[NodeSet] {
+// NodeSets returns the table of NodeSets. hpas are the HPAs of the same namespaces, numbers the
+// metrics by namespace/name.
+func NodeSets(
+	placed Placed, nodeSets []v1beta1.NodeSet, hpas []autoscalingv2.HorizontalPodAutoscaler, numbers map[string]Numbers,
+) *table.Table[NodeSet] {
 	t := &table.Table[NodeSet]{Name: func(r *NodeSet) string { return "nodeset.slinky.slurm.net/" + r.Name }}
 	for i := range nodeSets {
-		t.Rows = append(t.Rows, nodeSetRow(&nodeSets[i], hpas, numbers[metricsapi.PoolName(nodeSets[i].Namespace, nodeSets[i].Name)]))
+		t.Rows = append(t.Rows, nodeSetRow(&nodeSets[i], hpas,
+			numbers[metricsapi.PoolName(nodeSets[i].Namespace, nodeSets[i].Name)]))
 	}
 	slices.SortStableFunc(t.Rows, func(a, b NodeSet) int {
 		return cmp.Or(cmp.Compare(a.Namespace, b.Namespace), cmp.Compare(a.Name, b.Name))
@@ -70,14 +73,15 @@ func NodeSets(placed Placed, nodeSets []v1beta1.NodeSet, hpas []autoscalingv2.Ho
 		table.Column[NodeSet]{Name: "MAX", Of: func(r *NodeSet) table.Cell { return bound(r.Max) }},
 		wide(counts("BOOTING", func(r *NodeSet) *uint64 { return r.Booting })),
 		wide(counts("UNUSABLE", func(r *NodeSet) *uint64 { return r.Unusable })),
-		wide(table.Column[NodeSet]{Name: "DRAINING", Of: func(r *NodeSet) table.Cell { return table.Count(r.Draining) }}),
+		wide(table.Column[NodeSet]{Name: "DRAINING",
+			Of: func(r *NodeSet) table.Cell { return table.Count(r.Draining) }}),
 		wide(counts("UNSATISFIABLE", func(r *NodeSet) *uint64 { return r.Unsatisfiable })),
 		wide(words("HPA", func(r *NodeSet) string { return r.Autoscaler })),
 	)
 	return t
 }
 
-// bound is a limit, none where there is none.
+// limitCell formats a limit. It is <none> for nil.
 func bound(n *int32) table.Cell {
 	if n == nil {
 		return table.Text("")
@@ -117,7 +121,7 @@ func nodeSetRow(n *v1beta1.NodeSet, hpas []autoscalingv2.HorizontalPodAutoscaler
 	return r
 }
 
-// ClusterOf is the name of the Controller or Cluster that a NodeSet joins.
+// ClusterOf returns the name of the Controller or Cluster that a NodeSet joins.
 func ClusterOf(n *v1beta1.NodeSet) string {
 	switch {
 	case n.Spec.ClusterRef != nil:
@@ -128,8 +132,10 @@ func ClusterOf(n *v1beta1.NodeSet) string {
 	return ""
 }
 
-// Scaling are the HPAs that scale a NodeSet.
-func Scaling(n *v1beta1.NodeSet, hpas []autoscalingv2.HorizontalPodAutoscaler) []*autoscalingv2.HorizontalPodAutoscaler {
+// ScalingAutoscalers returns the HPAs that scale a NodeSet.
+func Scaling(
+	n *v1beta1.NodeSet, hpas []autoscalingv2.HorizontalPodAutoscaler,
+) []*autoscalingv2.HorizontalPodAutoscaler {
 	var out []*autoscalingv2.HorizontalPodAutoscaler
 	for i := range hpas {
 		h := &hpas[i]

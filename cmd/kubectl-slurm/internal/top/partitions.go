@@ -6,11 +6,11 @@ import (
 	"github.com/slurmtide/slurmtide/cmd/kubectl-slurm/internal/table"
 )
 
-// Partition is a row of the table of partitions. What the view tells is empty without
-// it; what comes of metrics is nil where these could not be read.
+// Partition is a row of the table of partitions. Fields of the view are empty without it. Metrics
+// that could not be read are nil.
 type Partition struct {
 	ClusterName
-	// Name is empty in a row for all partitions of the cluster.
+	// Name is empty in the row for all partitions of the cluster.
 	Name    string  `json:"name,omitempty"`
 	State   string  `json:"state,omitempty"`
 	Default bool    `json:"default,omitempty"`
@@ -23,19 +23,21 @@ type Partition struct {
 	Running  *uint64 `json:"running"`
 	Pending  *uint64 `json:"pending"`
 	Eligible *uint64 `json:"eligible"`
-	// Oldest is how many seconds the longest waiting job has waited.
+	// Oldest is the wait time of the longest waiting job in seconds.
 	Oldest *uint64 `json:"oldestPendingSeconds"`
 }
 
-// PartitionMetrics are the metrics that a row of the table has.
+// PartitionMetrics returns the names of the metrics in a row.
 func PartitionMetrics() []string {
 	return []string{
-		"slurm_partition_busy_nodes", "slurm_partition_idle_nodes", "slurm_partition_required_nodes", "slurm_partition_running_jobs",
-		"slurm_partition_pending_jobs", "slurm_partition_eligible_pending_jobs", "slurm_partition_oldest_pending_seconds",
+		"slurm_partition_busy_nodes", "slurm_partition_idle_nodes", "slurm_partition_required_nodes",
+		"slurm_partition_running_jobs",
+		"slurm_partition_pending_jobs", "slurm_partition_eligible_pending_jobs",
+		"slurm_partition_oldest_pending_seconds",
 	}
 }
 
-// Fill sets what comes of metrics.
+// Fill sets the fields that come from metrics.
 func (p *Partition) Fill(n Numbers) {
 	p.Busy, p.Idle = n.Of("slurm_partition_busy_nodes"), n.Of("slurm_partition_idle_nodes")
 	p.Required, p.Running = n.Of("slurm_partition_required_nodes"), n.Of("slurm_partition_running_jobs")
@@ -43,7 +45,7 @@ func (p *Partition) Fill(n Numbers) {
 	p.Oldest = n.Of("slurm_partition_oldest_pending_seconds")
 }
 
-// Partitions is the table of partitions.
+// Partitions returns the table of partitions.
 func Partitions(placed Placed, rows []Partition) *table.Table[Partition] {
 	t := &table.Table[Partition]{Rows: rows, Name: func(r *Partition) string {
 		if r.Name == "" {
@@ -75,7 +77,7 @@ func Partitions(placed Placed, rows []Partition) *table.Table[Partition] {
 	return t
 }
 
-// partitionName marks the default partition, as sinfo does.
+// partitionName marks the default partition with an asterisk, as sinfo does.
 func partitionName(p *Partition) string {
 	switch {
 	case p.Name == "":

@@ -20,9 +20,12 @@ var now = time.Date(2030, 1, 1, 12, 0, 0, 0, time.UTC)
 func ptr[T any](v T) *T { return &v }
 
 func job(id int64, user, state string, change ...func(j *view.SlurmJob)) view.SlurmJob {
-	j := view.SlurmJob{ObjectMeta: metav1.ObjectMeta{Namespace: "hpc", Name: "alpha.1", CreationTimestamp: metav1.NewTime(now.Add(-time.Hour))}}
-	j.Spec = view.SlurmJobSpec{Cluster: view.ClusterReference{Name: "alpha"}, JobID: id, User: user, Partitions: []string{"gpu"}}
-	j.Status = view.SlurmJobStatus{State: state, CPUs: ptr(int64(4)), NodeCount: ptr(int64(1)), TRES: "cpu=4,mem=2G,gres/gpu=2"}
+	j := view.SlurmJob{ObjectMeta: metav1.ObjectMeta{Namespace: "hpc", Name: "alpha.1",
+		CreationTimestamp: metav1.NewTime(now.Add(-time.Hour))}}
+	j.Spec = view.SlurmJobSpec{Cluster: view.ClusterReference{Name: "alpha"}, JobID: id, User: user,
+		Partitions: []string{"gpu"}}
+	j.Status = view.SlurmJobStatus{State: state, CPUs: ptr(int64(4)), NodeCount: ptr(int64(1)),
+		TRES: "cpu=4,mem=2G,gres/gpu=2"}
 	for _, c := range change {
 		c(&j)
 	}
@@ -47,7 +50,9 @@ func TestJobsThatHaveEndedAreShownOnDemand(t *testing.T) {
 		job(1, "alice", "RUNNING", func(j *view.SlurmJob) {
 			j.Status.StartTime, j.Status.Nodes = &metav1.Time{Time: now.Add(-time.Minute)}, "gpu-0"
 		}),
-		job(2, "bob", "PENDING", func(j *view.SlurmJob) { j.Status.Reason, j.Status.TRES, j.Status.CPUs = "Priority", "", nil }),
+		job(2, "bob", "PENDING", func(j *view.SlurmJob) {
+			j.Status.Reason, j.Status.TRES, j.Status.CPUs = "Priority", "", nil
+		}),
 		job(3, "bob", "COMPLETED"),
 		job(4, "bob", "COMPLETED", func(j *view.SlurmJob) { j.Status.Flags = []string{"COMPLETING"} }),
 	}
@@ -81,8 +86,10 @@ beta bob 1 0 1 4 2048Mi 2`
 }
 
 func TestNodesShowWhatJobsHave(t *testing.T) {
-	n := view.SlurmNode{Spec: view.SlurmNodeSpec{Cluster: view.ClusterReference{Name: "alpha"}, Name: "n1", CPUs: 8, MemoryMiB: 20480, GRES: "gpu:h100:4"}}
-	n.Status = view.SlurmNodeStatus{States: []string{"MIXED", "DRAIN"}, EffectiveCPUs: 8, AllocatedCPUs: 2, AllocatedMemoryMiB: 1024, GRESUsed: "gpu:h100:1(IDX:0)", Reason: "broken"}
+	n := view.SlurmNode{Spec: view.SlurmNodeSpec{Cluster: view.ClusterReference{Name: "alpha"}, Name: "n1", CPUs: 8,
+		MemoryMiB: 20480, GRES: "gpu:h100:4"}}
+	n.Status = view.SlurmNodeStatus{States: []string{"MIXED", "DRAIN"}, EffectiveCPUs: 8, AllocatedCPUs: 2,
+		AllocatedMemoryMiB: 1024, GRESUsed: "gpu:h100:1(IDX:0)", Reason: "broken"}
 	future := *n.DeepCopy()
 	future.Spec.Name, future.Status.States = "n2", []string{"FUTURE"}
 	want := `CLUSTER NODE STATE CPUS CPU% MEMORY MEMORY% GPUS REASON
@@ -96,10 +103,13 @@ alpha n1 draining 2/8 25% 1024Mi/20Gi 5% 1/4 broken`
 }
 
 func TestWorkersTellOfStatesAlone(t *testing.T) {
-	pod := corev1.Pod{ObjectMeta: metav1.ObjectMeta{Name: "gpu-0", Labels: map[string]string{v1beta1.LabelCluster: "alpha", v1beta1.LabelPodHostname: "gpu-0"}}}
+	pod := corev1.Pod{ObjectMeta: metav1.ObjectMeta{Name: "gpu-0",
+		Labels: map[string]string{v1beta1.LabelCluster: "alpha", v1beta1.LabelPodHostname: "gpu-0"}}}
 	pod.Status.Phase = corev1.PodRunning
-	pod.Status.Conditions = []corev1.PodCondition{{Type: v1beta1.PodConditionIdle, Status: "True"}, {Type: v1beta1.PodConditionDrain, Status: "True", Message: "broken"}}
-	want := "CLUSTER NODE STATE CPUS CPU% MEMORY MEMORY% GPUS REASON\nalpha gpu-0 drain+idle" + strings.Repeat(" <unknown>", 5) + " broken"
+	pod.Status.Conditions = []corev1.PodCondition{{Type: v1beta1.PodConditionIdle, Status: "True"},
+		{Type: v1beta1.PodConditionDrain, Status: "True", Message: "broken"}}
+	want := "CLUSTER NODE STATE CPUS CPU% MEMORY MEMORY% GPUS REASON\nalpha gpu-0 drain+idle" +
+		strings.Repeat(" <unknown>", 5) + " broken"
 	if diff := cmp.Diff(want, print(t, Workers(now, OneNamespace, []corev1.Pod{pod}))); diff != "" {
 		t.Error(diff)
 	}
@@ -107,11 +117,14 @@ func TestWorkersTellOfStatesAlone(t *testing.T) {
 
 func TestNodeSetsShowTheTighterMaximumAndNoNumberThatIsNotKnown(t *testing.T) {
 	n := v1beta1.NodeSet{ObjectMeta: metav1.ObjectMeta{Namespace: "hpc", Name: "gpu"}}
-	n.Spec.ClusterRef, n.Spec.Replicas, n.Spec.MaxReplicas = &corev1.LocalObjectReference{Name: "alpha"}, ptr(int32(2)), ptr(int32(8))
+	n.Spec.ClusterRef, n.Spec.Replicas, n.Spec.MaxReplicas = &corev1.LocalObjectReference{Name: "alpha"},
+		ptr(int32(2)), ptr(int32(8))
 	h := autoscalingv2.HorizontalPodAutoscaler{ObjectMeta: metav1.ObjectMeta{Namespace: "hpc", Name: "gpu"}}
-	h.Spec.ScaleTargetRef = autoscalingv2.CrossVersionObjectReference{APIVersion: "slinky.slurm.net/v1beta1", Kind: "NodeSet", Name: "gpu"}
+	h.Spec.ScaleTargetRef = autoscalingv2.CrossVersionObjectReference{APIVersion: "slinky.slurm.net/v1beta1",
+		Kind: "NodeSet", Name: "gpu"}
 	h.Spec.MinReplicas, h.Spec.MaxReplicas = ptr(int32(0)), 5
-	got := NodeSets(OneNamespace, []v1beta1.NodeSet{n}, []autoscalingv2.HorizontalPodAutoscaler{h}, map[string]Numbers{"hpc/gpu": {"slurm_nodeset_required_nodes": 0}})
+	got := NodeSets(OneNamespace, []v1beta1.NodeSet{n}, []autoscalingv2.HorizontalPodAutoscaler{h},
+		map[string]Numbers{"hpc/gpu": {"slurm_nodeset_required_nodes": 0}})
 	want := `CLUSTER NODESET REPLICAS READY REQUIRED BUSY IDLE PENDING MIN MAX
 alpha gpu 2 0 0 <unknown> <unknown> <unknown> 0 5`
 	if diff := cmp.Diff(want, print(t, got)); diff != "" {
@@ -120,7 +133,8 @@ alpha gpu 2 0 0 <unknown> <unknown> <unknown> 0 5`
 }
 
 func TestMemoryIsReadByPeople(t *testing.T) {
-	for mib, want := range map[uint64]string{0: "0Mi", 10239: "10239Mi", 10240: "10Gi", 16000: "15.6Gi", 102399: "99.9Gi", 102400: "100Gi", 515000: "502Gi"} {
+	for mib, want := range map[uint64]string{0: "0Mi", 10239: "10239Mi", 10240: "10Gi", 16000: "15.6Gi",
+		102399: "99.9Gi", 102400: "100Gi", 515000: "502Gi"} {
 		if got := memory(mib); got != want {
 			t.Errorf("%d MiB are %s, want %s", mib, got, want)
 		}

@@ -17,19 +17,18 @@ type User struct {
 	ClusterName
 	Name     string   `json:"name"`
 	Accounts []string `json:"accounts,omitempty"`
-	// Running and Pending count jobs, an array task as one.
+	// Running and Pending count jobs. Each array task counts as one job.
 	Running uint64 `json:"running"`
 	Pending uint64 `json:"pending"`
-	// Nodes, CPUs, MemoryMiB and GPUs are those that running jobs have. A node with two
-	// jobs counts twice.
+	// Nodes, CPUs, Memory (MiB) and GPUs are allocated to running jobs. A node with two jobs counts
+	// twice.
 	Nodes  uint64 `json:"nodes"`
 	CPUs   uint64 `json:"cpus"`
 	Memory uint64 `json:"memoryMiB"`
 	GPUs   uint64 `json:"gpus"`
 }
 
-// Users is the table of users, by the jobs that the view shows, with those that have
-// the most CPUs first.
+// Users returns the table of users with jobs in the view, sorted by CPUs in descending order.
 func Users(placed Placed, jobs []view.SlurmJob) *table.Table[User] {
 	type key struct {
 		ClusterName
@@ -42,7 +41,8 @@ func Users(placed Placed, jobs []view.SlurmJob) *table.Table[User] {
 		if j.State.Base.Finished() {
 			continue
 		}
-		k := key{ClusterName{v.Namespace, v.Spec.Cluster.Name}, cmp.Or(j.UserName, slurm.Num(uint64(j.UserID)).String())}
+		k := key{ClusterName{v.Namespace, v.Spec.Cluster.Name},
+			cmp.Or(j.UserName, slurm.Num(uint64(j.UserID)).String())}
 		if rows[k] == nil {
 			rows[k] = &User{ClusterName: k.ClusterName, Name: k.user}
 		}
@@ -59,7 +59,8 @@ func Users(placed Placed, jobs []view.SlurmJob) *table.Table[User] {
 		table.Column[User]{Name: "PENDING", Of: func(r *User) table.Cell { return table.Count(r.Pending) }},
 		table.Column[User]{Name: "NODES", Of: func(r *User) table.Cell { return table.Count(r.Nodes) }},
 		table.Column[User]{Name: "CPUS", Of: func(r *User) table.Cell { return table.Count(r.CPUs) }},
-		table.Column[User]{Name: "MEMORY", Of: func(r *User) table.Cell { return table.Number(memory(r.Memory), float64(r.Memory)) }},
+		table.Column[User]{Name: "MEMORY",
+			Of: func(r *User) table.Cell { return table.Number(memory(r.Memory), float64(r.Memory)) }},
 		table.Column[User]{Name: "GPUS", Of: func(r *User) table.Cell { return table.Count(r.GPUs) }},
 		wide(words("ACCOUNTS", func(r *User) string { return joined(r.Accounts) })),
 	)

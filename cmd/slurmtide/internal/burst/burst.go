@@ -1,5 +1,4 @@
-// Package burst has the jobs of the demo, of several shapes, and tells what became of
-// them. It is pure.
+// Package burst defines the jobs of the demo and tracks their outcome. It is pure.
 package burst
 
 import (
@@ -9,50 +8,50 @@ import (
 	"github.com/slurmtide/slurmtide/slurmclient/slurm"
 )
 
-// Shape is a job, or an array of jobs, to submit.
+// JobTemplate is a job, or an array of jobs, to submit.
 type Shape struct {
-	// Title tells what it is for.
+	// Title is the name that the demo shows.
 	Title string
-	// Array is such as "1-6", empty for a single job.
+	// Array is sbatch's --array, such as "1-6". It is empty for a single job.
 	Array string
-	// Tasks is how many jobs it is: the array's tasks, or 1.
+	// Tasks is the number of array tasks, or 1 for a single job.
 	Tasks int
-	// Partition, Features and GRES (such as gpu:h100:1) are empty for any.
+	// Partition, Features and GRES (such as gpu:h100:1) are empty for no requirement.
 	Partition, Features, GRES string
-	// Nodes is how many each needs at once; 0 is 1.
+	// Nodes is the number of nodes that each job needs at once. 0 means 1.
 	Nodes uint32
-	// Exclusive jobs have their nodes for themselves.
+	// Exclusive jobs do not share their nodes.
 	Exclusive bool
-	// Seconds is how long it runs.
+	// Seconds is the run time.
 	Seconds int
-	// Unfit: it needs more than there can ever be.
+	// NeverFits is true when the job needs more than the NodeSets can ever offer.
 	Unfit bool
 }
 
-// Name is the name that all jobs of the burst have in Slurm.
+// Name is the Slurm job name of all jobs of the burst.
 const Name = "demo"
 
-// Shapes are the jobs of the burst for the NodeSets cpu and gpu. One runs on when the
-// others have ended, so that its worker has to stay. The last needs one more worker than
-// cpu may have.
+// JobTemplates returns the jobs of the burst for the NodeSets cpu and gpu. The long job still runs
+// when the others have ended, so its worker must stay. The last job needs one worker more than
+// cpuMax.
 func Shapes(cpuMax int) []Shape {
 	return []Shape{
-		{Title: "a long one", Tasks: 1, Exclusive: true, Seconds: 40},
+		{Title: "a long job", Tasks: 1, Exclusive: true, Seconds: 40},
 		{Title: "an array of 8", Array: "1-8", Tasks: 8, Exclusive: true, Seconds: 8},
 		{Title: "4 workers at once", Tasks: 1, Nodes: 4, Exclusive: true, Seconds: 8},
-		{Title: "a GPU each", Array: "1-3", Tasks: 3, Partition: "gpu", GRES: "gpu:h100:1", Seconds: 10},
+		{Title: "one GPU each", Array: "1-3", Tasks: 3, Partition: "gpu", GRES: "gpu:h100:1", Seconds: 10},
 		{Title: "a feature", Tasks: 1, Partition: "all", Features: "gpu", Exclusive: true, Seconds: 6},
 		{Title: "never fits", Tasks: 1, Nodes: uint32(cpuMax) + 1, Exclusive: true, Seconds: 1, Unfit: true}, //nolint:gosec // small
 	}
 }
 
-// Args are the arguments of sbatch for it.
+// SbatchArgs returns the arguments of sbatch.
 func (s Shape) Args() []string {
 	args := []string{"--job-name=" + Name, "--output=/dev/null"}
 	return append(append(args, s.flags()...), "--wrap="+s.script())
 }
 
-// String is the command line in short.
+// String returns the sbatch command line in short form.
 func (s Shape) String() string {
 	return "sbatch " + strings.Join(append(s.flags(), fmt.Sprintf("--wrap='%s'", s.script())), " ")
 }
@@ -77,7 +76,7 @@ func (s Shape) flags() []string {
 	return flags
 }
 
-// script has srun start it on all its nodes, where it has several.
+// jobScript returns the batch script. A job of several nodes uses srun to run on all of them.
 func (s Shape) script() string {
 	if s.Nodes > 1 {
 		return fmt.Sprintf("srun hostname; sleep %d", s.Seconds)
@@ -85,7 +84,7 @@ func (s Shape) script() string {
 	return fmt.Sprintf("sleep %d", s.Seconds)
 }
 
-// Request is the same for slurmrestd.
+// JobRequest returns the equivalent request to slurmrestd.
 func (s Shape) Request() slurm.JobRequest {
 	r := slurm.JobRequest{
 		Name: Name, Partition: s.Partition, Array: s.Array, Nodes: s.Nodes, Constraints: s.Features,

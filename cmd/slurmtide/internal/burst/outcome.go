@@ -7,26 +7,25 @@ import (
 	"github.com/slurmtide/slurmtide/slurmclient/slurm"
 )
 
-// Outcome is what is known of a shape that was submitted.
+// Outcome is the state of a submitted job template.
 type Outcome struct {
 	Shape
-	// ID is Slurm's job id, 0 while it has none.
+	// ID is Slurm's job ID. It is 0 until the job is submitted.
 	ID uint32
-	// Refused is why Slurm did not take it, empty when it did.
+	// Refusal is why Slurm rejected the submission. It is empty when Slurm accepted it.
 	Refused string
-	// Pending, Running, Done and Failed count its jobs. Done ended by themselves with
-	// exit code 0 at their first start; Failed are those that ended in another way, or
-	// were started anew.
+	// Pending, Running, Done and Failed count jobs. Done jobs ended with exit code 0 without a
+	// restart; Failed jobs ended in any other way or were restarted.
 	Pending, Running, Done, Failed int
-	// Cancelled: a job that can never run was taken back.
+	// Cancelled is true when the demo has cancelled a job that can never run.
 	Cancelled bool
-	// Reason is why one that is pending waits, in Slurm's word.
+	// Reason is Slurm's reason why the job is pending.
 	Reason string
-	// Trouble tells of the first job that failed.
+	// Failure describes the last failed or requeued job.
 	Trouble string
 }
 
-// Missing is how many of its jobs Slurm does not know.
+// Missing returns the number of jobs that Slurm does not know.
 func (o Outcome) Missing() int {
 	if o.Refused != "" && o.Unfit {
 		return 0
@@ -34,7 +33,7 @@ func (o Outcome) Missing() int {
 	return o.Tasks - o.Pending - o.Running - o.Done - o.Failed
 }
 
-// Over reports that nothing of it waits or runs any more, and all of it is accounted for.
+// Finished reports whether every job has ended and is accounted for.
 func (o Outcome) Over() bool {
 	switch {
 	case o.Refused != "":
@@ -45,18 +44,18 @@ func (o Outcome) Over() bool {
 	return o.Done+o.Failed >= o.Tasks
 }
 
-// See tells what becomes of an outcome when these are Slurm's jobs.
+// UpdatedFrom returns the outcome according to Slurm's job records.
 func (o Outcome) See(jobs []*slurm.Job) Outcome {
 	if o.ID == 0 {
 		return o
 	}
-	seen := Outcome{Shape: o.Shape, ID: o.ID, Refused: o.Refused, Cancelled: o.Cancelled}
+	updated := Outcome{Shape: o.Shape, ID: o.ID, Refused: o.Refused, Cancelled: o.Cancelled}
 	for _, j := range jobs {
 		if j.ID == o.ID || j.ArrayJobID == o.ID {
-			seen.add(j)
+			updated.add(j)
 		}
 	}
-	return seen
+	return updated
 }
 
 func (o *Outcome) add(j *slurm.Job) {
@@ -81,7 +80,8 @@ func (o *Outcome) add(j *slurm.Job) {
 	}
 }
 
-// Count adds up what is pending, running and done, without what can never run.
+// CountJobs returns the number of pending, running and finished jobs, without those that can never
+// run.
 func Count(outcomes []Outcome) (pending, running, done int) {
 	for _, o := range outcomes {
 		if o.Unfit {
@@ -94,7 +94,7 @@ func Count(outcomes []Outcome) (pending, running, done int) {
 	return pending, running, done
 }
 
-// Over reports that all that can run has run, and been accounted for.
+// AllFinished reports whether every job that can run has ended and is accounted for.
 func Over(outcomes []Outcome) bool {
 	for _, o := range outcomes {
 		if !o.Unfit && !o.Over() {

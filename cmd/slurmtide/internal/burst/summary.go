@@ -5,17 +5,18 @@ import (
 	"strings"
 )
 
-// Summary is what became of a burst as a whole.
+// Summary is the result of a burst.
 type Summary struct {
-	// Jobs is how many were to run, Ran how many of them ran to their end.
+	// Jobs is the number of jobs that can run, Ran the number of jobs that ran to completion.
 	Jobs, Ran int
-	// Lost tells of each that did not.
+	// Lost describes each template with jobs that did not run to completion.
 	Lost []string
-	// Unfit tells what became of those that can never run.
+	// NeverFits describes each template whose jobs can never run.
 	Unfit []string
 }
 
-// Sum sums up. reported is whether the autoscaler's metrics told of those that never fit.
+// Summarize summarizes the outcomes. reported is whether the autoscaling metrics counted the jobs
+// that never fit.
 func Sum(outcomes []Outcome, reported bool) Summary {
 	var s Summary
 	for _, o := range outcomes {
@@ -37,7 +38,7 @@ func (o Outcome) unfit(reported bool) string {
 	case o.Refused != "":
 		return o.Title + ": refused by Slurm"
 	case o.Running > 0:
-		return o.Title + ": it runs, which it should not"
+		return o.Title + ": it runs although it should not fit"
 	case reported:
 		return o.Title + ": reported as unsatisfiable, no worker started for it, cancelled"
 	default:
@@ -52,10 +53,10 @@ func (o Outcome) lost() string {
 			parts = append(parts, fmt.Sprintf("%d %s", n, what))
 		}
 	}
-	add(o.Failed, "failed or were started anew")
+	add(o.Failed, "failed or restarted")
 	add(o.Pending, "pending ("+o.Reason+")")
 	add(o.Running, "running")
-	add(o.Missing(), "not known to Slurm")
+	add(o.Missing(), "unknown to Slurm")
 	for _, more := range []string{o.Refused, o.Trouble} {
 		if more != "" {
 			parts = append(parts, more)

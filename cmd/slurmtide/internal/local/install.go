@@ -19,7 +19,7 @@ import (
 //go:embed manifests/*.yaml
 var manifests embed.FS
 
-// site is what the manifests are filled in with. Keys are base64.
+// manifestValues are the values of the manifest templates. The keys are base64.
 type site struct {
 	Namespace, Version string
 	SlurmKey, JWTKey   string
@@ -33,7 +33,7 @@ func (s site) render(name string) (string, error) {
 	}
 	var out bytes.Buffer
 	if err := t.Execute(&out, s); err != nil {
-		return "", fmt.Errorf("filling in the manifest: %w", err)
+		return "", fmt.Errorf("rendering the manifest: %w", err)
 	}
 	return out.String(), nil
 }
@@ -65,8 +65,8 @@ func (l *Local) helm(ctx context.Context, chart string, more ...string) error {
 	return err
 }
 
-// startSlurm starts Slurm with the keys that the cluster has, or new ones.
-func (l *Local) startSlurm(ctx context.Context, tell func(steps.Progress)) error {
+// startSlurm starts Slurm with the keys in the cluster, or with new keys.
+func (l *Local) startSlurm(ctx context.Context, report func(steps.Progress)) error {
 	keys, err := l.keys(ctx)
 	if err != nil {
 		return err
@@ -75,7 +75,7 @@ func (l *Local) startSlurm(ctx context.Context, tell func(steps.Progress)) error
 		return err
 	}
 	for _, what := range []string{"statefulset/slurmctld", "deployment/slurmrestd"} {
-		tell(steps.Progress{Text: "waiting for " + what})
+		report(steps.Progress{Text: "waiting for " + what})
 		if _, err := l.kubectl(ctx, "rollout", "status", what, "--timeout=120s"); err != nil {
 			return err
 		}
@@ -83,7 +83,7 @@ func (l *Local) startSlurm(ctx context.Context, tell func(steps.Progress)) error
 	return l.connectSlurm(ctx, keys)
 }
 
-// keys are those in the cluster, or new ones where it has none.
+// readOrCreateKeys returns the keys in the cluster, or new keys if the Secret does not exist.
 func (l *Local) keys(ctx context.Context) (site, error) {
 	var secret struct{ Data map[string]string }
 	err := l.kube.get(ctx, "/api/v1/namespaces/"+namespace+"/secrets/slurm-keys", &secret)
@@ -97,15 +97,14 @@ func (l *Local) keys(ctx context.Context) (site, error) {
 	for _, key := range []*string{&s.SlurmKey, &s.JWTKey} {
 		raw := make([]byte, 64)
 		if _, err := rand.Read(raw); err != nil {
-			return s, fmt.Errorf("making a key: %w", err)
+			return s, fmt.Errorf("generating a key: %w", err)
 		}
 		*key = base64.StdEncoding.EncodeToString(raw)
 	}
 	return s, nil
 }
 
-// charts installs the operator and the adapter, side by side, that look at Slurm every
-// second.
+// installCharts installs the operator and the adapter in parallel. Both poll Slurm every second.
 func (l *Local) charts(ctx context.Context, _ func(steps.Progress)) error {
 	install := func(ctx context.Context, chart, program, values string) error {
 		return l.helm(ctx, chart, "--wait", "--timeout", "5m", "--set",
@@ -113,7 +112,8 @@ func (l *Local) charts(ctx context.Context, _ func(steps.Progress)) error {
 	}
 	group, ctx := errgroup.WithContext(ctx)
 	group.Go(func() error {
-		return install(ctx, "slurm-operator", "slurm-operator", "slurm.user=root,nodeSet.registerWithin=1m,wakeup.lookInterval=1s")
+		return install(ctx, "slurm-operator", "slurm-operator",
+			"slurm.user=root,nodeSet.registerWithin=1m,wakeup.lookInterval=1s")
 	})
 	group.Go(func() error {
 		return install(ctx, "slurm-metrics", "slurm-metrics-adapter", "slurm.jwtUser=root,replicaCount=1")
@@ -124,29 +124,30 @@ func (l *Local) charts(ctx context.Context, _ func(steps.Progress)) error {
 	return nil
 }
 
-// explain adds to an error what the pods are.
+// withPodStatus adds the status of the pods to an error.
 func (l *Local) explain(err error) error {
 	ctx, cancel := context.WithTimeout(context.Background(), lookLimit)
 	defer cancel()
 	pods, _ := l.kubectl(ctx, "get", "pods")
-	return fmt.Errorf("%w\n%s\nsource %s; kubectl -n %s logs POD tells more", err, pods, l.EnvFile(), namespace)
+	return fmt.Errorf("%w\n%s\nsource %s; kubectl -n %s logs POD shows more", err, pods, l.EnvFile(), namespace)
 }
 
-// nodeSets makes them and waits until Slurm takes jobs for workers that are not there,
-// and their HPAs are answered.
-func (l *Local) nodeSets(ctx context.Context, tell func(steps.Progress)) error {
+// createNodeSets creates the NodeSets. It waits until Slurm accepts jobs for workers that do not
+// exist yet and until the metrics of the HPAs are served.
+func (l *Local) nodeSets(ctx context.Context, report func(steps.Progress)) error {
 	if err := l.applied(ctx, "cluster.yaml", site{}); err != nil {
 		return err
 	}
 	ctx, cancel := context.WithTimeoutCause(ctx, 2*time.Minute, errors.New("not within two minutes"))
 	defer cancel()
 	for _, set := range l.sets {
-		tell(steps.Progress{Text: "waiting until jobs for " + set.Name + " are taken"})
-		if _, err := l.kubectl(ctx, "wait", "nodeset/"+set.Name, "--for=condition=Submittable", "--timeout=120s"); err != nil {
+		report(steps.Progress{Text: "waiting until Slurm accepts jobs for " + set.Name})
+		if _, err := l.kubectl(ctx, "wait", "nodeset/"+set.Name, "--for=condition=Submittable",
+			"--timeout=120s"); err != nil {
 			return err
 		}
 	}
-	tell(steps.Progress{Text: "waiting until the metrics are served"})
+	report(steps.Progress{Text: "waiting until the metrics are served"})
 	return await(ctx, func() (err error) {
 		for _, set := range l.sets {
 			_, metricErr := l.metric(ctx, set.Name, "slurm_nodeset_required_nodes")

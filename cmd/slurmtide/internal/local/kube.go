@@ -14,17 +14,16 @@ import (
 	"k8s.io/client-go/tools/clientcmd"
 )
 
-// errNotFound is that Kubernetes has no such object.
+// errNotFound means that Kubernetes has no such object.
 var errNotFound = errors.New("not found")
 
-// api reads from a Kubernetes API server. Objects are decoded into what a caller wants
-// to know of them.
+// kubeAPI reads from a Kubernetes API server. Objects are decoded into the caller's types.
 type api struct {
 	server string
 	client *http.Client
 }
 
-// connect makes an api of a kubeconfig, that goes by no proxy.
+// connectKube returns a client for a kubeconfig. It uses no proxy.
 func connect(kubeconfig string) (*api, error) {
 	config, err := clientcmd.BuildConfigFromFlags("", kubeconfig)
 	if err != nil {
@@ -38,7 +37,7 @@ func connect(kubeconfig string) (*api, error) {
 	return &api{server: strings.TrimSuffix(config.Host, "/"), client: client}, nil
 }
 
-// get reads what is at a path. An error is errNotFound where nothing is.
+// get reads the object at a path. The error wraps errNotFound if the object does not exist.
 func (a *api) get(ctx context.Context, path string, into any) error {
 	request, err := http.NewRequestWithContext(ctx, http.MethodGet, a.server+path, nil)
 	if err != nil {
@@ -47,30 +46,31 @@ func (a *api) get(ctx context.Context, path string, into any) error {
 	request.Header.Set("Accept", "application/json")
 	response, err := a.client.Do(request)
 	if err != nil {
-		return fmt.Errorf("asking Kubernetes: %w", err)
+		return fmt.Errorf("requesting from Kubernetes: %w", err)
 	}
 	defer response.Body.Close()
 	body, err := io.ReadAll(response.Body)
 	switch {
 	case err != nil:
-		return fmt.Errorf("reading the answer of Kubernetes: %w", err)
+		return fmt.Errorf("reading the response of Kubernetes: %w", err)
 	case response.StatusCode == http.StatusNotFound:
 		return fmt.Errorf("%s: %w", path, errNotFound)
 	case response.StatusCode != http.StatusOK:
 		var status struct{ Message string }
 		_ = json.Unmarshal(body, &status)
-		return fmt.Errorf("asking Kubernetes for %s: %s: %s", path, response.Status, status.Message)
+		return fmt.Errorf("requesting %s from Kubernetes: %s: %s", path, response.Status, status.Message)
 	}
 	if err := json.Unmarshal(body, into); err != nil {
-		return fmt.Errorf("decoding the answer of Kubernetes: %w", err)
+		return fmt.Errorf("decoding the response of Kubernetes: %w", err)
 	}
 	return nil
 }
 
-// metric reads a custom metric of a NodeSet, a whole number.
+// metricValue reads a custom metric of a NodeSet. The value must be a whole number.
 func (l *Local) metric(ctx context.Context, nodeSet, name string) (int, error) {
 	var list struct{ Items []struct{ Value string } }
-	path := fmt.Sprintf("/apis/custom.metrics.k8s.io/v1beta2/namespaces/%s/nodesets.slinky.slurm.net/%s/%s", namespace, nodeSet, name)
+	path := fmt.Sprintf("/apis/custom.metrics.k8s.io/v1beta2/namespaces/%s/nodesets.slinky.slurm.net/%s/%s", namespace,
+		nodeSet, name)
 	if err := l.kube.get(ctx, path, &list); err != nil {
 		return 0, err
 	}
@@ -80,11 +80,11 @@ func (l *Local) metric(ctx context.Context, nodeSet, name string) (int, error) {
 	return whole(list.Items[0].Value)
 }
 
-// whole reads a quantity without a unit.
+// parseWholeNumber parses a quantity without a unit.
 func whole(text string) (int, error) {
 	var n int
 	if _, err := fmt.Sscanf(text, "%d", &n); err != nil || fmt.Sprint(n) != text {
-		return 0, fmt.Errorf("the value %q is no whole number", text)
+		return 0, fmt.Errorf("the value %q is not a whole number", text)
 	}
 	return n, nil
 }

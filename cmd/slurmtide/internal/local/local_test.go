@@ -52,13 +52,14 @@ func TestManifestsAreYAMLOfTheSite(t *testing.T) {
 	}
 }
 
-// seenOf is a glance at one pod of each NodeSet.
+// observeSets returns the NodeSets of readings with one pod of each.
 func seenOf(t *testing.T, change func(*glance)) []timeline.Set {
 	t.Helper()
 	g := glance{
 		required:      []timeline.Reading{timeline.Known(1), timeline.Known(1)},
 		unsatisfiable: []timeline.Reading{timeline.Known(0), timeline.Known(1)},
-		nodes:         slurmclient.List[*slurm.Node]{Items: []*slurm.Node{{Name: "cpu-0", State: slurm.ParseNodeState("ALLOCATED")}}},
+		nodes: slurmclient.List[*slurm.Node]{Items: []*slurm.Node{{Name: "cpu-0",
+			State: slurm.ParseNodeState("ALLOCATED")}}},
 	}
 	decode := func(text string, into any) {
 		if err := json.Unmarshal([]byte(text), into); err != nil {
@@ -75,8 +76,10 @@ func seenOf(t *testing.T, change func(*glance)) []timeline.Set {
 
 func TestAGlanceAtPodsNodeSetsAndSlurmNodes(t *testing.T) {
 	want := []timeline.Set{
-		{Name: "cpu", Max: 6, Required: timeline.Known(1), Desired: timeline.Known(1), Known: true, Workers: []timeline.Worker{{Name: "cpu-0", State: timeline.Busy}}},
-		{Name: "gpu", Max: 2, Required: timeline.Known(1), Desired: timeline.Known(0), Known: true, Workers: []timeline.Worker{{Name: "gpu-0", State: timeline.Going}}},
+		{Name: "cpu", Max: 6, Required: timeline.Known(1), Desired: timeline.Known(1), Known: true,
+			Workers: []timeline.Worker{{Name: "cpu-0", State: timeline.Busy}}},
+		{Name: "gpu", Max: 2, Required: timeline.Known(1), Desired: timeline.Known(0), Known: true,
+			Workers: []timeline.Worker{{Name: "gpu-0", State: timeline.Going}}},
 	}
 	if d := cmp.Diff(want, seenOf(t, func(*glance) {})); d != "" {
 		t.Error(d)
@@ -89,14 +92,18 @@ func TestWhatCannotBeReadIsNotKnown(t *testing.T) {
 		change func(*glance)
 		known  func(timeline.Set) bool
 	}{
-		"pods":        {func(g *glance) { g.podsErr = trouble }, func(s timeline.Set) bool { return s.Known || len(s.Workers) > 0 }},
-		"Slurm nodes": {func(g *glance) { g.nodesErr = trouble }, func(s timeline.Set) bool { return s.Known || len(s.Workers) > 0 }},
-		"NodeSets":    {func(g *glance) { g.nodeSetsErr = trouble }, func(s timeline.Set) bool { return s.Desired.Known }},
-		"metrics":     {func(g *glance) { g.required[0] = timeline.Reading{} }, func(s timeline.Set) bool { return s.Required.Known && s.Name == "cpu" }},
+		"pods": {func(g *glance) { g.podsErr = trouble },
+			func(s timeline.Set) bool { return s.Known || len(s.Workers) > 0 }},
+		"Slurm nodes": {func(g *glance) { g.nodesErr = trouble },
+			func(s timeline.Set) bool { return s.Known || len(s.Workers) > 0 }},
+		"NodeSets": {func(g *glance) { g.nodeSetsErr = trouble },
+			func(s timeline.Set) bool { return s.Desired.Known }},
+		"metrics": {func(g *glance) { g.required[0] = timeline.Reading{} },
+			func(s timeline.Set) bool { return s.Required.Known && s.Name == "cpu" }},
 	} {
 		for _, s := range seenOf(t, c.change) {
 			if c.known(s) {
-				t.Errorf("%s cannot be read, and of %s they are known", name, s.Name)
+				t.Errorf("%s cannot be read, but those of %s are known", name, s.Name)
 			}
 		}
 	}
@@ -136,10 +143,11 @@ func TestAnAnswerOfKubernetesIsAnObjectOrAnError(t *testing.T) {
 		t.Errorf("%v, %v", object, err)
 	}
 	if err := a.get(t.Context(), "/none", &object); !errors.Is(err, errNotFound) {
-		t.Errorf("nothing there is %v", err)
+		t.Errorf("a missing object returns %v", err)
 	}
 	for path, words := range map[string]string{"/garbage": "decoding", "/forbidden": "you may not"} {
-		if err := a.get(t.Context(), path, &object); err == nil || errors.Is(err, errNotFound) || !strings.Contains(err.Error(), words) {
+		if err := a.get(t.Context(), path, &object); err == nil || errors.Is(err, errNotFound) ||
+			!strings.Contains(err.Error(), words) {
 			t.Errorf("%s is %v", path, err)
 		}
 	}
@@ -148,7 +156,8 @@ func TestAnAnswerOfKubernetesIsAnObjectOrAnError(t *testing.T) {
 func TestACommandThatFailsShowsWhatItSaid(t *testing.T) {
 	l := New(t.TempDir(), t.TempDir())
 	var heard []string
-	out, err := l.run(t.Context(), exec.CommandContext(t.Context(), "sh", "-c", "echo out; echo one >&2; echo two >&2; exit 3"),
+	out, err := l.run(t.Context(),
+		exec.CommandContext(t.Context(), "sh", "-c", "echo out; echo one >&2; echo two >&2; exit 3"),
 		func(line string) { heard = append(heard, line) })
 	if out != "out\n" || err == nil || !strings.Contains(err.Error(), "one\ntwo") {
 		t.Errorf("%q, %v", out, err)
@@ -168,15 +177,16 @@ func TestACommandThatIsInterruptedEndsInOrder(t *testing.T) {
 	stopped := errors.New("stopped")
 	begin := time.Now()
 	marker := l.dir + "/cleared"
-	// A child runs in the foreground, as in the scripts, and is there when it is interrupted:
-	// bash would wait for one that it is just about to start.
-	_, err := l.run(ctx, exec.CommandContext(ctx, "bash", "-c", `trap 'touch "$1"' EXIT; bash -c 'echo ready >&2; exec sleep 60'`, "bash", marker),
+	// The child already runs when the command is interrupted, as in the scripts: bash would wait for
+	// a child that it is about to start.
+	_, err := l.run(ctx, exec.CommandContext(ctx, "bash", "-c",
+		`trap 'touch "$1"' EXIT; bash -c 'echo ready >&2; exec sleep 60'`, "bash", marker),
 		func(string) { cancel(stopped) })
 	if !errors.Is(err, stopped) {
 		t.Errorf("the error is %v", err)
 	}
 	if _, err := os.Stat(marker); err != nil {
-		t.Errorf("it did not clear up: %v", err)
+		t.Errorf("it did not clean up: %v", err)
 	}
 	if took := time.Since(begin); took > 30*time.Second {
 		t.Errorf("it took %v", took)

@@ -13,14 +13,14 @@ import (
 	"github.com/slurmtide/slurmtide/slurmclient/slurm"
 )
 
-// lookLimit is how long one look may take.
+// observeTimeout is the time limit of one observation.
 const lookLimit = 5 * time.Second
 
 type podList struct {
 	Items []pod
 }
 
-// pod is what is looked at of a pod.
+// pod contains the fields of a pod that the demo reads.
 type pod struct {
 	Metadata struct {
 		Name, DeletionTimestamp string
@@ -46,7 +46,7 @@ type nodeSetList struct {
 	}
 }
 
-// glance is all that one look reads; what could not be read has an error.
+// readings are all results of one observation. Each failed read has an error.
 type glance struct {
 	pods                         podList
 	nodeSets                     nodeSetList
@@ -58,7 +58,7 @@ type glance struct {
 	requiredErr, unsatisfiedErrs []error
 }
 
-// Look reads pods, NodeSets, metrics, Slurm nodes and jobs, all at once.
+// Observe reads pods, NodeSets, metrics, Slurm nodes and jobs concurrently.
 func (l *Local) Look(ctx context.Context) (play.Seen, error) {
 	ctx, cancel := context.WithTimeout(ctx, lookLimit)
 	defer cancel()
@@ -68,7 +68,8 @@ func (l *Local) Look(ctx context.Context) (play.Seen, error) {
 	}
 	var wg sync.WaitGroup
 	wg.Go(func() {
-		g.podsErr = l.kube.get(ctx, "/api/v1/namespaces/"+namespace+"/pods?labelSelector=app.kubernetes.io%2Fname%3Dslurmd", &g.pods)
+		g.podsErr = l.kube.get(ctx,
+			"/api/v1/namespaces/"+namespace+"/pods?labelSelector=app.kubernetes.io%2Fname%3Dslurmd", &g.pods)
 	})
 	wg.Go(func() {
 		g.nodeSetsErr = l.kube.get(ctx, "/apis/slinky.slurm.net/v1beta1/namespaces/"+namespace+"/nodesets", &g.nodeSets)
@@ -91,19 +92,19 @@ func (l *Local) reading(ctx context.Context, set, metric string) (timeline.Readi
 	return timeline.Reading{Value: n, Known: err == nil}, err
 }
 
-// seen puts together what was read.
+// observation combines the readings.
 func (g *glance) seen(sets []NodeSet) play.Seen {
-	seen := play.Seen{Jobs: g.jobs.Items, JobsKnown: g.jobsErr == nil, Unsatisfiable: sum(g.unsatisfiable)}
+	observed := play.Seen{Jobs: g.jobs.Items, JobsKnown: g.jobsErr == nil, Unsatisfiable: sum(g.unsatisfiable)}
 	for i, set := range sets {
-		seen.Sample.Sets = append(seen.Sample.Sets, timeline.Set{
+		observed.Sample.Sets = append(observed.Sample.Sets, timeline.Set{
 			Name: set.Name, Max: set.Max, Required: g.required[i], Desired: g.desired(set.Name),
 			Known: g.podsErr == nil && g.nodesErr == nil, Workers: g.workers(set.Name),
 		})
 	}
-	return seen
+	return observed
 }
 
-// sum is not known unless all of them are.
+// sumReadings is known only if every reading is known.
 func sum(of []timeline.Reading) timeline.Reading {
 	total := timeline.Known(0)
 	for _, r := range of {
@@ -130,13 +131,14 @@ func (g *glance) workers(set string) []timeline.Worker {
 		if p.Metadata.Labels["app.kubernetes.io/instance"] != set {
 			continue
 		}
-		workers = append(workers, timeline.Worker{Name: p.Metadata.Name, State: play.StateOf(p.pod(), g.node(p.Metadata.Name))})
+		workers = append(workers,
+			timeline.Worker{Name: p.Metadata.Name, State: play.StateOf(p.pod(), g.node(p.Metadata.Name))})
 	}
 	slices.SortFunc(workers, func(a, b timeline.Worker) int { return timeline.Natural(a.Name, b.Name) })
 	return workers
 }
 
-// node is the Slurm node of a worker, nil when Slurm has none.
+// slurmNode returns the Slurm node of a worker, or nil if Slurm has none.
 func (g *glance) node(name string) *slurm.Node {
 	for _, n := range g.nodes.Items {
 		if n.Name == name {

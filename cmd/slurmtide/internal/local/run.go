@@ -18,28 +18,29 @@ import (
 	"github.com/slurmtide/slurmtide/cmd/slurmtide/internal/steps"
 )
 
-// patience is how long a program that is told to end may take to clear up.
+// terminationGrace is how long a program may take to exit after SIGTERM.
 const patience = 30 * time.Second
 
-// shown is how many lines of a program that failed an error shows.
+// errorTailLines is the number of output lines that an error of a failed program includes.
 const shown = 15
 
-// script returns what runs a script of the repository, and tells what it says.
+// scriptStep returns a step that runs a script of the repository and reports the script's progress
+// lines.
 func (l *Local) script(name string, args ...string) func(context.Context, func(steps.Progress)) error {
-	return func(ctx context.Context, tell func(steps.Progress)) error {
+	return func(ctx context.Context, report func(steps.Progress)) error {
 		var last steps.Progress
 		_, err := l.run(ctx, exec.CommandContext(ctx, filepath.Join(l.repo, name), args...), func(line string) {
 			last = steps.OfLine(last, line)
-			tell(last)
+			report(last)
 		})
 		return err
 	}
 }
 
-// rooted runs a script that makes a root with mmdebstrap, whose log is in a folder of
-// the cache.
+// rootStep returns a step that runs a script which builds a root file system with mmdebstrap. The
+// progress comes from the build log in a folder of the cache.
 func (l *Local) rooted(folder, name string, args ...string) func(context.Context, func(steps.Progress)) error {
-	return func(ctx context.Context, tell func(steps.Progress)) error {
+	return func(ctx context.Context, report func(steps.Progress)) error {
 		log := filepath.Join(cacheDir(), folder, "build.log")
 		var mu sync.Mutex
 		building := false
@@ -51,7 +52,7 @@ func (l *Local) rooted(folder, name string, args ...string) func(context.Context
 				mu.Lock()
 				defer mu.Unlock()
 				if text, err := os.ReadFile(log); building && err == nil {
-					tell(steps.OfRootLog(string(text)))
+					report(steps.OfRootLog(string(text)))
 				}
 			})
 		}()
@@ -59,7 +60,7 @@ func (l *Local) rooted(folder, name string, args ...string) func(context.Context
 			mu.Lock()
 			defer mu.Unlock()
 			building = strings.Contains(line, "] building the root")
-			tell(steps.OfLine(steps.Progress{}, line))
+			report(steps.OfLine(steps.Progress{}, line))
 		})
 		stop()
 		<-done
@@ -67,7 +68,7 @@ func (l *Local) rooted(folder, name string, args ...string) func(context.Context
 	}
 }
 
-// every does something again and again until the context ends.
+// callEvery calls do periodically until the context ends.
 func every(ctx context.Context, pause time.Duration, do func()) {
 	tick := time.NewTicker(pause)
 	defer tick.Stop()
@@ -81,8 +82,8 @@ func every(ctx context.Context, pause time.Duration, do func()) {
 	}
 }
 
-// await does something until it is no error, or the context ends; the error is then of
-// both.
+// retryUntilDone calls do until it succeeds or the context ends. The error then joins the cause and
+// do's last error.
 func await(ctx context.Context, do func() error) error {
 	for {
 		err := do()
@@ -97,7 +98,7 @@ func await(ctx context.Context, do func() error) error {
 	}
 }
 
-// cacheDir is where the scripts keep what they build.
+// cacheDir returns the cache folder of the scripts.
 func cacheDir() string {
 	if dir := os.Getenv("XDG_CACHE_HOME"); dir != "" {
 		return filepath.Join(dir, "slurmtide")
@@ -109,10 +110,9 @@ func cacheDir() string {
 	return filepath.Join(home, ".cache", "slurmtide")
 }
 
-// run runs a command that was made with ctx and returns its standard output. heard gets
-// each line of its standard error, which is also kept in the file log; nil hears nothing.
-// When ctx ends, the command and what it started in its own process group is told to end,
-// and waited for.
+// runCommand runs a command that was created with ctx and returns its standard output. It passes
+// each line of standard error to heard, unless heard is nil, and appends it to the file log. When
+// ctx ends, it sends SIGTERM to the command's process group and waits.
 func (l *Local) run(ctx context.Context, cmd *exec.Cmd, heard func(string)) (string, error) {
 	log, err := os.OpenFile(filepath.Join(l.dir, "log"), os.O_CREATE|os.O_APPEND|os.O_WRONLY, 0o600)
 	if err != nil {
@@ -120,7 +120,7 @@ func (l *Local) run(ctx context.Context, cmd *exec.Cmd, heard func(string)) (str
 	}
 	defer log.Close()
 	_, _ = fmt.Fprintf(log, "%s %s\n", time.Now().Format(time.TimeOnly), strings.Join(cmd.Args, " "))
-	// A terminal's Ctrl-C is for this program, which then ends its commands in order.
+	// Ctrl-C in a terminal must reach only this program, which then stops its commands.
 	cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true}
 	cmd.Cancel = func() error { return syscall.Kill(-cmd.Process.Pid, syscall.SIGTERM) }
 	cmd.WaitDelay = patience
@@ -145,7 +145,7 @@ func (l *Local) run(ctx context.Context, cmd *exec.Cmd, heard func(string)) (str
 	return stdout.String(), fmt.Errorf("running %s: %w\n%s", filepath.Base(cmd.Path), err, strings.Join(lines, "\n"))
 }
 
-// listen hears each line, and returns the last ones.
+// readLines passes each line to heard and returns the last lines.
 func listen(from io.Reader, heard func(string)) []string {
 	var lines []string
 	scanner := bufio.NewScanner(from)
@@ -161,13 +161,14 @@ func listen(from io.Reader, heard func(string)) []string {
 	return lines
 }
 
-// tool makes a command of the cluster's: kubectl or helm, as the administrator.
+// clusterTool returns a command that runs kubectl or helm as the cluster's administrator.
 func (l *Local) tool(ctx context.Context, name string, args ...string) *exec.Cmd {
 	kube := l.kubeDir()
 	cmd := exec.CommandContext(ctx, filepath.Join(kube, "bin", name), args...) //nolint:gosec // our own
 	cmd.Env = append(os.Environ(),
 		"KUBECONFIG="+filepath.Join(kube, "pki", "admin.kubeconfig"), "KUBECACHEDIR="+filepath.Join(kube, "cache"),
-		"HELM_CACHE_HOME="+filepath.Join(kube, "helm"), "HELM_CONFIG_HOME="+filepath.Join(kube, "helm"), "HELM_DATA_HOME="+filepath.Join(kube, "helm"),
+		"HELM_CACHE_HOME="+filepath.Join(kube, "helm"), "HELM_CONFIG_HOME="+filepath.Join(kube, "helm"),
+		"HELM_DATA_HOME="+filepath.Join(kube, "helm"),
 		"NO_PROXY=*", "no_proxy=*")
 	return cmd
 }
@@ -177,7 +178,7 @@ func (l *Local) kubectl(ctx context.Context, args ...string) (string, error) {
 	return strings.TrimSpace(out), err
 }
 
-// apply makes or changes the objects of a YAML text.
+// apply creates or updates the objects of a YAML text.
 func (l *Local) apply(ctx context.Context, text string) error {
 	cmd := l.tool(ctx, "kubectl", "apply", "--filename", "-")
 	cmd.Stdin = strings.NewReader(text)

@@ -15,12 +15,12 @@ import (
 	"github.com/slurmtide/slurmtide/slurmclient"
 )
 
-// connectSlurm connects to slurmrestd's pod, with a token that it mints for itself, and
-// waits until slurmctld answers.
+// connectSlurm connects to the slurmrestd pod with a minted token and waits until slurmctld
+// responds.
 func (l *Local) connectSlurm(ctx context.Context, keys site) error {
 	key, err := base64.StdEncoding.DecodeString(keys.JWTKey)
 	if err != nil {
-		return fmt.Errorf("reading the key of tokens: %w", err)
+		return fmt.Errorf("decoding the JWT key: %w", err)
 	}
 	ip, err := l.kubectl(ctx, "get", "pods", "--selector=app=slurmrestd", "--field-selector=status.phase=Running",
 		"--output", "jsonpath={.items[0].status.podIP}")
@@ -34,7 +34,7 @@ func (l *Local) connectSlurm(ctx context.Context, keys site) error {
 	if err != nil {
 		return fmt.Errorf("connecting to slurmrestd: %w", err)
 	}
-	limit, cancel := context.WithTimeoutCause(ctx, time.Minute, errors.New("slurmctld does not answer"))
+	limit, cancel := context.WithTimeoutCause(ctx, time.Minute, errors.New("slurmctld does not respond"))
 	defer cancel()
 	return await(limit, func() error {
 		_, err := l.slurm.Nodes(limit, 0)
@@ -42,8 +42,8 @@ func (l *Local) connectSlurm(ctx context.Context, keys site) error {
 	})
 }
 
-// Submit runs sbatch where slurmctld runs, and returns the job's id. An error is that
-// Slurm refused it, or that it could not be asked.
+// Submit runs sbatch in the slurmctld pod and returns the job ID. It fails when Slurm rejects the
+// job or cannot be reached.
 func (l *Local) Submit(ctx context.Context, s burst.Shape) (uint32, error) {
 	out, err := l.kubectl(ctx, append([]string{"exec", "slurmctld-0", "--", "sbatch", "--parsable"}, s.Args()...)...)
 	if err != nil {
@@ -51,19 +51,19 @@ func (l *Local) Submit(ctx context.Context, s burst.Shape) (uint32, error) {
 	}
 	id, err := strconv.ParseUint(strings.TrimSpace(out), 10, 32)
 	if err != nil {
-		return 0, fmt.Errorf("reading the id of a job: %w", err)
+		return 0, fmt.Errorf("parsing the job ID: %w", err)
 	}
 	return uint32(id), nil
 }
 
-// Cancel takes a job back.
+// Cancel cancels a job.
 func (l *Local) Cancel(ctx context.Context, id uint32) error {
 	return l.slurm.CancelJob(ctx, fmt.Sprint(id))
 }
 
-// sweep takes back the jobs that a play left which was interrupted, and waits for its
-// workers to go and its jobs to be forgotten.
-func (l *Local) sweep(ctx context.Context, tell func(steps.Progress)) error {
+// cancelLeftovers cancels the jobs that an interrupted play left behind. It waits until their
+// workers are deleted and no metric counts them.
+func (l *Local) sweep(ctx context.Context, report func(steps.Progress)) error {
 	jobs, err := l.slurm.Jobs(ctx, 0)
 	if err != nil {
 		return err
@@ -75,13 +75,14 @@ func (l *Local) sweep(ctx context.Context, tell func(steps.Progress)) error {
 			}
 		}
 	}
-	limit, cancel := context.WithTimeoutCause(ctx, 3*time.Minute, errors.New("workers of an earlier play do not go"))
+	limit, cancel := context.WithTimeoutCause(ctx, 3*time.Minute,
+		errors.New("workers of an earlier play are still there"))
 	defer cancel()
 	return await(limit, func() error {
-		seen, err := l.Look(limit)
-		if err == nil && (!seen.Sample.AtZero() || seen.Unsatisfiable != timeline.Known(0)) {
-			tell(steps.Progress{Text: "waiting until nothing is left of it"})
-			return errors.New("workers are left, or jobs are told of")
+		observed, err := l.Look(limit)
+		if err == nil && (!observed.Sample.AtZero() || observed.Unsatisfiable != timeline.Known(0)) {
+			report(steps.Progress{Text: "waiting until its workers are deleted"})
+			return errors.New("workers or unsatisfiable jobs remain")
 		}
 		return err
 	})

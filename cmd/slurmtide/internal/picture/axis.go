@@ -7,15 +7,15 @@ import (
 	"github.com/slurmtide/slurmtide/cmd/slurmtide/internal/timeline"
 )
 
-// axis is the axis of time.
+// axis is the time axis.
 type axis struct{ from, to time.Duration }
 
-// at is where a moment is.
+// position returns the x coordinate of a time.
 func (a axis) at(t time.Duration) float64 {
 	return left + (right-left)*float64(t-a.from)/float64(a.to-a.from)
 }
 
-// step is the time between two ticks: a round one, with no more than a dozen of them.
+// tickInterval returns the time between two ticks: a round number that gives at most a dozen ticks.
 func (a axis) step() time.Duration {
 	for _, s := range []time.Duration{1, 2, 5, 10, 20, 30, 60, 120, 300} {
 		if (a.to-a.from)/(s*time.Second) <= 12 {
@@ -25,7 +25,7 @@ func (a axis) step() time.Duration {
 	return 10 * time.Minute
 }
 
-// ticks writes the times below.
+// ticks writes the times below the panels.
 func (a axis) ticks(c canvas, bottom float64) {
 	for t := time.Duration(0); t <= a.to; t += a.step() {
 		c.rect(a.at(t)-0.5, bottom, 1, 5, border)
@@ -33,15 +33,15 @@ func (a axis) ticks(c canvas, bottom float64) {
 	}
 }
 
-// gridlines draws the times into a panel.
+// gridlines draws vertical lines at the ticks of a panel.
 func (a axis) gridlines(c canvas, top, height float64) {
 	for t := time.Duration(0); t <= a.to; t += a.step() {
 		c.rect(a.at(t)-0.5, top, 1, height, grid)
 	}
 }
 
-// moments draws a line with a name for what one looks for: submission, the first job, the
-// last one's end, and zero.
+// drawMoments draws a labelled line at submission, at the first job, at the end of the last job,
+// and at zero.
 func (p Picture) moments(c canvas, x axis, top float64, bands []band) {
 	marks := moments(p.Line)
 	ends := map[int]float64{} // of the labels of each row
@@ -61,11 +61,12 @@ func (p Picture) moments(c canvas, x axis, top float64, bands []band) {
 		}
 		ends[row] = from + wide + 10
 		c.rect(at-0.75, top-20*float64(row)-14, 1.5, 20*float64(row)+14, ink)
-		c.text(at+[...]float64{fromLeft: 5, toRight: -5}[side], top-20*float64(row)-4, m.Text, font{size: 12, weight: bold, align: side, fill: ink})
+		c.text(at+[...]float64{fromLeft: 5, toRight: -5}[side], top-20*float64(row)-4, m.Text,
+			font{size: 12, weight: bold, align: side, fill: ink})
 	}
 }
 
-// moments are those, as far as they have come.
+// reactionMarks returns those moments that have already happened.
 func moments(line timeline.Timeline) []timeline.Mark {
 	reactions := map[string]timeline.Reaction{}
 	for _, r := range line.Reactions() {
@@ -74,11 +75,12 @@ func moments(line timeline.Timeline) []timeline.Mark {
 	marks := []timeline.Mark{{At: 0, Text: "jobs submitted"}}
 	add := func(what, text string, after time.Duration) {
 		if r := reactions[what]; r.Seen {
-			marks = append(marks, timeline.Mark{At: after + r.Took, Text: fmt.Sprintf("%s, %.1f s", text, (after + r.Took).Seconds())})
+			marks = append(marks, timeline.Mark{At: after + r.Took,
+				Text: fmt.Sprintf("%s, %.1f s", text, (after + r.Took).Seconds())})
 		}
 	}
 	add("first job runs", "first job runs", 0)
 	add("all jobs are done", "last job ends", 0)
-	add("last pod is gone", "zero", reactions["all jobs are done"].Took)
+	add("last pod is deleted", "zero", reactions["all jobs are done"].Took)
 	return marks
 }

@@ -7,17 +7,17 @@ const (
 	stroke
 )
 
-// key is one entry of a legend.
+// legendEntry is one entry of a legend.
 type key struct {
 	text string
 	fill colour
 	sign sign
 }
 
-// letter is the width of one letter in a legend, at most.
+// letterWidth is the maximum width of a letter in a legend.
 const letter = 6.9
 
-// legend writes a title, and what means what behind it.
+// drawLegend writes a title and, behind it, the entries of the legend.
 func legend(c canvas, baseline float64, title string, keys []key) {
 	c.text(left, baseline, title, font{size: 14, weight: bold, fill: ink})
 	x := left + 140

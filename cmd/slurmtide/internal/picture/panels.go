@@ -15,7 +15,7 @@ const (
 	requiredLine = colour("#d55e00")
 )
 
-// stateFill is the colour of each state of a worker.
+// stateColour returns the colour of a worker state.
 func stateFill(s timeline.State) colour {
 	return [...]colour{
 		timeline.Absent: paper, timeline.Starting: "#d9dce3", timeline.Idle: "#a9dcb9", timeline.Busy: "#2e8b57",
@@ -24,11 +24,11 @@ func stateFill(s timeline.State) colour {
 }
 
 const (
-	header = 26.0 // of a panel, with its title and legend
+	header = 26.0 // title and legend
 	gap    = 18.0
 )
 
-// band is what a chart takes from top to bottom.
+// band is the vertical extent of a chart.
 type band struct{ top, height float64 }
 
 // panel is a chart of counts over time.
@@ -39,8 +39,8 @@ type panel struct {
 	most int
 }
 
-// newPanel draws an empty one below its title and legend, and returns it with where the
-// next one begins.
+// newPanel draws an empty panel below its title and legend. It returns the panel and the top of the
+// next one.
 func newPanel(c canvas, x axis, top, height float64, title string, most int, keys ...key) (panel, float64) {
 	legend(c, top+15, title, keys)
 	top += header
@@ -54,12 +54,12 @@ func newPanel(c canvas, x axis, top, height float64, title string, most int, key
 	return p, top + height + gap
 }
 
-// y is where a count is; a little is left above the most.
+// y returns the y coordinate of a count. The maximum leaves a margin at the top.
 func (p panel) y(v float64) float64 {
 	return p.top + p.height - (p.height-8)*v/float64(p.most)
 }
 
-// each calls with each sample, and until when it counts.
+// eachSample calls do for each sample with the x coordinates at which it starts and ends.
 func (p panel) each(line timeline.Timeline, do func(s timeline.Sample, from, to float64)) {
 	for i, s := range line.Samples {
 		end := s.At + time.Second/2
@@ -70,16 +70,18 @@ func (p panel) each(line timeline.Timeline, do func(s timeline.Sample, from, to 
 	}
 }
 
-// area fills between two counts.
+// area fills the space between two counts.
 func (p panel) area(x0, x1 float64, lo, hi int, fill colour) {
 	if hi > lo {
 		p.rect(x0, p.y(float64(hi)), x1-x0, p.y(float64(lo))-p.y(float64(hi)), fill)
 	}
 }
 
-// stroke draws a line in steps; where a count is not known there is none. shift moves it,
-// so that two lines of one count are both seen.
-func (p panel) stroke(line timeline.Timeline, count func(timeline.Sample) timeline.Reading, shift, thick float64, fill colour) {
+// stroke draws a step line and skips unknown counts. shift moves the line vertically, so that two
+// lines of equal counts stay visible.
+func (p panel) stroke(
+	line timeline.Timeline, count func(timeline.Sample) timeline.Reading, shift, thick float64, fill colour,
+) {
 	var before timeline.Reading
 	p.each(line, func(s timeline.Sample, x0, x1 float64) {
 		now := count(s)
@@ -95,13 +97,14 @@ func (p panel) stroke(line timeline.Timeline, count func(timeline.Sample) timeli
 	})
 }
 
-// queue draws the jobs that wait and run.
+// drawQueue draws the pending and running jobs.
 func (p Picture) queue(c canvas, x axis, top float64) (band, float64) {
 	most := 0
 	for _, s := range p.Line.Samples {
 		most = max(most, s.Pending.Value+s.Running.Value)
 	}
-	pan, next := newPanel(c, x, top, 120, "Jobs", most, key{"pending", pendingFill, box}, key{"running", runningFill, box})
+	pan, next := newPanel(c, x, top, 120, "Jobs", most, key{"pending", pendingFill, box},
+		key{"running", runningFill, box})
 	pan.each(p.Line, func(s timeline.Sample, x0, x1 float64) {
 		if s.Pending.Known && s.Running.Known {
 			pan.area(x0, x1, 0, s.Running.Value, runningFill)
@@ -111,7 +114,7 @@ func (p Picture) queue(c canvas, x axis, top float64) (band, float64) {
 	return pan.band, next
 }
 
-// set draws what a NodeSet needs and has.
+// drawNodeSet draws the required, desired and serving workers of a NodeSet.
 func (p Picture) set(c canvas, x axis, top float64, name string) (band, float64) {
 	of := func(s timeline.Sample) timeline.Set {
 		for _, set := range s.Sets {
@@ -123,7 +126,8 @@ func (p Picture) set(c canvas, x axis, top float64, name string) (band, float64)
 	}
 	most := of(p.Line.Last()).Max
 	pan, next := newPanel(c, x, top, max(60, 14*float64(most)+10), "NodeSet "+name, most,
-		key{"required", requiredLine, stroke}, key{"spec.replicas", replicasLine, stroke}, key{"in service", serviceFill, box})
+		key{"required", requiredLine, stroke}, key{"spec.replicas", replicasLine, stroke},
+		key{"in service", serviceFill, box})
 	pan.each(p.Line, func(s timeline.Sample, x0, x1 float64) {
 		pan.area(x0, x1, 0, of(s).Count(timeline.Idle, timeline.Busy), serviceFill)
 	})
@@ -132,7 +136,7 @@ func (p Picture) set(c canvas, x axis, top float64, name string) (band, float64)
 	return pan.band, next
 }
 
-// lanes draws what each worker was, one row each.
+// drawLanes draws the states of each worker, one row per worker.
 func (p Picture) lanes(c canvas, x axis, top float64) (band, float64) {
 	const row, bar = 22.0, 15.0
 	lanes := p.Line.Lanes()
@@ -157,7 +161,7 @@ func (p Picture) lanes(c canvas, x axis, top float64) (band, float64) {
 	return band{top, height}, top + height
 }
 
-// lost reports that a worker was lost.
+// hasLostWorker reports whether any worker was lost.
 func lost(lanes []timeline.Lane) bool {
 	for _, l := range lanes {
 		for _, s := range l.Stretches {

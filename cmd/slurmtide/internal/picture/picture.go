@@ -1,5 +1,5 @@
-// Package picture draws a time line: the queue, what each NodeSet needs and has, and
-// what each worker was, as SVG and as PNG. The same time line gives the same bytes.
+// Package picture draws a timeline as SVG and PNG: the queue, the required and actual workers of
+// each NodeSet, and the states of each worker. The same timeline always produces the same bytes.
 package picture
 
 import (
@@ -10,15 +10,15 @@ import (
 	"github.com/slurmtide/slurmtide/cmd/slurmtide/internal/timeline"
 )
 
-// Picture is what is drawn.
+// Picture is a timeline with its texts.
 type Picture struct {
 	Title, Subtitle string
 	Line            timeline.Timeline
-	// Footer is one line of what it shows.
+	// Footer is a one-line summary.
 	Footer string
 }
 
-// SVG writes it as SVG.
+// SVG writes the picture as SVG.
 func (p Picture) SVG(w io.Writer) error {
 	c := &svg{}
 	height := p.draw(c)
@@ -26,9 +26,9 @@ func (p Picture) SVG(w io.Writer) error {
 	return err
 }
 
-// PNG writes it as PNG, with two pixels for each unit of the SVG.
+// PNG writes the picture as PNG, with two pixels per SVG unit.
 func (p Picture) PNG(w io.Writer) error {
-	height := p.draw(&svg{}) // for its height alone
+	height := p.draw(&svg{}) // only to get the height
 	c, err := newRaster(width, height, 2)
 	if err != nil {
 		return fmt.Errorf("reading the font: %w", err)
@@ -37,15 +37,16 @@ func (p Picture) PNG(w io.Writer) error {
 	return c.encode(w)
 }
 
-// canvas is what is drawn on. All measures are in units of the SVG, y grows downwards.
+// canvas is a drawing surface. Coordinates are in SVG units; y grows downwards.
 type canvas interface {
 	// rect fills a rectangle.
 	rect(x, y, w, h float64, fill colour)
-	// text writes a line with its baseline at y, from x on, or up to x, or around it.
+	// text writes a line with its baseline at y. The font's alignment says whether x is its start,
+	// end or centre.
 	text(x, y float64, s string, t font)
 }
 
-// colour is #rrggbb.
+// colour is written as #rrggbb.
 type colour string
 
 type align uint8
@@ -63,7 +64,7 @@ const (
 	bold
 )
 
-// font is how a text is written.
+// font is the style of a text.
 type font struct {
 	size   float64
 	weight weight
@@ -82,7 +83,7 @@ const (
 	border = colour("#c4c9d2")
 )
 
-// draw draws all of it and returns the height.
+// draw draws the picture and returns its height.
 func (p Picture) draw(c canvas) float64 {
 	from, to := p.Line.Span()
 	x := axis{from: from, to: max(to, from+time.Second)}
@@ -104,7 +105,7 @@ func (p Picture) draw(c canvas) float64 {
 	return y + 80
 }
 
-// sets are the names of the NodeSets, in their order.
+// nodeSetNames returns the names of the NodeSets in their order.
 func (p Picture) sets() []string {
 	var names []string
 	for _, s := range p.Line.Last().Sets {

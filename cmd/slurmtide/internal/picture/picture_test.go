@@ -21,19 +21,22 @@ import (
 
 var update = flag.Bool("update", false, "rewrite testdata")
 
-// some is a picture of one NodeSet that goes to two workers and back.
+// samplePicture is a picture of one NodeSet that scales to two workers and back.
 func some() Picture {
-	sample := func(at time.Duration, pending, running, done, required, desired int, workers ...timeline.Worker) timeline.Sample {
+	sample := func(at time.Duration, pending, running, done, required, desired int,
+		workers ...timeline.Worker) timeline.Sample {
 		return timeline.Sample{
-			At: at * time.Second, Jobs: 2, Pending: timeline.Known(pending), Running: timeline.Known(running), Done: timeline.Known(done),
-			Sets: []timeline.Set{{Name: "cpu", Max: 2, Required: timeline.Known(required), Desired: timeline.Known(desired), Known: true, Workers: workers}},
+			At: at * time.Second, Jobs: 2, Pending: timeline.Known(pending), Running: timeline.Known(running),
+			Done: timeline.Known(done),
+			Sets: []timeline.Set{{Name: "cpu", Max: 2, Required: timeline.Known(required),
+				Desired: timeline.Known(desired), Known: true, Workers: workers}},
 		}
 	}
 	both := func(s timeline.State) []timeline.Worker {
 		return []timeline.Worker{{Name: "cpu-0", State: s}, {Name: "cpu-1", State: s}}
 	}
 	return Picture{
-		Title: "A <title>", Subtitle: "and what it is", Footer: "what came of it",
+		Title: "A <title>", Subtitle: "a subtitle", Footer: "a summary",
 		Line: timeline.Timeline{Samples: []timeline.Sample{
 			sample(-1, 0, 0, 0, 0, 0), sample(0, 2, 0, 0, 2, 0), sample(2, 2, 0, 0, 2, 2, both(timeline.Starting)...),
 			sample(4, 0, 2, 0, 2, 2, both(timeline.Busy)...), sample(9, 0, 0, 2, 0, 2, both(timeline.Idle)...),
@@ -69,7 +72,8 @@ func TestSVG(t *testing.T) {
 }
 
 func TestSVGIsWellFormedAndStaysWithinItsEdges(t *testing.T) {
-	for name, p := range map[string]Picture{"some": some(), "nothing at all": {}, "one sample": {Line: timeline.Timeline{Samples: some().Line.Samples[:1]}}} {
+	for name, p := range map[string]Picture{"some": some(), "nothing at all": {},
+		"one sample": {Line: timeline.Timeline{Samples: some().Line.Samples[:1]}}} {
 		decoder := xml.NewDecoder(strings.NewReader(svgOf(t, p)))
 		for {
 			token, err := decoder.Token()
@@ -84,7 +88,8 @@ func TestSVGIsWellFormedAndStaysWithinItsEdges(t *testing.T) {
 				continue
 			}
 			for _, a := range start.Attr {
-				if strings.Contains(a.Value, "NaN") || strings.Contains(a.Value, "Inf") || a.Name.Local != "viewBox" && strings.HasPrefix(a.Value, "-") {
+				if strings.Contains(a.Value, "NaN") || strings.Contains(a.Value, "Inf") || a.Name.Local != "viewBox" &&
+					strings.HasPrefix(a.Value, "-") {
 					t.Errorf("%s: <%s %s=%q>", name, start.Name.Local, a.Name.Local, a.Value)
 				}
 			}
@@ -116,11 +121,11 @@ func TestPNGHasTwoPixelsForEachUnitAndTheColoursOfStates(t *testing.T) {
 	}
 	for _, s := range []timeline.State{timeline.Starting, timeline.Busy, timeline.Idle, timeline.Draining} {
 		if !seen[stateFill(s).rgba()] {
-			t.Errorf("nothing has the colour of %v", s)
+			t.Errorf("no pixel has the colour of %v", s)
 		}
 	}
 	if seen[stateFill(timeline.Lost).rgba()] {
-		t.Error("something has the colour of lost workers, and none is lost")
+		t.Error("a pixel has the colour of lost workers, but no worker is lost")
 	}
 }
 
@@ -130,6 +135,6 @@ func TestWhatIsNotKnownIsNotDrawn(t *testing.T) {
 		p.Line.Samples[i].Sets[0].Required = timeline.Reading{}
 	}
 	if n := strings.Count(svgOf(t, p), string(requiredLine)); n != 1 { // that of the legend
-		t.Errorf("a line that is not known is drawn, with %d strokes", n)
+		t.Errorf("an unknown reading is drawn, with %d strokes", n)
 	}
 }

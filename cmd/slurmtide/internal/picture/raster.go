@@ -39,7 +39,7 @@ func newRaster(width, height, scale float64) (*raster, error) {
 	return r, nil
 }
 
-// rgba reads #rrggbb.
+// rgba parses #rrggbb. An invalid colour is black.
 func (c colour) rgba() color.RGBA {
 	v, err := strconv.ParseUint(string(c[1:]), 16, 24)
 	if err != nil {
@@ -48,7 +48,7 @@ func (c colour) rgba() color.RGBA {
 	return color.RGBA{R: uint8(v >> 16), G: uint8(v >> 8), B: uint8(v), A: 255} //nolint:gosec // bytes
 }
 
-// rect fills whole pixels, at least one of them.
+// rect fills whole pixels, at least one.
 func (r *raster) rect(x, y, w, h float64, fill colour) {
 	pixel := func(v float64) int { return int(math.Round(v * r.scale)) }
 	area := image.Rect(pixel(x), pixel(y), max(pixel(x+w), pixel(x)+1), max(pixel(y+h), pixel(y)+1))
@@ -59,7 +59,7 @@ func (r *raster) text(x, y float64, s string, t font) {
 	// DPI 72 makes a point a pixel.
 	face, err := opentype.NewFace(r.fonts[t.weight], &opentype.FaceOptions{Size: t.size * r.scale, DPI: 72})
 	if err != nil {
-		return // the library never does
+		return // the library never returns one
 	}
 	defer face.Close()
 	d := fonts.Drawer{Dst: r.image, Src: image.NewUniform(t.fill.rgba()), Face: face}

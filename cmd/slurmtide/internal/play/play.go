@@ -10,29 +10,29 @@ import (
 	"github.com/slurmtide/slurmtide/cmd/slurmtide/internal/timeline"
 )
 
-// Config says what is played and how.
+// Config configures a play.
 type Config struct {
 	Shapes []burst.Shape
-	// Pause is the time between two looks, Calm how long zero is looked at before the
-	// burst and after it, Limit how long all of it may take.
+	// SampleInterval is the time between two samples. ZeroPeriod is how long the NodeSets are
+	// observed at zero before and after the burst. Timeout limits the whole play.
 	Pause, Calm, Limit time.Duration
-	// Show is called after each look; what it gets is its own.
+	// Show is called after each sample. It owns the View that it receives.
 	Show func(View)
 }
 
-// View is what there is to be seen at a moment.
+// View is the state of a play.
 type View struct {
 	Line     timeline.Timeline
 	Outcomes []burst.Outcome
-	// Err is why the last look did not see everything, nil when it did.
+	// Err is why the last observation was incomplete, nil when it was complete.
 	Err error
 }
 
-// player is one play under way.
+// player runs one play.
 type player struct {
 	Config
 	world     World
-	start     time.Time // when the burst is submitted
+	start     time.Time // submission of the burst
 	line      timeline.Timeline
 	outcomes  []burst.Outcome
 	submitted chan submission
@@ -42,17 +42,18 @@ type player struct {
 	zeroAt    time.Time
 }
 
-// submission is the answer to one sbatch.
+// submission is the result of one sbatch.
 type submission struct {
 	shape int
 	id    uint32
 	err   error
 }
 
-// Run plays once, and returns what came of it when all is at zero again or Limit has
-// passed. An error is that the context has ended.
+// Run plays once. It returns the result when the NodeSets are at zero again or the timeout has
+// passed. The error is the cause of ctx.
 func Run(ctx context.Context, world World, cfg Config) (Result, error) {
-	p := &player{Config: cfg, world: world, start: time.Now().Add(cfg.Calm), submitted: make(chan submission, len(cfg.Shapes))}
+	p := &player{Config: cfg, world: world, start: time.Now().
+		Add(cfg.Calm), submitted: make(chan submission, len(cfg.Shapes))}
 	for _, s := range cfg.Shapes {
 		p.outcomes = append(p.outcomes, burst.Outcome{Shape: s})
 	}
@@ -90,7 +91,7 @@ func closed(c chan struct{}) bool {
 	}
 }
 
-// submit submits all shapes, one after the other.
+// submitJobs submits all jobs in order.
 func (p *player) submit(ctx context.Context) {
 	for i, s := range p.Shapes {
 		id, err := p.world.Submit(ctx, s)
@@ -102,22 +103,23 @@ func (p *player) mark(text string) {
 	p.line.Marks = append(p.line.Marks, timeline.Mark{At: time.Since(p.start), Text: text})
 }
 
-// look takes one sample, and takes back what never fits once that was reported.
+// takeSample takes one sample and cancels jobs that never fit once the metrics have reported them.
 func (p *player) look(ctx context.Context) {
 	p.answered()
 	at := time.Since(p.start)
-	seen, err := p.world.Look(ctx)
+	observed, err := p.world.Look(ctx)
 	if ctx.Err() != nil {
 		return
 	}
-	sample := seen.Sample
+	sample := observed.Sample
 	sample.At = at
-	if seen.JobsKnown {
+	if observed.JobsKnown {
 		for i, o := range p.outcomes {
-			p.outcomes[i] = o.See(seen.Jobs)
+			p.outcomes[i] = o.See(observed.Jobs)
 		}
 		pending, running, done := burst.Count(p.outcomes)
-		sample.Pending, sample.Running, sample.Done = timeline.Known(pending), timeline.Known(running), timeline.Known(done)
+		sample.Pending, sample.Running, sample.Done = timeline.Known(pending), timeline.Known(running),
+			timeline.Known(done)
 	}
 	for _, o := range p.outcomes {
 		if !o.Unfit {
@@ -125,9 +127,9 @@ func (p *player) look(ctx context.Context) {
 		}
 	}
 	p.line.Samples = append(p.line.Samples, sample)
-	if seen.Unsatisfiable.Value > 0 && !p.reported && p.waitsForEver() {
+	if observed.Unsatisfiable.Value > 0 && !p.reported && p.waitsForEver() {
 		p.reported = true
-		p.mark("what never fits is reported")
+		p.mark("the job that never fits is reported")
 	}
 	p.takeBack(ctx)
 	p.Show(View{
@@ -136,7 +138,7 @@ func (p *player) look(ctx context.Context) {
 	})
 }
 
-// waitsForEver reports that Slurm has taken a job that never fits.
+// hasNeverFittingJob reports whether Slurm has accepted a job that never fits.
 func (p *player) waitsForEver() bool {
 	for _, o := range p.outcomes {
 		if o.Unfit && o.ID != 0 {
@@ -146,7 +148,7 @@ func (p *player) waitsForEver() bool {
 	return false
 }
 
-// answered takes the answers to sbatch that have come.
+// recordSubmissions records the submissions that have finished.
 func (p *player) answered() {
 	for {
 		select {
@@ -161,10 +163,12 @@ func (p *player) answered() {
 	}
 }
 
-// reportLimit is how long what never fits may stay unreported after all else is done.
+// reportLimit is how long the metrics may take to report a job that never fits after all other jobs
+// have ended.
 const reportLimit = 20 * time.Second
 
-// takeBack cancels what never fits, after all that fits has run, and it was reported.
+// cancelNeverFits cancels the jobs that never fit after all other jobs have ended and the metrics
+// have reported them.
 func (p *player) takeBack(ctx context.Context) {
 	if !burst.Over(p.outcomes) || p.cancelled {
 		return
@@ -179,13 +183,14 @@ func (p *player) takeBack(ctx context.Context) {
 	for _, o := range p.outcomes {
 		if o.Unfit && o.ID != 0 {
 			if err := p.world.Cancel(ctx, o.ID); err != nil {
-				p.cancelled = false // the next look tries again
+				p.cancelled = false // the next sample tries again
 			}
 		}
 	}
 }
 
-// calm reports that all is over, and was at zero for a while.
+// isSettled reports whether all jobs have ended and the NodeSets have stayed at zero for
+// ZeroPeriod.
 func (p *player) calm(now time.Time) bool {
 	for _, o := range p.outcomes {
 		if !o.Over() {
@@ -203,5 +208,6 @@ func (p *player) calm(now time.Time) bool {
 }
 
 func (p *player) result() Result {
-	return Result{Line: p.line, Summary: burst.Sum(p.outcomes, p.reported), Outcomes: p.outcomes, Zero: p.line.Last().AtZero(), Reported: p.reported}
+	return Result{Line: p.line, Summary: burst.Sum(p.outcomes, p.reported), Outcomes: p.outcomes, Zero: p.line.Last().
+		AtZero(), Reported: p.reported}
 }

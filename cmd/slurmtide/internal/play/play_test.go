@@ -14,14 +14,14 @@ import (
 	"github.com/slurmtide/slurmtide/slurmclient/slurm"
 )
 
-// world has one worker for each job, two seconds after it was submitted.
+// fakeEnvironment starts one worker for each job two seconds after its submission.
 type world struct {
 	mu       sync.Mutex
 	begun    map[uint32]time.Time
 	shapes   map[uint32]burst.Shape
 	canceled map[uint32]bool
-	// broken makes looks fail, stuck keeps the last worker, losing loses jobs, silent
-	// does not report what never fits, refusing refuses it.
+	// broken makes observations fail, stuck keeps the last worker, losing hides jobs, silent does
+	// not report the job that never fits, refusing rejects it.
 	broken, stuck, losing, silent, refusing bool
 }
 
@@ -53,23 +53,23 @@ func (w *world) Look(context.Context) (Seen, error) {
 	if w.broken {
 		return Seen{Sample: timeline.Sample{Sets: []timeline.Set{{Name: "cpu"}}}}, errors.New("connection refused")
 	}
-	seen := Seen{JobsKnown: true, Unsatisfiable: timeline.Known(0)}
+	observed := Seen{JobsKnown: true, Unsatisfiable: timeline.Known(0)}
 	set := timeline.Set{Name: "cpu", Known: true}
 	for id, begun := range w.begun {
 		state := w.state(id, time.Since(begun))
 		if w.shapes[id].Unfit && !w.silent && !w.canceled[id] {
-			seen.Unsatisfiable = timeline.Known(1)
+			observed.Unsatisfiable = timeline.Known(1)
 		}
 		if state == "RUNNING" || w.stuck {
 			set.Workers = append(set.Workers, timeline.Worker{Name: "cpu-0", State: timeline.Busy})
 		}
 		if !w.losing {
-			seen.Jobs = append(seen.Jobs, &slurm.Job{ID: id, State: slurm.ParseJobState(state)})
+			observed.Jobs = append(observed.Jobs, &slurm.Job{ID: id, State: slurm.ParseJobState(state)})
 		}
 	}
 	set.Required, set.Desired = timeline.Known(len(set.Workers)), timeline.Known(len(set.Workers))
-	seen.Sample.Sets = []timeline.Set{set}
-	return seen, nil
+	observed.Sample.Sets = []timeline.Set{set}
+	return observed, nil
 }
 
 func (w *world) state(id uint32, since time.Duration) string {
@@ -87,8 +87,9 @@ func (w *world) state(id uint32, since time.Duration) string {
 
 func config() Config {
 	return Config{
-		Shapes: []burst.Shape{{Title: "short", Tasks: 1, Seconds: 3}, {Title: "long", Tasks: 1, Seconds: 10}, {Title: "huge", Tasks: 1, Unfit: true}},
-		Pause:  500 * time.Millisecond, Calm: 2 * time.Second, Limit: time.Minute, Show: func(View) {},
+		Shapes: []burst.Shape{{Title: "short", Tasks: 1, Seconds: 3}, {Title: "long", Tasks: 1, Seconds: 10},
+			{Title: "huge", Tasks: 1, Unfit: true}},
+		Pause: 500 * time.Millisecond, Calm: 2 * time.Second, Limit: time.Minute, Show: func(View) {},
 	}
 }
 
@@ -97,12 +98,16 @@ func TestTheVerdict(t *testing.T) {
 		change func(*world)
 		want   string // part of the verdict, empty for none
 	}{
-		"all is well":                           {func(*world) {}, ""},
-		"what never fits is refused":            {func(w *world) { w.refusing = true }, ""},
-		"a worker stays":                        {func(w *world) { w.stuck = true }, "zero was not reached: cpu has"},
-		"jobs are lost":                         {func(w *world) { w.losing = true }, "2 of 2 jobs did not run to their end"},
-		"nothing can be seen":                   {func(w *world) { w.broken = true }, "2 of 2 jobs did not run to their end"},
-		"what never fits is not told of anyone": {func(w *world) { w.silent = true }, "not reported as unsatisfiable"},
+		"everything works":                      {func(*world) {}, ""},
+		"Slurm rejects the job that never fits": {func(w *world) { w.refusing = true }, ""},
+		"a worker stays": {func(w *world) { w.stuck = true },
+			"the NodeSets did not return to zero: cpu has"},
+		"jobs are lost": {func(w *world) { w.losing = true },
+			"2 of 2 jobs did not run to completion"},
+		"observations fail": {func(w *world) { w.broken = true },
+			"2 of 2 jobs did not run to completion"},
+		"the job that never fits is not reported": {func(w *world) { w.silent = true },
+			"not reported as unsatisfiable"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
@@ -117,7 +122,7 @@ func TestTheVerdict(t *testing.T) {
 				case c.want == "" && verdict != nil:
 					t.Errorf("the verdict is: %v; %+v", verdict, r.Summary)
 				case c.want != "" && (verdict == nil || !strings.Contains(verdict.Error(), c.want)):
-					t.Errorf("the verdict is %v, which does not tell that %s", verdict, c.want)
+					t.Errorf("the verdict is %v, which does not contain %q", verdict, c.want)
 				}
 			})
 		})
@@ -154,13 +159,13 @@ func TestWhatWasReportedOfAnEarlierPlayDoesNotCount(t *testing.T) {
 	})
 }
 
-// stale is a world whose metrics tell of a job that never fits, all the time.
+// staleEnvironment is an environment whose metrics always report a job that never fits.
 type stale struct{ *world }
 
 func (s stale) Look(ctx context.Context) (Seen, error) {
-	seen, err := s.world.Look(ctx)
-	seen.Unsatisfiable = timeline.Known(1)
-	return seen, err
+	observed, err := s.world.Look(ctx)
+	observed.Unsatisfiable = timeline.Known(1)
+	return observed, err
 }
 
 func TestAPlayThatIsInterruptedSaysSo(t *testing.T) {
@@ -183,18 +188,18 @@ func TestWhatAWorkerIs(t *testing.T) {
 		node *slurm.Node
 		want timeline.State
 	}{
-		"a pod that is made, of which Slurm knows nothing": {Pod{}, nil, timeline.Starting},
-		"a pod whose record is FUTURE":                     {ready, node("FUTURE+DYNAMIC_NORM"), timeline.Starting},
-		"a pod that starts, whose node is still down":      {Pod{}, node("DOWN"), timeline.Starting},
-		"a node that is down though the pod is ready":      {ready, node("DOWN+NOT_RESPONDING"), timeline.Lost},
-		"an idle one":                        {ready, node("IDLE+DYNAMIC_NORM"), timeline.Idle},
-		"one that Slurm has not reached yet": {ready, node("IDLE+NOT_RESPONDING"), timeline.Starting},
-		"one with a job":                     {ready, node("ALLOCATED+DYNAMIC_NORM"), timeline.Busy},
-		"one with room for more":             {ready, node("MIXED"), timeline.Busy},
-		"one whose job is ending":            {ready, node("IDLE+COMPLETING"), timeline.Busy},
-		"a drained one":                      {ready, node("IDLE+DRAIN"), timeline.Draining},
-		"a drained one with a job":           {ready, node("ALLOCATED+DRAIN"), timeline.Draining},
-		"a pod that is being deleted":        {Pod{Ready: true, Going: true}, node("IDLE"), timeline.Going},
+		"a new pod without a Slurm record":        {Pod{}, nil, timeline.Starting},
+		"a pod whose record is FUTURE":            {ready, node("FUTURE+DYNAMIC_NORM"), timeline.Starting},
+		"a starting pod whose node is still down": {Pod{}, node("DOWN"), timeline.Starting},
+		"a down node although the pod is ready":   {ready, node("DOWN+NOT_RESPONDING"), timeline.Lost},
+		"an idle node":                            {ready, node("IDLE+DYNAMIC_NORM"), timeline.Idle},
+		"a node that does not respond yet":        {ready, node("IDLE+NOT_RESPONDING"), timeline.Starting},
+		"a node with a job":                       {ready, node("ALLOCATED+DYNAMIC_NORM"), timeline.Busy},
+		"a node with free CPUs":                   {ready, node("MIXED"), timeline.Busy},
+		"a node whose job is completing":          {ready, node("IDLE+COMPLETING"), timeline.Busy},
+		"a drained node":                          {ready, node("IDLE+DRAIN"), timeline.Draining},
+		"a drained node with a job":               {ready, node("ALLOCATED+DRAIN"), timeline.Draining},
+		"a pod that is being deleted":             {Pod{Ready: true, Going: true}, node("IDLE"), timeline.Going},
 	} {
 		if got := StateOf(c.pod, c.node); got != c.want {
 			t.Errorf("%s is %v, want %v", name, got, c.want)

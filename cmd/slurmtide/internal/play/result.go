@@ -9,31 +9,31 @@ import (
 	"github.com/slurmtide/slurmtide/cmd/slurmtide/internal/timeline"
 )
 
-// Result is what came of a play.
+// Result is the result of a play.
 type Result struct {
 	Line     timeline.Timeline
 	Outcomes []burst.Outcome
 	Summary  burst.Summary
-	// Zero: all NodeSets were at zero at the end. Reported: what never fits was told of
-	// by the metrics.
+	// EndedAtZero is true when all NodeSets were at zero at the end. Reported is true when the
+	// metrics reported the jobs that never fit.
 	Zero, Reported bool
 }
 
-// Verdict is nil when every job ran to its end at its first start, what never fits was
-// not run, and all is at zero.
+// Verdict returns nil when every job ran to completion without a restart, the jobs that never fit
+// were rejected or reported, and all NodeSets are at zero.
 func (r Result) Verdict() error {
 	switch {
 	case len(r.Summary.Lost) > 0:
-		return fmt.Errorf("%d of %d jobs did not run to their end", r.Summary.Jobs-r.Summary.Ran, r.Summary.Jobs)
+		return fmt.Errorf("%d of %d jobs did not run to completion", r.Summary.Jobs-r.Summary.Ran, r.Summary.Jobs)
 	case !r.Zero:
-		return fmt.Errorf("zero was not reached: %s", left(r.Line.Last()))
+		return fmt.Errorf("the NodeSets did not return to zero: %s", left(r.Line.Last()))
 	case r.unreported():
 		return errors.New("a job that never fits was not reported as unsatisfiable")
 	}
 	return nil
 }
 
-// unreported tells of a job that Slurm took though it never fits, and nobody told.
+// hasUnreportedJob reports whether Slurm accepted a job that never fits and no metric reported it.
 func (r Result) unreported() bool {
 	for _, o := range r.Outcomes {
 		if o.Unfit && o.Refused == "" && !r.Reported {
@@ -47,11 +47,12 @@ func left(s timeline.Sample) string {
 	var parts []string
 	for _, set := range s.Sets {
 		if !set.AtZero() {
-			parts = append(parts, fmt.Sprintf("%s has %d workers and wants %s", set.Name, len(set.Workers), set.Desired))
+			parts = append(parts, fmt.Sprintf("%s has %d workers and %s replicas", set.Name, len(set.Workers),
+				set.Desired))
 		}
 	}
 	if len(parts) == 0 {
-		return "nothing was seen"
+		return "no NodeSet was observed"
 	}
 	return strings.Join(parts, "; ")
 }

@@ -5,13 +5,14 @@ import (
 	"github.com/slurmtide/slurmtide/slurmclient/slurm"
 )
 
-// Pod is what counts of a worker's pod.
+// Pod is the relevant state of a worker's pod.
 type Pod struct {
-	// Ready: slurmd runs. Going: it is being deleted.
+	// Ready is true when slurmd runs, Terminating when the pod is being deleted.
 	Ready, Going bool
 }
 
-// StateOf tells what a worker is by its pod and its Slurm node; nil is none.
+// WorkerState returns the state of a worker with the given pod and Slurm node. n is nil when Slurm
+// has no node.
 func StateOf(p Pod, n *slurm.Node) timeline.State {
 	switch {
 	case p.Going:

@@ -1,5 +1,5 @@
-// Package play submits the burst to a world, looks on until all is at zero again, and
-// judges.
+// Package play submits the burst to an environment, observes it until all NodeSets are at zero
+// again, and judges the result.
 package play
 
 import (
@@ -10,25 +10,25 @@ import (
 	"github.com/slurmtide/slurmtide/slurmclient/slurm"
 )
 
-// World is where jobs run on workers that come and go. Its methods may be called from
-// several goroutines.
+// Environment runs jobs on workers that scale up and down. Its methods must be safe for concurrent
+// use.
 type World interface {
-	// Submit submits a job as sbatch does and returns its id.
+	// Submit submits a job as sbatch does and returns its ID.
 	Submit(ctx context.Context, s burst.Shape) (uint32, error)
-	// Cancel takes a job back.
+	// Cancel cancels a job.
 	Cancel(ctx context.Context, id uint32) error
-	// Look reads everything once. With an error what could be read is there all the
-	// same, and the rest says that it is not known.
+	// Observe reads everything once. On an error, it still returns what it could read and marks the
+	// rest as unknown.
 	Look(ctx context.Context) (Seen, error)
 }
 
-// Seen is what a world was at a moment.
+// Observation is the state of an environment at one time.
 type Seen struct {
-	// Sample has no time, and no counts of jobs.
+	// Sample lacks the time and the job counts.
 	Sample timeline.Sample
-	// Jobs are Slurm's records; they mean nothing unless JobsKnown.
+	// Jobs are Slurm's records. They are valid only if JobsKnown is true.
 	Jobs      []*slurm.Job
 	JobsKnown bool
-	// Unsatisfiable is how many jobs the autoscaler's metrics call so.
+	// Unsatisfiable is the number of jobs that the autoscaling metrics report as unsatisfiable.
 	Unsatisfiable timeline.Reading
 }

@@ -7,16 +7,15 @@ import (
 	"github.com/slurmtide/slurmtide/cmd/slurmtide/internal/timeline"
 )
 
-// columns are the columns of a time line: each stands for the same time.
+// chartColumns divides a timeline into columns of equal duration.
 type columns struct {
 	from, each time.Duration
-	// samples has for each column the last sample in it, or before it; of those that are
-	// yet to come there is none.
+	// samples contains for each column the last sample in or before it. Future columns have none.
 	samples []timeline.Sample
 	width   int
 }
 
-// newColumns puts a time line into columns that are as narrow as they can be.
+// newColumns divides a timeline into columns of the shortest duration that fits the width.
 func newColumns(line timeline.Timeline, width int) columns {
 	from, to := line.Span()
 	c := columns{from: from, each: 500 * time.Millisecond, width: max(width, 1)}
@@ -36,16 +35,19 @@ func newColumns(line timeline.Timeline, width int) columns {
 	return c
 }
 
-// row draws a count, with its last value behind.
-func (c columns) row(label, style string, most int, value string, count func(timeline.Sample) timeline.Reading, p paint) string {
+// row draws a count and writes its last value behind it.
+func (c columns) row(
+	label, style string, most int, value string, count func(timeline.Sample) timeline.Reading, p paint,
+) string {
 	var b strings.Builder
 	for _, s := range c.samples {
 		b.WriteString(level(count(s), most))
 	}
-	return fit("  "+label, labels) + p(style, b.String()) + strings.Repeat(" ", c.width-len(c.samples)) + " " + p(strong, fit(value, values-1))
+	return fit("  "+label, labels) + p(style, b.String()) + strings.Repeat(" ", c.width-len(c.samples)) + " " +
+		p(strong, fit(value, values-1))
 }
 
-// level is how high a count stands: a dot for 0, nothing for what is not known.
+// barSign returns the character for a count: a dot for 0, a blank for an unknown count.
 func level(r timeline.Reading, most int) string {
 	switch {
 	case !r.Known:
@@ -57,7 +59,7 @@ func level(r timeline.Reading, most int) string {
 	return string(steps[min(len(steps)-1, (r.Value*len(steps)-1)/max(most, 1))])
 }
 
-// lane draws what a worker of a NodeSet was.
+// lane draws the states of a worker.
 func (c columns) lane(set, name string, p paint) string {
 	text, run, style := p(dim, fit("    "+name, labels)), "", ""
 	for _, s := range c.samples {
@@ -71,7 +73,7 @@ func (c columns) lane(set, name string, p paint) string {
 	return text + p(style, run)
 }
 
-// stateIn is what a worker was in a sample.
+// stateIn returns the state of a worker in a sample.
 func stateIn(s timeline.Sample, set, name string) timeline.State {
 	for _, of := range s.Sets {
 		for _, w := range of.Workers {
@@ -83,7 +85,7 @@ func stateIn(s timeline.Sample, set, name string) timeline.State {
 	return timeline.Absent
 }
 
-// axis writes times below, each where its column is.
+// axis writes the times below their columns.
 func (c columns) axis(p paint) string {
 	const room = 10 // columns between two times
 	text := []rune(strings.Repeat(" ", c.width+room))

@@ -9,22 +9,22 @@ import (
 	"github.com/slurmtide/slurmtide/cmd/slurmtide/internal/steps"
 )
 
-// Scene is all that the live view shows at a moment.
+// Screen is the content of the live view.
 type Scene struct {
-	// How tells what is shown, in one line.
+	// How describes the demo in one line.
 	How string
-	// Since is the time since the demo began.
+	// Since is the time since the demo started.
 	Since time.Duration
 	Now   time.Time
 	Steps []steps.Status
-	// Play is nil until the play has begun.
+	// Play is nil until the play starts.
 	Play *play.View
 }
 
-// Size is that of a terminal.
+// Size is the size of a terminal in characters.
 type Size struct{ Width, Height int }
 
-// Frame draws a scene as lines that fit a terminal. It is pure.
+// RenderFrame renders a screen as lines that fit a terminal. It is pure.
 func Frame(s Scene, size Size, p paint) []string {
 	lines := []string{header(s, size, p), ""}
 	if s.Play == nil {
@@ -47,7 +47,7 @@ func header(s Scene, size Size, p paint) string {
 	return p("1;7", name) + " " + p(dim, fit(s.How, size.Width-len(name)-len(clock)-3)) + " " + p(strong, clock)
 }
 
-// board lists the steps. Those that took no time share a line's worth of attention.
+// renderSteps lists the steps. A running step takes a second line for its progress.
 func board(list []steps.Status, now time.Time, width int, p paint) []string {
 	const name = 36
 	var lines []string
@@ -61,7 +61,8 @@ func board(list []steps.Status, now time.Time, width int, p paint) []string {
 			lines = append(lines, p(red, "  ✗ ")+fit(s.Name, name)+p(red, fmt.Sprintf("%6.1f s", s.Took.Seconds())))
 		default:
 			took := now.Sub(s.Began)
-			head := p(cyan, "  "+spinner(took)+" ") + p(strong, fit(s.Name, name)) + fmt.Sprintf("%6.0f s ", took.Seconds())
+			head := p(cyan, "  "+spinner(took)+" ") + p(strong, fit(s.Name, name)) +
+				fmt.Sprintf("%6.0f s ", took.Seconds())
 			lines = append(lines, head+bar(s.Progress, 20, p), p(dim, "      "+fit(s.Progress.Text, width-8)))
 		}
 	}
@@ -73,7 +74,7 @@ func spinner(since time.Duration) string {
 	return string(frames[int(max(since, 0)/(100*time.Millisecond))%len(frames)])
 }
 
-// bar shows how much is done, where that is known.
+// progressBar shows the share that is done. It is empty when the total is unknown.
 func bar(progress steps.Progress, width int, p paint) string {
 	if progress.Total <= 0 {
 		return ""

@@ -5,10 +5,10 @@ import (
 	"unicode/utf8"
 )
 
-// paint colours text for a terminal, or leaves it as it is.
+// painter adds a terminal style to text, or returns the text unchanged.
 type paint func(style, text string) string
 
-// Styles, as the terminal's numbers.
+// Styles are SGR codes of terminals.
 const (
 	strong  = "1"
 	dim     = "2"
@@ -20,7 +20,7 @@ const (
 	cyan    = "36"
 )
 
-// Colours paints; Plainly does not.
+// PaintColours adds the style as escape sequences.
 func Colours(style, text string) string {
 	if style == "" || text == "" {
 		return text
@@ -28,10 +28,10 @@ func Colours(style, text string) string {
 	return "\x1b[" + style + "m" + text + "\x1b[0m"
 }
 
-// Plainly leaves text as it is.
+// PaintPlain returns the text unchanged.
 func Plainly(_, text string) string { return text }
 
-// fit cuts text that has no colours to a width, or fills it up with blanks.
+// padText truncates text without colours to a width or pads it with blanks.
 func fit(text string, width int) string {
 	n := utf8.RuneCountInString(text)
 	switch {
@@ -43,7 +43,7 @@ func fit(text string, width int) string {
 	return text + strings.Repeat(" ", width-n)
 }
 
-// clip cuts a line, that may have colours, to a width.
+// clipLine truncates a line, which may contain colours, to a width.
 func clip(line string, width int) string {
 	var b strings.Builder
 	seen, escape, cut := 0, false, false

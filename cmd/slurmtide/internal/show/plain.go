@@ -1,4 +1,4 @@
-// Package show shows the demo: as lines with times, or live in a terminal.
+// Package show displays the demo, either as lines with times or live in a terminal.
 package show
 
 import (
@@ -12,23 +12,22 @@ import (
 	"github.com/slurmtide/slurmtide/cmd/slurmtide/internal/timeline"
 )
 
-// told is how long a step may be silent before it tells how far it is.
+// progressInterval is the pause between two lines about the progress of one step.
 const told = 10 * time.Second
 
-// Plain writes a line for each thing that happens. Its methods are for one goroutine at a
-// time.
+// Plain writes a line for each event. It is not safe for concurrent use.
 type Plain struct {
 	out   io.Writer
 	now   func() time.Time
 	began time.Time
 	steps []steps.Status
-	last  time.Time // of the last line about a step under way
+	last  time.Time // when the last progress line was written
 	seen  timeline.Sample
 	marks int
 	err   string
 }
 
-// NewPlain returns one whose times are from now on.
+// NewPlain returns a Plain whose times start now.
 func NewPlain(out io.Writer, now func() time.Time) *Plain {
 	return &Plain{out: out, now: now, began: now()}
 }
@@ -38,7 +37,7 @@ func (p *Plain) Say(format string, args ...any) {
 	_, _ = fmt.Fprintf(p.out, "[%6.1fs] %s\n", p.now().Sub(p.began).Seconds(), fmt.Sprintf(format, args...))
 }
 
-// Steps tells of steps that have begun and ended, and now and then how far one is.
+// Steps reports finished and failed steps, and from time to time the progress of the running one.
 func (p *Plain) Steps(board []steps.Status) {
 	for i, s := range board {
 		before := steps.Status{}
@@ -60,7 +59,7 @@ func (p *Plain) Steps(board []steps.Status) {
 	p.steps = board
 }
 
-// Play tells of what has changed.
+// Play reports what has changed.
 func (p *Plain) Play(v play.View) {
 	for _, m := range v.Line.Marks[p.marks:] {
 		p.Say("%s", m.Text)
@@ -88,7 +87,7 @@ func errorText(err error) string {
 	return err.Error()
 }
 
-// line tells of a sample in one line, without its time.
+// formatSample describes a sample in one line, without its time.
 func line(s timeline.Sample) string {
 	parts := []string{fmt.Sprintf("jobs %s pending %s running %s done", s.Pending, s.Running, s.Done)}
 	for _, set := range s.Sets {

@@ -41,7 +41,8 @@ var noon = time.Date(2026, 1, 2, 12, 0, 0, 0, time.UTC)
 func building() Scene {
 	return Scene{How: "real Slurm", Since: 75 * time.Second, Now: noon, Steps: []steps.Status{
 		{Name: "first", State: steps.Done, Took: 1500 * time.Millisecond},
-		{Name: "second", State: steps.Running, Began: noon.Add(-time.Minute), Progress: steps.Progress{Done: 30, Total: 120, Text: "packages"}},
+		{Name: "second", State: steps.Running, Began: noon.Add(-time.Minute),
+			Progress: steps.Progress{Done: 30, Total: 120, Text: "packages"}},
 		{Name: "third"},
 	}}
 }
@@ -50,7 +51,8 @@ func sample(at float64, pending, running, done, required, desired int, workers .
 	return timeline.Sample{
 		At: time.Duration(at * float64(time.Second)), Jobs: 5,
 		Pending: timeline.Known(pending), Running: timeline.Known(running), Done: timeline.Known(done),
-		Sets: []timeline.Set{{Name: "cpu", Max: 2, Required: timeline.Known(required), Desired: timeline.Known(desired), Known: true, Workers: workers}},
+		Sets: []timeline.Set{{Name: "cpu", Max: 2, Required: timeline.Known(required),
+			Desired: timeline.Known(desired), Known: true, Workers: workers}},
 	}
 }
 
@@ -65,16 +67,22 @@ func workers(states ...timeline.State) []timeline.Worker {
 func playing() play.View {
 	return play.View{
 		Line: timeline.Timeline{Samples: []timeline.Sample{
-			sample(-1, 0, 0, 0, 0, 0), sample(-0.5, 0, 0, 0, 0, 0), sample(0, 5, 0, 0, 0, 0), sample(0.5, 5, 0, 0, 2, 0),
-			sample(1, 5, 0, 0, 2, 2, workers(timeline.Starting, timeline.Starting)...), sample(3, 3, 2, 0, 2, 2, workers(timeline.Busy, timeline.Busy)...),
-			sample(5, 1, 2, 2, 2, 2, workers(timeline.Busy, timeline.Busy)...), sample(6, 0, 1, 4, 1, 2, workers(timeline.Busy, timeline.Idle)...),
-			sample(7, 0, 1, 4, 1, 1, workers(timeline.Busy, timeline.Draining)...), sample(7.5, 0, 1, 4, 1, 1, workers(timeline.Busy, timeline.Going)...),
+			sample(-1, 0, 0, 0, 0, 0), sample(-0.5, 0, 0, 0, 0, 0), sample(0, 5, 0, 0, 0, 0),
+			sample(0.5, 5, 0, 0, 2, 0),
+			sample(1, 5, 0, 0, 2, 2, workers(timeline.Starting, timeline.Starting)...),
+			sample(3, 3, 2, 0, 2, 2, workers(timeline.Busy, timeline.Busy)...),
+			sample(5, 1, 2, 2, 2, 2, workers(timeline.Busy, timeline.Busy)...),
+			sample(6, 0, 1, 4, 1, 2, workers(timeline.Busy, timeline.Idle)...),
+			sample(7, 0, 1, 4, 1, 1, workers(timeline.Busy, timeline.Draining)...),
+			sample(7.5, 0, 1, 4, 1, 1, workers(timeline.Busy, timeline.Going)...),
 		}, Marks: []timeline.Mark{{At: 0, Text: "jobs are submitted"}}},
 		Outcomes: []burst.Outcome{
 			{Shape: burst.Shape{Title: "an array", Array: "1-4", Tasks: 4, Seconds: 2}, ID: 1, Done: 4},
 			{Shape: burst.Shape{Title: "a long one", Tasks: 1, Seconds: 9}, ID: 2, Running: 1},
-			{Shape: burst.Shape{Title: "never fits", Tasks: 1, Nodes: 3, Unfit: true, Seconds: 1}, ID: 3, Pending: 1, Reason: "PartitionNodeLimit"},
-			{Shape: burst.Shape{Title: "bad", Tasks: 2, Seconds: 1}, ID: 4, Failed: 1, Done: 1, Trouble: "job 4 is FAILED after 0 restarts"},
+			{Shape: burst.Shape{Title: "never fits", Tasks: 1, Nodes: 3, Unfit: true, Seconds: 1}, ID: 3, Pending: 1,
+				Reason: "PartitionNodeLimit"},
+			{Shape: burst.Shape{Title: "bad", Tasks: 2, Seconds: 1}, ID: 4, Failed: 1, Done: 1,
+				Trouble: "job 4 is FAILED after 0 restarts"},
 		},
 	}
 }
@@ -115,10 +123,10 @@ func TestFramesFitAnyTerminal(t *testing.T) {
 
 func TestColoursAreNotCounted(t *testing.T) {
 	for name, c := range map[string]struct{ line, want string }{
-		"a line that fits":             {Colours(green, "abc"), "\x1b[32mabc\x1b[0m"},
-		"a line that is cut":           {Colours(green, "abcdefg"), "\x1b[32mabcde\x1b[0m\x1b[0m"},
-		"a line without colours":       {"abcdefg", "abcde"},
-		"a colour behind what was cut": {"abcdef" + Colours(red, "g"), "abcde\x1b[31m\x1b[0m\x1b[0m"},
+		"a line that fits":                 {Colours(green, "abc"), "\x1b[32mabc\x1b[0m"},
+		"a line that is cut":               {Colours(green, "abcdefg"), "\x1b[32mabcde\x1b[0m\x1b[0m"},
+		"a line without colours":           {"abcdefg", "abcde"},
+		"a colour in the part that is cut": {"abcdef" + Colours(red, "g"), "abcde\x1b[31m\x1b[0m\x1b[0m"},
 	} {
 		if got := clip(c.line, 5); got != c.want {
 			t.Errorf("%s: %q", name, got)
@@ -130,18 +138,23 @@ func TestPlainLines(t *testing.T) {
 	var out strings.Builder
 	now := noon
 	p := NewPlain(&out, func() time.Time { return now })
-	tell := func(board ...steps.Status) { now = now.Add(6 * time.Second); p.Steps(board) }
-	tell(steps.Status{Name: "build", State: steps.Running})
-	tell(steps.Status{Name: "build", State: steps.Running, Progress: steps.Progress{Done: 1, Total: 3, Text: "one"}})
-	tell(steps.Status{Name: "build", State: steps.Running, Progress: steps.Progress{Done: 2, Total: 3, Text: "two"}})
-	tell(steps.Status{Name: "build", State: steps.Done, Took: 18 * time.Second}, steps.Status{Name: "start", State: steps.Running})
-	tell(steps.Status{Name: "build", State: steps.Done, Took: 18 * time.Second}, steps.Status{Name: "start", State: steps.Failed, Took: 6 * time.Second})
+	showSteps := func(board ...steps.Status) { now = now.Add(6 * time.Second); p.Steps(board) }
+	showSteps(steps.Status{Name: "build", State: steps.Running})
+	showSteps(steps.Status{Name: "build", State: steps.Running,
+		Progress: steps.Progress{Done: 1, Total: 3, Text: "one"}})
+	showSteps(steps.Status{Name: "build", State: steps.Running,
+		Progress: steps.Progress{Done: 2, Total: 3, Text: "two"}})
+	showSteps(steps.Status{Name: "build", State: steps.Done, Took: 18 * time.Second},
+		steps.Status{Name: "start", State: steps.Running})
+	showSteps(steps.Status{Name: "build", State: steps.Done, Took: 18 * time.Second},
+		steps.Status{Name: "start", State: steps.Failed, Took: 6 * time.Second})
 	v := playing()
 	for n := 1; n <= len(v.Line.Samples); n++ {
 		now = now.Add(500 * time.Millisecond)
 		p.Play(play.View{Line: timeline.Timeline{Samples: v.Line.Samples[:n], Marks: v.Line.Marks}})
 	}
-	p.Play(play.View{Line: timeline.Timeline{Samples: []timeline.Sample{{Sets: []timeline.Set{{Name: "cpu"}}}}, Marks: v.Line.Marks}, Err: errors.New("no answer")})
+	p.Play(play.View{Line: timeline.Timeline{Samples: []timeline.Sample{{Sets: []timeline.Set{{Name: "cpu"}}}},
+		Marks: v.Line.Marks}, Err: errors.New("no answer")})
 	golden(t, "plain.txt", out.String())
 }
 

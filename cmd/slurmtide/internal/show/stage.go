@@ -10,14 +10,14 @@ import (
 	"github.com/slurmtide/slurmtide/cmd/slurmtide/internal/timeline"
 )
 
-// Widths of what stands before and behind the time line.
+// Widths of the columns before and behind the timeline.
 const (
 	labels = 16
 	values = 8
 )
 
-// stage shows a play: jobs above, and one time line of everything below. Where there is
-// not enough room the jobs are left out first, then blank lines.
+// renderPlay renders the jobs above a common timeline. If the terminal is too low, it omits the
+// jobs first and then the blank lines.
 func stage(v play.View, size Size, p paint) []string {
 	jobs, chart := jobLines(v.Outcomes, size.Width, p), chartLines(v.Line, size.Width, p)
 	lines := append(append(jobs, ""), chart...)
@@ -43,17 +43,18 @@ func withoutBlanks(lines []string) []string {
 	return out
 }
 
-// jobLines has one line for each shape.
+// jobLines returns one line per job template.
 func jobLines(outcomes []burst.Outcome, width int, p paint) []string {
 	var lines []string
 	for _, o := range outcomes {
 		sign, style, text := progressOf(o)
-		lines = append(lines, p(style, "  "+sign+" ")+fit(o.Title, 20)+dots(o, p)+"  "+p(style, fit(text, 30))+"  "+p(dim, fit(o.String(), width-69)))
+		lines = append(lines, p(style, "  "+sign+" ")+fit(o.Title, 20)+dots(o, p)+"  "+p(style,
+			fit(text, 30))+"  "+p(dim, fit(o.String(), width-69)))
 	}
 	return lines
 }
 
-// dots has one sign for each job.
+// jobDots returns one sign per job.
 func dots(o burst.Outcome, p paint) string {
 	const room = 9
 	if o.Unfit {
@@ -63,7 +64,8 @@ func dots(o burst.Outcome, p paint) string {
 	if o.Tasks > room {
 		return fit(fmt.Sprintf("%d/%d", o.Done, o.Tasks), room)
 	}
-	return p(green, strings.Repeat("●", o.Done)) + p(red, strings.Repeat("✗", o.Failed)) + p(blue, strings.Repeat("◐", o.Running)) +
+	return p(green, strings.Repeat("●", o.Done)) + p(red, strings.Repeat("✗", o.Failed)) +
+		p(blue, strings.Repeat("◐", o.Running)) +
 		p(dim, strings.Repeat("○", max(waits, 0))) + strings.Repeat(" ", room-o.Tasks)
 }
 
@@ -76,7 +78,7 @@ func progressOf(o burst.Outcome) (sign, style, text string) {
 	case o.Unfit && o.Cancelled:
 		return "✓", dim, "reported and cancelled"
 	case o.Unfit:
-		return "!", yellow, "waits for ever: " + o.Reason
+		return "!", yellow, "never fits: " + o.Reason
 	case o.Failed > 0:
 		return "✗", red, o.Trouble
 	case o.Over():
@@ -87,14 +89,16 @@ func progressOf(o burst.Outcome) (sign, style, text string) {
 	return "○", yellow, "pending: " + o.Reason
 }
 
-// chartLines is the time line.
+// chartLines renders the timeline.
 func chartLines(line timeline.Timeline, width int, p paint) []string {
 	c := newColumns(line, width-labels-values)
 	last := line.Last()
 	most := max(last.Jobs, 1)
 	lines := []string{
-		c.row("jobs pending", magenta, most, last.Pending.String(), func(s timeline.Sample) timeline.Reading { return s.Pending }, p),
-		c.row("jobs running", blue, most, last.Running.String(), func(s timeline.Sample) timeline.Reading { return s.Running }, p),
+		c.row("jobs pending", magenta, most, last.Pending.String(),
+			func(s timeline.Sample) timeline.Reading { return s.Pending }, p),
+		c.row("jobs running", blue, most, last.Running.String(),
+			func(s timeline.Sample) timeline.Reading { return s.Running }, p),
 	}
 	for i, set := range last.Sets {
 		of := func(s timeline.Sample) timeline.Set {
@@ -104,8 +108,10 @@ func chartLines(line timeline.Timeline, width int, p paint) []string {
 			return timeline.Set{}
 		}
 		lines = append(lines, "",
-			c.row(set.Name+" required", yellow, set.Max, set.Required.String(), func(s timeline.Sample) timeline.Reading { return of(s).Required }, p),
-			c.row(set.Name+" replicas", cyan, set.Max, set.Desired.String()+fmt.Sprintf(" of %d", set.Max), func(s timeline.Sample) timeline.Reading { return of(s).Desired }, p))
+			c.row(set.Name+" required", yellow, set.Max, set.Required.String(),
+				func(s timeline.Sample) timeline.Reading { return of(s).Required }, p),
+			c.row(set.Name+" replicas", cyan, set.Max, set.Desired.String()+fmt.Sprintf(" of %d", set.Max),
+				func(s timeline.Sample) timeline.Reading { return of(s).Desired }, p))
 		for n := range set.Max {
 			lines = append(lines, c.lane(set.Name, fmt.Sprintf("%s-%d", set.Name, n), p))
 		}
@@ -113,7 +119,7 @@ func chartLines(line timeline.Timeline, width int, p paint) []string {
 	return append(lines, "", c.axis(p), legend(p))
 }
 
-// look is how a state of a worker looks.
+// stateStyle returns the style and the sign of a worker state.
 func look(s timeline.State) (style, sign string) {
 	switch s {
 	case timeline.Starting:
@@ -141,5 +147,5 @@ func legend(p paint) string {
 	return text
 }
 
-// seconds writes a moment.
+// formatSeconds formats a time in whole seconds.
 func seconds(d time.Duration) string { return fmt.Sprintf("%ds", int(d.Seconds())) }

@@ -7,10 +7,10 @@ import (
 	"github.com/slurmtide/slurmtide/cmd/slurmtide/internal/play"
 )
 
-// Summary is what came of a play, as lines.
+// Summary describes the result of a play in lines.
 func Summary(r play.Result) string {
 	var b strings.Builder
-	fmt.Fprintf(&b, "  %d of %d jobs ran to their end, at their first start\n", r.Summary.Ran, r.Summary.Jobs)
+	fmt.Fprintf(&b, "  %d of %d jobs ran to completion without a restart\n", r.Summary.Ran, r.Summary.Jobs)
 	for _, text := range r.Summary.Lost {
 		fmt.Fprintf(&b, "  lost: %s\n", text)
 	}
@@ -21,31 +21,31 @@ func Summary(r play.Result) string {
 		if x.Seen {
 			fmt.Fprintf(&b, "  %-28s %5.1f s after %s\n", x.What, x.Took.Seconds(), x.From)
 		} else {
-			fmt.Fprintf(&b, "  %-28s not seen\n", x.What)
+			fmt.Fprintf(&b, "  %-28s did not happen\n", x.What)
 		}
 	}
 	if err := r.Verdict(); err != nil {
 		fmt.Fprintf(&b, "  FAILED: %v\n", err)
 	} else {
-		fmt.Fprintln(&b, "  nothing was lost, and all is at zero")
+		fmt.Fprintln(&b, "  no job was lost, and all NodeSets are at zero")
 	}
 	return b.String()
 }
 
 // Footer is the summary in one line.
 func Footer(r play.Result) string {
-	text := fmt.Sprintf("%d of %d jobs ran to their end", r.Summary.Ran, r.Summary.Jobs)
+	text := fmt.Sprintf("%d of %d jobs ran to completion", r.Summary.Ran, r.Summary.Jobs)
 	for _, x := range r.Line.Reactions() {
 		switch {
 		case !x.Seen:
 		case x.What == "first worker is in service" || x.What == "first job runs":
 			text += fmt.Sprintf("; %s after %.1f s", x.What, x.Took.Seconds())
-		case x.What == "last pod is gone":
+		case x.What == "last pod is deleted":
 			text += fmt.Sprintf("; %s %.1f s after the %s", x.What, x.Took.Seconds(), x.From)
 		}
 	}
 	if err := r.Verdict(); err != nil {
 		return text + "; FAILED: " + err.Error()
 	}
-	return text + "; nothing was lost"
+	return text + "; no job was lost"
 }

@@ -14,10 +14,10 @@ import (
 	"github.com/slurmtide/slurmtide/cmd/slurmtide/internal/steps"
 )
 
-// redraw is the time between two frames.
+// redrawInterval is the time between two frames.
 const redraw = 200 * time.Millisecond
 
-// Terminal shows the demo live. Its methods may be called from any goroutine.
+// Terminal shows the demo live. It is safe for concurrent use.
 type Terminal struct {
 	out   *os.File
 	paint paint
@@ -29,12 +29,13 @@ type Terminal struct {
 	scene Scene
 }
 
-// IsTerminal reports that a file is one that can be drawn on.
+// IsTerminal reports whether the file is a terminal that supports cursor movement.
 func IsTerminal(f *os.File) bool {
 	return term.IsTerminal(int(f.Fd())) && os.Getenv("TERM") != "dumb" //nolint:gosec // a small number
 }
 
-// NewTerminal begins to draw, on a screen of its own, until Close. how tells what is shown.
+// NewTerminal starts to draw on the alternate screen until Close. how describes the demo in one
+// line.
 func NewTerminal(out *os.File, how string) *Terminal {
 	t := &Terminal{out: out, paint: Colours, began: time.Now(), stop: make(chan struct{}), done: make(chan struct{})}
 	if os.Getenv("NO_COLOR") != "" {
@@ -60,7 +61,7 @@ func (t *Terminal) run() {
 	}
 }
 
-// draw writes a frame over the last one, in one write.
+// draw replaces the previous frame in one write.
 func (t *Terminal) draw() {
 	var b strings.Builder
 	b.WriteString("\x1b[?2026h\x1b[H")
@@ -82,7 +83,7 @@ func (t *Terminal) frame(size Size) []string {
 	return Frame(t.scene, size, t.paint)
 }
 
-// size is that of the terminal, 80 by 24 where it does not tell.
+// size returns the size of the terminal, 80 by 24 if it is unknown.
 func (t *Terminal) size() Size {
 	width, height, err := term.GetSize(int(t.out.Fd())) //nolint:gosec // a small number
 	if err != nil || width <= 0 || height <= 0 {
@@ -91,7 +92,7 @@ func (t *Terminal) size() Size {
 	return Size{width, height}
 }
 
-// Steps shows how the steps stand.
+// Steps shows the status of the steps.
 func (t *Terminal) Steps(board []steps.Status) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
@@ -105,7 +106,7 @@ func (t *Terminal) Play(v play.View) {
 	t.scene.Play = &v
 }
 
-// Close gives the screen back, and leaves the last frame there.
+// Close restores the screen and prints the last frame.
 func (t *Terminal) Close() {
 	close(t.stop)
 	<-t.done

@@ -13,15 +13,16 @@ import (
 	"github.com/slurmtide/slurmtide/slurmclient/slurmtest"
 )
 
-// How long things take that take time on a real machine.
+// Durations that simulate a real machine.
 const (
 	startTime = 2 * time.Second
 	endTime   = time.Second
-	// window is how long the need must be lower before workers go, as in the HPA.
+	// scaleDownWindow is how long the requirement must be lower before replicas fall, as in the
+	// HPA.
 	window = 5 * time.Second
 )
 
-// crew are the workers of a set.
+// workerSet is the state of a NodeSet and its workers.
 type crew struct {
 	Set
 	replicas int
@@ -29,7 +30,7 @@ type crew struct {
 	workers  []worker
 }
 
-// need is how many workers were required at a time.
+// requirement is the number of required workers at one time.
 type need struct {
 	at       time.Time
 	required int
@@ -44,7 +45,7 @@ const (
 	going
 )
 
-// worker is one of a crew, and since when it is what it is.
+// worker is a worker of a set and the time at which its phase began.
 type worker struct {
 	ordinal int
 	phase   phase
@@ -53,8 +54,8 @@ type worker struct {
 
 func (c *crew) name(w worker) string { return fmt.Sprintf("%s-%d", c.Name, w.ordinal) }
 
-// want keeps what is required, and sets replicas as an HPA does: up at once, and down to
-// the most that was required within the window.
+// requireWorkers records the requirement and sets replicas as an HPA does: up at once, and down to
+// the maximum requirement within the window.
 func (c *crew) want(now time.Time, required int) {
 	c.needs = append(c.needs, need{now, required})
 	c.needs = slices.DeleteFunc(c.needs, func(n need) bool { return now.Sub(n.at) > window })
@@ -64,14 +65,14 @@ func (c *crew) want(now time.Time, required int) {
 	}
 }
 
-// step is what is to be done with the workers: those that are to start, whose slurmd is
-// to register, that are to be drained, or undrained, and whose slurmd is to end.
+// actions are the ordinals of workers to start, and the workers whose slurmd registers, that are
+// drained or undrained, and whose slurmd stops.
 type step struct {
 	start                            []int
 	register, drain, undrain, finish []worker
 }
 
-// plan decides. idle tells of workers that are in service and have no work.
+// plan decides what to do. idle reports whether a worker in service has no work.
 func (c *crew) plan(now time.Time, idle func(worker) bool) step {
 	var s step
 	staying := 0
@@ -93,7 +94,8 @@ func (c *crew) plan(now time.Time, idle func(worker) bool) step {
 		}
 	}
 	for ordinal := range c.Max {
-		if staying < c.replicas && !slices.ContainsFunc(c.workers, func(w worker) bool { return w.ordinal == ordinal }) {
+		if staying < c.replicas &&
+			!slices.ContainsFunc(c.workers, func(w worker) bool { return w.ordinal == ordinal }) {
 			s.start = append(s.start, ordinal)
 			staying++
 		}
@@ -102,8 +104,7 @@ func (c *crew) plan(now time.Time, idle func(worker) bool) step {
 	return s
 }
 
-// victims are workers in service to be drained: those without work first, the last of
-// them first.
+// workersToDrain picks workers in service: idle ones first, and the highest ordinals first.
 func (c *crew) victims(excess int, idle func(worker) bool) []worker {
 	var out []worker
 	for _, wanted := range []bool{true, false} {
@@ -116,7 +117,7 @@ func (c *crew) victims(excess int, idle func(worker) bool) []worker {
 	return out
 }
 
-// seen tells what each worker is.
+// observeWorkers returns the state of each worker.
 func (c *crew) seen(nodes []*slurm.Node) []timeline.Worker {
 	var out []timeline.Worker
 	for _, w := range c.workers {
@@ -126,7 +127,7 @@ func (c *crew) seen(nodes []*slurm.Node) []timeline.Worker {
 	return out
 }
 
-// scale has workers follow demand until the context ends.
+// runScaling scales the workers by demand until the context ends.
 func (w *World) scale(ctx context.Context) {
 	tick := time.NewTicker(pause)
 	defer tick.Stop()
@@ -162,13 +163,13 @@ func (w *World) once(now time.Time) {
 	}
 }
 
-// idle reports that a worker's node has no work.
+// isIdle reports whether the node of a worker has no work.
 func (w *World) idle(name string) bool {
 	n, ok := w.cluster.Node(name)
 	return ok && n.State.Base == slurm.NodeIdle && !n.State.Has(slurm.NodeCompleting)
 }
 
-// do does a step.
+// apply executes the actions.
 func (w *World) do(now time.Time, c *crew, s step) {
 	to := func(list []worker, next phase, act func(name string)) {
 		for _, of := range list {
@@ -181,7 +182,8 @@ func (w *World) do(now time.Time, c *crew, s step) {
 		}
 	}
 	to(s.register, working, func(name string) {
-		w.cluster.Register(slurmtest.NodeConf{Names: name, CPUs: c.CPUs, MemoryMiB: c.MemoryMiB, GRES: c.GRES, Features: []string{c.Name}, Dynamic: true})
+		w.cluster.Register(slurmtest.NodeConf{Names: name, CPUs: c.CPUs, MemoryMiB: c.MemoryMiB, GRES: c.GRES,
+			Features: []string{c.Name}, Dynamic: true})
 	})
 	to(s.drain, draining, func(name string) { _ = w.cluster.UpdateNode(name, "DRAIN", "slurmtide: scale-in") })
 	to(s.undrain, working, func(name string) { _ = w.cluster.UpdateNode(name, "UNDRAIN", "") })
@@ -189,7 +191,8 @@ func (w *World) do(now time.Time, c *crew, s step) {
 		w.cluster.StopSlurmd(name)
 		_ = w.cluster.UpdateNode(name, "FUTURE", "")
 	})
-	c.workers = slices.DeleteFunc(c.workers, func(of worker) bool { return of.phase == going && now.Sub(of.since) >= endTime })
+	c.workers = slices.DeleteFunc(c.workers,
+		func(of worker) bool { return of.phase == going && now.Sub(of.since) >= endTime })
 	for _, ordinal := range s.start {
 		c.workers = append(c.workers, worker{ordinal, starting, now})
 	}

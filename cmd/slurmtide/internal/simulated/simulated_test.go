@@ -34,34 +34,37 @@ func TestThePlanOfACrew(t *testing.T) {
 		busy     []int
 		want     string
 	}{
-		"from zero":                           {2, nil, nil, "start [0 1]"},
-		"never more than the maximum":         {9, nil, nil, "start [0 1 2 3]"},
-		"a free ordinal is taken":             {2, []worker{{1, working, long}}, nil, "start [0]"},
-		"slurmd registers after a while":      {1, []worker{{0, starting, long}}, nil, "register [0]"},
-		"slurmd has just been started":        {1, []worker{{0, starting, now}}, nil, ""},
-		"the last of the idle ones goes":      {2, []worker{{0, working, long}, {1, working, long}, {2, working, long}}, nil, "drain [2]"},
-		"a busy one goes last":                {1, []worker{{0, working, long}, {1, working, long}, {2, working, long}}, []int{2}, "drain [1 0]"},
-		"a busy one is drained when it must":  {0, []worker{{0, working, long}}, []int{0}, "drain [0]"},
-		"a drained one with work stays":       {0, []worker{{0, draining, long}}, []int{0}, ""},
-		"a drained one without work goes":     {0, []worker{{0, draining, long}}, nil, "finish [0]"},
-		"one with work that is needed stays":  {1, []worker{{0, draining, long}}, []int{0}, "undrain [0]"},
-		"one that goes has its ordinal still": {1, []worker{{0, going, now}}, nil, "start [1]"},
+		"from zero":                        {2, nil, nil, "start [0 1]"},
+		"never more than the maximum":      {9, nil, nil, "start [0 1 2 3]"},
+		"a free ordinal is used":           {2, []worker{{1, working, long}}, nil, "start [0]"},
+		"slurmd registers after its start": {1, []worker{{0, starting, long}}, nil, "register [0]"},
+		"slurmd has just started":          {1, []worker{{0, starting, now}}, nil, ""},
+		"the last idle worker is drained": {2,
+			[]worker{{0, working, long}, {1, working, long}, {2, working, long}}, nil, "drain [2]"},
+		"busy workers are drained last": {1,
+			[]worker{{0, working, long}, {1, working, long}, {2, working, long}}, []int{2}, "drain [1 0]"},
+		"a busy worker is drained if necessary":      {0, []worker{{0, working, long}}, []int{0}, "drain [0]"},
+		"a drained worker with work stays":           {0, []worker{{0, draining, long}}, []int{0}, ""},
+		"a drained worker without work stops":        {0, []worker{{0, draining, long}}, nil, "finish [0]"},
+		"a draining worker is undrained if required": {1, []worker{{0, draining, long}}, []int{0}, "undrain [0]"},
+		"a terminating worker keeps its ordinal":     {1, []worker{{0, going, now}}, nil, "start [1]"},
 	} {
 		crew := crew{Set: Set{Name: "cpu", Max: 4}, replicas: c.replicas, workers: c.workers}
 		s := crew.plan(now, func(w worker) bool { return !slices.Contains(c.busy, w.ordinal) })
 		got := ""
-		tell := func(what string, ordinals []int) {
+		record := func(what string, ordinals []int) {
 			if len(ordinals) > 0 {
 				got += fmt.Sprintf("%s %v", what, ordinals)
 			}
 		}
-		tell("start", s.start)
-		for what, list := range map[string][]worker{"register": s.register, "drain": s.drain, "undrain": s.undrain, "finish": s.finish} {
+		record("start", s.start)
+		for what, list := range map[string][]worker{"register": s.register, "drain": s.drain, "undrain": s.undrain,
+			"finish": s.finish} {
 			var ordinals []int
 			for _, w := range list {
 				ordinals = append(ordinals, w.ordinal)
 			}
-			tell(what, ordinals)
+			record(what, ordinals)
 		}
 		if got != c.want {
 			t.Errorf("%s: %q, want %q", name, got, c.want)
@@ -69,12 +72,13 @@ func TestThePlanOfACrew(t *testing.T) {
 	}
 }
 
-// TestABurst plays in real time: the simulated Slurm is read by HTTP.
+// The test plays in real time because the simulated Slurm is read over HTTP.
 func TestABurst(t *testing.T) {
 	if testing.Short() {
 		t.Skip("it takes half a minute")
 	}
-	world, err := New(t.Context(), Set{Name: "cpu", Max: 2, CPUs: 2, MemoryMiB: 500}, Set{Name: "gpu", Max: 1, CPUs: 2, MemoryMiB: 500, GRES: "gpu:h100:2"})
+	world, err := New(t.Context(), Set{Name: "cpu", Max: 2, CPUs: 2, MemoryMiB: 500},
+		Set{Name: "gpu", Max: 1, CPUs: 2, MemoryMiB: 500, GRES: "gpu:h100:2"})
 	if err != nil {
 		t.Fatal(err)
 	}

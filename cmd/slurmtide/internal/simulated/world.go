@@ -1,6 +1,5 @@
-// Package simulated plays the demo on any machine: a simulated Slurm behind a real
-// slurmrestd API, whose demand is computed as the adapter does, and workers that come and
-// go as the operator has them. There is no Kubernetes.
+// Package simulated plays the demo on any machine without Kubernetes. It simulates Slurm behind the
+// API of slurmrestd, computes demand as the adapter does, and scales workers as the operator does.
 package simulated
 
 import (
@@ -22,20 +21,20 @@ import (
 	"github.com/slurmtide/slurmtide/slurmclient/slurmtest"
 )
 
-// Set is a set of workers, alike and with the set's name as their feature.
+// NodeSet is a set of identical workers. The name of the set is also their feature.
 type Set struct {
 	Name string
 	Max  int
 	CPUs uint32
-	// MemoryMiB and GRES are as in slurm.conf.
+	// MemoryMiB is RealMemory and GRES is Gres as in slurm.conf.
 	MemoryMiB uint64
 	GRES      string
 }
 
-// pause is the time between two looks of what scales.
+// scaleInterval is the time between two scaling decisions.
 const pause = 500 * time.Millisecond
 
-// World is the simulation. Its methods may be called from any goroutine.
+// Simulation is a running simulation. It is safe for concurrent use.
 type World struct {
 	cluster *slurmtest.Cluster
 	client  *slurmclient.Client
@@ -49,7 +48,7 @@ type World struct {
 	demand demand.Demand
 }
 
-// New starts a simulation with no workers. It ends at Close.
+// New starts a simulation without workers. It runs until Close.
 func New(ctx context.Context, sets ...Set) (*World, error) {
 	cfg := slurmtest.Config{Partitions: []slurmtest.PartitionConf{{Name: "all"}}}
 	for i, s := range sets {
@@ -58,23 +57,24 @@ func New(ctx context.Context, sets ...Set) (*World, error) {
 	w := &World{cluster: slurmtest.New(cfg)}
 	for _, s := range sets {
 		if err := w.cluster.CreateNodes(s.records()); err != nil {
-			return nil, fmt.Errorf("making the records of workers: %w", err)
+			return nil, fmt.Errorf("creating the node records of workers: %w", err)
 		}
 		w.crews = append(w.crews, crew{Set: s})
 	}
 	return w, w.serve(ctx)
 }
 
-// records is the line that makes a FUTURE record of every worker.
+// futureRecords returns the node line that creates a FUTURE record for every worker.
 func (s Set) records() string {
-	line := fmt.Sprintf("NodeName=%s-[0-%d] CPUs=%d RealMemory=%d Feature=%s State=FUTURE", s.Name, s.Max-1, s.CPUs, s.MemoryMiB, s.Name)
+	line := fmt.Sprintf("NodeName=%s-[0-%d] CPUs=%d RealMemory=%d Feature=%s State=FUTURE", s.Name, s.Max-1, s.CPUs,
+		s.MemoryMiB, s.Name)
 	if s.GRES != "" {
 		line += " Gres=" + s.GRES
 	}
 	return line
 }
 
-// serve starts slurmrestd, a cache that reads it, and what scales.
+// start starts slurmrestd, the cache that polls it, and the scaling.
 func (w *World) serve(ctx context.Context) error {
 	listener, err := (&net.ListenConfig{}).Listen(ctx, "tcp", "127.0.0.1:0")
 	if err != nil {
@@ -89,7 +89,8 @@ func (w *World) serve(ctx context.Context) error {
 		return errors.Join(err, listener.Close())
 	}
 	w.cache = slurmclient.NewCache(w.client, slurmclient.CacheConfig{
-		Period: time.Second, Resources: []slurmclient.Resource{slurmclient.Nodes, slurmclient.Jobs, slurmclient.Partitions},
+		Period: time.Second, Resources: []slurmclient.Resource{slurmclient.Nodes, slurmclient.Jobs,
+			slurmclient.Partitions},
 	})
 	ctx, w.cancel = context.WithCancel(ctx)
 	w.wg.Go(func() { _ = w.server.Serve(listener) })
@@ -99,7 +100,7 @@ func (w *World) serve(ctx context.Context) error {
 	return nil
 }
 
-// Close ends the simulation.
+// Close stops the simulation and waits for it.
 func (w *World) Close() {
 	w.cancel()
 	_ = w.server.Close()
@@ -107,7 +108,7 @@ func (w *World) Close() {
 	w.client.Close()
 }
 
-// Steps waits until demand is known.
+// Steps returns one step, which waits until demand is known.
 func (w *World) Steps() []steps.Step {
 	return []steps.Step{{Name: "read the simulated Slurm", Do: func(ctx context.Context, _ func(steps.Progress)) error {
 		for {
@@ -131,18 +132,19 @@ func (w *World) Submit(ctx context.Context, s burst.Shape) (uint32, error) {
 	return w.client.SubmitJob(ctx, s.Request())
 }
 
-// Cancel takes a job back.
+// Cancel cancels a job.
 func (w *World) Cancel(ctx context.Context, id uint32) error {
 	return w.client.CancelJob(ctx, fmt.Sprint(id))
 }
 
-// Look reads Slurm, and tells of workers.
+// Observe reads Slurm and returns it with the state of the workers.
 func (w *World) Look(ctx context.Context) (play.Seen, error) {
 	nodes, nodesErr := w.client.Nodes(ctx, 0)
 	jobs, jobsErr := w.client.Jobs(ctx, 0)
 	w.mu.Lock()
 	defer w.mu.Unlock()
-	seen := play.Seen{Jobs: jobs.Items, JobsKnown: jobsErr == nil, Unsatisfiable: timeline.Reading{Known: w.demand.Known}}
+	observed := play.Seen{Jobs: jobs.Items, JobsKnown: jobsErr == nil,
+		Unsatisfiable: timeline.Reading{Known: w.demand.Known}}
 	for _, c := range w.crews {
 		pool, _ := w.demand.Pool(c.Name)
 		set := timeline.Set{
@@ -152,13 +154,13 @@ func (w *World) Look(ctx context.Context) (play.Seen, error) {
 		if set.Known {
 			set.Workers = c.seen(nodes.Items)
 		}
-		seen.Unsatisfiable.Value += len(pool.Unsatisfiable)
-		seen.Sample.Sets = append(seen.Sample.Sets, set)
+		observed.Unsatisfiable.Value += len(pool.Unsatisfiable)
+		observed.Sample.Sets = append(observed.Sample.Sets, set)
 	}
-	return seen, errors.Join(nodesErr, jobsErr)
+	return observed, errors.Join(nodesErr, jobsErr)
 }
 
-// find returns the node with a name, nil for none.
+// findNode returns the node with the name, or nil.
 func find(nodes []*slurm.Node, name string) *slurm.Node {
 	for _, n := range nodes {
 		if n.Name == name {

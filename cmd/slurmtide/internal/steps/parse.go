@@ -7,14 +7,14 @@ import (
 )
 
 var (
-	// stamp is the time that the scripts put before their lines.
+	// timePrefix is the time at the beginning of the scripts' lines.
 	stamp = regexp.MustCompile(`^\[ *[0-9.]+s\] `)
-	// counted is what hack/kube/build says while it compiles.
+	// packageCount is the progress line of hack/kube/build.
 	counted = regexp.MustCompile(`^(.*): ([0-9]+) packages compiled of ([0-9]+) at most$`)
 )
 
-// OfLine is the progress that a line of the scripts in hack tells, after what was told
-// before; a line that tells nothing leaves that as it is.
+// ParseScriptLine returns the progress in a line of the scripts in hack. A line without progress
+// returns before.
 func OfLine(before Progress, line string) Progress {
 	text := strings.TrimSpace(stamp.ReplaceAllString(line, ""))
 	if text == "" {
@@ -32,8 +32,7 @@ func OfLine(before Progress, line string) Progress {
 	return Progress{Done: done, Total: total, Text: text}
 }
 
-// OfRootLog is the progress that the log of mmdebstrap tells: it names each of its
-// phases.
+// ParseRootLog returns the progress in the log of mmdebstrap, which names each of its phases.
 func OfRootLog(log string) Progress {
 	phases := []string{
 		"running apt-get update", "downloading packages", "extracting archives",

@@ -1,4 +1,4 @@
-// Package steps runs what has to be done one after the other, and tells how far it is.
+// Package steps runs steps in order and reports their progress.
 package steps
 
 import (
@@ -8,23 +8,22 @@ import (
 	"time"
 )
 
-// Progress is how far a step is.
+// Progress is the progress of a step.
 type Progress struct {
-	// Done of Total parts are done; a Total of 0 is not known.
+	// Done of Total parts are done. A Total of 0 means that the total is unknown.
 	Done, Total int
-	// Text tells what is being done.
+	// Text describes the current work.
 	Text string
 }
 
-// Step is one thing to do.
+// Step is one unit of work.
 type Step struct {
 	Name string
-	// Do does it, and returns when it is done. It may tell how far it is, from one
-	// goroutine at a time.
-	Do func(ctx context.Context, tell func(Progress)) error
+	// Do blocks until the work is done. It may report its progress, from one goroutine at a time.
+	Do func(ctx context.Context, report func(Progress)) error
 }
 
-// State is how a step stands.
+// State is the state of a step.
 type State uint8
 
 // The states.
@@ -35,35 +34,35 @@ const (
 	Failed
 )
 
-// Status is a step at a moment.
+// Status is a step and its current state.
 type Status struct {
 	Name  string
 	State State
-	// Began is when it began, Took how long it took; both are zero before.
+	// Began is the start time and Took the duration. Both are zero before the step starts.
 	Began    time.Time
 	Took     time.Duration
 	Progress Progress
 }
 
-// Run does the steps in order, and ends with the first error, which names the step. show
-// is called, from one goroutine at a time, whenever something has changed; what it gets
-// is its own.
+// Run runs the steps in order and stops at the first error, which it wraps with the name of the
+// step. It calls show after each change, from one goroutine at a time. show owns the slice that it
+// receives.
 func Run(ctx context.Context, now func() time.Time, todo []Step, show func([]Status)) error {
 	board := make([]Status, len(todo))
 	for i, s := range todo {
 		board[i].Name = s.Name
 	}
-	told := func() { show(slices.Clone(board)) }
+	notify := func() { show(slices.Clone(board)) }
 	for i, s := range todo {
 		board[i].State, board[i].Began = Running, now()
-		told()
-		err := s.Do(ctx, func(p Progress) { board[i].Progress = p; told() })
+		notify()
+		err := s.Do(ctx, func(p Progress) { board[i].Progress = p; notify() })
 		board[i].Took = now().Sub(board[i].Began)
 		board[i].State = Done
 		if err != nil {
 			board[i].State = Failed
 		}
-		told()
+		notify()
 		if err != nil {
 			return fmt.Errorf("%s: %w", s.Name, err)
 		}

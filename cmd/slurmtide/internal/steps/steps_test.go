@@ -15,12 +15,13 @@ func TestLinesOfTheScriptsTellProgress(t *testing.T) {
 		line string
 		want Progress
 	}{
-		"packages are counted":       {"[ 20.012s] building Kubernetes v1.37.1: 412 packages compiled of 1833 at most", Progress{412, 1833, "building Kubernetes v1.37.1: 412 packages compiled of 1833 at most"}},
-		"a line with a time":         {"[  3.400s] etcd ready", Progress{Text: "etcd ready"}},
-		"a line of somebody else's":  {"go: downloading k8s.io/api v0.37.1", before},
-		"an empty line":              {"", before},
-		"a count of something else":  {"[  1.000s] 3 of 4 done", Progress{Text: "3 of 4 done"}},
-		"a time that is not a stamp": {"took 3.0s] well", before},
+		"packages are counted": {"[ 20.012s] building Kubernetes v1.37.1: 412 packages compiled of 1833 at most",
+			Progress{412, 1833, "building Kubernetes v1.37.1: 412 packages compiled of 1833 at most"}},
+		"a line with a time":        {"[  3.400s] etcd ready", Progress{Text: "etcd ready"}},
+		"a line of another program": {"go: downloading k8s.io/api v0.37.1", before},
+		"an empty line":             {"", before},
+		"a count of other things":   {"[  1.000s] 3 of 4 done", Progress{Text: "3 of 4 done"}},
+		"a time in the text":        {"took 3.0s] well", before},
 	} {
 		if d := cmp.Diff(c.want, OfLine(before, c.line)); d != "" {
 			t.Errorf("%s: %s", name, d)
@@ -33,9 +34,11 @@ func TestTheLogOfARootTellsItsPhase(t *testing.T) {
 		log  string
 		want Progress
 	}{
-		"nothing yet":       {"", Progress{0, 6, "starting"}},
-		"the first phase":   {"I: chroot architecture amd64\nI: running apt-get update...\n", Progress{0, 6, "running apt-get update"}},
-		"some phases later": {"I: running apt-get update...\ndone\nI: downloading packages with apt...\nI: extracting archives...\n", Progress{2, 6, "extracting archives"}},
+		"nothing yet": {"", Progress{0, 6, "starting"}},
+		"the first phase": {"I: chroot architecture amd64\nI: running apt-get update...\n",
+			Progress{0, 6, "running apt-get update"}},
+		"some phases later": {"I: running apt-get update...\ndone\nI: downloading packages with apt...\nI: " +
+			"extracting archives...\n", Progress{2, 6, "extracting archives"}},
 	} {
 		if d := cmp.Diff(c.want, OfRootLog(c.log)); d != "" {
 			t.Errorf("%s: %s", name, d)
@@ -51,7 +54,11 @@ func TestStepsEndWithTheFirstThatFails(t *testing.T) {
 	var texts []string
 	ran := 0
 	err := Run(t.Context(), clock, []Step{
-		{"first", func(_ context.Context, tell func(Progress)) error { ran++; tell(Progress{Text: "half"}); return nil }},
+		{"first", func(_ context.Context, report func(Progress)) error {
+			ran++
+			report(Progress{Text: "half"})
+			return nil
+		}},
 		{"second", func(context.Context, func(Progress)) error { ran++; return trouble }},
 		{"third", func(context.Context, func(Progress)) error { ran++; return nil }},
 	}, func(board []Status) {
@@ -79,7 +86,8 @@ func TestStepsEndWithTheFirstThatFails(t *testing.T) {
 func TestStepsThatAreInterruptedSaySo(t *testing.T) {
 	ctx, cancel := context.WithCancel(t.Context())
 	cancel()
-	if err := Run(ctx, time.Now, []Step{{"only", func(context.Context, func(Progress)) error { return nil }}}, func([]Status) {}); !errors.Is(err, context.Canceled) {
+	if err := Run(ctx, time.Now, []Step{{"only", func(context.Context, func(Progress)) error { return nil }}},
+		func([]Status) {}); !errors.Is(err, context.Canceled) {
 		t.Errorf("the error is %v", err)
 	}
 }

@@ -5,20 +5,20 @@ import (
 	"time"
 )
 
-// Stretch is a time in which a worker stayed in one state.
+// Interval is a time during which a worker stayed in one state.
 type Stretch struct {
 	From, To time.Duration
 	State    State
 }
 
-// Lane is what became of one worker.
+// Lane is the history of one worker.
 type Lane struct {
 	Set, Worker string
 	Stretches   []Stretch
 }
 
-// Lanes tells, for each worker that ever was, in order of sets and names, what it was
-// and when. A moment at which its set was not read belongs to no stretch.
+// Lanes returns the history of every worker, ordered by set and name. Times at which the set was
+// not read belong to no interval.
 func (t *Timeline) Lanes() []Lane {
 	var lanes []Lane
 	at := map[string]int{}
@@ -50,7 +50,7 @@ func (t *Timeline) Lanes() []Lane {
 	return lanes
 }
 
-// add makes the last stretch longer, or begins another one.
+// addInterval extends the last interval or starts a new one.
 func (l *Lane) add(s Stretch) {
 	if n := len(l.Stretches); n > 0 && l.Stretches[n-1].To == s.From && l.Stretches[n-1].State == s.State {
 		l.Stretches[n-1].To = s.To
@@ -59,7 +59,7 @@ func (l *Lane) add(s Stretch) {
 	l.Stretches = append(l.Stretches, s)
 }
 
-// order is the place of each set, as samples list them.
+// setOrder returns the position of each set in the samples.
 func (t *Timeline) order() map[string]int {
 	order := map[string]int{}
 	for _, sample := range t.Samples {
@@ -72,7 +72,7 @@ func (t *Timeline) order() map[string]int {
 	return order
 }
 
-// Natural compares names such as cpu-2 and cpu-10 by their number.
+// CompareNumbered compares names such as cpu-2 and cpu-10 by their number.
 func Natural(a, b string) int {
 	if len(a) != len(b) {
 		return len(a) - len(b)

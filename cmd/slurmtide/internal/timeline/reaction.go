@@ -2,18 +2,18 @@ package timeline
 
 import "time"
 
-// Reaction is how long something took, and from when on.
+// Reaction is the time from one event to another.
 type Reaction struct {
 	What string
-	// From is what it is counted from.
+	// From is the event at which the time starts.
 	From string
 	Took time.Duration
-	// Seen is false when it has not happened; Took then means nothing.
+	// Happened is false when the event has not happened. Took is then 0.
 	Seen bool
 }
 
-// Reactions tells how long the steps took from jobs to workers, and back to zero. They
-// are as exact as samples are close.
+// Reactions returns the times from the submission to workers in service and back to zero. Their
+// precision is the interval between samples.
 func (t *Timeline) Reactions() []Reaction {
 	const submit, end = "submit", "last job's end"
 	done, ended := t.first(0, over)
@@ -26,18 +26,21 @@ func (t *Timeline) Reactions() []Reaction {
 		return Reaction{what, end, at - done, ok && ended}
 	}
 	return []Reaction{
-		up("need is seen", anySet(func(s Set) bool { return s.Required.Value > 0 })),
+		up("demand is reported", anySet(func(s Set) bool { return s.Required.Value > 0 })),
 		up("replicas rise", anySet(func(s Set) bool { return s.Desired.Value > 0 })),
-		up("first pod is made", anySet(func(s Set) bool { return len(s.Workers) > 0 })),
+		up("first pod is created", anySet(func(s Set) bool { return len(s.Workers) > 0 })),
 		up("first worker is in service", anySet(func(s Set) bool { return s.Count(Idle, Busy) > 0 })),
 		up("first job runs", func(s Sample) bool { return s.Running.Value > 0 || s.Done.Value > 0 }),
 		up("all jobs are done", over),
-		down("replicas are 0", func(s Sample) bool { return all(s, func(set Set) bool { return set.Desired == Known(0) }) }),
-		down("last pod is gone", Sample.AtZero),
+		down("replicas are 0", func(s Sample) bool {
+			return all(s,
+				func(set Set) bool { return set.Desired == Known(0) })
+		}),
+		down("last pod is deleted", Sample.AtZero),
 	}
 }
 
-// over reports that all jobs have ended. One that can never run is in no count.
+// allJobsDone reports whether all jobs have ended. Jobs that can never run do not count.
 func over(s Sample) bool {
 	return s.Jobs > 0 && s.Done == Known(s.Jobs)
 }
@@ -62,7 +65,7 @@ func all(s Sample, is func(Set) bool) bool {
 	return len(s.Sets) > 0
 }
 
-// first is the time of the first sample from a time on of which something is so.
+// firstSample returns the time of the first sample, at or after from, for which is returns true.
 func (t *Timeline) first(from time.Duration, is func(Sample) bool) (time.Duration, bool) {
 	for _, s := range t.Samples {
 		if s.At >= from && is(s) {

@@ -1,5 +1,5 @@
-// Package timeline keeps what was seen of a cluster that grows and shrinks, moment by
-// moment: the queue, what NodeSets need and have, and their workers. It is pure.
+// Package timeline records samples of a cluster that scales up and down: the queue, the required
+// and desired workers of NodeSets, and the workers. It is pure.
 package timeline
 
 import (
@@ -7,65 +7,65 @@ import (
 	"time"
 )
 
-// Reading is a number that may not be known. The zero value is not known.
+// Reading is a number that may be unknown. The zero value is unknown.
 type Reading struct {
 	Value int
 	Known bool
 }
 
-// Known is a number that was read.
+// Known returns a known number.
 func Known(v int) Reading { return Reading{Value: v, Known: true} }
 
-// State is what a worker is at a moment: of its pod and of its Slurm node that which
-// tells more.
+// State is the state of a worker, derived from its pod and its Slurm node.
 type State uint8
 
-// The states of a worker. Absent has no pod, and no Slurm node but a FUTURE record.
+// The states of a worker.
 const (
+	// Absent: it has no pod, and at most a FUTURE record in Slurm.
 	Absent State = iota
-	// Starting has a pod, and is not in service in Slurm yet.
+	// Starting: it has a pod but is not in service in Slurm yet.
 	Starting
-	// Idle is in service without work.
+	// Idle: it is in service without work.
 	Idle
-	// Busy has work.
+	// Busy: it has work.
 	Busy
-	// Draining is drained, with work or without.
+	// Draining: it is drained in Slurm, with or without work.
 	Draining
-	// Going has a pod that is being deleted.
+	// Terminating: its pod is being deleted.
 	Going
-	// Lost is down in Slurm, or does not respond, though its pod is ready.
+	// Lost: it is down or does not respond in Slurm although its pod is ready.
 	Lost
 	states // how many there are
 )
 
-// String is the state's name, in lower case.
+// String returns the name of the state in lower case.
 func (s State) String() string {
 	return [states]string{"absent", "starting", "idle", "busy", "draining", "going", "lost"}[s]
 }
 
-// States returns all states that a worker that is there may have, in their order.
+// States returns all states except Absent in their order.
 func States() []State { return []State{Starting, Idle, Busy, Draining, Going, Lost} }
 
-// Worker is one worker of a NodeSet.
+// Worker is a worker of a NodeSet.
 type Worker struct {
 	Name  string
 	State State
 }
 
-// Set is a NodeSet at a moment.
+// Set is the state of a NodeSet at one time.
 type Set struct {
 	Name string
-	// Max is the most workers it may have.
+	// Max is the maximum number of workers.
 	Max int
-	// Required is what its autoscaler is told, Desired its spec.replicas.
+	// Required is the metric that the autoscaler reads, Desired is spec.replicas.
 	Required, Desired Reading
-	// Known is false when its workers were not read, which are then none.
+	// Known is false when the workers were not read. Workers is then empty.
 	Known bool
-	// Workers are those that are not Absent, by name.
+	// Workers are the workers that are not Absent, sorted by name.
 	Workers []Worker
 }
 
-// Count tells how many workers are in one of the states.
+// Count returns the number of workers in any of the states.
 func (s Set) Count(in ...State) int {
 	n := 0
 	for _, w := range s.Workers {
@@ -78,23 +78,23 @@ func (s Set) Count(in ...State) int {
 	return n
 }
 
-// AtZero reports that it is known that nothing of it is left, and nothing wanted.
+// AtZero reports whether the set is known to have no workers and no replicas.
 func (s Set) AtZero() bool {
 	return s.Known && len(s.Workers) == 0 && s.Desired == Known(0)
 }
 
-// Sample is what was seen at a moment.
+// Sample is the state of the cluster at one time.
 type Sample struct {
-	// At is the time since jobs were submitted; it is negative before.
+	// At is the time since submission. It is negative before.
 	At time.Duration
-	// Pending, Running and Done count jobs, a task of an array as one.
+	// Pending, Running and Done count jobs. Each array task counts as one job.
 	Pending, Running, Done Reading
-	// Jobs is how many are to run.
+	// Jobs is the number of jobs that can run.
 	Jobs int
 	Sets []Set
 }
 
-// AtZero reports that every NodeSet is at zero.
+// AtZero reports whether every NodeSet is at zero. It is false without NodeSets.
 func (s Sample) AtZero() bool {
 	for _, set := range s.Sets {
 		if !set.AtZero() {
@@ -104,19 +104,19 @@ func (s Sample) AtZero() bool {
 	return len(s.Sets) > 0
 }
 
-// Mark is a moment worth a line.
+// Mark is a labelled time.
 type Mark struct {
 	At   time.Duration
 	Text string
 }
 
-// Timeline is all that was seen, in order of time.
+// Timeline contains the samples and marks in order of time.
 type Timeline struct {
 	Samples []Sample
 	Marks   []Mark
 }
 
-// Last is the newest sample, the zero one without any.
+// Last returns the newest sample, or the zero Sample if there is none.
 func (t *Timeline) Last() Sample {
 	if len(t.Samples) == 0 {
 		return Sample{}
@@ -124,7 +124,7 @@ func (t *Timeline) Last() Sample {
 	return t.Samples[len(t.Samples)-1]
 }
 
-// Span is the time from the first sample to the last.
+// Span returns the times of the first and the last sample.
 func (t *Timeline) Span() (from, to time.Duration) {
 	if len(t.Samples) == 0 {
 		return 0, 0
@@ -132,7 +132,7 @@ func (t *Timeline) Span() (from, to time.Duration) {
 	return t.Samples[0].At, t.Last().At
 }
 
-// String is the number, or "?" when it is not known.
+// String returns the number, or "?" when it is unknown.
 func (r Reading) String() string {
 	if !r.Known {
 		return "?"

@@ -13,7 +13,8 @@ const s = time.Second
 func at(t time.Duration, pending, running, done, required, desired int, workers ...Worker) Sample {
 	return Sample{
 		At: t, Jobs: 2, Pending: Known(pending), Running: Known(running), Done: Known(done),
-		Sets: []Set{{Name: "cpu", Max: 4, Required: Known(required), Desired: Known(desired), Known: true, Workers: workers}},
+		Sets: []Set{{Name: "cpu", Max: 4, Required: Known(required), Desired: Known(desired), Known: true,
+			Workers: workers}},
 	}
 }
 
@@ -37,13 +38,15 @@ func TestReactionsAreCountedFromSubmissionAndFromTheLastJobsEnd(t *testing.T) {
 	got := map[string]time.Duration{}
 	for _, r := range line.Reactions() {
 		if !r.Seen {
-			t.Errorf("%s was not seen", r.What)
+			t.Errorf("%s did not happen", r.What)
 		}
 		got[r.What] = r.Took
 	}
 	want := map[string]time.Duration{
-		"need is seen": 1 * s, "replicas rise": 2 * s, "first pod is made": 2 * s, "first worker is in service": 3 * s,
-		"first job runs": 4 * s, "all jobs are done": 6 * s, "replicas are 0": 2 * s, "last pod is gone": 3 * s,
+		"demand is reported": 1 * s, "replicas rise": 2 * s, "first pod is created": 2 * s,
+		"first worker is in service": 3 * s,
+		"first job runs":             4 * s, "all jobs are done": 6 * s, "replicas are 0": 2 * s,
+		"last pod is deleted": 3 * s,
 	}
 	if d := cmp.Diff(want, got); d != "" {
 		t.Error(d)
@@ -55,7 +58,7 @@ func TestWhatDidNotHappenIsNotSeen(t *testing.T) {
 	line.Samples = line.Samples[:6] // jobs still run
 	for _, r := range line.Reactions() {
 		if want := r.From == "submit" && r.What != "all jobs are done"; r.Seen != want {
-			t.Errorf("%s: seen is %v", r.What, r.Seen)
+			t.Errorf("%s: happened is %v", r.What, r.Seen)
 		}
 	}
 }
@@ -69,12 +72,12 @@ func TestZeroIsKnownOrIsNotZero(t *testing.T) {
 		sample Sample
 		want   bool
 	}{
-		"nothing there and nothing wanted": {zero, true},
-		"a worker is left":                 {at(0, 0, 0, 0, 0, 0, Worker{"cpu-0", Going}), false},
-		"a worker is wanted":               {at(0, 0, 0, 0, 0, 1), false},
-		"workers were not read":            {unread, false},
-		"replicas were not read":           {unwanted, false},
-		"there is no NodeSet":              {none, false},
+		"no worker and no replicas": {zero, true},
+		"a worker is left":          {at(0, 0, 0, 0, 0, 0, Worker{"cpu-0", Going}), false},
+		"a replica is desired":      {at(0, 0, 0, 0, 0, 1), false},
+		"workers were not read":     {unread, false},
+		"replicas were not read":    {unwanted, false},
+		"no NodeSet":                {none, false},
 	} {
 		if got := c.sample.AtZero(); got != c.want {
 			t.Errorf("%s: at zero is %v", name, got)
@@ -85,8 +88,10 @@ func TestZeroIsKnownOrIsNotZero(t *testing.T) {
 func TestLanesTellWhatEachWorkerWas(t *testing.T) {
 	line := upAndDown()
 	want := []Lane{
-		{"cpu", "cpu-0", []Stretch{{2 * s, 3 * s, Starting}, {3 * s, 4 * s, Idle}, {4 * s, 6 * s, Busy}, {6 * s, 8 * s, Idle}, {8 * s, 9 * s, Going}}},
-		{"cpu", "cpu-1", []Stretch{{2 * s, 4 * s, Starting}, {4 * s, 5 * s, Busy}, {5 * s, 6 * s, Idle}, {6 * s, 8 * s, Draining}}},
+		{"cpu", "cpu-0", []Stretch{{2 * s, 3 * s, Starting}, {3 * s, 4 * s, Idle}, {4 * s, 6 * s, Busy},
+			{6 * s, 8 * s, Idle}, {8 * s, 9 * s, Going}}},
+		{"cpu", "cpu-1", []Stretch{{2 * s, 4 * s, Starting}, {4 * s, 5 * s, Busy}, {5 * s, 6 * s, Idle},
+			{6 * s, 8 * s, Draining}}},
 	}
 	if d := cmp.Diff(want, line.Lanes()); d != "" {
 		t.Error(d)
@@ -95,7 +100,8 @@ func TestLanesTellWhatEachWorkerWas(t *testing.T) {
 
 func TestLanesAreInTheOrderOfSetsAndNumbers(t *testing.T) {
 	sample := Sample{Sets: []Set{
-		{Name: "zoo", Workers: []Worker{{"zoo-10", Idle}, {"zoo-9", Idle}}}, {Name: "ape", Workers: []Worker{{"ape-0", Idle}}},
+		{Name: "zoo", Workers: []Worker{{"zoo-10", Idle}, {"zoo-9", Idle}}},
+		{Name: "ape", Workers: []Worker{{"ape-0", Idle}}},
 	}}
 	line := Timeline{Samples: []Sample{sample}}
 	var got []string
