@@ -31,9 +31,9 @@ func ofExporter() []refusal {
 	return []refusal{
 		{"no slurmrestd", set("slurm.url="), "slurm.url is missing: set it to the address of slurmrestd"},
 		{"a URL without a scheme", set("slurm.url=slurm:6820"), "/slurm/url': 'slurm:6820' does not match pattern"},
-		{"no token", set("slurm.token.existingSecret="), "there is no token: name a Secret"},
-		{"two tokens", set("slurm.jwtKey.existingSecret=key"), "slurm.jwtKey.existingSecret exclude each other"},
-		{"a simulated and a real cluster", set("slurm.simulate=true"), "slurm.url and slurm.simulate exclude each other"},
+		{"no token", set("slurm.token.existingSecret="), "no token: set slurm.token.existingSecret"},
+		{"two tokens", set("slurm.jwtKey.existingSecret=key"), "slurm.jwtKey.existingSecret are mutually exclusive"},
+		{"a simulated and a real cluster", set("slurm.simulate=true"), "slurm.url and slurm.simulate are mutually exclusive"},
 		{"a token for a simulated cluster", set("slurm.simulate=true,slurm.url="), "slurm.simulate needs no token"},
 		{"a misspelt value", set("slurm.pollIntervall=5s"), "additional properties 'pollIntervall' not allowed"},
 		{"an unknown collector", set("collectors.gpus=true"), "additional properties 'gpus' not allowed"},
@@ -56,8 +56,8 @@ func ofMetrics() []refusal {
 	const url = "slurm.url=http://slurm:6820,"
 	return []refusal{
 		{"a URL without a scheme", set("slurm.url=slurm:6820"), "/slurm/url': 'slurm:6820' does not match pattern"},
-		{"one Slurm without a token", set("slurm.url=http://slurm:6820"), "there is no token: name a Secret"},
-		{"two tokens", set(url + "slurm.token.existingSecret=a,slurm.jwtKey.existingSecret=b"), "slurm.jwtKey.existingSecret exclude each other"},
+		{"one Slurm without a token", set("slurm.url=http://slurm:6820"), "no token: set slurm.token.existingSecret"},
+		{"two tokens", set(url + "slurm.token.existingSecret=a,slurm.jwtKey.existingSecret=b"), "slurm.jwtKey.existingSecret are mutually exclusive"},
 		{"a token of no Slurm", set("slurm.token.existingSecret=a"), "are for slurm.url, which is empty"},
 		{"a cluster without a namespace", set(url + "slurm.token.existingSecret=a,slurm.cluster=hpc"), "/slurm/cluster': 'hpc' does not match pattern"},
 		{"a misspelt value", set("certificate.from=selfMade"), "additional properties 'certificate' not allowed"},
