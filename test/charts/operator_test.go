@@ -23,7 +23,7 @@ func ofOperator() []refusal {
 		{"a privileged port", set("webhook.port=443"), "/webhook/port': minimum: got 443, want 1,024"},
 		{"webhooks that are neither best effort nor strict", set("webhook.failurePolicy=Maybe"), "/webhook/failurePolicy': value must be one of 'Ignore', 'Fail'"},
 		{"a given certificate that nobody trusts", set("certificates.from=existingSecret,certificates.existingSecret=a"), "set certificates.existingSecret and certificates.caBundle"},
-		{"a given certificate beside a self-made one", set("certificates.existingSecret=a"), "are for certificates.from=existingSecret, which is selfMade"},
+		{"a given certificate beside a self-made one", set("certificates.existingSecret=a"), "require certificates.from=existingSecret, which is selfMade"},
 		{"cert-manager without an issuer", set("certificates.from=certManager"), "set certificates.certManager.issuerRef"},
 		{"a budget that blocks drains", set("replicaCount=2,podDisruptionBudget.minAvailable=2"), "podDisruptionBudget.minAvailable must be less than replicaCount"},
 		{"the tag latest", set("image.tag=latest"), "/image/tag': 'not' failed"},
