@@ -3,7 +3,7 @@
 {{- default .Chart.Name .Values.nameOverride | trunc 63 | trimSuffix "-" -}}
 {{- end -}}
 
-{{/* The name of the objects: the release's, and the chart's unless the release has it. */}}
+{{/* The name of the objects: the release name, followed by the chart name unless the release name contains it. */}}
 {{- define "slurm-exporter.fullname" -}}
 {{- if .Values.fullnameOverride -}}
 {{- .Values.fullnameOverride | trunc 63 | trimSuffix "-" -}}
@@ -34,7 +34,7 @@ app.kubernetes.io/part-of: slurmtide
 {{- end }}
 {{- end -}}
 
-{{/* Labels of pods: without versions, so that a new chart alone restarts nothing. */}}
+{{/* Labels of pods: without versions, so that a new chart version does not restart the pods. */}}
 {{- define "slurm-exporter.podLabels" -}}
 {{ include "slurm-exporter.selectorLabels" . }}
 app.kubernetes.io/component: exporter
@@ -63,20 +63,20 @@ app.kubernetes.io/part-of: slurmtide
 {{- end -}}
 {{- end -}}
 
-{{/* Values that a schema can not refuse in words. */}}
+{{/* Checks that a schema cannot express with a clear message. */}}
 {{- define "slurm-exporter.check" -}}
 {{- with .Values.slurm -}}
 {{- if .simulate -}}
-{{- if .url }}{{ fail "slurm.url and slurm.simulate exclude each other" }}{{ end -}}
+{{- if .url }}{{ fail "slurm.url and slurm.simulate are mutually exclusive" }}{{ end -}}
 {{- if or .token.existingSecret .jwtKey.existingSecret }}{{ fail "slurm.simulate needs no token: leave slurm.token.existingSecret and slurm.jwtKey.existingSecret empty" }}{{ end -}}
 {{- else -}}
 {{- if not .url }}{{ fail "slurm.url is missing: set it to the address of slurmrestd, such as http://slurm-restapi.slurm:6820, or slurm.simulate to true" }}{{ end -}}
-{{- if and .token.existingSecret .jwtKey.existingSecret }}{{ fail "slurm.token.existingSecret and slurm.jwtKey.existingSecret exclude each other" }}{{ end -}}
-{{- if not (or .token.existingSecret .jwtKey.existingSecret (hasPrefix "unix:" .url) $.Values.extraEnv) }}{{ fail "there is no token: name a Secret in slurm.token.existingSecret or slurm.jwtKey.existingSecret" }}{{ end -}}
+{{- if and .token.existingSecret .jwtKey.existingSecret }}{{ fail "slurm.token.existingSecret and slurm.jwtKey.existingSecret are mutually exclusive" }}{{ end -}}
+{{- if not (or .token.existingSecret .jwtKey.existingSecret (hasPrefix "unix:" .url) $.Values.extraEnv) }}{{ fail "no token: set slurm.token.existingSecret or slurm.jwtKey.existingSecret to the name of a Secret" }}{{ end -}}
 {{- end -}}
 {{- end -}}
 {{- if and .Values.podDisruptionBudget.enabled (not (kindIs "string" .Values.podDisruptionBudget.maxUnavailable)) (lt (int .Values.podDisruptionBudget.maxUnavailable) 1) -}}
-{{- fail "podDisruptionBudget.maxUnavailable must be at least 1, or Kubernetes nodes can not be drained" -}}
+{{- fail "podDisruptionBudget.maxUnavailable must be at least 1, or Kubernetes nodes cannot be drained" -}}
 {{- end -}}
 {{- $seen := dict -}}
 {{- range include "slurm-exporter.args" . | fromYamlArray -}}
@@ -86,7 +86,7 @@ app.kubernetes.io/part-of: slurmtide
 {{- end -}}
 {{- end -}}
 
-{{/* The port of slurm.url, or the scheme's; none for a socket. */}}
+{{/* The port of slurm.url, or the default port of its scheme; none for a socket. */}}
 {{- define "slurm-exporter.restdPort" -}}
 {{- $url := urlParse .Values.slurm.url -}}
 {{- $port := regexFind ":[0-9]+$" (get $url "host") | trimPrefix ":" -}}
@@ -95,7 +95,7 @@ app.kubernetes.io/part-of: slurmtide
 {{- end -}}
 {{- end -}}
 
-{{/* The flags. What is empty is left to the program. */}}
+{{/* The flags. Empty values are left out, so the program uses its default. */}}
 {{- define "slurm-exporter.args" -}}
 {{- with .Values.slurm }}
 {{- if .simulate }}
@@ -154,7 +154,7 @@ app.kubernetes.io/part-of: slurmtide
 {{- end }}
 {{- end -}}
 
-{{/* Secrets that are mounted: name of the volume, Secret and folder. */}}
+{{/* Mounted Secrets: name of the volume, Secret and directory. */}}
 {{- define "slurm-exporter.secrets" -}}
 {{- $secrets := list -}}
 {{- range $name, $secret := dict "token" .Values.slurm.token "jwt-key" .Values.slurm.jwtKey "ca" .Values.slurm.ca "client-certificate" .Values.slurm.clientCertificate -}}
@@ -168,7 +168,7 @@ app.kubernetes.io/part-of: slurmtide
 {{- $secrets | toJson -}}
 {{- end -}}
 
-{{/* What a probe asks. */}}
+{{/* The handler of a probe. */}}
 {{- define "slurm-exporter.probe" -}}
 {{- $config := .root.Values.web.config -}}
 {{- if and $config.existingSecret (eq $config.probe "tcp") -}}

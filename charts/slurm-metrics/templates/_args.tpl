@@ -1,4 +1,4 @@
-{{/* The flags. What is empty is left to the program. */}}
+{{/* The flags. Empty values are left out, so the program uses its default. */}}
 {{- define "slurm-metrics.args" -}}
 - {{ printf "--metrics-max-age=%s" .Values.maxAge | quote }}
 - {{ printf "--idle-grace=%s" .Values.idleGrace | quote }}
@@ -39,7 +39,7 @@
 {{- end }}
 {{- end -}}
 
-{{/* How Slurm is read. */}}
+{{/* Flags for reading Slurm. */}}
 {{- define "slurm-metrics.slurmArgs" -}}
 {{- with .Values.slurm }}
 {{- if .url }}
@@ -77,7 +77,7 @@
 {{- end }}
 {{- end -}}
 
-{{/* What Prometheus gets. */}}
+{{/* Flags of the metrics endpoint. */}}
 {{- define "slurm-metrics.exporterArgs" -}}
 {{- with .Values.exporter }}
 - {{ printf "--metrics.listen-address=:%d" (int .port) | quote }}

@@ -1,28 +1,28 @@
-{{/* Values that a schema can not refuse in words. */}}
+{{/* Checks that a schema cannot express with a clear message. */}}
 {{- define "slurm-metrics.check" -}}
 {{- with .Values.slurm -}}
 {{- $secrets := compact (list .token.existingSecret .jwtKey.existingSecret .ca.existingSecret .clientCertificate.existingSecret) -}}
 {{- if .url -}}
-{{- if and .token.existingSecret .jwtKey.existingSecret }}{{ fail "slurm.token.existingSecret and slurm.jwtKey.existingSecret exclude each other" }}{{ end -}}
-{{- if not (or .token.existingSecret .jwtKey.existingSecret (hasPrefix "unix:" .url) $.Values.extraEnv) }}{{ fail "there is no token: name a Secret in slurm.token.existingSecret or slurm.jwtKey.existingSecret" }}{{ end -}}
+{{- if and .token.existingSecret .jwtKey.existingSecret }}{{ fail "slurm.token.existingSecret and slurm.jwtKey.existingSecret are mutually exclusive" }}{{ end -}}
+{{- if not (or .token.existingSecret .jwtKey.existingSecret (hasPrefix "unix:" .url) $.Values.extraEnv) }}{{ fail "no token: set slurm.token.existingSecret or slurm.jwtKey.existingSecret to the name of a Secret" }}{{ end -}}
 {{- else if or $secrets .cluster .userName -}}
-{{- fail "slurm.cluster, slurm.userName and the Secrets in slurm are for slurm.url, which is empty: Clusters and Controllers name their own" -}}
+{{- fail "slurm.cluster, slurm.userName and the Secrets in slurm require slurm.url, which is empty: Clusters and Controllers name their own Secrets" -}}
 {{- end -}}
 {{- end -}}
 {{- with .Values.certificates -}}
 {{- if eq .from "existingSecret" -}}
-{{- if not (and .existingSecret .caBundle) }}{{ fail "certificates.from is existingSecret: set certificates.existingSecret and certificates.caBundle" }}{{ end -}}
+{{- if not (and .existingSecret .caBundle) }}{{ fail "certificates.from=existingSecret requires certificates.existingSecret and certificates.caBundle" }}{{ end -}}
 {{- else if or .existingSecret .caBundle -}}
-{{- fail (printf "certificates.existingSecret and certificates.caBundle are for certificates.from=existingSecret, which is %s" .from) -}}
+{{- fail (printf "certificates.existingSecret and certificates.caBundle require certificates.from=existingSecret, which is %s" .from) -}}
 {{- end -}}
-{{- if and (eq .from "certManager") (not .certManager.issuerRef) }}{{ fail "certificates.from is certManager: set certificates.certManager.issuerRef" }}{{ end -}}
+{{- if and (eq .from "certManager") (not .certManager.issuerRef) }}{{ fail "certificates.from=certManager requires certificates.certManager.issuerRef" }}{{ end -}}
 {{- end -}}
 {{- if le (int .Values.terminationGracePeriodSeconds) (include "slurm-metrics.seconds" .Values.shutdownDelay | int) -}}
-{{- fail "terminationGracePeriodSeconds must be more than shutdownDelay, or pods are ended while they serve" -}}
+{{- fail "terminationGracePeriodSeconds must be more than shutdownDelay, or pods are killed while they serve" -}}
 {{- end -}}
 {{- with .Values.podDisruptionBudget -}}
 {{- if and .enabled (gt (int $.Values.replicaCount) 1) (not (kindIs "string" .minAvailable)) (ge (int .minAvailable) (int $.Values.replicaCount)) -}}
-{{- fail "podDisruptionBudget.minAvailable must be less than replicaCount, or Kubernetes nodes can not be drained" -}}
+{{- fail "podDisruptionBudget.minAvailable must be less than replicaCount, or Kubernetes nodes cannot be drained" -}}
 {{- end -}}
 {{- end -}}
 {{- $seen := dict -}}
@@ -43,7 +43,7 @@
 {{- ceil $total | int -}}
 {{- end -}}
 
-{{/* The port of slurm.url, or the scheme's; none for a socket or without it. */}}
+{{/* The port of slurm.url, or the default port of its scheme; none for a socket or an empty URL. */}}
 {{- define "slurm-metrics.restdPort" -}}
 {{- with .Values.slurm.url -}}
 {{- $url := urlParse . -}}
@@ -53,7 +53,7 @@
 {{- end -}}
 {{- end -}}
 
-{{/* Secrets that are mounted: name of the volume, Secret and folder. */}}
+{{/* Mounted Secrets: name of the volume, Secret and directory. */}}
 {{- define "slurm-metrics.secrets" -}}
 {{- $secrets := list -}}
 {{- range $name, $secret := dict "token" .Values.slurm.token "jwt-key" .Values.slurm.jwtKey "ca" .Values.slurm.ca "client-certificate" .Values.slurm.clientCertificate -}}

@@ -3,7 +3,7 @@
 {{- default .Chart.Name .Values.nameOverride | trunc 63 | trimSuffix "-" -}}
 {{- end -}}
 
-{{/* The name of the objects: the release's, and the chart's unless the release has it. */}}
+{{/* The name of the objects: the release name, followed by the chart name unless the release name contains it. */}}
 {{- define "slurm-metrics.fullname" -}}
 {{- if .Values.fullnameOverride -}}
 {{- .Values.fullnameOverride | trunc 63 | trimSuffix "-" -}}
@@ -17,7 +17,7 @@
 {{- end -}}
 {{- end -}}
 
-{{/* The name of what has no namespace; two releases in two namespaces may have one name. */}}
+{{/* The name of cluster-scoped objects. It includes the namespace, since releases in two namespaces may share a name. */}}
 {{- define "slurm-metrics.clusterName" -}}
 {{- printf "%s:%s" .Release.Namespace (include "slurm-metrics.fullname" .) -}}
 {{- end -}}
@@ -39,7 +39,7 @@ app.kubernetes.io/part-of: slurmtide
 {{- end }}
 {{- end -}}
 
-{{/* Labels of pods: without versions, so that a new chart alone restarts nothing. */}}
+{{/* Labels of pods: without versions, so that a new chart version does not restart the pods. */}}
 {{- define "slurm-metrics.podLabels" -}}
 {{ include "slurm-metrics.selectorLabels" . }}
 app.kubernetes.io/component: metrics-adapter
@@ -75,8 +75,8 @@ app.kubernetes.io/part-of: slurmtide
 {{- end -}}
 {{- end -}}
 
-{{/* The Secret that holds the serving certificate. Each way has its own, so that an
-     upgrade can turn to another one. */}}
+{{/* The Secret with the serving certificate. Each source has its own, so that an upgrade
+     can switch between them. */}}
 {{- define "slurm-metrics.certificateSecret" -}}
 {{- if eq .Values.certificates.from "existingSecret" -}}
 {{- .Values.certificates.existingSecret -}}
@@ -86,7 +86,7 @@ app.kubernetes.io/part-of: slurmtide
 {{- end -}}
 {{- end -}}
 
-{{/* The versions of APIs that are served: a list of {group, version, priority}. */}}
+{{/* The API versions that are served: a list of {group, version, priority}. */}}
 {{- define "slurm-metrics.apis" -}}
 {{- $apis := list -}}
 {{- $apis = append $apis (dict "group" "custom.metrics.k8s.io" "version" "v1beta1" "priority" 100) -}}
@@ -100,8 +100,8 @@ app.kubernetes.io/part-of: slurmtide
 {{- $apis | toJson -}}
 {{- end -}}
 
-{{/* The namespaces whose Secrets it may read: those that are named, else those that it
-     looks after, else its own. */}}
+{{/* The namespaces whose Secrets may be read: rbac.secretNamespaces, else namespaces, else
+     the release namespace. */}}
 {{- define "slurm-metrics.secretNamespaces" -}}
 {{- .Values.rbac.secretNamespaces | default .Values.namespaces | default (list .Release.Namespace) | uniq | toJson -}}
 {{- end -}}

@@ -1,4 +1,4 @@
-{{/* The flags. What is empty is left to the program. */}}
+{{/* The flags. Empty values are left out, so the program uses its default. */}}
 {{- define "slurm-operator.args" -}}
 {{- with .Values.namespaces }}
 - {{ printf "--namespaces=%s" (join "," .) | quote }}
@@ -40,7 +40,7 @@
 {{- end }}
 {{- end -}}
 
-{{/* How workers are kept. */}}
+{{/* Flags of the NodeSet reconciler. */}}
 {{- define "slurm-operator.nodeSetArgs" -}}
 {{- with .Values.nodeSet }}
 {{- with .image }}
@@ -59,7 +59,7 @@
 {{- end }}
 {{- end -}}
 
-{{/* Where the webhooks are, and what tells the API server to trust them. */}}
+{{/* Flags of the webhooks and of their certificate. */}}
 {{- define "slurm-operator.webhookArgs" -}}
 {{- if .Values.webhook.enabled }}
 - --webhook.port={{ int .Values.webhook.port }}

@@ -3,7 +3,7 @@
 {{- default .Chart.Name .Values.nameOverride | trunc 63 | trimSuffix "-" -}}
 {{- end -}}
 
-{{/* The name of the objects: the release's, and the chart's unless the release has it. */}}
+{{/* The name of the objects: the release name, followed by the chart name unless the release name contains it. */}}
 {{- define "slurm-operator.fullname" -}}
 {{- if .Values.fullnameOverride -}}
 {{- .Values.fullnameOverride | trunc 63 | trimSuffix "-" -}}
@@ -17,7 +17,7 @@
 {{- end -}}
 {{- end -}}
 
-{{/* The name of what has no namespace; two releases in two namespaces may have one name. */}}
+{{/* The name of cluster-scoped objects. It includes the namespace, since releases in two namespaces may share a name. */}}
 {{- define "slurm-operator.clusterName" -}}
 {{- printf "%s:%s" .Release.Namespace (include "slurm-operator.fullname" .) -}}
 {{- end -}}
@@ -39,7 +39,7 @@ app.kubernetes.io/part-of: slurmtide
 {{- end }}
 {{- end -}}
 
-{{/* Labels of pods: without versions, so that a new chart alone restarts nothing. */}}
+{{/* Labels of pods: without versions, so that a new chart version does not restart the pods. */}}
 {{- define "slurm-operator.podLabels" -}}
 {{ include "slurm-operator.selectorLabels" . }}
 app.kubernetes.io/component: operator
@@ -75,8 +75,8 @@ app.kubernetes.io/part-of: slurmtide
 {{- end -}}
 {{- end -}}
 
-{{/* The Secret that holds the serving certificate. Each way has its own, so that an
-     upgrade can turn to another one. */}}
+{{/* The Secret with the serving certificate. Each source has its own, so that an upgrade
+     can switch between them. */}}
 {{- define "slurm-operator.certificateSecret" -}}
 {{- if eq .Values.certificates.from "existingSecret" -}}
 {{- .Values.certificates.existingSecret -}}
@@ -91,8 +91,8 @@ app.kubernetes.io/part-of: slurmtide
 {{- printf "%s.%s" (include "slurm-operator.fullname" .) .Release.Namespace -}}
 {{- end -}}
 
-{{/* The namespaces whose Secrets it may read: those that are named, else those that it
-     looks after, else its own. */}}
+{{/* The namespaces whose Secrets may be read: rbac.secretNamespaces, else namespaces, else
+     the release namespace. */}}
 {{- define "slurm-operator.secretNamespaces" -}}
 {{- .Values.rbac.secretNamespaces | default .Values.namespaces | default (list .Release.Namespace) | uniq | toJson -}}
 {{- end -}}
