@@ -9,20 +9,20 @@ import (
 	"time"
 )
 
-const page = "docs/performance.md"
+const reportPath = "docs/performance.md"
 
 var titles = map[string]string{
-	"poll": fmt.Sprintf("Polling %d nodes and %d jobs", nodes, jobs), "scrape": "Scraping all native collectors at that size",
-	"memory": "Memory of slurm-exporter at that size", "restd": fmt.Sprintf("What a poll of %d job records costs a real slurmrestd", queue),
-	"demand":   fmt.Sprintf("Telling what %d jobs need of %d pools", jobs, pools),
-	"adapter":  fmt.Sprintf("Answering %d HPAs at that size", hpas),
+	"poll": fmt.Sprintf("Polling %d nodes and %d jobs", totalNodes, totalJobs), "scrape": "Scraping all native collectors at that size",
+	"memory": "Memory of slurm-exporter at that size", "restd": fmt.Sprintf("What a poll of %d job records costs a real slurmrestd", queueSize),
+	"demand":   fmt.Sprintf("Telling what %d jobs need of %d pools", totalJobs, poolCount),
+	"adapter":  fmt.Sprintf("Answering %d HPAs at that size", hpaCount),
 	"reaction": "From sbatch to a changed spec.replicas",
-	"operator": fmt.Sprintf("From zero to %d workers and back", workers),
+	"operator": fmt.Sprintf("From zero to %d workers and back", workerCount),
 }
 
-// keep replaces one benchmark's part of the page.
-func keep(name string, figures []figure) error {
-	path, err := fromRoot(page)
+// updateReport replaces one benchmark's part of the page.
+func updateReport(name string, figures []figure) error {
+	path, err := repositoryPath(reportPath)
 	if err != nil {
 		return err
 	}
@@ -31,20 +31,20 @@ func keep(name string, figures []figure) error {
 		return err
 	}
 	var b strings.Builder
-	b.WriteString(head)
+	b.WriteString(reportHeader)
 	for _, each := range benchmarks {
-		text := part(string(old), each.name)
+		text := sectionOf(string(old), each.name)
 		if each.name == name {
-			text = render(name, figures)
+			text = renderSection(name, figures)
 		}
 		if text != "" {
-			fmt.Fprintf(&b, "\n%s%s%s", begin(each.name), text, end(each.name))
+			fmt.Fprintf(&b, "\n%s%s%s", beginMarker(each.name), text, endMarker(each.name))
 		}
 	}
 	return os.WriteFile(path, []byte(b.String()), 0o644) //nolint:gosec // a page for everybody
 }
 
-const head = `# Performance
+const reportHeader = `# Performance
 
 Written by ` + "`make bench`" + `; ` + "`BENCH=poll`" + ` (or scrape, memory, restd, demand, adapter, reaction, operator) measures one part.
 Machines differ, and are noisy: ratios within one run mean more than seconds.
@@ -96,35 +96,35 @@ Machines differ, and are noisy: ratios within one run mean more than seconds.
   whose endpoints the controller manager writes, so there is a Deployment with one too.
 `
 
-func begin(name string) string { return "<!-- " + name + " -->\n" }
-func end(name string) string   { return "<!-- /" + name + " -->\n" }
+func beginMarker(name string) string { return "<!-- " + name + " -->\n" }
+func endMarker(name string) string   { return "<!-- /" + name + " -->\n" }
 
-// part returns what the page has of a benchmark.
-func part(text, name string) string {
-	_, rest, ok := strings.Cut(text, begin(name))
+// sectionOf returns what the page has of a benchmark.
+func sectionOf(text, name string) string {
+	_, rest, ok := strings.Cut(text, beginMarker(name))
 	if !ok {
 		return ""
 	}
-	body, _, _ := strings.Cut(rest, end(name))
+	body, _, _ := strings.Cut(rest, endMarker(name))
 	return body
 }
 
-func render(name string, figures []figure) string {
+func renderSection(name string, figures []figure) string {
 	var b strings.Builder
-	fmt.Fprintf(&b, "## %s\n\n%s, on %s.\n\n| figure | value | aim |\n|---|---|---|\n", titles[name], time.Now().UTC().Format(time.DateOnly), machine())
+	fmt.Fprintf(&b, "## %s\n\n%s, on %s.\n\n| figure | value | aim |\n|---|---|---|\n", titles[name], time.Now().UTC().Format(time.DateOnly), describeMachine())
 	for _, f := range figures {
-		fmt.Fprintf(&b, "| `%s` | %s %s | %s |\n", f.name, number(f.value), f.unit, f.aim)
+		fmt.Fprintf(&b, "| `%s` | %s %s | %s |\n", f.name, formatNumber(f.value), f.unit, f.aim)
 	}
 	return b.String()
 }
 
-// machine describes what the figures were taken on.
-func machine() string {
-	return fmt.Sprintf("%d x %s, %s, %s, %s/%s, kernel %s", runtime.NumCPU(), lineOf("/proc/cpuinfo", "model name"),
-		memory(), runtime.Version(), runtime.GOOS, runtime.GOARCH, kernel())
+// describeMachine describes what the figures were taken on.
+func describeMachine() string {
+	return fmt.Sprintf("%d x %s, %s, %s, %s/%s, kernel %s", runtime.NumCPU(), valueInFile("/proc/cpuinfo", "model name"),
+		totalMemory(), runtime.Version(), runtime.GOOS, runtime.GOARCH, kernelRelease())
 }
 
-func lineOf(file, name string) string {
+func valueInFile(file, name string) string {
 	text, err := os.ReadFile(file)
 	if err != nil {
 		return "unknown"
@@ -137,7 +137,7 @@ func lineOf(file, name string) string {
 	return "unknown"
 }
 
-func kernel() string {
+func kernelRelease() string {
 	text, err := os.ReadFile("/proc/sys/kernel/osrelease")
 	if err != nil {
 		return "unknown"
@@ -145,16 +145,16 @@ func kernel() string {
 	return strings.TrimSpace(string(text))
 }
 
-func memory() string {
+func totalMemory() string {
 	var kib float64
-	if _, err := fmt.Sscanf(lineOf("/proc/meminfo", "MemTotal"), "%f kB", &kib); err != nil {
+	if _, err := fmt.Sscanf(valueInFile("/proc/meminfo", "MemTotal"), "%f kB", &kib); err != nil {
 		return "unknown memory"
 	}
 	return fmt.Sprintf("%.0f GiB", kib/(1<<20))
 }
 
-// fromRoot finds a file of the repository.
-func fromRoot(name string) (string, error) {
+// repositoryPath finds a file of the repository.
+func repositoryPath(name string) (string, error) {
 	dir, err := os.Getwd()
 	for err == nil {
 		if _, statErr := os.Stat(filepath.Join(dir, "Makefile")); statErr == nil {
