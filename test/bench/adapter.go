@@ -26,7 +26,7 @@ const (
 
 // benchAdapter asks the adapter what 500 HPAs ask, at the full size of a cluster.
 func benchAdapter(ctx context.Context) ([]figure, error) {
-	if missing := realkube.Missing(); missing != "" {
+	if missing := realkube.MissingRequirement(); missing != "" {
 		return nil, errors.New(missing)
 	}
 	server, err := startServer(ctx, totalJobs, "still")
@@ -38,7 +38,7 @@ func benchAdapter(ctx context.Context) ([]figure, error) {
 	if err := server.lowerPriority(); err != nil {
 		return nil, err
 	}
-	control, err := loop.NewControl(ctx, realkube.Config{})
+	control, err := loop.NewControlPlane(ctx, realkube.Config{})
 	if err != nil {
 		return nil, err
 	}
@@ -46,7 +46,7 @@ func benchAdapter(ctx context.Context) ([]figure, error) {
 	return figures, errors.Join(err, control.Close())
 }
 
-func askAdapter(ctx context.Context, control *loop.Control, server *process) ([]figure, error) {
+func askAdapter(ctx context.Context, control *loop.ControlPlane, server *process) ([]figure, error) {
 	if err := createNodeSets(ctx, control, server.url); err != nil {
 		return nil, err
 	}
@@ -149,7 +149,7 @@ func (a *metricsClient) queryAllHPAs(ctx context.Context, ask func(ctx context.C
 	return took, nil
 }
 
-func createNodeSets(ctx context.Context, control *loop.Control, url string) error {
+func createNodeSets(ctx context.Context, control *loop.ControlPlane, url string) error {
 	var b strings.Builder
 	fmt.Fprintf(&b, `apiVersion: v1
 kind: Namespace
@@ -185,7 +185,7 @@ type metricsClient struct {
 	token string
 }
 
-func newMetricsClient(ctx context.Context, control *loop.Control) (*metricsClient, error) {
+func newMetricsClient(ctx context.Context, control *loop.ControlPlane) (*metricsClient, error) {
 	for _, args := range [][]string{
 		{"create", "serviceaccount", "asker", "--namespace", loop.Namespace},
 		{"create", "clusterrole", "asker", "--verb=get", "--resource=*.custom.metrics.k8s.io"},

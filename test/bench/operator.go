@@ -29,7 +29,7 @@ const settleTime = 2 * slurmclient.DefaultPeriod
 // benchOperator scales a NodeSet and a Deployment from zero to 1,000 pods and back on
 // the same fake kubelets, and counts what the operator asks of Kubernetes and Slurm.
 func benchOperator(ctx context.Context) ([]figure, error) {
-	if missing := realkube.Missing(); missing != "" {
+	if missing := realkube.MissingRequirement(); missing != "" {
 		return nil, errors.New(missing)
 	}
 	s, err := newOperatorEnv(ctx)

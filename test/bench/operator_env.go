@@ -28,7 +28,7 @@ const benchQPS, benchBurst = "2000", "4000"
 
 // operatorEnv is a Kubernetes with fake kubelets, a simulated Slurm, and the operator.
 type operatorEnv struct {
-	control       *loop.Control
+	control       *loop.ControlPlane
 	dir           string
 	objects       dynamic.Interface
 	slurm         *slurmtest.Cluster
@@ -111,7 +111,7 @@ func (s *operatorEnv) startKube(ctx context.Context) (err error) {
 		return err
 	}
 	rate := []string{"--kube-api-qps=" + benchQPS, "--kube-api-burst=" + benchBurst}
-	s.control, err = loop.NewControl(ctx, realkube.Config{
+	s.control, err = loop.NewControlPlane(ctx, realkube.Config{
 		Name:                  "bench",
 		APIServerArgs:         []string{"--audit-policy-file=" + policy, "--audit-log-path=" + s.audit.path},
 		ControllerManagerArgs: append([]string{"--controllers=*,-node-lifecycle-controller"}, rate...),
@@ -217,5 +217,5 @@ func (s *operatorEnv) operatorKubeconfig(ctx context.Context) (string, error) {
 		}
 	}
 	path := filepath.Join(s.dir, "operator.kubeconfig")
-	return path, s.control.Kube.KubeconfigOf(ctx, "bench", "slurm-operator", path)
+	return path, s.control.Kube.WriteKubeconfig(ctx, "bench", "slurm-operator", path)
 }

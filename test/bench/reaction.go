@@ -25,7 +25,7 @@ const (
 // benchReaction measures the time from sbatch to a changed spec.replicas, with every
 // interval as it is by default.
 func benchReaction(ctx context.Context) ([]figure, error) {
-	if missing := loop.Missing(); missing != "" {
+	if missing := loop.MissingRequirement(); missing != "" {
 		return nil, errors.New(missing)
 	}
 	l, err := loop.Start(ctx, loop.Config{PollInterval: slurmclient.DefaultPeriod, SyncPeriod: hpaSync, Replicas: 1})

@@ -25,7 +25,7 @@ const (
 
 // benchRestd measures what polls cost a real slurmrestd.
 func benchRestd(ctx context.Context) ([]figure, error) {
-	if missing := realslurm.Missing(); missing != "" {
+	if missing := realslurm.MissingRequirement(); missing != "" {
 		return nil, errors.New(missing)
 	}
 	cluster, err := realslurm.Start(ctx, realslurm.Config{
