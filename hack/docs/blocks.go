@@ -35,14 +35,14 @@ type Block struct {
 // String names the block by page and line.
 func (b Block) String() string { return fmt.Sprintf("%s:%d", b.Page, b.Line) }
 
-// mark is the comment before a block, or before the first of a page that are all alike:
+// markPattern is the comment before a block, or before the first of a page that are all alike:
 //
 //	<!-- run: demo -->
 //	<!-- run: not here: it needs a Slurm of yours -->
 //	<!-- run all: demo -->
 var mark = regexp.MustCompile(`^<!-- run( all)?: (here|kube|demo|not here: (.+)) -->$`)
 
-// Blocks returns the blocks of commands of a page. The error names those that no mark
+// ParseBlocks returns the blocks of commands of a page. The error names those that no mark
 // tells the place of: somebody is to decide whether they are run.
 func Blocks(page, text string) ([]Block, error) {
 	var out []Block
@@ -93,7 +93,7 @@ func Blocks(page, text string) ([]Block, error) {
 	return out, nil
 }
 
-// Bounded is a script in which commands that watch end by themselves, well, after a
+// BoundWatches is a script in which commands that watch end by themselves, well, after a
 // while.
 func Bounded(script string) string {
 	lines := strings.Split(script, "\n")

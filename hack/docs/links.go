@@ -28,7 +28,7 @@ var (
 	scheme  = regexp.MustCompile(`^[a-z][a-z0-9+.-]*:`)
 )
 
-// Links returns the links of a page that lead to places of the repository, in their
+// ParseLinks returns the links of a page that lead to places of the repository, in their
 // order. What is in code is none.
 func Links(page, text string) []Link {
 	var out []Link
@@ -101,7 +101,7 @@ func anchorOf(heading string) string {
 	return b.String()
 }
 
-// Broken returns those of the links that lead nowhere in the tree, whose root is that of
+// BrokenLinks returns those of the links that lead nowhere in the tree, whose root is that of
 // the repository.
 func Broken(tree fs.FS, links []Link) ([]Link, error) {
 	var out []Link

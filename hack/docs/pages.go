@@ -7,7 +7,7 @@ import (
 	"strings"
 )
 
-// Pages lists the pages that are in Git, by their paths from the root of the repository.
+// ListPages lists the pages that are in Git, by their paths from the root of the repository.
 // An error means that this is no clone, or that there is no Git.
 func Pages(ctx context.Context, root string) ([]string, error) {
 	list := exec.CommandContext(ctx, "git", "ls-files", "*.md")

@@ -27,13 +27,13 @@ const (
 	metricsPath = "/apis/custom.metrics.k8s.io/v1beta2"
 )
 
-// adapter serves the number of required nodes that a test has set.
+// fakeAdapter serves the number of required nodes that a test has set.
 type adapter struct {
 	mu     sync.Mutex
 	values map[string]value
 }
 
-// value is the adapter's response for one NodeSet.
+// metricValue is the adapter's response for one NodeSet.
 type value struct {
 	n   int
 	age time.Duration

@@ -66,7 +66,7 @@ func (o *operator) get(ctx context.Context, url, token string) (string, error) {
 	return fmt.Sprint(resp.StatusCode), nil
 }
 
-// token returns a token of a service account in slurm-system.
+// newToken returns a token of a service account in slurm-system.
 func token(t *testing.T, c *realkube.Cluster, account string) string {
 	t.Helper()
 	out, err := c.Kubectl(t.Context(), "create", "token", account, "--namespace=slurm-system")

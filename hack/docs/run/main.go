@@ -20,7 +20,7 @@ import (
 	"github.com/slurmtide/slurmtide/hack/docs"
 )
 
-// patience is how long a block may take.
+// blockTimeout is how long a block may take.
 const patience = 10 * time.Minute
 
 func main() {
@@ -75,7 +75,7 @@ func run(place docs.Place, after string) error {
 	return nil
 }
 
-// play runs a block and tells of it: what it printed only if it failed.
+// runBlock runs a block and tells of it: what it printed only if it failed.
 func play(ctx context.Context, b docs.Block, after string) error {
 	begin := time.Now()
 	out, err := shell(ctx, docs.Bounded(b.Script))

@@ -32,7 +32,7 @@ type chart struct {
 	rows        []row
 }
 
-// read returns the charts of a folder, by name. The error tells of every value that
+// readCharts returns the charts of a folder, by name. The error tells of every value that
 // nothing explains.
 func read(folder string) ([]chart, error) {
 	files, err := filepath.Glob(filepath.Join(folder, "*", "Chart.yaml"))

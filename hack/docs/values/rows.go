@@ -56,13 +56,13 @@ func rows(prefix string, node *yaml.Node, s schema) ([]row, error) {
 	return out, errors.Join(problems...)
 }
 
-// comment is what the comment above a key tells of its value.
+// commentOf is what the comment above a key tells of its value.
 func comment(key *yaml.Node) (string, bool) {
 	_, text, ok := strings.Cut("\n"+key.HeadComment, "\n# -- ")
 	return strings.Join(strings.Fields(strings.ReplaceAll(text, "\n#", " ")), " "), ok && strings.TrimSpace(text) != ""
 }
 
-// meaning is the comment, and what the schema demands that the comment does not tell.
+// meaningOf is the comment, and what the schema demands that the comment does not tell.
 func meaning(text string, s schema) string {
 	add := func(format string, args ...any) {
 		if !strings.HasSuffix(text, ".") {
@@ -85,7 +85,7 @@ func meaning(text string, s schema) string {
 	return text
 }
 
-// compact is a value in one line, in JSON, which is YAML too.
+// compactJSON is a value in one line, in JSON, which is YAML too.
 func compact(node *yaml.Node) (string, error) {
 	var value any
 	if err := node.Decode(&value); err != nil {
