@@ -1,6 +1,6 @@
 # shellcheck shell=bash
-# Folders with Debian in them, to chroot into. Sourced after process.sh, never
-# run. The builder is installed when it is missing.
+# Builds Debian root file systems to chroot into. Sourced after process.sh, never
+# run. It installs the builder if it is missing.
 
 # debian_mirror prints $SLURMTIDE_MIRROR, or the first Debian mirror in the apt
 # sources, of either format.
@@ -41,9 +41,9 @@ debian_install_builder() {
 	exec 6>&-
 }
 
-# debian_root fills folder $2 with suite $1 and the packages after it. The
-# InRelease of a testing suite may be older than its own limit, hence no check
-# of Valid-Until.
+# debian_root fills folder $2 with suite $1 and the packages in the remaining
+# arguments. It does not check Valid-Until, because the InRelease of a testing suite
+# may have expired.
 debian_root() {
 	local suite=$1 folder=$2
 	shift 2

@@ -1,8 +1,9 @@
 # shellcheck shell=bash
-# What the scripts that start daemons share. Sourced, never run.
+# Functions that the scripts that start daemons share. Sourced, never run.
 
 cache_dir=${XDG_CACHE_HOME:-${HOME:-/root}/.cache}/slurmtide
-# Where blocks of ports are locked: one place for all caches, as ports are the machine's.
+# The folder in which blocks of ports are locked. All caches share it, because ports
+# belong to the machine.
 ports_dir=/tmp/slurmtide-ports-$(id -u)
 began=${EPOCHREALTIME//[.,]/}
 
@@ -18,8 +19,8 @@ die() {
 }
 
 # start_time prints when process $1 started, in clock ticks since boot, or
-# nothing if it is gone or a zombie. With the pid it names a process for good:
-# a recycled pid has another start time.
+# nothing if it has exited or is a zombie. Pid and start time together identify a
+# process: a recycled pid has another start time.
 start_time() {
 	local stat fields
 	{ stat=$(<"/proc/$1/stat"); } 2>/dev/null || return 0
@@ -73,7 +74,7 @@ listening() {
 		while read -r hex; do echo $((16#$hex)); done
 }
 
-# make_ports_dir makes ports_dir, which nobody else may have made.
+# make_ports_dir creates ports_dir and requires that this user owns it.
 make_ports_dir() {
 	mkdir -p -m 700 "$ports_dir"
 	[[ -O $ports_dir && ! -L $ports_dir ]] || die "$ports_dir is not yours: remove it, or have it removed"
