@@ -99,7 +99,7 @@ func newScene(t *testing.T) *scene {
 	return s
 }
 
-// webhookTarget tells the API server how to reach webhooks that listen on the port.
+// webhookTarget returns the client config with which the API server reaches webhooks on the port.
 func target(port int) admission.Target {
 	return admission.Target{Namespace: "slurm-system", Service: "slurm-operator-webhook", Port: int32(port)}
 }

@@ -93,7 +93,7 @@ func askAdapter(ctx context.Context, control *loop.ControlPlane, server *process
 	}, nil
 }
 
-// queryLoad is what some rounds of queries came to.
+// queryLoad is the result of several rounds of queries.
 type queryLoad struct {
 	// queries are the times in ms of what HPAs ask, nothing those of asking the same
 	// server for nothing, both sorted.
@@ -103,7 +103,8 @@ type queryLoad struct {
 	cpuSeconds, requests float64
 }
 
-// measureLoad asks for the HPAs and for nothing by turns, so that both see the same machine.
+// measureLoad alternates rounds of HPA queries and of empty requests, so that both run under the same
+// conditions.
 // What asking for nothing takes is TLS, the server's own work and waiting for a
 // processor, that of the client too. Polls go on meanwhile.
 func (a *metricsClient) measureLoad(ctx context.Context, server *process, pid int) (l queryLoad, err error) {
@@ -249,7 +250,7 @@ func (a *metricsClient) awaitFirstAnswer(ctx context.Context) error {
 	return err
 }
 
-// cpuOf is the processor time of a process in seconds, 0 when it can not be read.
+// cpuOf is the processor time of a process in seconds, 0 if it cannot be read.
 func cpuOf(pid int) float64 {
 	text, err := os.ReadFile(fmt.Sprintf("/proc/%d/stat", pid))
 	if err != nil {

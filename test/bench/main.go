@@ -16,7 +16,7 @@ import (
 	"syscall"
 )
 
-// benchmarks are what can be asked for, in this order.
+// benchmarks lists the available benchmarks in the order in which they run.
 var benchmarks = []struct {
 	name string
 	run  func(ctx context.Context) ([]figure, error)
@@ -85,7 +85,7 @@ type figure struct {
 	name  string
 	value float64
 	unit  string
-	// aim is what it should be, in words; empty for figures that only inform.
+	// aim describes the wanted value; empty for figures that only inform.
 	aim string
 }
 

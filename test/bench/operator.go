@@ -23,7 +23,7 @@ const (
 	listPeriods = 3
 )
 
-// settleTime is time in which what a reading of Slurm brings is written too.
+// settleTime is long enough for the operator to write the results of a poll of Slurm.
 const settleTime = 2 * slurmclient.DefaultPeriod
 
 // benchOperator scales a NodeSet and a Deployment from zero to 1,000 pods and back on

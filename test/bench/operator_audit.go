@@ -72,7 +72,7 @@ func (a *auditLog) read() (writeCounts, error) {
 	for {
 		line, err := lines.ReadBytes('\n')
 		if errors.Is(err, io.EOF) {
-			return out, nil // what is there of a line is read the next time
+			return out, nil // the rest of an incomplete line is read the next time
 		}
 		if err != nil {
 			return nil, err

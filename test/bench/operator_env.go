@@ -40,10 +40,10 @@ type operatorEnv struct {
 	operatorOutput  *lockedBuffer
 	operatorMetrics string
 
-	closers []func() error // how what was started is ended, in order of its start
+	closers []func() error // stop what was started, in order of its start
 }
 
-// lockedBuffer is what a program has printed.
+// lockedBuffer collects the output of a program and is safe for concurrent use.
 type lockedBuffer struct {
 	mu  sync.Mutex
 	buf bytes.Buffer
@@ -205,7 +205,7 @@ func (s *operatorEnv) startOperator(ctx context.Context) error {
 }
 
 // operatorKubeconfig is that of a service account, as in a pod: the API server treats
-// administrators better. What it may do is not measured here.
+// administrators better. The benchmark does not measure authorization.
 func (s *operatorEnv) operatorKubeconfig(ctx context.Context) (string, error) {
 	const account = "bench:slurm-operator"
 	for _, args := range [][]string{

@@ -36,7 +36,7 @@ func (h histogram) quantile(q float64) float64 {
 	return low
 }
 
-// reconcileTimes reads how long the operator's looks at NodeSets took.
+// reconcileTimes reads the durations of the operator's NodeSet reconciliations.
 func (s *operatorEnv) reconcileTimes(ctx context.Context) (histogram, error) {
 	_, body, err := httpGet(ctx, s.operatorMetrics)
 	if err != nil {
@@ -84,7 +84,7 @@ func (s *operatorEnv) readUsage(ctx context.Context) (cpuUsage, error) {
 	return out, nil
 }
 
-// usedSince is what was used since then.
+// usedSince returns the usage since then.
 func (s *operatorEnv) usedSince(ctx context.Context, then cpuUsage) (cpuUsage, error) {
 	now, err := s.readUsage(ctx)
 	for name := range now {

@@ -119,7 +119,7 @@ func (s *operatorEnv) timeUntilNoneMissing(ctx context.Context, begin func() err
 	}
 }
 
-// resourceOf is of what kind an object that is scaled is.
+// resourceOf returns the resource of a scaled object.
 func resourceOf(name string) schema.GroupVersionResource {
 	if strings.HasPrefix(name, "deployment") {
 		return schema.GroupVersionResource{Group: "apps", Version: "v1", Resource: "deployments"}
@@ -148,7 +148,7 @@ func (s *operatorEnv) missingDeploymentPods(ctx context.Context, name string) (s
 	return messageUnless(n == workerCount, "%d of %d pods are ready", n, workerCount), err
 }
 
-// missingWorkers looks at the NodeSet's status and at Slurm.
+// missingWorkers compares the NodeSet's status and Slurm with the wanted number of workers.
 func (s *operatorEnv) missingWorkers(ctx context.Context) (string, error) {
 	n, err := s.readyReplicas(ctx, "nodeset")
 	if err != nil || n != workerCount {
@@ -213,7 +213,7 @@ func (s *operatorEnv) listsPerPeriod(ctx context.Context) (listCounts, error) {
 	return l, nil
 }
 
-// listedResource tells what a request lists of what is polled: nodes or jobs.
+// listedResource returns which polled resource a request lists: nodes or jobs.
 func listedResource(what string) (string, bool) {
 	path, ok := strings.CutPrefix(what, "GET ")
 	parts := strings.Split(strings.Trim(path, "/"), "/")

@@ -13,7 +13,7 @@ import (
 	"time"
 )
 
-// pollCost is what one child used for one poll.
+// pollCost is the processor time and memory that one child process used for one poll.
 type pollCost struct {
 	CPU      float64 // seconds
 	PeakHeap float64 // MiB, above what it had before

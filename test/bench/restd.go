@@ -142,7 +142,7 @@ func (p *restdPolls) measure(ctx context.Context, reader slurmclient.JobsReader,
 	}
 	use.cpu = mean(costs)
 	if reader == slurmclient.ReadList {
-		// slurmrestd goes on freeing the answer before: the cheapest list is one list.
+		// slurmrestd is still freeing the previous response, so the cheapest list counts.
 		use.cpu = slices.Min(costs)
 	}
 	return use, p.checkCancelled(cache)
@@ -153,8 +153,8 @@ func (p *restdPolls) rss(ctx context.Context) (float64, error) {
 	return float64(bytes) / 1e6, err
 }
 
-// pauseBetweenPolls waits as long as a cache does between polls if nothing else is set.
-// slurmrestd's allocator gives memory back in that time.
+// pauseBetweenPolls waits for a cache's default poll interval. slurmrestd's allocator returns memory
+// to the system in that time.
 func pauseBetweenPolls(ctx context.Context) error {
 	select {
 	case <-time.After(slurmclient.DefaultPeriod):

@@ -190,7 +190,7 @@ func timeScrape(ctx context.Context, url, encoding string) (time.Duration, error
 
 func quantile(sorted []float64, q float64) float64 { return sorted[int(q*float64(len(sorted)-1))] }
 
-// benchMemory lets the exporter poll a cluster whose jobs come and go, and scrapes it.
+// benchMemory scrapes the exporter while it polls a cluster in which jobs start and end.
 func benchMemory(ctx context.Context) ([]figure, error) {
 	e, err := startExporter(ctx)
 	if err != nil {

@@ -50,7 +50,7 @@ func serveSlurmrestd(ctx context.Context, args []string) error {
 	return nil
 }
 
-// requestsPath tells how many requests there were.
+// requestsPath is the path that returns the number of requests.
 const requestsPath = "/requests"
 
 func countRequests(h http.Handler) http.Handler {

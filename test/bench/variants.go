@@ -33,10 +33,10 @@ var variants = []struct {
 	{"tokens_jsontext", prepareRead(tokensJSONText)},
 }
 
-// pollFunc reads once and tells how many bytes and records came.
+// pollFunc polls once and returns the number of bytes and records read.
 type pollFunc func(ctx context.Context) (bytes int64, records int, err error)
 
-// prepareOurs is what the exporter does: poll into a published snapshot.
+// prepareOurs polls as the exporter does: into a published snapshot.
 func prepareOurs(url string) (pollFunc, error) {
 	seen := &byteCounter{}
 	client, err := slurmclient.New(slurmclient.Config{URL: url, Version: "v0.0.45", Token: fixedToken("t"), Observer: seen})

@@ -40,7 +40,7 @@ func (s schema) property(key string) (schema, bool) {
 	return schema{defs: s.defs}, true
 }
 
-// resolve follows references. One that leads nowhere is Helm's to complain of.
+// resolve follows references. It ignores a dangling reference, which Helm reports.
 func (s schema) resolve(node map[string]any) schema {
 	name := ""
 	for {
