@@ -99,14 +99,13 @@ type queryLoad struct {
 	// server for nothing, both sorted.
 	queries, liveness []float64
 	// cpuSeconds is the adapter's processor time in seconds, and requests how many slurmrestd
-	// saw, while HPAs asked.
+	// received, during the HPA queries.
 	cpuSeconds, requests float64
 }
 
 // measureLoad alternates rounds of HPA queries and of empty requests, so that both run under the same
-// conditions.
-// What asking for nothing takes is TLS, the server's own work and waiting for a
-// processor, that of the client too. Polls go on meanwhile.
+// conditions. An empty request costs TLS, the server's own work and the wait for a processor, also
+// in the client. Polls continue meanwhile.
 func (a *metricsClient) measureLoad(ctx context.Context, server *process, pid int) (l queryLoad, err error) {
 	for range syncRounds {
 		before, err := server.requests(ctx)

@@ -17,8 +17,7 @@ const (
 	pollTimeout = 5 * time.Minute
 )
 
-// benchDemand measures how long it takes to tell what a queue of the full size needs of
-// many pools.
+// benchDemand measures how long it takes to compute the demand of a full-size queue for many pools.
 func benchDemand(ctx context.Context) ([]figure, error) {
 	server, err := startServer(ctx, totalJobs, "still")
 	if err != nil {
@@ -38,7 +37,7 @@ func benchDemand(ctx context.Context) ([]figure, error) {
 		took = append(took, time.Since(begin).Seconds()*1e3)
 	}
 	if !result.Known || len(result.Pools) != poolCount {
-		return nil, fmt.Errorf("the demand of %d pools is told, not of %d", len(result.Pools), poolCount)
+		return nil, fmt.Errorf("demand was computed for %d pools, not %d", len(result.Pools), poolCount)
 	}
 	var required uint64
 	for _, p := range result.Pools {

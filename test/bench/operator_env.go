@@ -204,8 +204,8 @@ func (s *operatorEnv) startOperator(ctx context.Context) error {
 	return nil
 }
 
-// operatorKubeconfig is that of a service account, as in a pod: the API server treats
-// administrators better. The benchmark does not measure authorization.
+// operatorKubeconfig returns the kubeconfig of a service account, as in a pod: the API server gives
+// administrators a higher priority. The benchmark does not measure authorization.
 func (s *operatorEnv) operatorKubeconfig(ctx context.Context) (string, error) {
 	const account = "bench:slurm-operator"
 	for _, args := range [][]string{

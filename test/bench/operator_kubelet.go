@@ -68,8 +68,8 @@ func startKubelets(ctx context.Context, client kubernetes.Interface, started, en
 	return k, func() { stop(); k.queue.ShutDown(); wg.Wait(); factory.Shutdown() }, nil
 }
 
-// createKubeNodes makes large Ready nodes. Nobody looks after their heartbeats: the
-// controller that would is switched off.
+// createKubeNodes creates large Ready nodes. They need no heartbeats, because the node lifecycle
+// controller is switched off.
 func createKubeNodes(ctx context.Context, client kubernetes.Interface) error {
 	room := corev1.ResourceList{
 		corev1.ResourceCPU: resource.MustParse("10k"), corev1.ResourceMemory: resource.MustParse("100Ti"), corev1.ResourcePods: resource.MustParse("10k"),

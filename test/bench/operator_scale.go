@@ -223,7 +223,7 @@ func listedResource(what string) (string, bool) {
 	return parts[2], true
 }
 
-// otherRequests is how many requests there were beside the polls.
+// otherRequests returns the number of requests other than polls.
 func otherRequests(c *slurmtest.Cluster) int {
 	total := 0
 	for what, n := range c.Requests() {

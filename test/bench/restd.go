@@ -13,8 +13,8 @@ import (
 	"github.com/slurmtide/slurmtide/test/realslurm"
 )
 
-// The queue that slurmrestd is asked about: so many records, of which so many
-// change between two polls.
+// The size of the queue that slurmrestd reports, and how many of its records change between two
+// polls.
 const (
 	queueSize      = 20_000
 	changesPerPoll = queueSize / 100

@@ -11,7 +11,7 @@ import (
 	"go.yaml.in/yaml/v3"
 )
 
-// row is a value of a table: its path, such as slurm.token.key, and what is told of it.
+// row is a value of a table: its path, such as slurm.token.key, and its columns.
 type row struct{ path, kind, standard, meaning string }
 
 // rowsOf returns the values in their order in values.yaml: one for each that has a
