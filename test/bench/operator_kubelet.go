@@ -25,16 +25,16 @@ const (
 	kubeletWorkers = 32
 )
 
-// kubelets are the fake kubelets of all Kubernetes nodes: a pod that is bound runs and is
-// Ready with one write, and one that is deleted is gone with another.
+// kubelets are the fake kubelets of all Kubernetes nodes: one write makes a bound pod running and
+// Ready, another removes a deleted pod.
 type kubelets struct {
 	client kubernetes.Interface
 	pods   cache.SharedIndexInformer
 	queue  workqueue.TypedRateLimitingInterface[string]
-	// started and ended are told of pods, before Kubernetes is.
+	// started and ended are called with a pod before Kubernetes is updated.
 	started, ended func(*corev1.Pod)
 	address        atomic.Uint32
-	running        sync.Map // by UID, those that the informer may not show as such yet
+	running        sync.Map // pods by UID that the informer may not show as running yet
 }
 
 // startKubelets makes the Kubernetes nodes and sees to their pods until ctx ends. The
