@@ -1,5 +1,5 @@
-# One image per program: a static binary and the certificates of public CAs, nothing
-# else. `make images` makes the same without Docker, for the node of `make kube-up`.
+# One image per program, with only a static binary and the certificates of public CAs.
+# `make images` builds the same images without Docker, for the node of `make kube-up`.
 #
 #   docker build --target slurm-operator --tag slurm-operator:dev .
 #
@@ -15,8 +15,8 @@ ARG COMMIT=unknown
 ENV CGO_ENABLED=0
 RUN make build VERSION="${VERSION}" COMMIT="${COMMIT}"
 
-# What every image starts from. 65532 is nobody's number on most machines; a number,
-# since Kubernetes can tell only of a number that it is not root's.
+# The base of every image. Most machines do not use user 65532. It is a number because
+# Kubernetes verifies runAsNonRoot only for numeric users.
 FROM scratch AS base
 COPY --from=build /etc/ssl/certs/ca-certificates.crt /etc/ssl/certs/ca-certificates.crt
 USER 65532:65532

@@ -11,7 +11,7 @@ COMMON  := github.com/prometheus/common/version
 LDFLAGS := -s -w -X $(COMMON).Version=$(VERSION) -X $(COMMON).Revision=$(COMMIT) -X $(COMMON).Branch=main
 BINARIES := $(patsubst cmd/%/main.go,%,$(wildcard cmd/*/main.go))
 
-# Options of single targets.
+# Options of individual targets.
 SLURM ?= 26.05
 KUBELET ?=
 IMAGES ?=
@@ -33,11 +33,11 @@ help: ## List the targets
 	@printf '\n'
 
 .PHONY: demo
-demo: go-present ## Play the whole loop on this machine: jobs, HPA, workers, zero (DEMO=ci: without a terminal)
+demo: go-present ## Show the whole loop on this machine: jobs, HPA, workers, scale to zero (DEMO=ci: without a terminal)
 	DEMO=$(DEMO) hack/demo/run $(ARGS)
 
 .PHONY: demo-down
-demo-down: go-present ## Clear the demo up
+demo-down: go-present ## Remove the demo
 	hack/demo/down
 
 .PHONY: run
@@ -52,7 +52,7 @@ build: go-present ## Build the binaries into bin/
 	  CGO_ENABLED=0 $(GO) build -trimpath -ldflags '$(LDFLAGS)' -o bin/$$b ./cmd/$$b; done
 
 .PHONY: images
-images: go-present ## Build the images and give them to the node of kube-up KUBELET=1
+images: go-present ## Build the images and load them into the node of kube-up KUBELET=1
 	hack/images/load $(IMAGES)
 
 .PHONY: generate
@@ -60,7 +60,7 @@ generate: go-present ## Rewrite everything generated
 	hack/generate
 
 .PHONY: verify
-verify: generate ## Fail when generated files are not up to date
+verify: generate ## Fail if generated files are not up to date
 	@git diff --exit-code --stat || { echo "generated files differ: commit what 'make generate' wrote"; exit 1; }
 
 .PHONY: lint
@@ -69,15 +69,15 @@ lint: go-present ## Run gofmt, go vet and golangci-lint
 
 ##@ Test
 .PHONY: test
-test: go-present ## Install what is needed and run every suite that this machine can run
+test: go-present ## Install the requirements and run every suite that this machine supports
 	hack/test all
 
 .PHONY: test-long
-test-long: go-present ## Run what is too long for make test (STEPS="sim short-jobs", or all steps)
+test-long: go-present ## Run the tests that are too long for make test (STEPS="sim short-jobs", or all steps)
 	hack/test-long $(STEPS)
 
 .PHONY: unit
-unit: go-present ## Run the unit tests; they need nothing but Go
+unit: go-present ## Run the unit tests; they need only Go
 	hack/test unit
 
 .PHONY: e2e-slurm
@@ -89,19 +89,19 @@ e2e-kube: go-present ## Run the suite on real Kubernetes
 	hack/test kube
 
 .PHONY: e2e-hpa
-e2e-hpa: go-present ## Run the suite on both: jobs move a stock HPA
+e2e-hpa: go-present ## Run the suite on both: jobs drive a stock HPA
 	hack/test hpa
 
 .PHONY: e2e-nodeset
-e2e-nodeset: go-present ## Run the suite of the operator: real slurmds in pods (root on Debian)
+e2e-nodeset: go-present ## Run the operator suite: real slurmds in pods (root on Debian)
 	hack/test nodeset
 
 .PHONY: e2e-look
-e2e-look: go-present ## Run every query of dashboards and rules on a real Prometheus
+e2e-look: go-present ## Run every query of the dashboards and rules on a real Prometheus
 	hack/test look
 
 .PHONY: oracle
-oracle: go-present ## Ask real Slurm whether demand is right (ROUNDS, SEED, SLURM=both)
+oracle: go-present ## Compare computed demand with real Slurm (ROUNDS, SEED, SLURM=both)
 	cd test/oracle && $(GO) test -tags e2e -count 1 -timeout 24h -v -run DemandIsWhatSlurmNeeds . -args -rounds $(ROUNDS) -minimise 3 -seed $(SEED) -release $(if $(filter command line,$(origin SLURM)),$(SLURM),both)
 
 .PHONY: e2e-menagerie
@@ -110,15 +110,15 @@ e2e-menagerie: go-present ## Run every program against many kinds of real Slurm 
 	$(GO) test -tags e2e -count 1 -v -timeout 30m -parallel 3 ./test/menagerie
 
 .PHONY: docs-check
-docs-check: go-present ## Check the pages: links, what is generated, and the commands, which are run
+docs-check: go-present ## Check the documentation: links, generated parts, and commands, which are run
 	hack/docs/check
 
 .PHONY: sim
-sim: go-present ## Play HISTORIES random histories against the decisions about workers
+sim: go-present ## Run HISTORIES random histories against the planner of workers
 	$(GO) test -count 1 -v -timeout 1h -run 'History|Broken|Deterministic' ./operator/nodeset/plan -histories $(HISTORIES)
 
 .PHONY: bench
-bench: go-present ## Measure (BENCH="poll scrape memory restd", or some of them)
+bench: go-present ## Run the benchmarks (BENCH="poll scrape memory restd", or some of them)
 	hack/bench $(BENCH)
 
 .PHONY: fuzz
@@ -144,7 +144,7 @@ kube-down: ## Stop it
 	hack/kube/down
 
 .PHONY: clean
-clean: ## Remove what was built here (caches outside the repository stay)
+clean: ## Remove build results (caches outside the repository stay)
 	rm -rf bin
 
 .PHONY: go-present

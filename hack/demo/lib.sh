@@ -1,10 +1,10 @@
 # shellcheck shell=bash
-# What the scripts of this folder share. Sourced, never run.
+# Functions that the scripts of this folder share. Sourced, never run.
 
 program=$PWD/.run/demo/slurmtide
 
-# build builds the program, with the packages that images are made of, and tells how far
-# it is where that takes long.
+# build builds the program, including the packages that images contain, and reports progress
+# every ten seconds.
 build() {
 	command -v go >/dev/null || { echo "the demo needs Go, from https://go.dev/dl/" >&2 && exit 1; }
 	mkdir -p "${program%/*}"
@@ -19,7 +19,7 @@ build() {
 	wait "$compiler" || { cat "$log" >&2 && exit 1; }
 }
 
-# wait_a_little waits up to ten seconds for a process, and tells whether it is gone.
+# wait_a_little waits up to ten seconds for a process, and succeeds if it has exited.
 wait_a_little() {
 	local i
 	for ((i = 0; i < 50; i++)); do

@@ -7,43 +7,44 @@ import (
 	"strings"
 )
 
-// Place is where the commands of a block can be run, or NotHere.
+// Place is an environment in which the commands of a block can be run, or NotHere.
 type Place string
 
 // The places.
 const (
 	// Here is a clone of the repository on this machine.
 	Here Place = "here"
-	// Kube is a Kubernetes without nodes, to which kubectl and helm lead.
+	// Kube is a Kubernetes cluster without nodes, which kubectl and helm are configured for.
 	Kube Place = "kube"
-	// Demo is the demo, put up and played.
+	// Demo is the running demo, after its scenario.
 	Demo Place = "demo"
-	// NotHere is what needs something that no test has; the page says what.
+	// NotHere means that the commands need something that no test provides; the page says what.
 	NotHere Place = "not here"
 )
 
-// Block is a fenced block of commands of a page.
+// Block is a fenced block of commands on a page.
 type Block struct {
 	Page string
-	// Line is that of its fence, from 1.
+	// Line is the line number of its fence, from 1.
 	Line   int
 	Place  Place
-	Why    string // of NotHere
+	Why    string // reason of NotHere
 	Script string
 }
 
-// String names the block by page and line.
+// String returns PAGE:LINE.
 func (b Block) String() string { return fmt.Sprintf("%s:%d", b.Page, b.Line) }
 
-// mark is the comment before a block, or before the first of a page that are all alike:
+// markPattern matches the comment before a block, or before the first block of a page whose blocks
+// all have the same place:
 //
 //	<!-- run: demo -->
 //	<!-- run: not here: it needs a Slurm of yours -->
 //	<!-- run all: demo -->
 var mark = regexp.MustCompile(`^<!-- run( all)?: (here|kube|demo|not here: (.+)) -->$`)
 
-// Blocks returns the blocks of commands of a page. The error names those that no mark
-// tells the place of: somebody is to decide whether they are run.
+// ParseBlocks returns the blocks of commands on a page. The error names the blocks without a mark:
+// their author must decide whether they are run.
 func Blocks(page, text string) ([]Block, error) {
 	var out []Block
 	var all, next *Block
@@ -71,7 +72,7 @@ func Blocks(page, text string) ([]Block, error) {
 		}
 		end := i + 1 + slices.IndexFunc(lines[i+1:], func(l string) bool { return strings.TrimSpace(l) == "```" })
 		if end == i {
-			return nil, fmt.Errorf("%s:%d: the block has no end", page, i+1)
+			return nil, fmt.Errorf("%s:%d: the block is not closed", page, i+1)
 		}
 		if line == "```sh" {
 			b := Block{Page: page, Line: i + 1, Script: strings.Join(lines[i+1:end], "\n") + "\n"}
@@ -88,13 +89,13 @@ func Blocks(page, text string) ([]Block, error) {
 		next, i = nil, end
 	}
 	if len(unmarked) > 0 {
-		return out, fmt.Errorf("it is not said where these are run (<!-- run: here|kube|demo|not here: WHY -->): %s", strings.Join(unmarked, ", "))
+		return out, fmt.Errorf("blocks without a place to run (<!-- run: here|kube|demo|not here: WHY -->): %s", strings.Join(unmarked, ", "))
 	}
 	return out, nil
 }
 
-// Bounded is a script in which commands that watch end by themselves, well, after a
-// while.
+// BoundWatches returns the script with a timeout on each command that watches, which counts as
+// success.
 func Bounded(script string) string {
 	lines := strings.Split(script, "\n")
 	for i, line := range lines {

@@ -13,10 +13,10 @@ import (
 
 // Link is a link of a page to another file of the repository, or to a heading.
 type Link struct {
-	// Page is the path of the page that has it, Line its line there, from 1.
+	// Page is the path of the page that contains the link, Line its line number, from 1.
 	Page string
 	Line int
-	// Target is what it says, such as "../README.md#try-it".
+	// Target is the link's target, such as "../README.md#try-it".
 	Target string
 }
 
@@ -28,8 +28,8 @@ var (
 	scheme  = regexp.MustCompile(`^[a-z][a-z0-9+.-]*:`)
 )
 
-// Links returns the links of a page that lead to places of the repository, in their
-// order. What is in code is none.
+// ParseLinks returns the links of a page to files and headings of the repository, in order. It
+// ignores code.
 func Links(page, text string) []Link {
 	var out []Link
 	eachLine(text, func(number int, line string) {
@@ -65,7 +65,7 @@ func eachLine(text string, f func(number int, line string)) {
 	}
 }
 
-// Anchors returns the anchors of a page's headings, as GitHub makes them.
+// Anchors returns the anchors of a page's headings, as GitHub generates them.
 func Anchors(text string) []string {
 	var out []string
 	count := map[string]int{}
@@ -101,7 +101,7 @@ func anchorOf(heading string) string {
 	return b.String()
 }
 
-// Broken returns those of the links that lead nowhere in the tree, whose root is that of
+// BrokenLinks returns the links whose target does not exist in the tree, whose root is the root of
 // the repository.
 func Broken(tree fs.FS, links []Link) ([]Link, error) {
 	var out []Link
@@ -128,7 +128,7 @@ func resolves(tree fs.FS, l Link) (bool, error) {
 	}
 	info, err := fs.Stat(tree, to)
 	if err != nil {
-		return false, nil //nolint:nilerr // what cannot be seen is not there
+		return false, nil //nolint:nilerr // an unreadable target counts as missing
 	}
 	if anchor == "" || info.IsDir() || path.Ext(to) != ".md" {
 		return true, nil

@@ -38,7 +38,7 @@ func TestBroken(t *testing.T) {
 	}
 }
 
-// TestEveryLinkOfTheProjectsPagesLeadsSomewhere looks at the pages that are in Git.
+// TestEveryLinkOfTheProjectsPagesLeadsSomewhere checks the pages that are tracked in Git.
 func TestEveryLinkOfTheProjectsPagesLeadsSomewhere(t *testing.T) {
 	pages, err := Pages(t.Context(), "../..")
 	if err != nil {
@@ -57,7 +57,7 @@ func TestEveryLinkOfTheProjectsPagesLeadsSomewhere(t *testing.T) {
 			t.Fatal(err)
 		}
 		for _, l := range broken {
-			t.Errorf("%s:%d: %s leads nowhere", l.Page, l.Line, l.Target)
+			t.Errorf("%s:%d: broken link %s", l.Page, l.Line, l.Target)
 		}
 	}
 	if seen == 0 {

@@ -7,8 +7,8 @@ import (
 	"strings"
 )
 
-// Pages lists the pages that are in Git, by their paths from the root of the repository.
-// An error means that this is no clone, or that there is no Git.
+// ListPages returns the pages that are tracked in Git, as paths relative to the root of the
+// repository. It returns an error outside a clone or if Git is not installed.
 func Pages(ctx context.Context, root string) ([]string, error) {
 	list := exec.CommandContext(ctx, "git", "ls-files", "*.md")
 	list.Dir = root

@@ -8,7 +8,7 @@ gates() {
 	((${#feature_gates[@]} == 0)) || (IFS=, && echo "--feature-gates=${feature_gates[*]}")
 }
 
-# The data is thrown away with the cluster, so nothing waits for the disk.
+# The data is deleted with the cluster, so etcd does not wait for the disk.
 command_of_etcd() {
 	local pki=$instance/pki client peer
 	client=https://127.0.0.1:$(etcd_port)
@@ -20,9 +20,9 @@ command_of_etcd() {
 		--client-cert-auth --trusted-ca-file "$pki/etcd-ca.crt")
 }
 
-# Without a node Service kubernetes has no endpoint, since endpoints cannot be on
-# the loopback, and the aggregator reaches servers by name. With a node it
-# reaches them by endpoint, since the host does not know the Services' addresses.
+# Without a node, Service kubernetes has no endpoint, since endpoints cannot be
+# loopback addresses, and the aggregator reaches servers by name. With a node, it
+# reaches them by endpoint, since the host has no route to the Services' addresses.
 command_of_kube_apiserver() {
 	local pki=$instance/pki routing=(--endpoint-reconciler-type=none --enable-aggregator-routing=false)
 	[[ $kubelet == off ]] || routing=(--enable-aggregator-routing=true)
@@ -46,7 +46,7 @@ command_of_kube_apiserver() {
 		$(gates) "${apiserver_args[@]}")
 }
 
-# client_of prints the flags that tell a component who it is.
+# client_of prints the flags with a component's identity.
 client_of() {
 	local kubeconfig=$instance/pki/$1.kubeconfig
 	echo "--kubeconfig=$kubeconfig --authentication-kubeconfig=$kubeconfig --authorization-kubeconfig=$kubeconfig"

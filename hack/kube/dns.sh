@@ -2,8 +2,8 @@
 # The DNS of a cluster with a node: it answers pods for Services and for pods with
 # a host name behind a headless one, and knows no other name. Sourced.
 
-# write_dns_config writes what CoreDNS reads. A name that is nobody's is answered,
-# since a program that gets no answer asks again and again.
+# write_dns_config writes the configuration of CoreDNS. CoreDNS answers unknown names too,
+# since a program without an answer keeps retrying.
 write_dns_config() {
 	cat >"$instance/etc/Corefile" <<-TEXT
 		cluster.local in-addr.arpa ip6.arpa {
@@ -24,7 +24,7 @@ write_dns_config() {
 	TEXT
 }
 
-# dns_rights are what CoreDNS may do.
+# dns_rights prints the RBAC rules of CoreDNS.
 dns_rights() {
 	cat <<-YAML
 		apiVersion: rbac.authorization.k8s.io/v1

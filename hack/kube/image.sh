@@ -1,8 +1,8 @@
 # shellcheck shell=bash
-# Container images from folders. Sourced, never run.
+# Packs folders into container images. Sourced, never run.
 
 # blob prints the descriptor of the blob in file $2, of media type $1, and puts
-# it where an OCI layout in $layout has it.
+# it at its place in the OCI layout $layout.
 blob() {
 	local digest
 	digest=$(sha256sum "$2" | cut -d' ' -f1)
@@ -19,8 +19,8 @@ words() {
 }
 
 # pack_image prints an image archive of one layer: $1 is its name and tag, $2 the
-# folder, and the rest what it runs. --user UID before them is whom it runs as,
-# root without it.
+# folder, and the rest its command. --user UID before them sets its user, which is
+# root by default.
 pack_image() (
 	set -euo pipefail
 	user=0

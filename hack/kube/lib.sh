@@ -1,5 +1,5 @@
 # shellcheck shell=bash
-# What the scripts of this folder share. Sourced, never run.
+# Functions that the scripts of this folder share. Sourced, never run.
 
 kube_dir=$(cd "$(dirname "${BASH_SOURCE[0]}")" && pwd)
 repo_dir=$(cd "$kube_dir/../.." && pwd)
@@ -17,7 +17,7 @@ apiserver_port() { echo $((port_base + 2)); }
 controller_manager_port() { echo $((port_base + 3)); }
 scheduler_port() { echo $((port_base + 4)); }
 
-# need_linux ends the script where real Kubernetes cannot run.
+# need_linux ends the script if real Kubernetes cannot run here.
 need_linux() {
 	[[ $(uname -s) == Linux ]] || die "real Kubernetes runs on Linux only, this is $(uname -s)"
 	local tool
@@ -26,7 +26,7 @@ need_linux() {
 	done
 }
 
-# need_node ends the script where a node cannot run.
+# need_node ends the script if a node cannot run here.
 need_node() {
 	local tool
 	[[ $EUID -eq 0 ]] || die "a node needs root (mounts, networks and chroot), run it as root"
@@ -35,7 +35,7 @@ need_node() {
 	done
 }
 
-# need_go ends the script where Go is missing.
+# need_go ends the script if Go is missing.
 need_go() {
 	command -v go >/dev/null || die "needs Go, from https://go.dev/dl/ or the package golang"
 }
@@ -45,7 +45,7 @@ default_instance() {
 	echo "$repo_dir/.run/kube/$1"
 }
 
-# load_instance reads what up wrote down about the cluster in folder $1.
+# load_instance reads the settings that up wrote to the cluster's folder $1.
 load_instance() {
 	instance=$(cd "$1" 2>/dev/null && pwd) || die "no cluster in $1, start one with hack/kube/up"
 	[[ -f $instance/settings ]] || die "no cluster in $1, start one with hack/kube/up"
@@ -53,8 +53,8 @@ load_instance() {
 	source "$instance/settings"
 }
 
-# with_user_namespace prints the flags of unshare or nsenter ($1) that make
-# somebody who is not root the root of namespaces.
+# with_user_namespace prints the flags of unshare or nsenter ($1) that make an
+# unprivileged user root in new namespaces.
 with_user_namespace() {
 	[[ $EUID -ne 0 ]] || return 0
 	case $1 in
@@ -79,8 +79,8 @@ in_node() {
 	nsenter -t "$pid" -m -n -p -u -- "$@"
 }
 
-# prune removes what is in folder $1 but $2: older builds and what broken ones
-# left, save those that a cluster holds (it has a shared lock on <build>.lock).
+# prune removes everything in folder $1 except $2: older builds and the rest of broken
+# ones. It keeps builds that a cluster uses (which has a shared lock on <build>.lock).
 prune() {
 	local old
 	for old in "$1"/*; do

@@ -2,7 +2,7 @@
 # The node of a cluster: a root from Debian's packages in a mount, network and
 # host-name namespace of its own, which all end with the cluster. Sourced.
 
-# Every cluster with a node has a network of its own from the range for tests
+# Every cluster with a node has its own network from the range for tests
 # (RFC 2544): 198.18.SLOT.0/24 between node and host, 198.19.SLOT.0/24 for pods.
 slot() { echo $((port_base / 10 % 256)); }
 node_host_address() { echo "198.18.$(slot).1"; }
@@ -16,7 +16,7 @@ hierarchies() {
 	awk '$3 ~ /^cgroup2?$/ {print $2}' /proc/mounts
 }
 
-# make_cgroups makes the cgroup that the node's pods are in.
+# make_cgroups creates the cgroup of the node's pods.
 make_cgroups() {
 	local folder file
 	for folder in $(hierarchies); do
@@ -27,8 +27,8 @@ make_cgroups() {
 	done
 }
 
-# sweep_node removes what the kernel leaves when the namespaces have ended: the
-# cgroups, and for a moment the link.
+# sweep_node removes what the kernel leaves after the namespaces have ended: the
+# cgroups and, for a moment, the link.
 sweep_node() {
 	local folder
 	ip link del "$(node_link)" 2>/dev/null || true
@@ -53,8 +53,8 @@ connect_node() {
 		ip route add default via $(node_host_address)"
 }
 
-# furnish_node makes this process the node: its mounts are put over the root in
-# a writable layer that is forgotten, and the host's are left behind.
+# furnish_node turns this process into the node: it mounts a temporary writable layer
+# over the root, adds the node's mounts, and leaves the host's mounts.
 furnish_node() {
 	local layer=$instance/node root=$instance/node/root
 	hostname "$node_name"
@@ -81,14 +81,14 @@ furnish_node() {
 	echo 1 >/proc/sys/net/ipv4/ip_forward
 	cd "$root"
 	pivot_root . mnt
-	# With the host's files the script itself goes.
+	# Without the host's files, the script itself is gone.
 	exec chroot . /bin/sh -c 'umount -l /mnt && mount --make-rshared / && touch /inst/pid/node.ready && exec sleep infinity'
 }
 
-# write_node_config writes what the node's daemons read.
+# write_node_config writes the configuration of the node's daemons.
 write_node_config() {
 	mkdir -p "$instance"/{node,etc/net.d}
-	# Lowering oom_score_adj needs a right that root in a container often lacks.
+	# Lowering oom_score_adj requires a capability that root in a container often lacks.
 	cat >"$instance/etc/containerd.toml" <<-TOML
 		version = 3
 		[plugins.'io.containerd.cri.v1.images'.pinned_images]

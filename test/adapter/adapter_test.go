@@ -38,23 +38,23 @@ func TestAdapter(t *testing.T) {
 		return err
 	})
 
-	t.Run("every metric is answered in both versions", s.answersEverything)
-	t.Run("values are those of the queue", s.answersRight)
+	t.Run("every metric is served in both versions", s.answersEverything)
+	t.Run("values match the queue", s.answersRight)
 	t.Run("clusters do not mix", s.keepsClustersApart)
-	t.Run("what does not exist is not found", s.findsNothing)
+	t.Run("missing metrics and objects are not found", s.findsNothing)
 	t.Run("external metrics", s.answersExternally)
 	t.Run("discovery and OpenAPI", s.describes)
-	t.Run("without rights there is no answer", func(t *testing.T) { s.refuses(t, p) })
+	t.Run("unauthorised requests are refused", func(t *testing.T) { s.refuses(t, p) })
 	t.Run("metrics for Prometheus", func(t *testing.T) { s.exposes(t, p) })
-	t.Run("a cluster that goes and comes", s.followsObjects)
+	t.Run("a Cluster that is deleted and created again", s.followsObjects)
 	t.Run("outages", s.survivesOutages)
 	t.Run("an expired token", s.renewsToken)
 	t.Run("replicas share a certificate", func(t *testing.T) { s.shares(t, p) })
-	t.Run("one cluster by flag", s.readsOne)
-	t.Run("every metric of a Controller is answered", s.answersForController)
-	said := p.Log()
+	t.Run("one cluster configured by flags", s.readsOne)
+	t.Run("every metric of a Controller is served", s.answersForController)
+	log := p.Log()
 	for _, token := range append(s.tokens, restd.Key) {
-		if strings.Contains(said, token) {
+		if strings.Contains(log, token) {
 			t.Error("a secret is in the log")
 		}
 	}
@@ -67,8 +67,8 @@ func submit(t *testing.T, c *slurmtest.Cluster, job slurmtest.JobSpec) {
 	}
 }
 
-// answersEverything asks for each entry of the catalogue by name, by selector and
-// for all, in both versions.
+// testCatalogueMetrics requests each metric of the catalogue by name, by selector and for all
+// objects, in both versions.
 func (s *site) answersEverything(t *testing.T) {
 	objects := map[string]query{
 		"nodesets":   {namespace: "team-a", resource: nodeSets, name: "gpu", labels: "kind=fast"},
@@ -79,7 +79,7 @@ func (s *site) answersEverything(t *testing.T) {
 		for _, on := range e.On {
 			q, ok := objects[on.Resource]
 			if !ok {
-				continue // Controllers: see answersForController
+				continue // Controllers: see testControllerMetrics
 			}
 			q.metric = e.Name
 			for _, version := range versions {
@@ -89,8 +89,8 @@ func (s *site) answersEverything(t *testing.T) {
 	}
 }
 
-// answers demands one answer to every way to ask. Ages differ between two snapshots, so it
-// tries again when there may have been a new one.
+// requireSameAnswers checks that all three kinds of request return the same value. Ages change with
+// each snapshot, so it retries when a new snapshot may have been published.
 func (s *site) answers(t *testing.T, version string, e metricsapi.Entry, q query) {
 	t.Helper()
 	var err error
@@ -119,7 +119,7 @@ func (s *site) compareAnswers(t *testing.T, version string, e metricsapi.Entry, 
 	selected.labels = ""
 	all, err := s.values(t, version, selected)
 	if err != nil || all[q.name] != byName[q.name] {
-		return fmt.Errorf("%s of all: %v, %v", e.Name, all, fmt.Sprint(err))
+		return fmt.Errorf("%s of all objects: %v, %v", e.Name, all, fmt.Sprint(err))
 	}
 	if !e.OfPartitions() {
 		return nil
@@ -194,7 +194,7 @@ func (s *site) findsNothing(t *testing.T) {
 	} {
 		for _, version := range versions {
 			if got, err := s.values(t, version, q); err == nil || !strings.Contains(err.Error(), "(NotFound)") {
-				t.Errorf("%s answers %v, %v", q.path(version), got, err)
+				t.Errorf("%s returned %v, %v", q.path(version), got, err)
 			}
 		}
 	}
@@ -228,7 +228,7 @@ func (s *site) describes(t *testing.T) {
 				}
 			}
 		}
-		// kube-apiserver fetches the documents of aggregated servers by and by.
+		// kube-apiserver fetches the documents of aggregated servers in the background.
 		process.Await(t, func() error {
 			document, err := s.kube.Kubectl(t.Context(), "get", "--raw", "/openapi/v3/apis/custom.metrics.k8s.io/"+version)
 			if err == nil && !strings.Contains(document, "MetricValueList") {

@@ -13,10 +13,10 @@ import (
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 )
 
-// versions are those of custom.metrics.k8s.io.
+// versions are the served versions of custom.metrics.k8s.io.
 var versions = []string{"v1beta1", "v1beta2"}
 
-// value is an item of a list of either version.
+// metricItem is an item of a MetricValueList of either version.
 type value struct {
 	DescribedObject struct{ Kind, Namespace, Name, APIVersion string }
 	MetricName      string
@@ -26,7 +26,7 @@ type value struct {
 	Value           string
 }
 
-// query is one for custom metrics. Namespace is empty for namespaces.
+// query is a request to the custom metrics API. namespace is empty if the resource is namespaces.
 type query struct {
 	namespace, resource, name, metric string
 	labels, metricLabels              string
@@ -52,7 +52,7 @@ func (q query) path(version string) string {
 	return path
 }
 
-// get asks as kubectl get --raw does.
+// getMetrics requests a path as kubectl get --raw does.
 func (s *site) get(t *testing.T, path string) ([]value, error) {
 	t.Helper()
 	result := s.client.Get().RequestURI(path).Do(t.Context())
@@ -70,7 +70,7 @@ func (s *site) get(t *testing.T, path string) ([]value, error) {
 	return list.Items, nil
 }
 
-// values asks and returns the values by name of the object.
+// valuesByName runs the query and returns the values by object name.
 func (s *site) values(t *testing.T, version string, q query) (map[string]string, error) {
 	t.Helper()
 	items, err := s.get(t, q.path(version))
@@ -80,7 +80,7 @@ func (s *site) values(t *testing.T, version string, q query) (map[string]string,
 	out := map[string]string{}
 	for _, v := range items {
 		if name := v.MetricName + v.Metric.Name; name != q.metric {
-			t.Errorf("%s answers with %s", q.path(version), name)
+			t.Errorf("%s returned the metric %s", q.path(version), name)
 		}
 		if age := time.Since(v.Timestamp); age < 0 || age > maxAge+2*time.Second {
 			t.Errorf("%s is %v old", q.path(version), age)
@@ -90,7 +90,7 @@ func (s *site) values(t *testing.T, version string, q query) (map[string]string,
 	return out, nil
 }
 
-// is returns an error until the query answers with one value, that of want.
+// checkValue returns an error unless the query returns exactly one value, equal to want.
 func (s *site) is(t *testing.T, q query, want string) error {
 	t.Helper()
 	got, err := s.values(t, "v1beta2", q)
@@ -98,21 +98,21 @@ func (s *site) is(t *testing.T, q query, want string) error {
 		return err
 	}
 	if len(got) != 1 || got[q.name] != want {
-		return fmt.Errorf("%s answers %v, want %s", q.path("v1beta2"), got, want)
+		return fmt.Errorf("%s returned %v, want %s", q.path("v1beta2"), got, want)
 	}
 	return nil
 }
 
-// fails returns an error until the query fails with the words.
+// checkFailure returns an error unless the query fails with an error that contains all the words.
 func (s *site) fails(t *testing.T, q query, words ...string) error {
 	t.Helper()
 	got, err := s.values(t, "v1beta2", q)
 	if err == nil {
-		return fmt.Errorf("%s answers %v", q.path("v1beta2"), got)
+		return fmt.Errorf("%s returned %v, want an error", q.path("v1beta2"), got)
 	}
 	for _, w := range words {
 		if !strings.Contains(err.Error(), w) {
-			return fmt.Errorf("%q is missing in: %w", w, err)
+			return fmt.Errorf("%q is missing in the error: %w", w, err)
 		}
 	}
 	return nil

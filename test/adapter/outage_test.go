@@ -15,20 +15,22 @@ import (
 	"github.com/slurmtide/slurmtide/test/restd"
 )
 
-// followsObjects deletes a Cluster and makes it anew.
+// testClusterRecreated deletes a Cluster and creates it again.
 func (s *site) followsObjects(t *testing.T) {
 	beta := query{namespace: "team-b", resource: clusters, name: "beta", metric: "slurm_partition_idle_nodes"}
-	manifest := must(t)(s.kube.Kubectl(t.Context(), "-n", "team-b", "get", "clusters.slinky.slurm.net", "beta", "-o", "jsonpath={.spec.server}"))
+	server := must(t)(s.kube.Kubectl(t.Context(), "-n", "team-b", "get", "clusters.slinky.slurm.net", "beta",
+		"-o", "jsonpath={.spec.server}"))
 	must(t)(s.kube.Kubectl(t.Context(), "-n", "team-b", "delete", "clusters.slinky.slurm.net", "beta"))
 	process.Await(t, func() error { return s.fails(t, beta, "(NotFound)") })
 	gpu := query{namespace: "team-b", resource: nodeSets, name: "gpu", metric: "slurm_nodeset_required_nodes"}
 	process.Await(t, func() error { return s.fails(t, gpu, "(ServiceUnavailable)", "no Cluster of this name") })
-	s.applyText(t, fmt.Sprintf("apiVersion: slinky.slurm.net/v1beta1\nkind: Cluster\nmetadata: {name: beta, namespace: team-b}\nspec: {server: %q, token: {secretRef: {name: beta-token, key: SLURM_JWT}}}\n", manifest))
+	s.applyText(t, fmt.Sprintf("apiVersion: slinky.slurm.net/v1beta1\nkind: Cluster\nmetadata: {name: beta, namespace: team-b}\n"+
+		"spec: {server: %q, token: {secretRef: {name: beta-token, key: SLURM_JWT}}}\n", server))
 	process.Await(t, func() error { return s.is(t, beta, "4") })
 }
 
-// survivesOutages breaks alpha in every way: the answer becomes an error, that of
-// beta does not, and comes back by itself.
+// testOutages makes alpha fail in several ways. Each time alpha's metrics become an error, beta's
+// stay available, and alpha's return without intervention.
 func (s *site) survivesOutages(t *testing.T) {
 	fault := func(f slurmtest.Fault) func() { return func() { s.alpha.Fail(f) } }
 	clear := s.alpha.ClearFaults
@@ -42,7 +44,8 @@ func (s *site) survivesOutages(t *testing.T) {
 		{"slurmrestd answers garbage", fault(slurmtest.Fault{Kind: slurmtest.FaultGarbage}), clear, nil},
 		{"slurmrestd hangs", fault(slurmtest.Fault{Kind: slurmtest.FaultHang}), func() { clear(); s.restd.HangUp() }, nil},
 		{"the token is refused", fault(slurmtest.Fault{Kind: slurmtest.FaultToken}), clear, []string{"unauthorised"}},
-		{"slurmctld is down", func() { s.alpha.SetController(slurmtest.ControllerDown) }, func() { s.alpha.SetController(slurmtest.ControllerUp) }, []string{"unavailable"}},
+		{"slurmctld is down", func() { s.alpha.SetController(slurmtest.ControllerDown) },
+			func() { s.alpha.SetController(slurmtest.ControllerUp) }, []string{"unavailable"}},
 	} {
 		t.Run(tc.name, func(t *testing.T) {
 			gpu := query{namespace: "team-a", resource: nodeSets, name: "gpu", metric: "slurm_nodeset_required_nodes"}
@@ -58,7 +61,7 @@ func (s *site) survivesOutages(t *testing.T) {
 			process.Await(t, func() error {
 				got, err := s.values(t, "v1beta2", gpu)
 				if err == nil && got["gpu"] != "5" {
-					t.Fatalf("it answers %v", got) // the last number may be told until it is too old, and no other
+					t.Fatalf("the value is %v", got) // only the last known value may be served until it is too old
 				}
 				return s.fails(t, gpu, append(tc.words, "(ServiceUnavailable)", "team-a/alpha", "ago, which is more than 6s")...)
 			})
@@ -67,7 +70,7 @@ func (s *site) survivesOutages(t *testing.T) {
 			}
 			all := query{resource: "namespaces", name: "*", metric: "slurm_partition_idle_nodes"}
 			if err := s.fails(t, all, "(ServiceUnavailable)"); err != nil {
-				t.Errorf("a list with it: %v", err)
+				t.Errorf("a list that includes the failing cluster: %v", err)
 			}
 			tc.end()
 			ended = true
@@ -76,7 +79,7 @@ func (s *site) survivesOutages(t *testing.T) {
 	}
 }
 
-// renewsToken lets the token end, and then gives another.
+// testTokenRenewal lets the token expire and then replaces it.
 func (s *site) renewsToken(t *testing.T) {
 	gpu := query{namespace: "team-a", resource: nodeSets, name: "gpu", metric: "slurm_nodeset_required_nodes"}
 	s.setToken(t, "team-a", "alpha-token", -time.Minute)
@@ -86,13 +89,13 @@ func (s *site) renewsToken(t *testing.T) {
 	process.Await(t, func() error { return s.is(t, gpu, "5") })
 }
 
-// restartCluster makes the adapter connect to alpha anew, with what its Secret holds.
+// reconnectCluster makes the adapter connect to alpha again with the current content of its Secret.
 func (s *site) restartCluster(t *testing.T) {
 	must(t)(s.kube.Kubectl(t.Context(), "-n", "team-a", "patch", "clusters.slinky.slurm.net", "alpha", "--type=merge", "-p",
 		fmt.Sprintf(`{"spec":{"server":"http://localhost:%s"}}`, portOf(s.restd.Address))))
 }
 
-// readsOne runs an adapter that is given one slurmrestd, alpha's, for an object.
+// testSingleCluster runs an adapter that is configured by flags to read only alpha's slurmrestd.
 func (s *site) readsOne(t *testing.T) {
 	file := filepath.Join(s.dir, "jwt_hs256.key")
 	if err := os.WriteFile(file, []byte(restd.Key), 0o600); err != nil {
@@ -114,8 +117,8 @@ func (s *site) readsOne(t *testing.T) {
 	}
 }
 
-// answersForController asks about a Controller. Its slurmrestd would be a Service, which
-// needs pods, so the flags say where it is.
+// testControllerMetrics requests the metrics of a Controller. Flags give the URL of its slurmrestd,
+// because its Service would need pods.
 func (s *site) answersForController(t *testing.T) {
 	s.applyText(t, `
 apiVersion: v1
@@ -134,7 +137,7 @@ spec: {slurmKeyRef: {name: keys, key: slurm.key}, jwtHs256KeyRef: {name: keys, k
 	running := gamma
 	running.labels, running.metric = "", "slurm_partition_running_jobs"
 	process.Await(t, func() error { return s.is(t, running, "3") })
-	asked := 0
+	requests := 0
 	for _, e := range metricsapi.Catalogue() {
 		for _, on := range e.On {
 			if on.Resource != "controllers" {
@@ -143,11 +146,11 @@ spec: {slurmKeyRef: {name: keys, key: slurm.key}, jwtHs256KeyRef: {name: keys, k
 			gamma.metric = e.Name
 			for _, version := range versions {
 				s.answers(t, version, e, gamma)
-				asked++
+				requests++
 			}
 		}
 	}
-	if asked == 0 {
-		t.Error("the catalogue has nothing on Controllers")
+	if requests == 0 {
+		t.Error("the catalogue contains no metric of Controllers")
 	}
 }

@@ -10,15 +10,15 @@ import (
 	"github.com/slurmtide/slurmtide/test/process"
 )
 
-// adapter is a running one.
+// adapter is a running slurm-metrics-adapter.
 type adapter struct {
 	*process.Process
 	secure  int
 	metrics string
 }
 
-// run starts the adapter with the rights of its service account, and waits until it
-// is ready.
+// startAdapter starts the adapter with the rights of its service account and waits until it is
+// ready.
 func (s *site) run(t *testing.T, args ...string) *adapter {
 	t.Helper()
 	a := &adapter{secure: process.FreePort(t), metrics: process.FreeAddress(t)}
@@ -35,7 +35,7 @@ func (s *site) run(t *testing.T, args ...string) *adapter {
 	return a
 }
 
-// register leads the API server to the adapter and waits until it goes there.
+// registerAdapter points the Service and the APIServices at the adapter.
 func (s *site) register(t *testing.T, a *adapter) {
 	t.Helper()
 	if err := s.kube.ExposeLocal(t.Context(), "slurm-metrics", "slurm-metrics-adapter", a.secure); err != nil {

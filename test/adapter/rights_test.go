@@ -13,10 +13,10 @@ import (
 	"github.com/slurmtide/slurmtide/test/process"
 )
 
-// refuses asks the adapter itself, without the API server in between, and checks
+// testAuthorization sends requests directly to the adapter, bypassing the API server, and checks
 // what its service account may not do.
 func (s *site) refuses(t *testing.T, p *adapter) {
-	client := &http.Client{Transport: &http.Transport{TLSClientConfig: &tls.Config{InsecureSkipVerify: true}}} //nolint:gosec // it is about credentials
+	client := &http.Client{Transport: &http.Transport{TLSClientConfig: &tls.Config{InsecureSkipVerify: true}}} //nolint:gosec // the test is about credentials
 	path := query{namespace: "team-a", resource: nodeSets, name: "gpu", metric: "slurm_nodeset_required_nodes"}.path("v1beta2")
 	must(t)(s.kube.Kubectl(t.Context(), "create", "serviceaccount", "nobody"))
 	nobody := strings.TrimSpace(must(t)(s.kube.Kubectl(t.Context(), "create", "token", "nobody")))
@@ -28,7 +28,7 @@ func (s *site) refuses(t *testing.T, p *adapter) {
 		{"a bad token", path, "nonsense", http.StatusUnauthorized},
 		{"a service account without rights", path, nobody, http.StatusForbidden},
 		{"the server's own metrics", "/metrics", "", http.StatusForbidden},
-		{"probes need none", "/readyz", "", http.StatusOK},
+		{"probes need no credentials", "/readyz", "", http.StatusOK},
 	} {
 		req, err := http.NewRequestWithContext(t.Context(), http.MethodGet, fmt.Sprintf("https://127.0.0.1:%d%s", p.secure, tc.path), nil)
 		if err != nil {
@@ -47,15 +47,18 @@ func (s *site) refuses(t *testing.T, p *adapter) {
 			t.Errorf("%s: %s %s", tc.name, resp.Status, body)
 		}
 	}
-	for _, may := range [][]string{{"list", "secrets"}, {"watch", "secrets"}, {"patch", "nodesets"}, {"list", "pods"}, {"update", "secrets", "-n", "team-a"}} {
-		out, _ := s.kube.Kubectl(t.Context(), append([]string{"auth", "can-i", "--as=system:serviceaccount:slurm-metrics:slurm-metrics-adapter"}, may...)...)
+	for _, action := range [][]string{
+		{"list", "secrets"}, {"watch", "secrets"}, {"patch", "nodesets"}, {"list", "pods"}, {"update", "secrets", "-n", "team-a"},
+	} {
+		out, _ := s.kube.Kubectl(t.Context(), append([]string{"auth", "can-i",
+			"--as=system:serviceaccount:slurm-metrics:slurm-metrics-adapter"}, action...)...)
 		if strings.TrimSpace(out) != "no" {
-			t.Errorf("it may %v: %s", may, out)
+			t.Errorf("the adapter may %v: %s", action, out)
 		}
 	}
 }
 
-// exposes compares what Prometheus gets with what the API answers.
+// testPrometheusMetrics compares the metrics for Prometheus with those of the API.
 func (s *site) exposes(t *testing.T, p *adapter) {
 	resp, err := http.Get("http://" + p.metrics + "/metrics")
 	if err != nil {
@@ -77,19 +80,20 @@ func (s *site) exposes(t *testing.T, p *adapter) {
 		}
 	}
 	if n := strings.Count(string(body), "# TYPE slurm_up "); n != 1 {
-		t.Errorf("the family slurm_up is there %d times", n)
+		t.Errorf("the family slurm_up appears %d times", n)
 	}
 }
 
-// shares starts a second replica, which takes the certificate that is there.
+// testSharedCertificate starts a second replica, which uses the existing certificate.
 func (s *site) shares(t *testing.T, first *adapter) {
 	version := func() string {
-		return must(t)(s.kube.Kubectl(t.Context(), "-n", "slurm-metrics", "get", "secret", "slurm-metrics-adapter-certificate", "-o", "jsonpath={.metadata.resourceVersion}"))
+		return must(t)(s.kube.Kubectl(t.Context(), "-n", "slurm-metrics", "get", "secret", "slurm-metrics-adapter-certificate",
+			"-o", "jsonpath={.metadata.resourceVersion}"))
 	}
 	before := version()
 	second := s.run(t)
 	if after := version(); after != before {
-		t.Error("the second replica has written the Secret")
+		t.Error("the second replica wrote the Secret")
 	}
 	required := query{namespace: "team-a", resource: nodeSets, name: "gpu", metric: "slurm_nodeset_required_nodes"}
 	s.register(t, second)
@@ -97,11 +101,12 @@ func (s *site) shares(t *testing.T, first *adapter) {
 		t.Error(err)
 	}
 	process.Await(t, func() error { return s.is(t, required, "5") })
-	// When the Secret is lost a new CA is made and announced.
-	must(t)(s.kube.Kubectl(t.Context(), "-n", "slurm-metrics", "patch", "secret", "slurm-metrics-adapter-certificate", "--type=json", `-p=[{"op":"remove","path":"/data"}]`))
+	// When the Secret loses its data, the adapter creates a new CA and publishes it.
+	must(t)(s.kube.Kubectl(t.Context(), "-n", "slurm-metrics", "patch", "secret", "slurm-metrics-adapter-certificate",
+		"--type=json", `-p=[{"op":"remove","path":"/data"}]`))
 	process.Await(t, func() error {
 		if !strings.Contains(second.Log(), "made a certificate") {
-			return fmt.Errorf("no new certificate")
+			return fmt.Errorf("the adapter has not made a new certificate")
 		}
 		return s.is(t, required, "5")
 	})

@@ -20,10 +20,10 @@ import (
 	"github.com/slurmtide/slurmtide/test/restd"
 )
 
-// maxAge is how old the adapter's data may be here.
+// maxAge is the maximum age of the adapter's data in these tests.
 const maxAge = 6 * time.Second
 
-// site is a Kubernetes with two Slurm clusters.
+// env is a Kubernetes cluster with two Slurm clusters.
 type site struct {
 	kube        *realkube.Cluster
 	client      rest.Interface
@@ -42,7 +42,7 @@ func TestMain(m *testing.M) {
 	os.Exit(m.Run())
 }
 
-// newSite starts everything but the adapter.
+// newEnv starts everything except the adapter.
 func newSite(t *testing.T) *site {
 	t.Helper()
 	kube, err := realkube.Start(t.Context(), realkube.Config{Name: "adapter"})
@@ -76,8 +76,8 @@ func newSite(t *testing.T) *site {
 	return s
 }
 
-// simulated is a cluster with partitions gpu, cpu and all, two nodes in each of
-// the first two, all four in the last.
+// newSimulatedCluster returns a cluster with the partitions gpu, cpu and all. gpu and cpu have two
+// nodes each, all has all four.
 func simulated(name string) *slurmtest.Cluster {
 	return slurmtest.New(slurmtest.Config{
 		ClusterName: name, Key: []byte(restd.Key), MessageTimeout: 200 * time.Millisecond,
@@ -85,19 +85,22 @@ func simulated(name string) *slurmtest.Cluster {
 			{Names: "gpu-[0-1]", CPUs: 8, MemoryMiB: 16000, Features: []string{"gpu"}},
 			{Names: "cpu-[0-1]", CPUs: 8, MemoryMiB: 16000, Features: []string{"cpu"}},
 		},
-		Partitions: []slurmtest.PartitionConf{{Name: "gpu", Feature: "gpu", Default: true}, {Name: "cpu", Feature: "cpu"}, {Name: "all", Nodes: "ALL"}},
+		Partitions: []slurmtest.PartitionConf{
+			{Name: "gpu", Feature: "gpu", Default: true}, {Name: "cpu", Feature: "cpu"}, {Name: "all", Nodes: "ALL"},
+		},
 	})
 }
 
-// setToken writes a token that is good for so long into a Secret.
+// setToken writes a token with the given lifetime to a Secret.
 func (s *site) setToken(t *testing.T, namespace, name string, life time.Duration) {
 	t.Helper()
 	token := restd.Token(t, life)
 	s.tokens = append(s.tokens, token)
-	s.applyText(t, fmt.Sprintf("apiVersion: v1\nkind: Secret\nmetadata: {name: %s, namespace: %s}\nstringData: {SLURM_JWT: %s}\n", name, namespace, token))
+	s.applyText(t, fmt.Sprintf("apiVersion: v1\nkind: Secret\nmetadata: {name: %s, namespace: %s}\nstringData: {SLURM_JWT: %s}\n",
+		name, namespace, token))
 }
 
-// apply applies a file of testdata with words replaced.
+// applyFile applies a file of testdata after replacing words.
 func (s *site) apply(t *testing.T, file string, oldnew ...string) {
 	t.Helper()
 	text, err := os.ReadFile(filepath.Join("testdata", file))
@@ -114,7 +117,8 @@ func (s *site) applyText(t *testing.T, text string) {
 	}
 }
 
-// must returns what a command printed, which must succeed.
+// mustRun returns a function that returns the output of a command and fails the test if the command
+// failed.
 func must(t *testing.T) func(out string, err error) string {
 	return func(out string, err error) string {
 		t.Helper()

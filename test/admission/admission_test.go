@@ -21,21 +21,21 @@ import (
 
 func TestAdmission(t *testing.T) {
 	s := newScene(t)
-	t.Run("without the operator v1beta1 works and v1alpha1 is not there", s.withoutOperator)
+	t.Run("without the operator v1beta1 works and v1alpha1 is not served", s.withoutOperator)
 	port := freePort(t, s.cluster.HostAddress)
 	s.install(t, port)
 	stop := s.startWebhooks(t, port, "")
-	t.Run("the operator makes itself known", s.becomesKnown)
+	t.Run("the operator registers its webhooks", s.becomesKnown)
 	t.Run("public manifests apply unchanged", s.publicManifests)
-	t.Run("bad manifests give one clear message", s.badManifests)
-	t.Run("changes of what is immutable are refused", s.immutable)
+	t.Run("bad manifests produce one clear message", s.badManifests)
+	t.Run("changes to immutable fields are refused", s.immutable)
 	t.Run("both versions show the same NodeSets", s.versions)
-	t.Run("a lost certificate is made anew", s.losesCertificate)
+	t.Run("a lost certificate is recreated", s.losesCertificate)
 	stop()
 	stop = s.startWebhooks(t, port, s.certificateFiles(t))
-	t.Run("a certificate in files is served, and its CA left to others", s.hasCertificate)
+	t.Run("a certificate from files is served, and its CA bundle is left alone", s.hasCertificate)
 	stop()
-	t.Run("after the operator v1beta1 works", s.afterOperator)
+	t.Run("v1beta1 works after the operator has stopped", s.afterOperator)
 }
 
 func (s *scene) withoutOperator(t *testing.T) {
@@ -55,7 +55,7 @@ func (s *scene) becomesKnown(t *testing.T) {
 	const bad = "metadata: {name: probe}\nspec: {controllerRef: {name: slurm}, slurmd: {image: 5}}"
 	until(t, time.Minute, func(ctx context.Context) error {
 		if err := s.create(ctx, t, bad, client.DryRunAll); !apierrors.IsInvalid(err) {
-			return fmt.Errorf("a bad NodeSet is refused by: %w", errors.Join(err, errors.New("the webhooks were not asked")))
+			return fmt.Errorf("a bad NodeSet is not refused as invalid: %w", errors.Join(err, errors.New("the API server did not call the webhooks")))
 		}
 		_, err := s.read(ctx, "v1alpha1", "NodeSet", "early")
 		return err
@@ -65,7 +65,7 @@ func (s *scene) becomesKnown(t *testing.T) {
 func (s *scene) publicManifests(t *testing.T) {
 	files, err := filepath.Glob("testdata/public/*.yaml")
 	if err != nil || len(files) == 0 {
-		t.Fatal("no manifests", err)
+		t.Fatal("there are no manifests:", err)
 	}
 	s.warnings.taken()
 	for _, file := range files {
@@ -86,15 +86,15 @@ func (s *scene) publicManifests(t *testing.T) {
 		if diff := cmp.Diff(warningsOf(file), s.warnings.taken(), cmpopts.EquateEmpty()); diff != "" {
 			t.Errorf("%s: warnings (-want +got):\n%s", file, diff)
 		}
-		// As people do it, and twice.
+		// Applying the file again, as users do, must succeed too.
 		if out, err := s.cluster.Kubectl(t.Context(), "apply", "--server-side", "--force-conflicts", "--filename", file); err != nil {
 			t.Errorf("%s: %v, %s", file, err, out)
 		}
 	}
 }
 
-// warningsOf are what the API server warns of when the objects of a file are made: the
-// fields that nothing follows.
+// expectedWarnings returns the warnings of the API server when the objects of a file are created:
+// the fields that nothing implements yet.
 func warningsOf(file string) []string {
 	return map[string][]string{
 		"nodeset.yaml": {
@@ -106,8 +106,8 @@ func warningsOf(file string) []string {
 	}[filepath.Base(file)]
 }
 
-// within is what is there of what was written: defaults are left out, and so are
-// nulls where null means absent.
+// keptFields returns the part of kept that was written. It omits defaults, and nulls where null
+// means absent.
 func within(written, kept any) any {
 	switch w := written.(type) {
 	case map[string]any:
@@ -134,7 +134,7 @@ func (s *scene) badManifests(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			err := s.create(t.Context(), t, c.manifest)
 			if err == nil {
-				t.Fatal("it was accepted")
+				t.Fatal("the manifest was accepted")
 			}
 			_, got, _ := strings.Cut(err.Error(), " is invalid: ")
 			if diff := cmp.Diff(c.message, got); diff != "" {
@@ -144,10 +144,10 @@ func (s *scene) badManifests(t *testing.T) {
 	}
 }
 
-// badManifest is one, and what is said of it.
+// badManifest is a manifest and the error message it produces.
 type badManifest struct{ manifest, message string }
 
-// badManifests reads testdata/bad.yaml: by a sentence, the message and the manifest.
+// readBadManifests reads testdata/bad.yaml: by test name, the message and the manifest.
 func badManifests(t *testing.T) map[string]badManifest {
 	t.Helper()
 	list := map[string]struct {
@@ -170,7 +170,8 @@ func badManifests(t *testing.T) map[string]badManifest {
 
 func (s *scene) immutable(t *testing.T) {
 	for _, c := range []struct{ kind, name, patch, message string }{
-		{"NodeSet", "gpu", `{"spec":{"controllerRef":{"name":"other"}}}`, "spec.controllerRef: Invalid value: is immutable: workers stay in the cluster that they joined"},
+		{"NodeSet", "gpu", `{"spec":{"controllerRef":{"name":"other"}}}`,
+			"spec.controllerRef: Invalid value: is immutable: workers stay in the cluster that they joined"},
 		{"NodeSet", "gpu", `{"spec":{"volumeClaimTemplates":null}}`, "spec.volumeClaimTemplates: Invalid value: is immutable"},
 		{"Controller", "slurm", `{"spec":{"clusterName":"other"}}`, `spec.clusterName: Invalid value: "other": is immutable`},
 		{"Controller", "slurm", `{"spec":{"slurmKeyRef":{"name":"other"}}}`, "spec.slurmKeyRef: Invalid value: is immutable"},
@@ -213,7 +214,7 @@ func (s *scene) afterOperator(t *testing.T) {
 	list.SetAPIVersion("slinky.slurm.net/v1beta1")
 	list.SetKind("NodeSetList")
 	if err := s.client.List(t.Context(), list); err != nil || len(list.Items) < 3 {
-		t.Errorf("%d NodeSets are listed, %v", len(list.Items), err)
+		t.Errorf("the list has %d NodeSets, %v", len(list.Items), err)
 	}
 	if err := s.client.Delete(t.Context(), parse(t, "metadata: {name: gpu}")); err != nil {
 		t.Error(err)

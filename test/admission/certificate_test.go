@@ -25,14 +25,15 @@ func (s *scene) losesCertificate(t *testing.T) {
 	until(t, time.Minute, func(ctx context.Context) error {
 		now, err := s.trusted(ctx)
 		if err == nil && now == before {
-			err = errors.New("the definition trusts the old CA")
+			err = errors.New("the definition still trusts the old CA")
 		}
 		return err
 	})
 	s.becomesKnown(t)
 }
 
-// certificateFiles writes the self-made certificate to files, as if it were another's.
+// writeCertificateFiles writes the self-signed certificate to files, as if someone else had issued
+// it.
 func (s *scene) certificateFiles(t *testing.T) string {
 	t.Helper()
 	dir, secret := t.TempDir(), s.secret(t)
@@ -57,7 +58,7 @@ func (s *scene) hasCertificate(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if err := s.client.Delete(t.Context(), s.secret(t)); err != nil { // it is not needed
+	if err := s.client.Delete(t.Context(), s.secret(t)); err != nil { // the files replace it
 		t.Fatal(err)
 	}
 	s.becomesKnown(t)

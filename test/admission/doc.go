@@ -1,3 +1,3 @@
-// Package admission tests the definitions and the operator's webhooks on a real API
-// server (tag e2e).
+// Package admission tests the custom resource definitions and the operator's webhooks on a real API
+// server (build tag e2e).
 package admission

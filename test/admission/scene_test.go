@@ -32,16 +32,16 @@ const namespaces = `{apiVersion: v1, kind: Namespace, metadata: {name: team}}
 {apiVersion: v1, kind: Namespace, metadata: {name: slurm-system}}
 `
 
-// scene is an API server with the chart's definitions.
+// env is an API server with the chart's definitions.
 type scene struct {
 	cluster *realkube.Cluster
 	config  *rest.Config
 	client  client.Client
-	// warnings are what the API server has warned of.
+	// warnings records what the API server warned about.
 	warnings *warnings
 }
 
-// warnings takes the warnings of a client.
+// warningRecorder records the warnings that a client receives.
 type warnings struct {
 	mu   sync.Mutex
 	text []string
@@ -54,7 +54,7 @@ func (w *warnings) HandleWarningHeader(_ int, _, text string) {
 	w.text = append(w.text, text)
 }
 
-// taken returns what came since the last call.
+// takeAll returns the warnings since the last call.
 func (w *warnings) taken() []string {
 	w.mu.Lock()
 	defer w.mu.Unlock()
@@ -91,21 +91,21 @@ func newScene(t *testing.T) *scene {
 	if s.config, err = c.RESTConfig(); err != nil {
 		t.Fatal(err)
 	}
-	mine := rest.CopyConfig(s.config)
-	mine.WarningHandler = s.warnings
-	if s.client, err = client.New(mine, client.Options{Scheme: runtime.NewScheme()}); err != nil {
+	config := rest.CopyConfig(s.config)
+	config.WarningHandler = s.warnings
+	if s.client, err = client.New(config, client.Options{Scheme: runtime.NewScheme()}); err != nil {
 		t.Fatal(err)
 	}
 	return s
 }
 
-// target is how the API server reaches webhooks that listen on the port.
+// webhookTarget returns the client config with which the API server reaches webhooks on the port.
 func target(port int) admission.Target {
 	return admission.Target{Namespace: "slurm-system", Service: "slurm-operator-webhook", Port: int32(port)}
 }
 
-// startWebhooks runs the webhooks in this process until stop, with a self-made
-// certificate or with the one in a folder.
+// startWebhooks runs the webhooks in this process until stop is called, with a self-signed
+// certificate or with the one in certDir.
 func (s *scene) startWebhooks(t *testing.T, port int, certDir string) (stop func()) {
 	t.Helper()
 	mgr, err := ctrl.NewManager(s.config, ctrl.Options{Metrics: metricsserver.Options{BindAddress: "0"}, Logger: logr.Discard()})
@@ -132,7 +132,7 @@ func (s *scene) startWebhooks(t *testing.T, port int, certDir string) (stop func
 	return stop
 }
 
-// install makes what a chart makes for the webhooks.
+// installWebhooks creates what a chart creates for the webhooks.
 func (s *scene) install(t *testing.T, port int) {
 	t.Helper()
 	if err := s.cluster.ExposeLocal(t.Context(), "slurm-system", "slurm-operator-webhook", port); err != nil {
@@ -150,14 +150,14 @@ func (s *scene) install(t *testing.T, port int) {
 	}
 }
 
-// create makes the object of a manifest.
+// createObject creates the object of a manifest.
 func (s *scene) create(ctx context.Context, t *testing.T, manifest string, options ...client.CreateOption) error {
 	t.Helper()
 	return s.client.Create(ctx, parse(t, manifest), options...)
 }
 
-// parse reads a manifest; one without apiVersion, kind or namespace is given v1beta1,
-// NodeSet and team.
+// parseManifest reads a manifest. The defaults are v1beta1 for apiVersion, NodeSet for kind and
+// team for namespace.
 func parse(t *testing.T, manifest string) *unstructured.Unstructured {
 	t.Helper()
 	u := &unstructured.Unstructured{Object: map[string]any{}}
@@ -178,7 +178,7 @@ func parse(t *testing.T, manifest string) *unstructured.Unstructured {
 	return u
 }
 
-// read returns an object of the group.
+// readObject returns an object of the group slinky.slurm.net.
 func (s *scene) read(ctx context.Context, version, kind, name string) (*unstructured.Unstructured, error) {
 	u := &unstructured.Unstructured{}
 	u.SetGroupVersionKind(schema.GroupVersionKind{Group: "slinky.slurm.net", Version: version, Kind: kind})
@@ -186,13 +186,13 @@ func (s *scene) read(ctx context.Context, version, kind, name string) (*unstruct
 	return u, err
 }
 
-// until waits for look to end without an error.
-func until(t *testing.T, limit time.Duration, look func(context.Context) error) {
+// waitUntil calls check until it returns no error, or fails the test after the limit.
+func until(t *testing.T, limit time.Duration, check func(context.Context) error) {
 	t.Helper()
 	ctx, cancel := context.WithTimeout(t.Context(), limit)
 	defer cancel()
 	for {
-		err := look(ctx)
+		err := check(ctx)
 		if err == nil {
 			return
 		}
@@ -204,7 +204,7 @@ func until(t *testing.T, limit time.Duration, look func(context.Context) error) 
 	}
 }
 
-// secret returns the Secret of the self-made certificate.
+// certificateSecret returns the Secret of the self-signed certificate.
 func (s *scene) secret(t *testing.T) *unstructured.Unstructured {
 	t.Helper()
 	u := &unstructured.Unstructured{}
@@ -216,12 +216,13 @@ func (s *scene) secret(t *testing.T) *unstructured.Unstructured {
 	return u
 }
 
-// trusted is the bundle of CAs in the definition of NodeSets.
+// trustedCA returns the CA bundle in the definition of NodeSets.
 func (s *scene) trusted(ctx context.Context) (string, error) {
-	return s.cluster.Kubectl(ctx, "get", "crd", "nodesets.slinky.slurm.net", "--output=jsonpath={.spec.conversion.webhook.clientConfig.caBundle}")
+	return s.cluster.Kubectl(ctx, "get", "crd", "nodesets.slinky.slurm.net",
+		"--output=jsonpath={.spec.conversion.webhook.clientConfig.caBundle}")
 }
 
-// freePort is a port of this machine on which nothing listens.
+// freePort returns a port of the host on which nothing listens.
 func freePort(t *testing.T, host string) int {
 	t.Helper()
 	l, err := net.Listen("tcp", net.JoinHostPort(host, "0"))
@@ -231,7 +232,7 @@ func freePort(t *testing.T, host string) int {
 	defer l.Close()
 	address, ok := l.Addr().(*net.TCPAddr)
 	if !ok {
-		t.Fatal(fmt.Errorf("%v is no TCP address", l.Addr()))
+		t.Fatal(fmt.Errorf("%v is not a TCP address", l.Addr()))
 	}
 	return address.Port
 }

@@ -15,7 +15,8 @@ import (
 
 func (s *scene) versions(t *testing.T) {
 	ctx := t.Context()
-	err := s.create(ctx, t, "apiVersion: slinky.slurm.net/v1alpha1\nmetadata: {name: old}\nspec: {clusterName: lab, replicas: 0, slurmd: {new: [false, 0, '']}}")
+	err := s.create(ctx, t, "apiVersion: slinky.slurm.net/v1alpha1\nmetadata: {name: old}\n"+
+		"spec: {clusterName: lab, replicas: 0, slurmd: {new: [false, 0, '']}}")
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -38,20 +39,23 @@ func (s *scene) versions(t *testing.T) {
 		}
 	}
 	s.throughAlpha(t)
-	err = s.create(ctx, t, "apiVersion: slinky.slurm.net/v1alpha1\nkind: Cluster\nmetadata: {name: lab}\nspec: {server: 'https://slurm.example.com', token: {secretRef: {name: t, key: token}}}")
+	err = s.create(ctx, t, "apiVersion: slinky.slurm.net/v1alpha1\nkind: Cluster\nmetadata: {name: lab}\n"+
+		"spec: {server: 'https://slurm.example.com', token: {secretRef: {name: t, key: token}}}")
 	if err != nil {
 		t.Fatal(err)
 	}
 	if _, err := s.read(ctx, "v1beta1", "Cluster", "lab"); err != nil {
 		t.Error(err)
 	}
-	err = s.create(ctx, t, "apiVersion: slinky.slurm.net/v1alpha1\nmetadata: {name: bad}\nspec: {clusterName: lab, slurmd: {image: 5}}")
+	err = s.create(ctx, t, "apiVersion: slinky.slurm.net/v1alpha1\nmetadata: {name: bad}\n"+
+		"spec: {clusterName: lab, slurmd: {image: 5}}")
 	if err == nil || !strings.Contains(err.Error(), "spec.slurmd.image: Invalid value: must be a string, not number") {
 		t.Errorf("a bad NodeSet of v1alpha1: %v", err)
 	}
 }
 
-// throughAlpha changes a label of a NodeSet of v1beta1 in v1alpha1: nothing else changes.
+// testAlphaRoundTrip changes a label of a v1beta1 NodeSet through v1alpha1 and checks that nothing
+// else changes.
 func (s *scene) throughAlpha(t *testing.T) {
 	t.Helper()
 	before, err := s.read(t.Context(), "v1beta1", "NodeSet", "gpu")
@@ -81,7 +85,7 @@ func (s *scene) throughAlpha(t *testing.T) {
 	}
 }
 
-// typed is what the operator reads: in it 30m is 30m0s.
+// nodeSetOf converts u to the type that the operator reads, in which 30m equals 30m0s.
 func typed(t *testing.T, u *unstructured.Unstructured) *v1beta1.NodeSet {
 	t.Helper()
 	n := &v1beta1.NodeSet{}

@@ -19,26 +19,26 @@ import (
 )
 
 const (
-	hpas = 500
-	// rounds is how many syncs of all the HPAs are measured; each has its time.
-	rounds = 3
+	hpaCount = 500
+	// syncRounds is how many syncs of all the HPAs are measured; each has its time.
+	syncRounds = 3
 )
 
 // benchAdapter asks the adapter what 500 HPAs ask, at the full size of a cluster.
 func benchAdapter(ctx context.Context) ([]figure, error) {
-	if missing := realkube.Missing(); missing != "" {
+	if missing := realkube.MissingRequirement(); missing != "" {
 		return nil, errors.New(missing)
 	}
-	server, err := startServer(ctx, jobs, "still")
+	server, err := startServer(ctx, totalJobs, "still")
 	if err != nil {
 		return nil, err
 	}
 	defer server.stop()
 	// Slurm has machines of its own: it does not take the time of what is measured.
-	if err := server.giveWay(); err != nil {
+	if err := server.lowerPriority(); err != nil {
 		return nil, err
 	}
-	control, err := loop.NewControl(ctx, realkube.Config{})
+	control, err := loop.NewControlPlane(ctx, realkube.Config{})
 	if err != nil {
 		return nil, err
 	}
@@ -46,99 +46,99 @@ func benchAdapter(ctx context.Context) ([]figure, error) {
 	return figures, errors.Join(err, control.Close())
 }
 
-func askAdapter(ctx context.Context, control *loop.Control, server *process) ([]figure, error) {
-	if err := makeNodeSets(ctx, control, server.url); err != nil {
+func askAdapter(ctx context.Context, control *loop.ControlPlane, server *process) ([]figure, error) {
+	if err := createNodeSets(ctx, control, server.url); err != nil {
 		return nil, err
 	}
 	if err := control.StartAdapters(ctx, 1); err != nil {
 		return nil, err
 	}
-	client, err := newAsker(ctx, control)
+	client, err := newMetricsClient(ctx, control)
 	if err != nil {
 		return nil, err
 	}
-	if err := client.awaitFirst(ctx); err != nil {
+	if err := client.awaitFirstAnswer(ctx); err != nil {
 		return nil, fmt.Errorf("%w\n%s", err, control.Adapters[0].Log())
 	}
 	begin, err := server.requests(ctx)
 	if err != nil {
 		return nil, err
 	}
-	if err := sleep(ctx, rounds*hpaSync); err != nil {
+	if err := sleep(ctx, syncRounds*hpaSync); err != nil {
 		return nil, err
 	}
 	before, err := server.requests(ctx)
 	if err != nil {
 		return nil, err
 	}
-	load, err := client.load(ctx, server, control.Adapters[0].PID())
+	load, err := client.measureLoad(ctx, server, control.Adapters[0].PID())
 	if err != nil {
 		return nil, err
 	}
-	peak, err := statusOf(control.Adapters[0].PID(), "VmHWM")
+	peak, err := processStatus(control.Adapters[0].PID(), "VmHWM")
 	if err != nil {
 		return nil, err
 	}
-	took, floor := load.queries, load.nothing
+	took, floor := load.queries, load.liveness
 	return []figure{
-		{"adapter_cores", float64(runtime.NumCPU()), "cores, " + sharedBy, ""},
-		{"adapter_hpas", hpas, "HPAs", ""}, {"adapter_queries", float64(len(took)), "queries", ""},
+		{"adapter_cores", float64(runtime.NumCPU()), "cores, " + coresSharedBy, ""},
+		{"adapter_hpas", hpaCount, "HPAs", ""}, {"adapter_queries", float64(len(took)), "queries", ""},
 		{"adapter_query_p50", quantile(took, 0.5), "ms", ""}, {"adapter_query_p99", quantile(took, 0.99), "ms", "under 5"},
 		{"adapter_query_max", quantile(took, 1), "ms", ""},
 		{"adapter_query_floor_p50", quantile(floor, 0.5), "ms", ""}, {"adapter_query_floor_p99", quantile(floor, 0.99), "ms", ""},
-		{"adapter_cpu_per_query", load.cpu / float64(len(took)) * 1e3, "ms", ""},
+		{"adapter_cpu_per_query", load.cpuSeconds / float64(len(took)) * 1e3, "ms", ""},
 		{"adapter_rss_peak", peak, "MiB", ""},
 		{"adapter_slurmrestd_requests_unasked", before - begin, "requests", ""},
 		{"adapter_slurmrestd_requests_asked", load.requests, "requests", "no more"},
 	}, nil
 }
 
-// load is what some rounds of queries came to.
-type load struct {
+// queryLoad is the result of several rounds of queries.
+type queryLoad struct {
 	// queries are the times in ms of what HPAs ask, nothing those of asking the same
 	// server for nothing, both sorted.
-	queries, nothing []float64
-	// cpu is the adapter's processor time in seconds, and requests how many slurmrestd
-	// saw, while HPAs asked.
-	cpu, requests float64
+	queries, liveness []float64
+	// cpuSeconds is the adapter's processor time in seconds, and requests how many slurmrestd
+	// received, during the HPA queries.
+	cpuSeconds, requests float64
 }
 
-// load asks for the HPAs and for nothing by turns, so that both see the same machine.
-// What asking for nothing takes is TLS, the server's own work and waiting for a
-// processor, that of the client too. Polls go on meanwhile.
-func (a *asker) load(ctx context.Context, server *process, pid int) (l load, err error) {
-	for range rounds {
+// measureLoad alternates rounds of HPA queries and of empty requests, so that both run under the same
+// conditions. An empty request costs TLS, the server's own work and the wait for a processor, also
+// in the client. Polls continue meanwhile.
+func (a *metricsClient) measureLoad(ctx context.Context, server *process, pid int) (l queryLoad, err error) {
+	for range syncRounds {
 		before, err := server.requests(ctx)
 		if err != nil {
 			return l, err
 		}
 		cpu := cpuOf(pid)
-		if l.queries, err = a.round(ctx, a.ask, l.queries); err != nil {
+		if l.queries, err = a.queryAllHPAs(ctx, a.queryHPA, l.queries); err != nil {
 			return l, err
 		}
-		l.cpu += cpuOf(pid) - cpu
+		l.cpuSeconds += cpuOf(pid) - cpu
 		after, err := server.requests(ctx)
 		if err != nil {
 			return l, err
 		}
 		l.requests += after - before
-		if l.nothing, err = a.round(ctx, a.askNothing, l.nothing); err != nil {
+		if l.liveness, err = a.queryAllHPAs(ctx, a.queryLiveness, l.liveness); err != nil {
 			return l, err
 		}
 	}
 	slices.Sort(l.queries)
-	slices.Sort(l.nothing)
+	slices.Sort(l.liveness)
 	return l, nil
 }
 
-// sharedBy says what runs on the cores while queries are measured.
-const sharedBy = "for the adapter, the asking client, the API server, etcd and the simulated slurmrestd (nice 19)"
+// coresSharedBy says what runs on the cores while queries are measured.
+const coresSharedBy = "for the adapter, the asking client, the API server, etcd and the simulated slurmrestd (nice 19)"
 
-// round asks once for every HPA in a sync, evenly, and adds the times in ms.
-func (a *asker) round(ctx context.Context, ask func(ctx context.Context, hpa int) error, took []float64) ([]float64, error) {
-	tick := time.NewTicker(hpaSync / hpas)
+// queryAllHPAs asks once for every HPA in a sync, evenly, and adds the times in ms.
+func (a *metricsClient) queryAllHPAs(ctx context.Context, ask func(ctx context.Context, hpa int) error, took []float64) ([]float64, error) {
+	tick := time.NewTicker(hpaSync / hpaCount)
 	defer tick.Stop()
-	for i := range hpas {
+	for i := range hpaCount {
 		begin := time.Now()
 		if err := ask(ctx, i); err != nil {
 			return nil, err
@@ -149,7 +149,7 @@ func (a *asker) round(ctx context.Context, ask func(ctx context.Context, hpa int
 	return took, nil
 }
 
-func makeNodeSets(ctx context.Context, control *loop.Control, url string) error {
+func createNodeSets(ctx context.Context, control *loop.ControlPlane, url string) error {
 	var b strings.Builder
 	fmt.Fprintf(&b, `apiVersion: v1
 kind: Namespace
@@ -165,7 +165,7 @@ kind: Cluster
 metadata: {name: large, namespace: %[1]s}
 spec: {server: %[2]q, token: {secretRef: {name: token, key: SLURM_JWT}}}
 `, loop.Namespace, url)
-	for i := range hpas {
+	for i := range hpaCount {
 		fmt.Fprintf(&b, `---
 apiVersion: slinky.slurm.net/v1beta1
 kind: NodeSet
@@ -178,14 +178,14 @@ spec: {clusterRef: {name: large}, replicas: 0, maxReplicas: 50, slurmd: {image: 
 
 func nodeSetName(i int) string { return fmt.Sprintf("set%03d", i) }
 
-// asker asks the adapter as the API server does, with the rights to read metrics.
-type asker struct {
+// metricsClient asks the adapter as the API server does, with the rights to read metrics.
+type metricsClient struct {
 	http  *http.Client
 	url   string
 	token string
 }
 
-func newAsker(ctx context.Context, control *loop.Control) (*asker, error) {
+func newMetricsClient(ctx context.Context, control *loop.ControlPlane) (*metricsClient, error) {
 	for _, args := range [][]string{
 		{"create", "serviceaccount", "asker", "--namespace", loop.Namespace},
 		{"create", "clusterrole", "asker", "--verb=get", "--resource=*.custom.metrics.k8s.io"},
@@ -199,7 +199,7 @@ func newAsker(ctx context.Context, control *loop.Control) (*asker, error) {
 	if err != nil {
 		return nil, err
 	}
-	return &asker{
+	return &metricsClient{
 		url: fmt.Sprintf("https://127.0.0.1:%d", control.Adapters[0].Port), token: strings.TrimSpace(token),
 		http: &http.Client{Transport: &http.Transport{
 			ForceAttemptHTTP2: true,
@@ -208,16 +208,16 @@ func newAsker(ctx context.Context, control *loop.Control) (*asker, error) {
 	}, nil
 }
 
-// ask asks what the HPA of a NodeSet asks.
-func (a *asker) ask(ctx context.Context, i int) error {
+// queryHPA asks what the HPA of a NodeSet asks.
+func (a *metricsClient) queryHPA(ctx context.Context, i int) error {
 	return a.get(ctx, fmt.Sprintf("/apis/custom.metrics.k8s.io/v1beta2/namespaces/%s/nodesets.slinky.slurm.net/%s/slurm_nodeset_required_nodes",
 		loop.Namespace, nodeSetName(i)))
 }
 
-// askNothing asks the same server whether it lives.
-func (a *asker) askNothing(ctx context.Context, _ int) error { return a.get(ctx, "/livez") }
+// queryLiveness asks the same server whether it lives.
+func (a *metricsClient) queryLiveness(ctx context.Context, _ int) error { return a.get(ctx, "/livez") }
 
-func (a *asker) get(ctx context.Context, path string) error {
+func (a *metricsClient) get(ctx context.Context, path string) error {
 	req, err := http.NewRequestWithContext(ctx, http.MethodGet, a.url+path, nil)
 	if err != nil {
 		return err
@@ -235,11 +235,11 @@ func (a *asker) get(ctx context.Context, path string) error {
 	return err
 }
 
-// awaitFirst waits until the cluster has been read.
-func (a *asker) awaitFirst(ctx context.Context) error {
+// awaitFirstAnswer waits until the cluster has been read.
+func (a *metricsClient) awaitFirstAnswer(ctx context.Context) error {
 	var err error
 	for range 600 {
-		if err = a.ask(ctx, 0); err == nil {
+		if err = a.queryHPA(ctx, 0); err == nil {
 			return nil
 		}
 		if err := sleep(ctx, 500*time.Millisecond); err != nil {
@@ -249,7 +249,7 @@ func (a *asker) awaitFirst(ctx context.Context) error {
 	return err
 }
 
-// cpuOf is the processor time of a process in seconds, 0 when it can not be read.
+// cpuOf is the processor time of a process in seconds, 0 if it cannot be read.
 func cpuOf(pid int) float64 {
 	text, err := os.ReadFile(fmt.Sprintf("/proc/%d/stat", pid))
 	if err != nil {

@@ -12,24 +12,23 @@ import (
 )
 
 const (
-	pools       = 200
+	poolCount   = 200
 	demandRuns  = 11
 	pollTimeout = 5 * time.Minute
 )
 
-// benchDemand measures how long it takes to tell what a queue of the full size needs of
-// many pools.
+// benchDemand measures how long it takes to compute the demand of a full-size queue for many pools.
 func benchDemand(ctx context.Context) ([]figure, error) {
-	server, err := startServer(ctx, jobs, "still")
+	server, err := startServer(ctx, totalJobs, "still")
 	if err != nil {
 		return nil, err
 	}
 	defer server.stop()
-	snapshot, err := readOnce(ctx, server.url)
+	snapshot, err := readSnapshot(ctx, server.url)
 	if err != nil {
 		return nil, err
 	}
-	asked := dealNodes(snapshot)
+	asked := assignNodesToPools(snapshot)
 	var took []float64
 	var result demand.Demand
 	for range demandRuns {
@@ -37,8 +36,8 @@ func benchDemand(ctx context.Context) ([]figure, error) {
 		result = demand.Compute(time.Now(), snapshot, asked...)
 		took = append(took, time.Since(begin).Seconds()*1e3)
 	}
-	if !result.Known || len(result.Pools) != pools {
-		return nil, fmt.Errorf("the demand of %d pools is told, not of %d", len(result.Pools), pools)
+	if !result.Known || len(result.Pools) != poolCount {
+		return nil, fmt.Errorf("demand was computed for %d pools, not %d", len(result.Pools), poolCount)
 	}
 	var required uint64
 	for _, p := range result.Pools {
@@ -49,14 +48,14 @@ func benchDemand(ctx context.Context) ([]figure, error) {
 	}
 	return []figure{
 		{"demand_jobs", float64(len(snapshot.Jobs.Value)), "records", ""}, {"demand_nodes", float64(len(snapshot.Nodes.Value)), "nodes", ""},
-		{"demand_pools", pools, "pools", ""}, {"demand_required", float64(required), "nodes", ""},
+		{"demand_pools", poolCount, "pools", ""}, {"demand_required", float64(required), "nodes", ""},
 		{"demand_compute_p50", median(took), "ms", "under 100"}, {"demand_compute_max", slices.Max(took), "ms", ""},
 	}, nil
 }
 
-// readOnce polls nodes, jobs and partitions once.
-func readOnce(ctx context.Context, url string) (*slurmclient.Snapshot, error) {
-	client, err := slurmclient.New(slurmclient.Config{URL: url, Token: fixed("t"), Timeout: pollTimeout})
+// readSnapshot polls nodes, jobs and partitions once.
+func readSnapshot(ctx context.Context, url string) (*slurmclient.Snapshot, error) {
+	client, err := slurmclient.New(slurmclient.Config{URL: url, Token: fixedToken("t"), Timeout: pollTimeout})
 	if err != nil {
 		return nil, err
 	}
@@ -73,18 +72,18 @@ func readOnce(ctx context.Context, url string) (*slurmclient.Snapshot, error) {
 	return cache.Snapshot(), nil
 }
 
-// dealNodes gives each node to one of the pools, by its first feature, and returns the pools.
-func dealNodes(s *slurmclient.Snapshot) []demand.Pool {
+// assignNodesToPools gives each node to one of the pools, by its first feature, and returns the pools.
+func assignNodesToPools(s *slurmclient.Snapshot) []demand.Pool {
 	nodes := make([]*slurm.Node, len(s.Nodes.Value))
 	for i, n := range s.Nodes.Value {
 		dealt := *n
-		feature := fmt.Sprintf("pool%03d", i%pools)
+		feature := fmt.Sprintf("pool%03d", i%poolCount)
 		dealt.Features = append([]string{feature}, n.Features...)
 		dealt.ActiveFeatures = append([]string{feature}, n.ActiveFeatures...)
 		nodes[i] = &dealt
 	}
 	s.Nodes.Value = nodes
-	out := make([]demand.Pool, pools)
+	out := make([]demand.Pool, poolCount)
 	for i := range out {
 		out[i] = demand.Pool{Name: fmt.Sprintf("hpc/pool%03d", i), Feature: fmt.Sprintf("pool%03d", i), Max: 100}
 	}

@@ -16,7 +16,7 @@ import (
 	"syscall"
 )
 
-// benchmarks are what can be asked for, in this order.
+// benchmarks lists the available benchmarks in the order in which they run.
 var benchmarks = []struct {
 	name string
 	run  func(ctx context.Context) ([]figure, error)
@@ -33,7 +33,7 @@ var benchmarks = []struct {
 
 func main() {
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
-	err := run(ctx, os.Args[1:])
+	err := runBenchmarks(ctx, os.Args[1:])
 	stop()
 	if err != nil {
 		fmt.Fprintln(os.Stderr, "bench:", err)
@@ -41,13 +41,13 @@ func main() {
 	}
 }
 
-func run(ctx context.Context, args []string) error {
+func runBenchmarks(ctx context.Context, args []string) error {
 	if len(args) > 0 {
 		switch args[0] { // what the benchmarks start of themselves
 		case "serve":
-			return serve(ctx, args[1:])
+			return serveSlurmrestd(ctx, args[1:])
 		case "child":
-			return child(ctx, args[1:])
+			return runChild(ctx, args[1:])
 		}
 	}
 	var names []string
@@ -69,7 +69,7 @@ func run(ctx context.Context, args []string) error {
 		if err != nil {
 			return fmt.Errorf("%s: %w", b.name, err)
 		}
-		if err := keep(b.name, figures); err != nil {
+		if err := updateReport(b.name, figures); err != nil {
 			return err
 		}
 		all = append(all, figures...)
@@ -85,13 +85,15 @@ type figure struct {
 	name  string
 	value float64
 	unit  string
-	// aim is what it should be, in words; empty for figures that only inform.
+	// aim describes the wanted value; empty for figures that only inform.
 	aim string
 }
 
-func (f figure) String() string { return fmt.Sprintf("%s %s %s", f.name, number(f.value), f.unit) }
+func (f figure) String() string {
+	return fmt.Sprintf("%s %s %s", f.name, formatNumber(f.value), f.unit)
+}
 
-func number(v float64) string {
+func formatNumber(v float64) string {
 	switch {
 	case v >= 100 || v == float64(int64(v)):
 		return fmt.Sprintf("%.0f", v)

@@ -13,26 +13,26 @@ import (
 )
 
 const (
-	// workers is how many are started and ended.
-	workers = 1000
+	// workerCount is how many are started and ended.
+	workerCount = 1000
 	// operatorRuns is how often, a Deployment and a NodeSet by turns.
 	operatorRuns = 3
-	// manySets is how many more NodeSets there are when requests are counted again.
-	manySets = 49
+	// extraNodeSets is how many more NodeSets there are when requests are counted again.
+	extraNodeSets = 49
 	// listPeriods is for how many periods requests are counted.
 	listPeriods = 3
 )
 
-// settle is time in which what a reading of Slurm brings is written too.
-const settle = 2 * slurmclient.DefaultPeriod
+// settleTime is long enough for the operator to write the results of a poll of Slurm.
+const settleTime = 2 * slurmclient.DefaultPeriod
 
 // benchOperator scales a NodeSet and a Deployment from zero to 1,000 pods and back on
 // the same fake kubelets, and counts what the operator asks of Kubernetes and Slurm.
 func benchOperator(ctx context.Context) ([]figure, error) {
-	if missing := realkube.Missing(); missing != "" {
+	if missing := realkube.MissingRequirement(); missing != "" {
 		return nil, errors.New(missing)
 	}
-	s, err := newStage(ctx)
+	s, err := newOperatorEnv(ctx)
 	if err != nil {
 		return nil, err
 	}
@@ -43,7 +43,7 @@ func benchOperator(ctx context.Context) ([]figure, error) {
 	return figures, errors.Join(err, s.close())
 }
 
-func (s *stage) measure(ctx context.Context) ([]figure, error) {
+func (s *operatorEnv) measure(ctx context.Context) ([]figure, error) {
 	one, err := s.listsPerPeriod(ctx)
 	if err != nil {
 		return nil, err
@@ -57,15 +57,15 @@ func (s *stage) measure(ctx context.Context) ([]figure, error) {
 		fmt.Fprintf(os.Stderr, "run %d: %s\n", i+1, r)
 		runs = append(runs, r)
 	}
-	peak, err := statusOf(s.operator.Process.Pid, "VmHWM")
+	peak, err := processStatus(s.operator.Process.Pid, "VmHWM")
 	if err != nil {
 		return nil, err
 	}
-	times, err := s.reconciles(ctx)
+	times, err := s.reconcileTimes(ctx)
 	if err != nil {
 		return nil, err
 	}
-	if err := s.addSets(ctx, manySets); err != nil {
+	if err := s.addNodeSets(ctx, extraNodeSets); err != nil {
 		return nil, err
 	}
 	many, err := s.listsPerPeriod(ctx)
@@ -89,25 +89,25 @@ type operatorRun struct {
 	// their Slurm nodes idle; it is down when the pods are gone, and tidy when every record
 	// is FUTURE again.
 	// served is a Deployment behind a headless Service, as workers are.
-	deploymentUp, deploymentDown, servedUp, up, down, tidy float64
+	deploymentUp, deploymentDown, servedUp, up, down, recordsFuture float64
 	// What the operator wrote to Kubernetes and asked of slurmrestd, until all of it had
 	// settled; cpu is its processor time on the way up.
-	writesUp, writesDown writes
+	writesUp, writesDown writeCounts
 	slurmUp, slurmDown   int
 	cpuUp, cpuDown       float64
 	// Who took the processors on the way up, for people.
-	deploymentUsed, used usage
+	deploymentUsed, used cpuUsage
 }
 
 func (r operatorRun) String() string {
 	return fmt.Sprintf("deployment up %.1f s, down %.1f s, with a service up %.1f s; nodeset up %.1f s (%.1f s of processor), down %.1f s (%.1f s), tidy after %.1f s\n"+
 		"  writes up: %s\n  writes down: %s\n  other requests to slurmrestd: up %d, down %d\n  processor for deployment up: %s\n  processor for nodeset up: %s",
-		r.deploymentUp, r.deploymentDown, r.servedUp, r.up, r.cpuUp, r.down, r.cpuDown, r.tidy, r.writesUp, r.writesDown, r.slurmUp, r.slurmDown, r.deploymentUsed, r.used)
+		r.deploymentUp, r.deploymentDown, r.servedUp, r.up, r.cpuUp, r.down, r.cpuDown, r.recordsFuture, r.writesUp, r.writesDown, r.slurmUp, r.slurmDown, r.deploymentUsed, r.used)
 }
 
 // run scales the Deployments up and down, then the NodeSet.
-func (s *stage) run(ctx context.Context) (r operatorRun, err error) {
-	before, err := s.usage(ctx)
+func (s *operatorEnv) run(ctx context.Context) (r operatorRun, err error) {
+	before, err := s.readUsage(ctx)
 	if err != nil {
 		return r, err
 	}
@@ -130,35 +130,35 @@ func (s *stage) run(ctx context.Context) (r operatorRun, err error) {
 }
 
 // runDeployment scales one up, calls between, and scales it down.
-func (s *stage) runDeployment(ctx context.Context, name string, between func() error) (up, down float64, err error) {
-	ready := func(ctx context.Context) (string, error) { return s.deploymentReady(ctx, name) }
-	if up, err = s.timed(ctx, func() error { return s.scale(ctx, name, workers) }, ready); err != nil {
+func (s *operatorEnv) runDeployment(ctx context.Context, name string, between func() error) (up, down float64, err error) {
+	ready := func(ctx context.Context) (string, error) { return s.missingDeploymentPods(ctx, name) }
+	if up, err = s.timeUntilNoneMissing(ctx, func() error { return s.scale(ctx, name, workerCount) }, ready); err != nil {
 		return up, down, fmt.Errorf("%s up: %w", name, err)
 	}
 	if err := between(); err != nil {
 		return up, down, err
 	}
-	if down, err = s.timed(ctx, func() error { return s.scale(ctx, name, 0) }, s.noPods); err != nil {
+	if down, err = s.timeUntilNoneMissing(ctx, func() error { return s.scale(ctx, name, 0) }, s.remainingPods); err != nil {
 		return up, down, fmt.Errorf("%s down: %w", name, err)
 	}
 	return up, down, nil
 }
 
-func (s *stage) runUp(ctx context.Context, r *operatorRun) (err error) {
+func (s *operatorEnv) runUp(ctx context.Context, r *operatorRun) (err error) {
 	s.audit.reset()
 	s.slurm.ResetRequests()
-	before, err := s.usage(ctx)
+	before, err := s.readUsage(ctx)
 	if err != nil {
 		return err
 	}
-	if r.up, err = s.timed(ctx, func() error { return s.scale(ctx, "nodeset", workers) }, s.workersReady); err != nil {
+	if r.up, err = s.timeUntilNoneMissing(ctx, func() error { return s.scale(ctx, "nodeset", workerCount) }, s.missingWorkers); err != nil {
 		return err
 	}
 	if r.used, err = s.usedSince(ctx, before); err != nil {
 		return err
 	}
 	r.cpuUp = r.used["slurm-operator"]
-	if err := sleep(ctx, settle); err != nil {
+	if err := sleep(ctx, settleTime); err != nil {
 		return err
 	}
 	r.slurmUp = otherRequests(s.slurm)
@@ -166,18 +166,18 @@ func (s *stage) runUp(ctx context.Context, r *operatorRun) (err error) {
 	return err
 }
 
-func (s *stage) runDown(ctx context.Context, r *operatorRun) (err error) {
+func (s *operatorEnv) runDown(ctx context.Context, r *operatorRun) (err error) {
 	s.slurm.ResetRequests()
 	begin, cpu := time.Now(), cpuOf(s.operator.Process.Pid)
-	if r.down, err = s.timed(ctx, func() error { return s.scale(ctx, "nodeset", 0) }, s.noPods); err != nil {
+	if r.down, err = s.timeUntilNoneMissing(ctx, func() error { return s.scale(ctx, "nodeset", 0) }, s.remainingPods); err != nil {
 		return err
 	}
 	r.cpuDown = cpuOf(s.operator.Process.Pid) - cpu
-	if _, err = s.timed(ctx, func() error { return nil }, s.allFuture); err != nil {
+	if _, err = s.timeUntilNoneMissing(ctx, func() error { return nil }, s.missingWorkerRecords); err != nil {
 		return err
 	}
-	r.tidy = time.Since(begin).Seconds()
-	if err := sleep(ctx, settle); err != nil {
+	r.recordsFuture = time.Since(begin).Seconds()
+	if err := sleep(ctx, settleTime); err != nil {
 		return err
 	}
 	r.slurmDown = otherRequests(s.slurm)
@@ -199,20 +199,22 @@ func operatorFigures(runs []operatorRun) []figure {
 		return figure{name, median(all(value)), unit, aim}
 	}
 	ratios := all(func(r operatorRun) float64 { return r.up / r.deploymentUp })
-	perWorker := func(w writes, match func(what string) bool) float64 { return float64(w.count(match)) / workers }
+	perWorker := func(w writeCounts, match func(what string) bool) float64 {
+		return float64(w.count(match)) / workerCount
+	}
 	is := func(names ...string) func(string) bool {
 		return func(what string) bool { return slices.Contains(names, what) }
 	}
 	return []figure{
-		{"operator_workers", workers, "workers", ""}, {"operator_runs", float64(len(runs)), "runs", ""},
-		mid("operator_writes_per_worker_up", "writes", "at most 4", func(r operatorRun) float64 { return perWorker(r.writesUp, anything) }),
+		{"operator_workers", workerCount, "workers", ""}, {"operator_runs", float64(len(runs)), "runs", ""},
+		mid("operator_writes_per_worker_up", "writes", "at most 4", func(r operatorRun) float64 { return perWorker(r.writesUp, matchAny) }),
 		mid("operator_writes_per_worker_up_pods", "writes", "", func(r operatorRun) float64 { return perWorker(r.writesUp, is("pods")) }),
 		mid("operator_writes_per_worker_up_pod_status", "writes", "", func(r operatorRun) float64 { return perWorker(r.writesUp, is("pods/status")) }),
 		mid("operator_writes_per_worker_up_nodeset_status", "writes", "", func(r operatorRun) float64 { return perWorker(r.writesUp, is("nodesets/status")) }),
 		mid("operator_writes_per_worker_up_events", "writes", "", func(r operatorRun) float64 { return perWorker(r.writesUp, is("events")) }),
-		mid("operator_writes_per_worker_down", "writes", "", func(r operatorRun) float64 { return perWorker(r.writesDown, anything) }),
-		mid("operator_slurm_requests_per_worker_up", "requests", "", func(r operatorRun) float64 { return float64(r.slurmUp) / workers }),
-		mid("operator_slurm_requests_per_worker_down", "requests", "", func(r operatorRun) float64 { return float64(r.slurmDown) / workers }),
+		mid("operator_writes_per_worker_down", "writes", "", func(r operatorRun) float64 { return perWorker(r.writesDown, matchAny) }),
+		mid("operator_slurm_requests_per_worker_up", "requests", "", func(r operatorRun) float64 { return float64(r.slurmUp) / workerCount }),
+		mid("operator_slurm_requests_per_worker_down", "requests", "", func(r operatorRun) float64 { return float64(r.slurmDown) / workerCount }),
 		{"operator_time_over_deployment", median(ratios), "ratio", "at most 1.5"},
 		{"operator_time_over_deployment_least", ratios[0], "ratio", ""}, {"operator_time_over_deployment_most", ratios[len(ratios)-1], "ratio", ""},
 		mid("operator_time_over_deployment_with_service", "ratio", "", func(r operatorRun) float64 { return r.up / r.servedUp }),
@@ -221,10 +223,10 @@ func operatorFigures(runs []operatorRun) []figure {
 		mid("operator_deployment_with_service_up", "s", "", func(r operatorRun) float64 { return r.servedUp }),
 		mid("operator_down", "s", "", func(r operatorRun) float64 { return r.down }),
 		mid("operator_deployment_down", "s", "", func(r operatorRun) float64 { return r.deploymentDown }),
-		mid("operator_records_future", "s", "", func(r operatorRun) float64 { return r.tidy }),
+		mid("operator_records_future", "s", "", func(r operatorRun) float64 { return r.recordsFuture }),
 		mid("operator_cpu_up", "s", "", func(r operatorRun) float64 { return r.cpuUp }),
 		mid("operator_cpu_down", "s", "", func(r operatorRun) float64 { return r.cpuDown }),
 	}
 }
 
-func anything(string) bool { return true }
+func matchAny(string) bool { return true }

@@ -23,16 +23,16 @@ rules:
 
 // auditLog is the API server's own account of who wrote what.
 type auditLog struct {
-	path  string
-	agent string // that is counted
-	at    int64
+	path   string
+	agent  string // that is counted
+	offset int64
 }
 
-// writes counts requests that write, refused ones too, by verb and resource.
-type writes map[[2]string]int
+// writeCounts counts requests that write, refused ones too, by verb and resource.
+type writeCounts map[[2]string]int
 
 // count counts those to the resources that match, such as pods/status.
-func (w writes) count(match func(resource string) bool) (n int) {
+func (w writeCounts) count(match func(resource string) bool) (n int) {
 	for what, c := range w {
 		if match(what[1]) {
 			n += c
@@ -41,7 +41,7 @@ func (w writes) count(match func(resource string) bool) (n int) {
 	return n
 }
 
-func (w writes) String() string {
+func (w writeCounts) String() string {
 	var parts []string
 	byMost := func(a, b [2]string) int { return w[b] - w[a] }
 	for _, what := range slices.SortedFunc(maps.Keys(w), byMost) {
@@ -53,38 +53,38 @@ func (w writes) String() string {
 // reset forgets what was written so far.
 func (a *auditLog) reset() {
 	if info, err := os.Stat(a.path); err == nil {
-		a.at = info.Size()
+		a.offset = info.Size()
 	}
 }
 
 // read counts what was written since it was called, or reset, last.
-func (a *auditLog) read() (writes, error) {
+func (a *auditLog) read() (writeCounts, error) {
 	file, err := os.Open(a.path)
 	if err != nil {
 		return nil, err
 	}
 	defer file.Close()
-	if _, err := file.Seek(a.at, io.SeekStart); err != nil {
+	if _, err := file.Seek(a.offset, io.SeekStart); err != nil {
 		return nil, err
 	}
-	out := writes{}
+	out := writeCounts{}
 	lines := bufio.NewReader(file)
 	for {
 		line, err := lines.ReadBytes('\n')
 		if errors.Is(err, io.EOF) {
-			return out, nil // what is there of a line is read the next time
+			return out, nil // the rest of an incomplete line is read the next time
 		}
 		if err != nil {
 			return nil, err
 		}
-		a.at += int64(len(line))
+		a.offset += int64(len(line))
 		if err := out.add(line, a.agent); err != nil {
 			return nil, err
 		}
 	}
 }
 
-func (w writes) add(line []byte, agent string) error {
+func (w writeCounts) add(line []byte, agent string) error {
 	var e struct {
 		Verb, UserAgent string
 		ObjectRef       struct{ Resource, Subresource string }

@@ -21,26 +21,26 @@ import (
 
 // The machines that the fake kubelets have, and how many pods they see to at a time.
 const (
-	kubeNodes       = 25
-	kubeletsAtATime = 32
+	kubeNodeCount  = 25
+	kubeletWorkers = 32
 )
 
-// kubelets are the fake kubelets of all Kubernetes nodes: a pod that is bound runs and is
-// Ready with one write, and one that is deleted is gone with another.
+// kubelets are the fake kubelets of all Kubernetes nodes: one write makes a bound pod running and
+// Ready, another removes a deleted pod.
 type kubelets struct {
 	client kubernetes.Interface
 	pods   cache.SharedIndexInformer
 	queue  workqueue.TypedRateLimitingInterface[string]
-	// started and ended are told of pods, before Kubernetes is.
+	// started and ended are called with a pod before Kubernetes is updated.
 	started, ended func(*corev1.Pod)
 	address        atomic.Uint32
-	running        sync.Map // by UID, those that the informer may not show as such yet
+	running        sync.Map // pods by UID that the informer may not show as running yet
 }
 
 // startKubelets makes the Kubernetes nodes and sees to their pods until ctx ends. The
 // returned function waits for that end.
 func startKubelets(ctx context.Context, client kubernetes.Interface, started, ended func(*corev1.Pod)) (*kubelets, func(), error) {
-	if err := makeKubeNodes(ctx, client); err != nil {
+	if err := createKubeNodes(ctx, client); err != nil {
 		return nil, nil, err
 	}
 	factory := informers.NewSharedInformerFactory(client, 0)
@@ -61,20 +61,20 @@ func startKubelets(ctx context.Context, client kubernetes.Interface, started, en
 		return nil, nil, ctx.Err()
 	}
 	var wg sync.WaitGroup
-	for range kubeletsAtATime {
-		wg.Go(func() { k.work(ctx) })
+	for range kubeletWorkers {
+		wg.Go(func() { k.runWorker(ctx) })
 	}
 	stop := context.AfterFunc(ctx, k.queue.ShutDown)
 	return k, func() { stop(); k.queue.ShutDown(); wg.Wait(); factory.Shutdown() }, nil
 }
 
-// makeKubeNodes makes large Ready nodes. Nobody looks after their heartbeats: the
-// controller that would is switched off.
-func makeKubeNodes(ctx context.Context, client kubernetes.Interface) error {
+// createKubeNodes creates large Ready nodes. They need no heartbeats, because the node lifecycle
+// controller is switched off.
+func createKubeNodes(ctx context.Context, client kubernetes.Interface) error {
 	room := corev1.ResourceList{
 		corev1.ResourceCPU: resource.MustParse("10k"), corev1.ResourceMemory: resource.MustParse("100Ti"), corev1.ResourcePods: resource.MustParse("10k"),
 	}
-	for i := range kubeNodes {
+	for i := range kubeNodeCount {
 		name := fmt.Sprintf("machine%02d", i)
 		if _, err := client.CoreV1().Nodes().Create(ctx, &corev1.Node{ObjectMeta: metav1.ObjectMeta{Name: name}}, metav1.CreateOptions{}); err != nil {
 			return err
@@ -95,13 +95,13 @@ func makeKubeNodes(ctx context.Context, client kubernetes.Interface) error {
 	return nil
 }
 
-func (k *kubelets) work(ctx context.Context) {
+func (k *kubelets) runWorker(ctx context.Context) {
 	for {
 		key, shutdown := k.queue.Get()
 		if shutdown {
 			return
 		}
-		if err := k.see(ctx, key); err != nil {
+		if err := k.syncPod(ctx, key); err != nil {
 			k.queue.AddRateLimited(key)
 		} else {
 			k.queue.Forget(key)
@@ -110,8 +110,8 @@ func (k *kubelets) work(ctx context.Context) {
 	}
 }
 
-// see brings one pod further.
-func (k *kubelets) see(ctx context.Context, key string) error {
+// syncPod brings one pod further.
+func (k *kubelets) syncPod(ctx context.Context, key string) error {
 	obj, there, err := k.pods.GetStore().GetByKey(key)
 	if err != nil || !there {
 		return err
@@ -129,7 +129,7 @@ func (k *kubelets) see(ctx context.Context, key string) error {
 			return nil
 		}
 		k.started(pod)
-		if err = k.run(ctx, pod); err == nil {
+		if err = k.markRunning(ctx, pod); err == nil {
 			k.running.Store(pod.UID, true)
 		}
 	}
@@ -139,8 +139,8 @@ func (k *kubelets) see(ctx context.Context, key string) error {
 	return err
 }
 
-// run writes that the pod runs.
-func (k *kubelets) run(ctx context.Context, pod *corev1.Pod) error {
+// markRunning writes that the pod runs.
+func (k *kubelets) markRunning(ctx context.Context, pod *corev1.Pod) error {
 	now := metav1.NewTime(time.Now())
 	status := corev1.PodStatus{Phase: corev1.PodRunning, StartTime: &now, PodIP: k.nextAddress()}
 	status.PodIPs = []corev1.PodIP{{IP: status.PodIP}}
@@ -165,5 +165,5 @@ func (k *kubelets) nextAddress() string {
 	return fmt.Sprintf("10.%d.%d.%d", 128+n>>16&63, n>>8&255, n&255)
 }
 
-// count is how many pods there are.
-func (k *kubelets) count() int { return len(k.pods.GetStore().ListKeys()) }
+// podCount is how many pods there are.
+func (k *kubelets) podCount() int { return len(k.pods.GetStore().ListKeys()) }

@@ -36,16 +36,16 @@ func (h histogram) quantile(q float64) float64 {
 	return low
 }
 
-// reconciles reads how long the operator's looks at NodeSets took.
-func (s *stage) reconciles(ctx context.Context) (histogram, error) {
-	_, body, err := get(ctx, s.operatorMetrics)
+// reconcileTimes reads the durations of the operator's NodeSet reconciliations.
+func (s *operatorEnv) reconcileTimes(ctx context.Context) (histogram, error) {
+	_, body, err := httpGet(ctx, s.operatorMetrics)
 	if err != nil {
 		return histogram{}, err
 	}
-	return histogramOf(string(body), `controller_runtime_reconcile_time_seconds_bucket{controller="nodeset",le="`)
+	return parseHistogram(string(body), `controller_runtime_reconcile_time_seconds_bucket{controller="nodeset",le="`)
 }
 
-func histogramOf(text, prefix string) (h histogram, err error) {
+func parseHistogram(text, prefix string) (h histogram, err error) {
 	for line := range strings.Lines(text) {
 		rest, ok := strings.CutPrefix(line, prefix)
 		if !ok {
@@ -68,12 +68,12 @@ func histogramOf(text, prefix string) (h histogram, err error) {
 	return h, nil
 }
 
-// usage is processor time in seconds by program.
-type usage map[string]float64
+// cpuUsage is processor time in seconds by program.
+type cpuUsage map[string]float64
 
-// usage is that of everything that takes part, since its start.
-func (s *stage) usage(ctx context.Context) (usage, error) {
-	out := usage{"bench (kubelets, slurmrestd)": cpuOf(os.Getpid()), "slurm-operator": cpuOf(s.operator.Process.Pid)}
+// readUsage is that of everything that takes part, since its start.
+func (s *operatorEnv) readUsage(ctx context.Context) (cpuUsage, error) {
+	out := cpuUsage{"bench (kubelets, slurmrestd)": cpuOf(os.Getpid()), "slurm-operator": cpuOf(s.operator.Process.Pid)}
 	for _, daemon := range []string{"etcd", "kube-apiserver", "kube-controller-manager", "kube-scheduler"} {
 		pid, err := s.control.Kube.PID(ctx, daemon)
 		if err != nil {
@@ -84,16 +84,16 @@ func (s *stage) usage(ctx context.Context) (usage, error) {
 	return out, nil
 }
 
-// usedSince is what was used since then.
-func (s *stage) usedSince(ctx context.Context, then usage) (usage, error) {
-	now, err := s.usage(ctx)
+// usedSince returns the usage since then.
+func (s *operatorEnv) usedSince(ctx context.Context, then cpuUsage) (cpuUsage, error) {
+	now, err := s.readUsage(ctx)
 	for name := range now {
 		now[name] -= then[name]
 	}
 	return now, err
 }
 
-func (u usage) String() string {
+func (u cpuUsage) String() string {
 	var parts []string
 	for _, name := range slices.SortedFunc(maps.Keys(u), func(a, b string) int { return int(1e3 * (u[b] - u[a])) }) {
 		parts = append(parts, fmt.Sprintf("%s %.1f s", name, u[name]))

@@ -17,8 +17,8 @@ import (
 	"github.com/slurmtide/slurmtide/slurmclient/slurmtest"
 )
 
-// makeObjects makes what is scaled: a Deployment, and a NodeSet on the simulated Slurm.
-func (s *stage) makeObjects(ctx context.Context) error {
+// createObjects makes what is scaled: a Deployment, and a NodeSet on the simulated Slurm.
+func (s *operatorEnv) createObjects(ctx context.Context) error {
 	return s.control.Kube.Apply(ctx, fmt.Sprintf(`apiVersion: v1
 kind: Namespace
 metadata: {name: bench}
@@ -41,10 +41,10 @@ apiVersion: v1
 kind: Service
 metadata: {name: served, namespace: bench}
 spec: {clusterIP: None, publishNotReadyAddresses: true, selector: {app: deployment-served}, ports: [{port: 6818}]}
-`, s.slurmed)+deployment("deployment")+deployment("deployment-served")+nodeSet("nodeset", workers))
+`, s.slurmrestdURL)+deploymentManifest("deployment")+deploymentManifest("deployment-served")+nodeSetManifest("nodeset", workerCount))
 }
 
-func deployment(name string) string {
+func deploymentManifest(name string) string {
 	return fmt.Sprintf(`---
 apiVersion: apps/v1
 kind: Deployment
@@ -59,7 +59,7 @@ spec:
 `, name)
 }
 
-func nodeSet(name string, most int) string {
+func nodeSetManifest(name string, most int) string {
 	return fmt.Sprintf(`---
 apiVersion: slinky.slurm.net/v1beta1
 kind: NodeSet
@@ -74,33 +74,33 @@ spec:
 `, name, most)
 }
 
-// addSets makes so many more NodeSets, and waits until they have been looked at.
-func (s *stage) addSets(ctx context.Context, count int) error {
+// addNodeSets makes so many more NodeSets, and waits until they have been looked at.
+func (s *operatorEnv) addNodeSets(ctx context.Context, count int) error {
 	var b strings.Builder
 	for i := range count {
-		b.WriteString(nodeSet(fmt.Sprintf("more%02d", i), 2))
+		b.WriteString(nodeSetManifest(fmt.Sprintf("more%02d", i), 2))
 	}
 	if err := s.control.Kube.Apply(ctx, b.String()); err != nil {
 		return err
 	}
-	_, err := s.timed(ctx, func() error { return nil }, func(context.Context) (string, error) { return s.future(workers + 2*count), nil })
+	_, err := s.timeUntilNoneMissing(ctx, func() error { return nil }, func(context.Context) (string, error) { return s.missingFutureRecords(workerCount + 2*count), nil })
 	return err
 }
 
 // awaitRecords waits until jobs could be submitted for every worker.
-func (s *stage) awaitRecords(ctx context.Context) error {
-	_, err := s.timed(ctx, func() error { return nil }, s.allFuture)
+func (s *operatorEnv) awaitRecords(ctx context.Context) error {
+	_, err := s.timeUntilNoneMissing(ctx, func() error { return nil }, s.missingWorkerRecords)
 	return err
 }
 
 const (
-	lookEvery = 100 * time.Millisecond
-	patience  = 5 * time.Minute
+	checkInterval = 100 * time.Millisecond
+	patience      = 5 * time.Minute
 )
 
-// timed begins something and returns how long it took, in seconds, until there is
+// timeUntilNoneMissing begins something and returns how long it took, in seconds, until there is
 // nothing left that is missing.
-func (s *stage) timed(ctx context.Context, begin func() error, missing func(context.Context) (string, error)) (float64, error) {
+func (s *operatorEnv) timeUntilNoneMissing(ctx context.Context, begin func() error, missing func(context.Context) (string, error)) (float64, error) {
 	start := time.Now()
 	if err := begin(); err != nil {
 		return 0, err
@@ -113,13 +113,13 @@ func (s *stage) timed(ctx context.Context, begin func() error, missing func(cont
 		if time.Since(start) > patience {
 			return 0, errors.New("waited in vain: " + what)
 		}
-		if err := sleep(ctx, lookEvery); err != nil {
+		if err := sleep(ctx, checkInterval); err != nil {
 			return 0, err
 		}
 	}
 }
 
-// resourceOf is of what kind an object that is scaled is.
+// resourceOf returns the resource of a scaled object.
 func resourceOf(name string) schema.GroupVersionResource {
 	if strings.HasPrefix(name, "deployment") {
 		return schema.GroupVersionResource{Group: "apps", Version: "v1", Resource: "deployments"}
@@ -127,14 +127,14 @@ func resourceOf(name string) schema.GroupVersionResource {
 	return schema.GroupVersionResource{Group: "slinky.slurm.net", Version: "v1beta1", Resource: "nodesets"}
 }
 
-func (s *stage) scale(ctx context.Context, name string, replicas int) error {
+func (s *operatorEnv) scale(ctx context.Context, name string, replicas int) error {
 	patch := fmt.Appendf(nil, `{"spec":{"replicas":%d}}`, replicas)
 	_, err := s.objects.Resource(resourceOf(name)).Namespace("bench").Patch(ctx, name, types.MergePatchType, patch, metav1.PatchOptions{})
 	return err
 }
 
-// ready is how many pods of the object are Ready as its status tells.
-func (s *stage) ready(ctx context.Context, name string) (int64, error) {
+// readyReplicas is how many pods of the object are Ready as its status tells.
+func (s *operatorEnv) readyReplicas(ctx context.Context, name string) (int64, error) {
 	obj, err := s.objects.Resource(resourceOf(name)).Namespace("bench").Get(ctx, name, metav1.GetOptions{})
 	if err != nil {
 		return 0, err
@@ -143,16 +143,16 @@ func (s *stage) ready(ctx context.Context, name string) (int64, error) {
 	return n, err
 }
 
-func (s *stage) deploymentReady(ctx context.Context, name string) (string, error) {
-	n, err := s.ready(ctx, name)
-	return unless(n == workers, "%d of %d pods are ready", n, workers), err
+func (s *operatorEnv) missingDeploymentPods(ctx context.Context, name string) (string, error) {
+	n, err := s.readyReplicas(ctx, name)
+	return messageUnless(n == workerCount, "%d of %d pods are ready", n, workerCount), err
 }
 
-// workersReady looks at the NodeSet's status and at Slurm.
-func (s *stage) workersReady(ctx context.Context) (string, error) {
-	n, err := s.ready(ctx, "nodeset")
-	if err != nil || n != workers {
-		return unless(false, "%d of %d workers are ready", n, workers), err
+// missingWorkers compares the NodeSet's status and Slurm with the wanted number of workers.
+func (s *operatorEnv) missingWorkers(ctx context.Context) (string, error) {
+	n, err := s.readyReplicas(ctx, "nodeset")
+	if err != nil || n != workerCount {
+		return messageUnless(false, "%d of %d workers are ready", n, workerCount), err
 	}
 	idle := 0
 	for _, node := range s.slurm.Nodes() {
@@ -160,48 +160,50 @@ func (s *stage) workersReady(ctx context.Context) (string, error) {
 			idle++
 		}
 	}
-	return unless(idle == workers, "%d of %d slurm nodes are idle", idle, workers), nil
+	return messageUnless(idle == workerCount, "%d of %d slurm nodes are idle", idle, workerCount), nil
 }
 
-func (s *stage) noPods(context.Context) (string, error) {
-	n := s.pods.count()
-	return unless(n == 0, "%d pods are left", n), nil
+func (s *operatorEnv) remainingPods(context.Context) (string, error) {
+	n := s.kubelets.podCount()
+	return messageUnless(n == 0, "%d pods are left", n), nil
 }
 
-func (s *stage) allFuture(context.Context) (string, error) { return s.future(workers), nil }
+func (s *operatorEnv) missingWorkerRecords(context.Context) (string, error) {
+	return s.missingFutureRecords(workerCount), nil
+}
 
-func (s *stage) future(want int) string {
+func (s *operatorEnv) missingFutureRecords(want int) string {
 	n, all := 0, s.slurm.Nodes()
 	for i := range all {
 		if all[i].State.Base == slurm.NodeFuture {
 			n++
 		}
 	}
-	return unless(n == want && len(all) == want, "%d of %d records are FUTURE, of %d", n, want, len(all))
+	return messageUnless(n == want && len(all) == want, "%d of %d records are FUTURE, of %d", n, want, len(all))
 }
 
-func unless(ok bool, format string, args ...any) string {
+func messageUnless(ok bool, format string, args ...any) string {
 	if ok {
 		return ""
 	}
 	return fmt.Sprintf(format, args...)
 }
 
-// lists are how often nodes and jobs were listed.
-type lists struct{ nodes, jobs float64 }
+// listCounts are how often nodes and jobs were listed.
+type listCounts struct{ nodes, jobs float64 }
 
 // listsPerPeriod counts for some periods of the polls while nothing is scaled.
-func (s *stage) listsPerPeriod(ctx context.Context) (lists, error) {
-	if err := sleep(ctx, settle); err != nil {
-		return lists{}, err
+func (s *operatorEnv) listsPerPeriod(ctx context.Context) (listCounts, error) {
+	if err := sleep(ctx, settleTime); err != nil {
+		return listCounts{}, err
 	}
 	s.slurm.ResetRequests()
 	if err := sleep(ctx, listPeriods*slurmclient.DefaultPeriod); err != nil {
-		return lists{}, err
+		return listCounts{}, err
 	}
-	var l lists
+	var l listCounts
 	for what, n := range s.slurm.Requests() {
-		switch list, _ := listed(what); list {
+		switch list, _ := listedResource(what); list {
 		case "nodes":
 			l.nodes += float64(n) / listPeriods
 		case "jobs":
@@ -211,8 +213,8 @@ func (s *stage) listsPerPeriod(ctx context.Context) (lists, error) {
 	return l, nil
 }
 
-// listed tells what a request lists of what is polled: nodes or jobs.
-func listed(what string) (string, bool) {
+// listedResource returns which polled resource a request lists: nodes or jobs.
+func listedResource(what string) (string, bool) {
 	path, ok := strings.CutPrefix(what, "GET ")
 	parts := strings.Split(strings.Trim(path, "/"), "/")
 	if !ok || len(parts) < 3 || parts[2] != "nodes" && parts[2] != "jobs" {
@@ -221,7 +223,7 @@ func listed(what string) (string, bool) {
 	return parts[2], true
 }
 
-// otherRequests is how many requests there were beside the polls.
+// otherRequests returns the number of requests other than polls.
 func otherRequests(c *slurmtest.Cluster) int {
 	total := 0
 	for what, n := range c.Requests() {

@@ -13,8 +13,8 @@ import (
 	"time"
 )
 
-// measured is what one child used for one poll.
-type measured struct {
+// pollCost is the processor time and memory that one child process used for one poll.
+type pollCost struct {
 	CPU      float64 // seconds
 	PeakHeap float64 // MiB, above what it had before
 	Wall     float64 // seconds
@@ -22,18 +22,18 @@ type measured struct {
 	Records  float64
 }
 
-const runs = 3
+const pollRuns = 3
 
 // benchPoll compares ways to read the same answers, each in a process of its own.
 func benchPoll(ctx context.Context) ([]figure, error) {
-	server, err := startServer(ctx, jobs, "still")
+	server, err := startServer(ctx, totalJobs, "still")
 	if err != nil {
 		return nil, err
 	}
 	defer server.stop()
-	got := map[string]measured{}
+	got := map[string]pollCost{}
 	for _, v := range variants {
-		m, err := medianOf(ctx, v.name, server.url)
+		m, err := measureVariant(ctx, v.name, server.url)
 		if err != nil {
 			return nil, fmt.Errorf("%s: %w", v.name, err)
 		}
@@ -42,7 +42,7 @@ func benchPoll(ctx context.Context) ([]figure, error) {
 		got[v.name] = m
 	}
 	ours, generated := got["ours"], got["generated"]
-	floor, floorName := measured{}, ""
+	floor, floorName := pollCost{}, ""
 	out := []figure{
 		{"poll_bytes", ours.Bytes / 1e6, "MB", ""}, {"poll_records", ours.Records, "records", ""},
 		{"poll_wall_ours", ours.Wall, "s", ""}, {"poll_cpu_ours", ours.CPU, "s", ""}, {"poll_cpu_generated", generated.CPU, "s", ""},
@@ -64,10 +64,10 @@ func benchPoll(ctx context.Context) ([]figure, error) {
 	), nil
 }
 
-func medianOf(ctx context.Context, variant, url string) (measured, error) {
+func measureVariant(ctx context.Context, variant, url string) (pollCost, error) {
 	var cpu, heap, wall []float64
-	var m measured
-	for range runs {
+	var m pollCost
+	for range pollRuns {
 		out, err := exec.CommandContext(ctx, os.Args[0], "child", variant, url).Output()
 		if err != nil {
 			return m, fmt.Errorf("running the child: %w: %s", err, stderrOf(err))
@@ -88,8 +88,8 @@ func stderrOf(err error) string {
 	return ""
 }
 
-// child polls once and prints what it took.
-func child(ctx context.Context, args []string) error {
+// runChild polls once and prints what it took.
+func runChild(ctx context.Context, args []string) error {
 	for _, v := range variants {
 		if v.name != args[0] {
 			continue
@@ -102,7 +102,7 @@ func child(ctx context.Context, args []string) error {
 		heap := watchHeap()
 		cpu, begin := cpuTime(), time.Now()
 		bytes, records, err := poll(ctx)
-		m := measured{CPU: cpuTime() - cpu, Wall: time.Since(begin).Seconds(), Bytes: float64(bytes), Records: float64(records)}
+		m := pollCost{CPU: cpuTime() - cpu, Wall: time.Since(begin).Seconds(), Bytes: float64(bytes), Records: float64(records)}
 		m.PeakHeap = heap()
 		if err != nil {
 			return err

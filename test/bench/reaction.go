@@ -14,7 +14,7 @@ import (
 )
 
 const (
-	reactions = 10
+	reactionCount = 10
 	// hpaSync is the stock period of the HPA controller.
 	hpaSync = 15 * time.Second
 	// What the usual chain waits for at the most: Prometheus' scrape interval and KEDA's
@@ -25,43 +25,43 @@ const (
 // benchReaction measures the time from sbatch to a changed spec.replicas, with every
 // interval as it is by default.
 func benchReaction(ctx context.Context) ([]figure, error) {
-	if missing := loop.Missing(); missing != "" {
+	if missing := loop.MissingRequirement(); missing != "" {
 		return nil, errors.New(missing)
 	}
 	l, err := loop.Start(ctx, loop.Config{PollInterval: slurmclient.DefaultPeriod, SyncPeriod: hpaSync, Replicas: 1})
 	if err != nil {
 		return nil, err
 	}
-	took, err := react(ctx, l)
+	took, err := measureReactions(ctx, l)
 	if err := errors.Join(err, l.Close()); err != nil {
 		return nil, err
 	}
 	ours := (slurmclient.DefaultPeriod + hpaSync).Seconds()
 	chain := (scrapeInterval + kedaInterval + hpaSync).Seconds()
 	return []figure{
-		{"reaction_runs", reactions, "runs", ""},
+		{"reaction_runs", reactionCount, "runs", ""},
 		{"reaction_p50", took[len(took)/2], "s", ""}, {"reaction_max", slices.Max(took), "s", ""},
 		{"reaction_bound_poll_and_sync", ours, "s", ""}, {"reaction_bound_scrape_keda_and_sync", chain, "s", ""},
 	}, nil
 }
 
-// react submits a job that needs one node more, again and again, at moments that are spread
+// measureReactions submits a job that needs one node more, again and again, at moments that are spread
 // evenly over the time between two syncs: the one before ends with a sync.
-func react(ctx context.Context, l *loop.Loop) ([]float64, error) {
+func measureReactions(ctx context.Context, l *loop.Loop) ([]float64, error) {
 	if err := l.ApplyHPA(ctx, "required-nodes"); err != nil {
 		return nil, err
 	}
 	const limit = 2 * time.Minute
 	var took []float64
-	moments := rand.Perm(reactions)
-	for run := range reactions {
+	moments := rand.Perm(reactionCount)
+	for run := range reactionCount {
 		want := run%(loop.MaxWorkers-1) + 1
 		if want == 1 {
-			if err := empty(ctx, l); err != nil {
+			if err := cancelAllJobs(ctx, l); err != nil {
 				return nil, err
 			}
 		}
-		if err := sleep(ctx, (time.Duration(moments[run])*hpaSync+rand.N(hpaSync))/reactions); err != nil {
+		if err := sleep(ctx, (time.Duration(moments[run])*hpaSync+rand.N(hpaSync))/reactionCount); err != nil {
 			return nil, err
 		}
 		if _, err := l.Slurm.Run(ctx, "alice", "sbatch", "-o", "/dev/null", "-p", loop.NodeSet, "--exclusive", "--wrap", "sleep 900"); err != nil {
@@ -77,8 +77,8 @@ func react(ctx context.Context, l *loop.Loop) ([]float64, error) {
 	return slices.Sorted(slices.Values(took)), nil
 }
 
-// empty cancels all jobs and waits for zero.
-func empty(ctx context.Context, l *loop.Loop) error {
+// cancelAllJobs cancels all jobs and waits for zero.
+func cancelAllJobs(ctx context.Context, l *loop.Loop) error {
 	if _, err := l.Slurm.Run(ctx, "", "scancel", "-u", "alice"); err != nil {
 		return err
 	}

@@ -13,19 +13,19 @@ import (
 	"github.com/slurmtide/slurmtide/test/realslurm"
 )
 
-// The queue that slurmrestd is asked about: so many records, of which so many
-// change between two polls.
+// The size of the queue that slurmrestd reports, and how many of its records change between two
+// polls.
 const (
-	queue    = 20_000
-	changes  = queue / 100
-	restd    = "slurmrestd"
-	listRuns = 2
-	deltas   = 6
+	queueSize      = 20_000
+	changesPerPoll = queueSize / 100
+	restdDaemon    = "slurmrestd"
+	listRuns       = 2
+	deltaRuns      = 6
 )
 
 // benchRestd measures what polls cost a real slurmrestd.
 func benchRestd(ctx context.Context) ([]figure, error) {
-	if missing := realslurm.Missing(); missing != "" {
+	if missing := realslurm.MissingRequirement(); missing != "" {
 		return nil, errors.New(missing)
 	}
 	cluster, err := realslurm.Start(ctx, realslurm.Config{
@@ -39,12 +39,12 @@ func benchRestd(ctx context.Context) ([]figure, error) {
 			fmt.Fprintln(os.Stderr, err)
 		}
 	}()
-	array, err := fill(ctx, cluster)
+	array, err := fillQueue(ctx, cluster)
 	if err != nil {
 		return nil, err
 	}
 	p := &restdPolls{cluster: cluster, array: array}
-	delta, err := p.measure(ctx, slurmclient.ReadDelta, deltas)
+	delta, err := p.measure(ctx, slurmclient.ReadDelta, deltaRuns)
 	if err != nil {
 		return nil, err
 	}
@@ -53,24 +53,24 @@ func benchRestd(ctx context.Context) ([]figure, error) {
 		return nil, err
 	}
 	return []figure{
-		{"restd_records", queue, "records", ""}, {"restd_changes", changes, "records", ""},
+		{"restd_records", queueSize, "records", ""}, {"restd_changes", changesPerPoll, "records", ""},
 		{"restd_cpu_list", list.cpu, "s", ""}, {"restd_cpu_delta", delta.cpu, "s", ""},
 		{"restd_rss_list", list.rss, "MB", ""},
-		{"restd_rss_first_delta", delta.first, "MB", ""},
+		{"restd_rss_first_delta", delta.firstRSS, "MB", ""},
 		{"restd_cpu_list_over_delta", list.cpu / delta.cpu, "x", "30 or more"},
 		{"restd_rss_delta", delta.rss, "MB", "under 150"},
 	}, nil
 }
 
-// fill submits a held array and splits its tasks into records of their own: an
+// fillQueue submits a held array and splits its tasks into records of their own: an
 // update of a part of an array does.
-func fill(ctx context.Context, cluster *realslurm.Cluster) (array string, err error) {
-	out, err := cluster.Run(ctx, "", "sbatch", "--parsable", "-H", "-o", "/dev/null", fmt.Sprintf("--array=1-%d", queue+1), "--wrap", "sleep 1")
+func fillQueue(ctx context.Context, cluster *realslurm.Cluster) (array string, err error) {
+	out, err := cluster.Run(ctx, "", "sbatch", "--parsable", "-H", "-o", "/dev/null", fmt.Sprintf("--array=1-%d", queueSize+1), "--wrap", "sleep 1")
 	if err != nil {
 		return "", err
 	}
 	array = strings.TrimSpace(out)
-	_, err = cluster.Run(ctx, "", "scontrol", "update", fmt.Sprintf("jobid=%s_[1-%d]", array, queue), "nice=9")
+	_, err = cluster.Run(ctx, "", "scontrol", "update", fmt.Sprintf("jobid=%s_[1-%d]", array, queueSize), "nice=9")
 	return array, err
 }
 
@@ -84,12 +84,12 @@ type restdPolls struct {
 
 // restdUse is slurmrestd's CPU for a poll in seconds, its memory in MB after the
 // first poll, and the most after any later one.
-type restdUse struct{ cpu, first, rss float64 }
+type restdUse struct{ cpu, firstRSS, rss float64 }
 
 // measure polls with a reader from a fresh slurmrestd. The first poll, from
 // nothing, is not counted.
 func (p *restdPolls) measure(ctx context.Context, reader slurmclient.JobsReader, polls int) (use restdUse, err error) {
-	if err := p.cluster.Restart(ctx, restd); err != nil {
+	if err := p.cluster.Restart(ctx, restdDaemon); err != nil {
 		return use, err
 	}
 	client, err := slurmclient.New(slurmclient.Config{URL: p.cluster.URL, Token: slurmclient.TokenFromFile(p.cluster.TokenFile), Timeout: 5 * time.Minute})
@@ -105,29 +105,29 @@ func (p *restdPolls) measure(ctx context.Context, reader slurmclient.JobsReader,
 	done := make(chan struct{})
 	go func() { cache.Run(ctx); close(done) }()
 	defer func() { cancel(); <-done }()
-	if err := p.first(ctx, cache); err != nil {
+	if err := p.awaitFirstPoll(ctx, cache); err != nil {
 		return use, err
 	}
-	if use.first, err = p.rss(ctx); err != nil {
+	if use.firstRSS, err = p.rss(ctx); err != nil {
 		return use, err
 	}
-	fmt.Fprintf(os.Stderr, "%s first poll: %.0f MB\n", reader, use.first)
+	fmt.Fprintf(os.Stderr, "%s first poll: %.0f MB\n", reader, use.firstRSS)
 	var costs []float64
 	for i := range polls {
-		if err := pause(ctx); err != nil {
+		if err := pauseBetweenPolls(ctx); err != nil {
 			return use, err
 		}
-		if err := p.change(ctx); err != nil {
+		if err := p.cancelTasks(ctx); err != nil {
 			return use, err
 		}
-		before, err := p.cluster.CPU(ctx, restd)
+		before, err := p.cluster.CPU(ctx, restdDaemon)
 		if err != nil {
 			return use, err
 		}
 		if err := cache.Refresh(ctx, slurmclient.Jobs); err != nil {
 			return use, err
 		}
-		after, err := p.cluster.CPU(ctx, restd)
+		after, err := p.cluster.CPU(ctx, restdDaemon)
 		if err != nil {
 			return use, err
 		}
@@ -142,20 +142,20 @@ func (p *restdPolls) measure(ctx context.Context, reader slurmclient.JobsReader,
 	}
 	use.cpu = mean(costs)
 	if reader == slurmclient.ReadList {
-		// slurmrestd goes on freeing the answer before: the cheapest list is one list.
+		// slurmrestd is still freeing the previous response, so the cheapest list counts.
 		use.cpu = slices.Min(costs)
 	}
-	return use, p.check(cache)
+	return use, p.checkCancelled(cache)
 }
 
 func (p *restdPolls) rss(ctx context.Context) (float64, error) {
-	bytes, err := p.cluster.RSS(ctx, restd)
+	bytes, err := p.cluster.RSS(ctx, restdDaemon)
 	return float64(bytes) / 1e6, err
 }
 
-// pause waits as long as a cache does between polls if nothing else is set.
-// slurmrestd's allocator gives memory back in that time.
-func pause(ctx context.Context) error {
+// pauseBetweenPolls waits for a cache's default poll interval. slurmrestd's allocator returns memory
+// to the system in that time.
+func pauseBetweenPolls(ctx context.Context) error {
 	select {
 	case <-time.After(slurmclient.DefaultPeriod):
 		return nil
@@ -164,8 +164,8 @@ func pause(ctx context.Context) error {
 	}
 }
 
-// first polls until there is a reading: slurmrestd may still be starting.
-func (p *restdPolls) first(ctx context.Context, cache *slurmclient.Cache) error {
+// awaitFirstPoll polls until there is a reading: slurmrestd may still be starting.
+func (p *restdPolls) awaitFirstPoll(ctx context.Context, cache *slurmclient.Cache) error {
 	for range 10 {
 		err := cache.Refresh(ctx, slurmclient.Jobs)
 		if err == nil || !slurmclient.IsUnavailable(err) {
@@ -180,22 +180,22 @@ func (p *restdPolls) first(ctx context.Context, cache *slurmclient.Cache) error 
 	return errors.New("slurmrestd does not answer")
 }
 
-// change cancels the next tasks: records whose state differs, as when jobs end.
-func (p *restdPolls) change(ctx context.Context) error {
-	_, err := p.cluster.Run(ctx, "", "scancel", fmt.Sprintf("%s_[%d-%d]", p.array, p.cancelled+1, p.cancelled+changes))
-	p.cancelled += changes
+// cancelTasks cancels the next tasks: records whose state differs, as when jobs end.
+func (p *restdPolls) cancelTasks(ctx context.Context) error {
+	_, err := p.cluster.Run(ctx, "", "scancel", fmt.Sprintf("%s_[%d-%d]", p.array, p.cancelled+1, p.cancelled+changesPerPoll))
+	p.cancelled += changesPerPoll
 	return err
 }
 
-// check demands that the reader has seen every change.
-func (p *restdPolls) check(cache *slurmclient.Cache) error {
+// checkCancelled demands that the reader has seen every change.
+func (p *restdPolls) checkCancelled(cache *slurmclient.Cache) error {
 	jobs, cancelled := cache.Snapshot().Jobs.Value, 0
 	for _, j := range jobs {
 		if j.State.Base.Finished() {
 			cancelled++
 		}
 	}
-	if len(jobs) < queue || cancelled != p.cancelled {
+	if len(jobs) < queueSize || cancelled != p.cancelled {
 		return fmt.Errorf("the snapshot has %d records, %d of them cancelled, not %d", len(jobs), cancelled, p.cancelled)
 	}
 	return nil

@@ -25,7 +25,7 @@ type exporter struct {
 // startExporter builds slurm-exporter and lets it poll a simulated cluster of the
 // full size that keeps running its jobs.
 func startExporter(ctx context.Context) (*exporter, error) {
-	server, err := startServer(ctx, jobs, "living")
+	server, err := startServer(ctx, totalJobs, "living")
 	if err != nil {
 		return nil, err
 	}
@@ -43,7 +43,7 @@ func (e *exporter) start(ctx context.Context) (err error) {
 	}
 	binary := filepath.Join(e.dir, "slurm-exporter")
 	build := exec.CommandContext(ctx, "go", "build", "-o", binary, "./cmd/slurm-exporter")
-	if build.Dir, err = fromRoot("."); err != nil {
+	if build.Dir, err = repositoryPath("."); err != nil {
 		return err
 	}
 	if out, err := build.CombinedOutput(); err != nil {
@@ -69,7 +69,7 @@ func (e *exporter) awaitReady(ctx context.Context) error {
 	tick := time.NewTicker(100 * time.Millisecond)
 	defer tick.Stop()
 	for {
-		if status, _, err := get(ctx, e.url+"/-/ready"); err == nil && status == http.StatusOK {
+		if status, _, err := httpGet(ctx, e.url+"/-/ready"); err == nil && status == http.StatusOK {
 			return nil
 		}
 		select {
@@ -97,8 +97,8 @@ func freeAddress(ctx context.Context) (string, error) {
 	return l.Addr().String(), nil
 }
 
-// get reads an answer to its end.
-func get(ctx context.Context, url string, header ...string) (status int, body []byte, err error) {
+// httpGet reads an answer to its end.
+func httpGet(ctx context.Context, url string, header ...string) (status int, body []byte, err error) {
 	req, err := http.NewRequestWithContext(ctx, http.MethodGet, url, nil)
 	if err != nil {
 		return 0, nil, err
@@ -115,7 +115,7 @@ func get(ctx context.Context, url string, header ...string) (status int, body []
 	return resp.StatusCode, body, err
 }
 
-const scrapes = 500
+const scrapeCount = 500
 
 // benchScrape scrapes all native collectors again and again while polls go on.
 func benchScrape(ctx context.Context) ([]figure, error) {
@@ -124,7 +124,7 @@ func benchScrape(ctx context.Context) ([]figure, error) {
 		return nil, err
 	}
 	defer e.stop()
-	_, plain, err := get(ctx, e.url+"/metrics", "Accept-Encoding", "identity")
+	_, plain, err := httpGet(ctx, e.url+"/metrics", "Accept-Encoding", "identity")
 	if err != nil {
 		return nil, err
 	}
@@ -152,7 +152,7 @@ func timeScrapes(ctx context.Context, url, encoding string) ([]float64, error) {
 	var times []float64
 	tick := time.NewTicker(50 * time.Millisecond)
 	defer tick.Stop()
-	for range scrapes {
+	for range scrapeCount {
 		took, err := timeScrape(ctx, url, encoding)
 		if err != nil {
 			return nil, err
@@ -190,7 +190,7 @@ func timeScrape(ctx context.Context, url, encoding string) (time.Duration, error
 
 func quantile(sorted []float64, q float64) float64 { return sorted[int(q*float64(len(sorted)-1))] }
 
-// benchMemory lets the exporter poll a cluster whose jobs come and go, and scrapes it.
+// benchMemory scrapes the exporter while it polls a cluster in which jobs start and end.
 func benchMemory(ctx context.Context) ([]figure, error) {
 	e, err := startExporter(ctx)
 	if err != nil {
@@ -200,7 +200,7 @@ func benchMemory(ctx context.Context) ([]figure, error) {
 	tick := time.NewTicker(time.Second)
 	defer tick.Stop()
 	for range 60 {
-		if _, _, err := get(ctx, e.url+"/metrics", "Accept-Encoding", "gzip"); err != nil {
+		if _, _, err := httpGet(ctx, e.url+"/metrics", "Accept-Encoding", "gzip"); err != nil {
 			return nil, err
 		}
 		select {
@@ -209,19 +209,19 @@ func benchMemory(ctx context.Context) ([]figure, error) {
 			return nil, ctx.Err()
 		}
 	}
-	peak, err := statusOf(e.cmd.Process.Pid, "VmHWM")
+	peak, err := processStatus(e.cmd.Process.Pid, "VmHWM")
 	if err != nil {
 		return nil, err
 	}
-	now, err := statusOf(e.cmd.Process.Pid, "VmRSS")
+	now, err := processStatus(e.cmd.Process.Pid, "VmRSS")
 	if err != nil {
 		return nil, err
 	}
 	return []figure{{"memory_rss_peak", peak, "MiB", "under 300"}, {"memory_rss", now, "MiB", ""}}, nil
 }
 
-// statusOf reads a line of /proc/PID/status, in MiB.
-func statusOf(pid int, name string) (float64, error) {
+// processStatus reads a line of /proc/PID/status, in MiB.
+func processStatus(pid int, name string) (float64, error) {
 	text, err := os.ReadFile(fmt.Sprintf("/proc/%d/status", pid))
 	if err != nil {
 		return 0, err

@@ -22,18 +22,18 @@ import (
 
 // The size of the cluster that is polled.
 const (
-	nodes = 10_000
-	jobs  = 100_000
+	totalNodes = 10_000
+	totalJobs  = 100_000
 )
 
-// serve is a simulated slurmrestd with that many nodes and jobs, in the shape that
+// serveSlurmrestd is a simulated slurmrestd with that many nodes and jobs, in the shape that
 // was recorded of the newest version. With "living" it keeps running its jobs.
-func serve(ctx context.Context, args []string) error {
+func serveSlurmrestd(ctx context.Context, args []string) error {
 	jobCount, err := strconv.Atoi(args[0])
 	if err != nil {
 		return err
 	}
-	cluster := slurmtest.Sized(time.Now, nodes, jobCount)
+	cluster := slurmtest.Sized(time.Now, totalNodes, jobCount)
 	if args[1] == "living" {
 		go cluster.Run(ctx)
 	}
@@ -42,7 +42,7 @@ func serve(ctx context.Context, args []string) error {
 		return err
 	}
 	fmt.Printf("http://%s\n", listener.Addr())
-	server := &http.Server{Handler: counted(cluster.Handler()), ReadHeaderTimeout: time.Minute}
+	server := &http.Server{Handler: countRequests(cluster.Handler()), ReadHeaderTimeout: time.Minute}
 	go func() { <-ctx.Done(); _ = server.Close() }()
 	if err := server.Serve(listener); !errors.Is(err, http.ErrServerClosed) {
 		return err
@@ -50,10 +50,10 @@ func serve(ctx context.Context, args []string) error {
 	return nil
 }
 
-// requestsPath tells how many requests there were.
+// requestsPath is the path that returns the number of requests.
 const requestsPath = "/requests"
 
-func counted(h http.Handler) http.Handler {
+func countRequests(h http.Handler) http.Handler {
 	var n atomic.Int64
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		if r.URL.Path == requestsPath {
@@ -67,7 +67,7 @@ func counted(h http.Handler) http.Handler {
 
 // requests is how many requests the server has seen.
 func (p *process) requests(ctx context.Context) (float64, error) {
-	_, body, err := get(ctx, p.url+requestsPath)
+	_, body, err := httpGet(ctx, p.url+requestsPath)
 	if err != nil {
 		return 0, err
 	}
@@ -99,9 +99,9 @@ func startServer(ctx context.Context, jobCount int, mode string) (*process, erro
 	return &process{cmd, strings.TrimSpace(line)}, nil
 }
 
-// giveWay lets every other program run before this one. A priority is that of a thread
+// lowerPriority lets every other program run before this one. A priority is that of a thread
 // on Linux, and of those that the thread starts.
-func (p *process) giveWay() error {
+func (p *process) lowerPriority() error {
 	threads, err := filepath.Glob(fmt.Sprintf("/proc/%d/task/*", p.cmd.Process.Pid))
 	for _, dir := range threads {
 		id, idErr := strconv.Atoi(filepath.Base(dir))

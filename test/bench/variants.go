@@ -22,24 +22,24 @@ import (
 // and scans that keep nothing.
 var variants = []struct {
 	name    string
-	prepare func(url string) (poll, error)
+	prepare func(url string) (pollFunc, error)
 }{
-	{"ours", ours},
-	{"generated", over(generated)},
+	{"ours", prepareOurs},
+	{"generated", prepareRead(decodeGenerated)},
 	{"scan_sonic", scanSonic},
-	{"skip_sonic", over(skipSonic)},
-	{"skip_jsonparser", over(skipJSONParser)},
-	{"skip_jsontext", over(skipJSONText)},
-	{"tokens_jsontext", over(tokensJSONText)},
+	{"skip_sonic", prepareRead(skipSonic)},
+	{"skip_jsonparser", prepareRead(skipJSONParser)},
+	{"skip_jsontext", prepareRead(skipJSONText)},
+	{"tokens_jsontext", prepareRead(tokensJSONText)},
 }
 
-// poll reads once and tells how many bytes and records came.
-type poll func(ctx context.Context) (bytes int64, records int, err error)
+// pollFunc polls once and returns the number of bytes and records read.
+type pollFunc func(ctx context.Context) (bytes int64, records int, err error)
 
-// ours is what the exporter does: poll into a published snapshot.
-func ours(url string) (poll, error) {
-	seen := &counter{}
-	client, err := slurmclient.New(slurmclient.Config{URL: url, Version: "v0.0.45", Token: fixed("t"), Observer: seen})
+// prepareOurs polls as the exporter does: into a published snapshot.
+func prepareOurs(url string) (pollFunc, error) {
+	seen := &byteCounter{}
+	client, err := slurmclient.New(slurmclient.Config{URL: url, Version: "v0.0.45", Token: fixedToken("t"), Observer: seen})
 	if err != nil {
 		return nil, err
 	}
@@ -65,23 +65,23 @@ func ours(url string) (poll, error) {
 	}, nil
 }
 
-type counter struct{ bytes atomic.Int64 }
+type byteCounter struct{ bytes atomic.Int64 }
 
-func (c *counter) Request(_ string, _ int, _ time.Duration, bytes int64) { c.bytes.Add(bytes) }
-func (c *counter) Polled(slurmclient.Resource, time.Duration, error)     {}
+func (c *byteCounter) Request(_ string, _ int, _ time.Duration, bytes int64) { c.bytes.Add(bytes) }
+func (c *byteCounter) Polled(slurmclient.Resource, time.Duration, error)     {}
 
-type fixed string
+type fixedToken string
 
-func (f fixed) Token() (string, error) { return string(f), nil }
-func (fixed) Reload() (bool, error)    { return false, nil }
-func (fixed) Expiry() time.Time        { return time.Time{} }
+func (f fixedToken) Token() (string, error) { return string(f), nil }
+func (fixedToken) Reload() (bool, error)    { return false, nil }
+func (fixedToken) Expiry() time.Time        { return time.Time{} }
 
 // scanSonic skips over answers that are in memory already: nothing is read from
 // anywhere, which no poll can do without.
-func scanSonic(url string) (poll, error) {
+func scanSonic(url string) (pollFunc, error) {
 	var bodies [][]byte
-	fetch, err := over(func(_ string, body *counting) (int, error) {
-		raw, err := bodyOf(body)
+	fetch, err := prepareRead(func(_ string, body *countingReader) (int, error) {
+		raw, err := readBody(body)
 		bodies = append(bodies, raw)
 		return 0, err
 	})(url)
@@ -103,9 +103,9 @@ func scanSonic(url string) (poll, error) {
 	}, nil
 }
 
-// over reads both lists, one after the other, with a function for each answer.
-func over(read func(key string, body *counting) (int, error)) func(url string) (poll, error) {
-	return func(url string) (poll, error) {
+// prepareRead reads both lists, one after the other, with a function for each answer.
+func prepareRead(read func(key string, body *countingReader) (int, error)) func(url string) (pollFunc, error) {
+	return func(url string) (pollFunc, error) {
 		return func(ctx context.Context) (int64, int, error) {
 			bytes, records := int64(0), 0
 			for _, key := range []string{"nodes", "jobs"} {
@@ -118,7 +118,7 @@ func over(read func(key string, body *counting) (int, error)) func(url string) (
 				if err != nil {
 					return 0, 0, err
 				}
-				body := &counting{r: resp.Body}
+				body := &countingReader{r: resp.Body}
 				n, err := read(key, body)
 				_ = resp.Body.Close()
 				if err != nil {
@@ -131,18 +131,18 @@ func over(read func(key string, body *counting) (int, error)) func(url string) (
 	}
 }
 
-type counting struct {
+type countingReader struct {
 	r io.Reader
 	n int64
 }
 
-func (c *counting) Read(p []byte) (int, error) {
+func (c *countingReader) Read(p []byte) (int, error) {
 	n, err := c.r.Read(p)
 	c.n += int64(n)
 	return n, err
 }
 
-func generated(key string, body *counting) (int, error) {
+func decodeGenerated(key string, body *countingReader) (int, error) {
 	raw, err := io.ReadAll(body)
 	if err != nil {
 		return 0, err
@@ -150,20 +150,20 @@ func generated(key string, body *counting) (int, error) {
 	if key == "nodes" {
 		var v api.OpenapiNodesResp
 		err := json.Unmarshal(raw, &v)
-		kept = v
+		retained = v
 		return len(v.Nodes), err
 	}
 	var v api.OpenapiJobInfoResp
 	err = json.Unmarshal(raw, &v)
-	kept = v
+	retained = v
 	return len(v.Jobs), err
 }
 
-// kept keeps the last decoded list from being collected too early.
-var kept any
+// retained keeps the last decoded list from being collected too early.
+var retained any
 
-// bodyOf reads a whole answer, with room that grows by doubling.
-func bodyOf(body *counting) ([]byte, error) {
+// readBody reads a whole answer, with room that grows by doubling.
+func readBody(body *countingReader) ([]byte, error) {
 	raw := make([]byte, 0, 1<<20)
 	for {
 		if len(raw) == cap(raw) {
@@ -180,8 +180,8 @@ func bodyOf(body *counting) ([]byte, error) {
 	}
 }
 
-func skipSonic(_ string, body *counting) (int, error) {
-	raw, err := bodyOf(body)
+func skipSonic(_ string, body *countingReader) (int, error) {
+	raw, err := readBody(body)
 	if err != nil {
 		return 0, err
 	}
@@ -191,8 +191,8 @@ func skipSonic(_ string, body *counting) (int, error) {
 	return 0, nil
 }
 
-func skipJSONParser(key string, body *counting) (int, error) {
-	raw, err := bodyOf(body)
+func skipJSONParser(key string, body *countingReader) (int, error) {
+	raw, err := readBody(body)
 	if err != nil {
 		return 0, err
 	}
@@ -201,7 +201,7 @@ func skipJSONParser(key string, body *counting) (int, error) {
 	return n, err
 }
 
-func skipJSONText(key string, body *counting) (int, error) {
+func skipJSONText(key string, body *countingReader) (int, error) {
 	d := jsontext.NewDecoder(body, jsontext.AllowDuplicateNames(true), jsontext.AllowInvalidUTF8(true))
 	if _, err := d.ReadToken(); err != nil {
 		return 0, err
@@ -233,7 +233,7 @@ func skipJSONText(key string, body *counting) (int, error) {
 	return n, nil
 }
 
-func tokensJSONText(_ string, body *counting) (int, error) {
+func tokensJSONText(_ string, body *countingReader) (int, error) {
 	d := jsontext.NewDecoder(body, jsontext.AllowDuplicateNames(true), jsontext.AllowInvalidUTF8(true))
 	for {
 		if _, err := d.ReadToken(); errors.Is(err, io.EOF) {

@@ -28,14 +28,15 @@ const (
 	value   = "/apis/custom.metrics.k8s.io/v1beta2/namespaces/team-a/clusters.slinky.slurm.net/hpc/slurm_partition_pending_jobs"
 )
 
-// TestTheAdapterWithTheRightsOfItsChart runs the program with the flags and the
-// rights that the chart gives it, as a process since there is no kubelet.
+// TestTheAdapterWithTheRightsOfItsChart runs the adapter with the flags and the rights that the
+// chart gives it. It runs as a process because there is no kubelet.
 func TestTheAdapterWithTheRightsOfItsChart(t *testing.T) {
 	k := startKube(t)
 	slurm := httptest.NewServer(slurmtest.Living(time.Now).Handler())
 	t.Cleanup(slurm.Close)
 	secure := freePort(t)
-	set := fmt.Sprintf("service.port=%d,securePort=%[1]d,exporter.port=%d,slurm.pollInterval=1s,shutdownDelay=0s,namespaces={team-a}", secure, freePort(t))
+	set := fmt.Sprintf("service.port=%d,securePort=%[1]d,exporter.port=%d,slurm.pollInterval=1s,shutdownDelay=0s,namespaces={team-a}",
+		secure, freePort(t))
 	must(t)(k.Helm(t.Context(), "install", "crds", chart("slurm-operator-crds"), "--namespace", "slurm"))
 	must(t)(k.Helm(t.Context(), "install", "test", chart("slurm-metrics"), "--namespace", "slurm", "--set", set))
 	expose(t, k, secure)
@@ -46,15 +47,15 @@ func TestTheAdapterWithTheRightsOfItsChart(t *testing.T) {
 		return err
 	})
 	if text := string(read(t, log)); strings.Contains(text, "forbidden") {
-		t.Errorf("it lacks a right:\n%s", text)
+		t.Errorf("the adapter lacks a right:\n%s", text)
 	}
-	t.Run("what the notes say works", func(t *testing.T) { notesWork(t, k) })
-	t.Run("who may read the metrics", func(t *testing.T) { readers(t, k) })
-	t.Run("what the adapter may do", func(t *testing.T) { adapterRights(t, k) })
-	t.Run("an upgrade leaves the certificate alone", func(t *testing.T) { upgradeKeepsCertificate(t, k, set) })
+	t.Run("the commands of the notes work", func(t *testing.T) { notesWork(t, k) })
+	t.Run("only authorised users read the metrics", func(t *testing.T) { readers(t, k) })
+	t.Run("the adapter has only the rights it needs", func(t *testing.T) { adapterRights(t, k) })
+	t.Run("an upgrade keeps the certificate", func(t *testing.T) { upgradeKeepsCertificate(t, k, set) })
 }
 
-// expose has the chart's Service lead to the process.
+// exposeAdapter replaces the chart's Service with one that leads to the process.
 func expose(t *testing.T, k *realkube.Cluster, port int) {
 	t.Helper()
 	must(t)(k.Kubectl(t.Context(), "delete", "service", "test-slurm-metrics", "--namespace", "slurm"))
@@ -63,8 +64,8 @@ func expose(t *testing.T, k *realkube.Cluster, port int) {
 	}
 }
 
-// applyCluster makes a Cluster with a NodeSet in the namespace team-a, and alice,
-// who may view what is there.
+// applyCluster creates a Cluster and a NodeSet in the namespace team-a, and lets alice view the
+// namespace.
 func applyCluster(t *testing.T, k *realkube.Cluster, url string) {
 	t.Helper()
 	if err := k.Established(t.Context(), "clusters.slinky.slurm.net", "nodesets.slinky.slurm.net"); err != nil {
@@ -96,12 +97,13 @@ subjects: [{apiGroup: rbac.authorization.k8s.io, kind: User, name: alice}]
 	}
 }
 
-// runProgram starts the program of a chart with the container's arguments and more, and
-// returns the path of its log. It listens on loopback alone.
+// runProgram starts the program of a chart with the container's arguments and more, and returns the
+// path of its log. The program listens on loopback only.
 func runProgram(t *testing.T, k *realkube.Cluster, chart, name string, more ...string) string {
 	t.Helper()
 	var args []string
-	text := must(t)(k.Kubectl(t.Context(), "get", "deployment", "test-"+chart, "--namespace", "slurm", "--output", "jsonpath={.spec.template.spec.containers[0].args}"))
+	text := must(t)(k.Kubectl(t.Context(), "get", "deployment", "test-"+chart, "--namespace", "slurm",
+		"--output", "jsonpath={.spec.template.spec.containers[0].args}"))
 	if err := json.Unmarshal([]byte(text), &args); err != nil {
 		t.Fatal(err)
 	}
@@ -132,7 +134,7 @@ func runProgram(t *testing.T, k *realkube.Cluster, chart, name string, more ...s
 	return log.Name()
 }
 
-// kubeconfig is that of a ServiceAccount.
+// writeKubeconfig writes a kubeconfig of a ServiceAccount and returns its path.
 func kubeconfig(t *testing.T, k *realkube.Cluster, account string) string {
 	t.Helper()
 	config, err := clientcmd.LoadFromFile(k.Kubeconfig())
@@ -153,13 +155,15 @@ func kubeconfig(t *testing.T, k *realkube.Cluster, account string) string {
 	return path
 }
 
-// notesWork runs what the notes tell people to run, as far as it needs no pods.
+// checkNotes runs the commands that the notes recommend, except those that need pods.
 func notesWork(t *testing.T, k *realkube.Cluster) {
-	if out := must(t)(k.Kubectl(t.Context(), "get", "apiservices", "v1beta1.custom.metrics.k8s.io", "v1beta2.custom.metrics.k8s.io")); strings.Count(out, " True ") != 2 {
-		t.Errorf("the APIServices are not available:\n%s", out)
+	services := must(t)(k.Kubectl(t.Context(), "get", "apiservices", "v1beta1.custom.metrics.k8s.io", "v1beta2.custom.metrics.k8s.io"))
+	if strings.Count(services, " True ") != 2 {
+		t.Errorf("the APIServices are not available:\n%s", services)
 	}
-	if out := must(t)(k.Kubectl(t.Context(), "get", "--raw", "/apis/custom.metrics.k8s.io/v1beta2")); !strings.Contains(out, "nodesets.slinky.slurm.net/slurm_nodeset_required_nodes") {
-		t.Errorf("the metric for HPAs is not listed:\n%s", out)
+	metrics := must(t)(k.Kubectl(t.Context(), "get", "--raw", "/apis/custom.metrics.k8s.io/v1beta2"))
+	if !strings.Contains(metrics, "nodesets.slinky.slurm.net/slurm_nodeset_required_nodes") {
+		t.Errorf("the metric for HPAs is not listed:\n%s", metrics)
 	}
 	required := "/apis/custom.metrics.k8s.io/v1beta2/namespaces/team-a/nodesets.slinky.slurm.net/*/slurm_nodeset_required_nodes"
 	if out := must(t)(k.Kubectl(t.Context(), "get", "--raw", required)); !strings.Contains(out, `"name":"gpu"`) {
@@ -173,9 +177,9 @@ func readers(t *testing.T, k *realkube.Cluster) {
 		allowed          bool
 	}{
 		{"the HPA controller", "system:serviceaccount:kube-system:horizontal-pod-autoscaler", value, true},
-		{"who may view the namespace", "alice", value, true},
-		{"who may view another namespace", "alice", strings.ReplaceAll(value, "team-a", "team-b"), false},
-		{"who may nothing", "bob", value, false},
+		{"a user with the role view in the namespace", "alice", value, true},
+		{"a user with the role view in another namespace", "alice", strings.ReplaceAll(value, "team-a", "team-b"), false},
+		{"a user without rights", "bob", value, false},
 	} {
 		_, err := k.Kubectl(t.Context(), "get", "--raw", tc.path, "--as", tc.user)
 		if (err == nil) != tc.allowed || err != nil && !strings.Contains(err.Error(), "Forbidden") {
@@ -186,8 +190,8 @@ func readers(t *testing.T, k *realkube.Cluster) {
 
 func adapterRights(t *testing.T, k *realkube.Cluster) {
 	for _, tc := range []struct {
-		may  string
-		want string
+		action string
+		want   string
 	}{
 		{"list nodesets.slinky.slurm.net --all-namespaces", "yes"},
 		{"watch horizontalpodautoscalers.autoscaling --all-namespaces", "yes"},
@@ -205,10 +209,10 @@ func adapterRights(t *testing.T, k *realkube.Cluster) {
 		{"create pods --namespace slurm", "no"},
 		{"create subjectaccessreviews.authorization.k8s.io", "yes"},
 	} {
-		// It ends with an error where the answer is no.
-		out, _ := k.Kubectl(t.Context(), append([]string{"auth", "can-i", "--as", account}, strings.Fields(tc.may)...)...)
+		// kubectl fails if the answer is no.
+		out, _ := k.Kubectl(t.Context(), append([]string{"auth", "can-i", "--as", account}, strings.Fields(tc.action)...)...)
 		if got := strings.TrimSpace(out); got != tc.want {
-			t.Errorf("may it %s? %q, want %q", tc.may, got, tc.want)
+			t.Errorf("can-i %s: %q, want %q", tc.action, got, tc.want)
 		}
 	}
 }
@@ -216,19 +220,21 @@ func adapterRights(t *testing.T, k *realkube.Cluster) {
 func upgradeKeepsCertificate(t *testing.T, k *realkube.Cluster, set string) {
 	kept := func() string {
 		return must(t)(k.Kubectl(t.Context(), "get", "secret/test-slurm-metrics-certificate", "--namespace", "slurm", "--output", "jsonpath={.data}")) +
-			must(t)(k.Kubectl(t.Context(), "get", "apiservices", "v1beta1.custom.metrics.k8s.io", "v1beta2.custom.metrics.k8s.io", "--output", "jsonpath={.items[*].spec.caBundle}"))
+			must(t)(k.Kubectl(t.Context(), "get", "apiservices", "v1beta1.custom.metrics.k8s.io", "v1beta2.custom.metrics.k8s.io",
+				"--output", "jsonpath={.items[*].spec.caBundle}"))
 	}
 	before := kept()
 	if !strings.Contains(before, "tls.crt") {
 		t.Fatalf("there is no certificate: %s", before)
 	}
-	must(t)(k.Helm(t.Context(), "upgrade", "test", chart("slurm-metrics"), "--namespace", "slurm", "--set", set+",maxAge=90s,commonLabels.team=hpc"))
+	must(t)(k.Helm(t.Context(), "upgrade", "test", chart("slurm-metrics"), "--namespace", "slurm",
+		"--set", set+",maxAge=90s,commonLabels.team=hpc"))
 	if kept() != before {
 		t.Error("the upgrade changed the certificate")
 	}
 }
 
-// await waits until check returns nil, for a minute.
+// awaitSuccess calls check until it returns nil, for at most a minute.
 func await(t *testing.T, log, what string, check func() error) {
 	t.Helper()
 	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)

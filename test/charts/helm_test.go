@@ -6,7 +6,6 @@ import (
 	"bytes"
 	"errors"
 	"fmt"
-	"maps"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -23,7 +22,7 @@ import (
 	apiregistration "k8s.io/kube-aggregator/pkg/apis/apiregistration/v1"
 )
 
-// helmProgram returns the path of Helm, built once from its Go module.
+// helmProgram returns the path of Helm, which it builds once from its Go module.
 var helmProgram = sync.OnceValues(func() (string, error) {
 	out, err := exec.Command(filepath.Join("..", "..", "hack", "kube", "build"), "helm").Output()
 	if err != nil {
@@ -32,7 +31,7 @@ var helmProgram = sync.OnceValues(func() (string, error) {
 	return filepath.Join(strings.TrimSpace(string(out)), "helm"), nil
 })
 
-// stderr is what a command that ended with an error complained about.
+// stderrOf returns the standard error of a command that failed.
 func stderr(err error) []byte {
 	if exit := (*exec.ExitError)(nil); errors.As(err, &exit) {
 		return exit.Stderr
@@ -40,7 +39,7 @@ func stderr(err error) []byte {
 	return nil
 }
 
-// render returns what a chart renders, as the release "test" in namespace "slurm".
+// renderChart renders a chart as the release "test" in the namespace "slurm".
 func render(t *testing.T, name string, args ...string) (string, error) {
 	t.Helper()
 	program, err := helmProgram()
@@ -58,7 +57,7 @@ func render(t *testing.T, name string, args ...string) (string, error) {
 	return string(out), nil
 }
 
-// cases are the values files of a chart, by name.
+// valuesFiles returns the values files of a chart by name.
 func cases(t *testing.T, name string) map[string]string {
 	t.Helper()
 	files, err := filepath.Glob(filepath.Join("testdata", name, "*.values.yaml"))
@@ -72,9 +71,7 @@ func cases(t *testing.T, name string) map[string]string {
 	return out
 }
 
-func sorted[T any](m map[string]T) []string { return slices.Sorted(maps.Keys(m)) }
-
-// known are the groups whose objects are decoded; of others there are no types here.
+// knownScheme returns the API groups that the tests decode.
 func known() *runtime.Scheme {
 	s := runtime.NewScheme()
 	utilruntime.Must(scheme.AddToScheme(s))
@@ -82,8 +79,8 @@ func known() *runtime.Scheme {
 	return s
 }
 
-// objects are the objects of a text whose kinds are known, decoded strictly: an
-// unknown or a repeated field is an error.
+// decodeObjects decodes the objects of known kinds strictly: an unknown or duplicate field is an
+// error.
 func objects(t *testing.T, text string) []runtime.Object {
 	t.Helper()
 	decoder := serializer.NewCodecFactory(known(), serializer.EnableStrict).UniversalDeserializer()
@@ -102,7 +99,7 @@ func objects(t *testing.T, text string) []runtime.Object {
 	return out
 }
 
-// foreign reports that stock Kubernetes does not have an object's kind.
+// isForeign reports whether stock Kubernetes lacks the kind of the object.
 func foreign(document string) bool {
 	return regexp.MustCompile(`(?m)^apiVersion: (monitoring.coreos.com|cert-manager.io)/`).MatchString(document)
 }

@@ -15,7 +15,8 @@ import (
 	"github.com/slurmtide/slurmtide/slurmclient/slurmtest"
 )
 
-// ofOperatorsScene is a Slurm with workers, and one object of each kind that nothing reconciles.
+// operatorObjects are a Slurm cluster with workers and one object of each kind that nothing
+// reconciles.
 const ofOperatorsScene = `
 apiVersion: v1
 kind: Secret
@@ -64,9 +65,9 @@ metadata: {name: blue, namespace: team-a}
 spec: {controllerRef: {name: blue}, sssdConfRef: {name: sssd, key: sssd.conf}}
 `
 
-// TestTheOperatorWithTheRightsOfItsChart runs the operator with what its chart gives it:
-// nothing that it asks for is forbidden, and by the API server's own account it uses what
-// it was given. There is no kubelet.
+// TestTheOperatorWithTheRightsOfItsChart runs the operator with the rights of its chart. None of
+// its requests may be forbidden, and the API server's audit log must show that it uses the rights.
+// There is no kubelet.
 func TestTheOperatorWithTheRightsOfItsChart(t *testing.T) {
 	dir := t.TempDir()
 	policy, audit := filepath.Join(dir, "policy.yaml"), filepath.Join(dir, "audit.log")
@@ -108,23 +109,23 @@ func TestTheOperatorWithTheRightsOfItsChart(t *testing.T) {
 	prints("", "pods", "--output=jsonpath={.items[*].metadata.name}")
 	must(t)(k.Kubectl(t.Context(), "delete", "nodeset", "cpu", "--namespace", "team-a", "--timeout=60s"))
 	if text := string(read(t, log)); strings.Contains(text, "forbidden") {
-		t.Errorf("it lacks a right:\n%s", text)
+		t.Errorf("the operator lacks a right:\n%s", text)
 	}
 	used := usedRights(t, audit)
 	for _, r := range programRights() {
 		for verb := range strings.SplitSeq(r.verbs, ",") {
 			if verb == "list" {
-				continue // a watch begins with a list where the server cannot stream it
+				continue // a watch begins with a list if the server cannot stream it
 			}
 			if key := r.resource + " " + verb; r.chart == "slurm-operator" && !used[key] && !elsewhere(r) {
-				t.Errorf("it did not use %q", key)
+				t.Errorf("the operator did not use %q", key)
 			}
 		}
 	}
 }
 
-// elsewhere reports that a right is used in what this scene does not have: a kubelet, a
-// slurmctld, webhooks, scrapes, HPAs, updates, values that are not set.
+// isUsedElsewhere reports whether a right needs what this test lacks: a kubelet, a slurmctld,
+// webhooks, scrapes, HPAs, updates, or values that are not set.
 func elsewhere(r right) bool {
 	return slices.Contains([]string{
 		"pods/exec", "nodes", "configmaps", "tokenreviews.authentication.k8s.io", "subjectaccessreviews.authorization.k8s.io",
@@ -132,13 +133,14 @@ func elsewhere(r right) bool {
 		"nodesets/scale.slinky.slurm.net", "nodesets.slinky.slurm.net/slurm_nodeset_required_nodes.custom.metrics.k8s.io",
 		"nodesets/finalizers.slinky.slurm.net", "tokens/finalizers.slinky.slurm.net", "pods/status",
 	}, r.resource) || slices.Contains([]string{
-		"nodesets.slinky.slurm.net get", "pods get", "secrets update", "secrets create,patch,delete", "controllerrevisions.apps patch", "controllerrevisions.apps delete",
+		"nodesets.slinky.slurm.net get", "pods get", "secrets update", "secrets create,patch,delete",
+		"controllerrevisions.apps patch", "controllerrevisions.apps delete",
 		"persistentvolumeclaims patch", "persistentvolumeclaims delete", "poddisruptionbudgets.policy patch",
 		"events create,patch", "events.events.k8s.io create,patch", "pods patch", "leases.coordination.k8s.io get,create,update",
 	}, r.resource+" "+r.verbs)
 }
 
-// usedRights are what the API server allowed, as "resource verb".
+// usedRights returns the requests that the API server allowed, as "resource verb".
 func usedRights(t *testing.T, audit string) map[string]bool {
 	t.Helper()
 	out := map[string]bool{}
@@ -149,7 +151,7 @@ func usedRights(t *testing.T, audit string) map[string]bool {
 			ResponseStatus struct{ Code int }
 		}
 		if err := json.Unmarshal([]byte(line), &event); err != nil {
-			continue // the last line may be on its way
+			continue // the last line may be incomplete
 		}
 		resource := event.ObjectRef.Resource
 		if event.ObjectRef.Subresource != "" {

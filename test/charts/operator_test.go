@@ -15,15 +15,15 @@ import (
 func ofOperator() []refusal {
 	return []refusal{
 		{"a misspelt value", set("webhooks.enabled=true"), "additional properties 'webhooks' not allowed"},
-		{"a namespace that can not be", set("namespaces={Team_A}"), "/namespaces/0': 'Team_A' does not match pattern"},
+		{"an invalid namespace", set("namespaces={Team_A}"), "/namespaces/0': 'Team_A' does not match pattern"},
 		{"two pods without a leader", set("leaderElection=false,replicaCount=2"), "replicaCount must be at most 1"},
 		{"a share of more than all", []string{"--set-json", "nodeSet.brakeShare=1.5"}, "/nodeSet/brakeShare': maximum: got 1.5, want 1"},
 		{"an age without a unit", set("nodeSet.staleAfter=90"), "/nodeSet/staleAfter': got number, want string"},
 		{"an unknown reader", set("slurm.jobsReader=fast"), "/slurm/jobsReader': value must be one of 'auto', 'list', 'delta'"},
 		{"a privileged port", set("webhook.port=443"), "/webhook/port': minimum: got 443, want 1,024"},
-		{"webhooks that are neither best effort nor strict", set("webhook.failurePolicy=Maybe"), "/webhook/failurePolicy': value must be one of 'Ignore', 'Fail'"},
-		{"a given certificate that nobody trusts", set("certificates.from=existingSecret,certificates.existingSecret=a"), "requires certificates.existingSecret and certificates.caBundle"},
-		{"a given certificate beside a self-made one", set("certificates.existingSecret=a"), "require certificates.from=existingSecret, which is selfMade"},
+		{"an unknown failure policy", set("webhook.failurePolicy=Maybe"), "/webhook/failurePolicy': value must be one of 'Ignore', 'Fail'"},
+		{"an existing certificate without its CA", set("certificates.from=existingSecret,certificates.existingSecret=a"), "requires certificates.existingSecret and certificates.caBundle"},
+		{"an existing certificate beside a self-signed one", set("certificates.existingSecret=a"), "require certificates.from=existingSecret, which is selfMade"},
 		{"cert-manager without an issuer", set("certificates.from=certManager"), "requires certificates.certManager.issuerRef"},
 		{"a budget that blocks drains", set("replicaCount=2,podDisruptionBudget.minAvailable=2"), "podDisruptionBudget.minAvailable must be less than replicaCount"},
 		{"the tag latest", set("image.tag=latest"), "/image/tag': 'not' failed"},
@@ -32,7 +32,8 @@ func ofOperator() []refusal {
 	}
 }
 
-// The webhooks of the chart are those that the operator answers.
+// TestWebhooksAreThoseOfTheOperator compares the webhooks of the chart with those that the operator
+// serves.
 func TestWebhooksAreThoseOfTheOperator(t *testing.T) {
 	text, err := render(t, "slurm-operator")
 	if err != nil {
@@ -50,12 +51,12 @@ func TestWebhooksAreThoseOfTheOperator(t *testing.T) {
 	t.Error("there is no webhook configuration")
 }
 
-// TestWhatTheOperatorMayDo asks the API server, for an operator of one namespace.
+// TestWhatTheOperatorMayDo asks the API server about the rights of an operator of one namespace.
 func TestWhatTheOperatorMayDo(t *testing.T) {
 	k := startKube(t)
 	must(t)(k.Helm(t.Context(), "install", "crds", chart("slurm-operator-crds"), "--namespace", "slurm"))
 	must(t)(k.Helm(t.Context(), "install", "test", chart("slurm-operator"), "--namespace", "slurm", "--set", "namespaces={team-a}"))
-	for _, tc := range []struct{ may, want string }{
+	for _, tc := range []struct{ action, want string }{
 		{"patch nodesets.slinky.slurm.net --subresource=status --namespace team-a", "yes"},
 		{"update nodesets.slinky.slurm.net --subresource=scale --namespace team-a", "yes"},
 		{"create nodesets.slinky.slurm.net --namespace team-a", "no"},
@@ -81,10 +82,11 @@ func TestWhatTheOperatorMayDo(t *testing.T) {
 		{"create validatingwebhookconfigurations.admissionregistration.k8s.io", "no"},
 		{"create clusterroles.rbac.authorization.k8s.io", "no"},
 	} {
-		// It ends with an error where the answer is no.
-		out, _ := k.Kubectl(t.Context(), append([]string{"auth", "can-i", "--as", "system:serviceaccount:slurm:test-slurm-operator"}, strings.Fields(tc.may)...)...)
+		// kubectl fails if the answer is no.
+		out, _ := k.Kubectl(t.Context(), append([]string{"auth", "can-i", "--as", "system:serviceaccount:slurm:test-slurm-operator"},
+			strings.Fields(tc.action)...)...)
 		if got := strings.TrimSpace(out); got != tc.want {
-			t.Errorf("may it %s? %q, want %q", tc.may, got, tc.want)
+			t.Errorf("can-i %s: %q, want %q", tc.action, got, tc.want)
 		}
 	}
 }

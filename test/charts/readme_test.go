@@ -17,10 +17,10 @@ import (
 
 var update = flag.Bool("update", false, "rewrite the golden files and the tables of the READMEs")
 
-// names are the charts that this package tests.
+// chartNames returns the charts that this package tests.
 func names() []string { return []string{"slurm-exporter", "slurm-metrics", "slurm-operator"} }
 
-// chart is the folder of a chart.
+// chartDir returns the folder of a chart.
 func chart(name string) string { return filepath.Join("..", "..", "charts", name) }
 
 const (
@@ -36,20 +36,20 @@ func TestReadmesHaveTheTableOfValues(t *testing.T) {
 			before, rest, ok := strings.Cut(readme, tableStart)
 			_, after, ok2 := strings.Cut(rest, tableEnd)
 			if !ok || !ok2 {
-				t.Fatalf("%s has no place for the table: %q and %q", path, tableStart, tableEnd)
+				t.Fatalf("%s lacks the markers of the table: %q and %q", path, tableStart, tableEnd)
 			}
 			want := before + tableStart + table(t, read(t, filepath.Join(chart(name), "values.yaml"))) + tableEnd + after
 			if *update {
 				write(t, path, want)
 			} else if diff := cmp.Diff(want, readme); diff != "" {
-				t.Errorf("the table is not that of values.yaml (rewrite it with -update) (-want +got):\n%s", diff)
+				t.Errorf("the table does not match values.yaml (rewrite it with -update) (-want +got):\n%s", diff)
 			}
 		})
 	}
 }
 
-// table is the values as a table in Markdown: a row for each comment that begins
-// with "-- ".
+// valuesTable renders the values as a Markdown table: one row for each comment that begins with "--
+// ".
 func table(t *testing.T, values []byte) string {
 	t.Helper()
 	var root yaml.Node
@@ -75,12 +75,12 @@ func rows(t *testing.T, out *strings.Builder, prefix string, node *yaml.Node) {
 		case value.Kind == yaml.MappingNode && len(value.Content) > 0:
 			rows(t, out, path+".", value)
 		default:
-			t.Errorf("nothing explains the value %s: write a comment that begins with \"# -- \"", path)
+			t.Errorf("the value %s has no explanation: write a comment that begins with \"# -- \"", path)
 		}
 	}
 }
 
-// compact is a value in one line.
+// compactJSON renders a value as JSON in one line.
 func compact(t *testing.T, node *yaml.Node) string {
 	t.Helper()
 	var value any
@@ -112,10 +112,11 @@ func TestSchemasKnowExactlyTheValues(t *testing.T) {
 	}
 }
 
-// unset are properties that values.yaml leaves out: Helm's own, and what Kubernetes
-// has a default for.
+// unsetProperties returns properties that values.yaml omits: Helm's own, and those for which
+// Kubernetes has a default.
 func unset() []string {
-	return []string{"global", "collectors.*", "exporter.collectors.*", "resources.claims", "probes.*.initialDelaySeconds", "probes.*.successThreshold", "certificates.certManager.issuerRef.*"}
+	return []string{"global", "collectors.*", "exporter.collectors.*", "resources.claims", "probes.*.initialDelaySeconds",
+		"probes.*.successThreshold", "certificates.certManager.issuerRef.*"}
 }
 
 func compare(t *testing.T, prefix string, defs, schema, values map[string]any) {
@@ -128,7 +129,7 @@ func compare(t *testing.T, prefix string, defs, schema, values map[string]any) {
 		return // an open object
 	}
 	if schema["additionalProperties"] != false {
-		t.Errorf("the schema takes unknown keys below %q", prefix)
+		t.Errorf("the schema accepts unknown keys below %q", prefix)
 	}
 	for key := range values {
 		if properties[key] == nil {
@@ -137,7 +138,8 @@ func compare(t *testing.T, prefix string, defs, schema, values map[string]any) {
 	}
 	for key, property := range properties {
 		value, ok := values[key]
-		if !ok && !slices.ContainsFunc(unset(), func(p string) bool { m, _ := filepath.Match(p, prefix+key); return m }) {
+		matches := func(pattern string) bool { m, _ := filepath.Match(pattern, prefix+key); return m }
+		if !ok && !slices.ContainsFunc(unset(), matches) {
 			t.Errorf("values.yaml does not have %s%s", prefix, key)
 		}
 		if inner, ok := value.(map[string]any); ok {

@@ -33,7 +33,8 @@ func TestChartsPassHelmLint(t *testing.T) {
 	}
 	for _, name := range names() {
 		for title, values := range cases(t, name) {
-			cmd := exec.Command(program, "lint", chart(name), "--strict", "--quiet", "--namespace", "slurm", "--kube-version", "1.37.0", "--values", values)
+			cmd := exec.Command(program, "lint", chart(name), "--strict", "--quiet", "--namespace", "slurm",
+				"--kube-version", "1.37.0", "--values", values)
 			if out, err := cmd.CombinedOutput(); err != nil {
 				t.Errorf("%s with %s: %v\n%s", name, title, err, out)
 			}
@@ -49,16 +50,18 @@ func TestPodsAreRestricted(t *testing.T) {
 	restricted := api.LevelVersion{Level: api.LevelRestricted, Version: api.LatestVersion()}
 	eachCase(t, func(t *testing.T, c rendered) {
 		for _, d := range deployments(c.objects) {
-			result := policy.AggregateCheckResults(evaluator.EvaluatePod(restricted, &d.Spec.Template.ObjectMeta, &d.Spec.Template.Spec))
+			pod := d.Spec.Template
+			result := policy.AggregateCheckResults(evaluator.EvaluatePod(restricted, &pod.ObjectMeta, &pod.Spec))
 			if !result.Allowed {
 				t.Errorf("the pods of %s are not restricted: %s", d.Name, result.ForbiddenDetail())
 			}
-			for _, container := range d.Spec.Template.Spec.Containers {
-				if security := container.SecurityContext; security == nil || security.ReadOnlyRootFilesystem == nil || !*security.ReadOnlyRootFilesystem {
-					t.Errorf("the root of %s can be written to", d.Name)
+			for _, container := range pod.Spec.Containers {
+				security := container.SecurityContext
+				if security == nil || security.ReadOnlyRootFilesystem == nil || !*security.ReadOnlyRootFilesystem {
+					t.Errorf("the root filesystem of %s is writable", d.Name)
 				}
 				if strings.HasSuffix(container.Image, ":latest") || !strings.ContainsAny(filepath.Base(container.Image), ":@") {
-					t.Errorf("the image %q is no certain one", container.Image)
+					t.Errorf("the image %q has no fixed version", container.Image)
 				}
 			}
 		}
@@ -76,7 +79,7 @@ func TestEveryFlagIsOneOfTheProgram(t *testing.T) {
 			container := d.Spec.Template.Spec.Containers[0]
 			flags := programs[container.Name]
 			if len(flags) == 0 {
-				t.Fatalf("no program is known for the container %q", container.Name)
+				t.Fatalf("no program belongs to the container %q", container.Name)
 			}
 			seen := map[string]bool{}
 			for _, arg := range container.Args {
@@ -85,7 +88,7 @@ func TestEveryFlagIsOneOfTheProgram(t *testing.T) {
 					t.Errorf("the program does not know %s", arg)
 				}
 				if seen[name] {
-					t.Errorf("%s is given twice", name)
+					t.Errorf("%s appears twice", name)
 				}
 				seen[name] = true
 			}
@@ -118,7 +121,7 @@ func TestTheSchemaListsEveryCollector(t *testing.T) {
 	}
 }
 
-// TestRights shows every right in a line, so that a new one is seen in review.
+// TestRights writes every right as one line, so that review sees new ones.
 func TestRights(t *testing.T) {
 	eachCase(t, func(t *testing.T, c rendered) {
 		var lines []string
@@ -168,13 +171,13 @@ func bound(where string, role rbacv1.RoleRef, subjects []rbacv1.Subject) []strin
 	return lines
 }
 
-// rendered is what a chart renders for the values of a case.
+// renderedChart is what a chart renders for the values of a case.
 type rendered struct {
 	chart, name, text string
 	objects           []runtime.Object
 }
 
-// eachCase calls test with what each chart renders for each of its values.
+// forEachCase calls test with what each chart renders for each of its values files.
 func eachCase(t *testing.T, test func(*testing.T, rendered)) {
 	t.Helper()
 	for _, name := range names() {
@@ -200,7 +203,7 @@ func deployments(all []runtime.Object) []*appsv1.Deployment {
 	return out
 }
 
-// golden compares with a file, or rewrites it.
+// compareGolden compares got with a golden file, or rewrites the file.
 func golden(t *testing.T, path, got string) {
 	t.Helper()
 	if *update {

@@ -2,6 +2,7 @@ package charts
 
 import (
 	"fmt"
+	"maps"
 	"os"
 	"path/filepath"
 	"regexp"
@@ -10,8 +11,8 @@ import (
 	"testing"
 )
 
-// granted are the rights, as "chart resource verb", that some values give a program. Roles
-// of people are left out.
+// grantedRights returns the rights, as "chart resource verb", that any of the values files grants a
+// program. It omits roles for users.
 func granted(t *testing.T) map[string]bool {
 	t.Helper()
 	forPeople := regexp.MustCompile(`:(view|edit|metrics-reader)$|^slurm-view`)
@@ -19,7 +20,7 @@ func granted(t *testing.T) map[string]bool {
 	out := map[string]bool{}
 	files, err := filepath.Glob("testdata/*/*.rights.txt")
 	if err != nil || len(files) == 0 {
-		t.Fatalf("there are no rights: %v", err)
+		t.Fatalf("there are no files with rights: %v", err)
 	}
 	for _, file := range files {
 		for text := range strings.Lines(string(read(t, file))) {
@@ -36,27 +37,28 @@ func granted(t *testing.T) map[string]bool {
 }
 
 func TestEveryRightHasAUserAndAReason(t *testing.T) {
-	granted, argued := granted(t), map[string]bool{}
+	granted, documented := granted(t), map[string]bool{}
 	for _, r := range programRights() {
 		for verb := range strings.SplitSeq(r.verbs, ",") {
 			key := r.chart + " " + r.resource + " " + verb
-			argued[key] = true
+			documented[key] = true
 			if !granted[key] {
-				t.Errorf("nothing grants %q: delete it from the table", key)
+				t.Errorf("no chart grants %q: delete it from the table", key)
 			}
 		}
 		if text := read(t, filepath.Join("..", "..", r.user)); !strings.Contains(string(text), r.code) {
-			t.Errorf("%s no longer has %q, for which %s may %s %s", r.user, r.code, r.chart, r.verbs, r.resource)
+			t.Errorf("%s no longer contains %q, for which %s may %s %s", r.user, r.code, r.chart, r.verbs, r.resource)
 		}
 	}
 	for _, key := range sortedKeys(granted) {
-		if !argued[key] {
-			t.Errorf("nothing says why %q is granted: add it to programRights, or take it out of the chart", key)
+		if !documented[key] {
+			t.Errorf("%q is granted without a reason: add it to programRights, or remove it from the chart", key)
 		}
 	}
 }
 
-// What may become everything is never given in all namespaces unless values ask for it.
+// TestNoRightToSecretsOrExecEverywhereByDefault checks that rights which allow escalation are never
+// granted in all namespaces unless values request it.
 func TestNoRightToSecretsOrExecEverywhereByDefault(t *testing.T) {
 	for _, file := range []string{"slurm-operator/minimal", "slurm-operator/namespaces", "slurm-metrics/minimal", "slurm-metrics/namespaces"} {
 		roles := map[string]bool{}
@@ -94,15 +96,15 @@ func rightsPage() string {
 
 <!-- written by go test ./test/charts -update -->
 
-What the charts let the programs do, each right with its reason and the code that uses it. A
-test fails for a right that is missing here, and for one that no chart grants. The roles
-themselves, for several values, are in ` + "`test/charts/testdata/*/*.rights.txt`" + `.
+This page lists the rights that the charts grant the programs, with the reason for each right and
+the code that uses it. A test fails if a granted right is missing here, or if no chart grants a
+listed one. ` + "`test/charts/testdata/*/*.rights.txt`" + ` contains the roles for several values.
 
-By default neither program may read Secrets outside the namespace of its release, and none
-may run anything in a pod. ` + "`rbac.secretNamespaces`" + ` names the namespaces with your Clusters,
+By default neither program may read Secrets outside the namespace of its release, and neither
+may run commands in pods. ` + "`rbac.secretNamespaces`" + ` lists the namespaces of your Clusters,
 Controllers, Tokens and NodeSets; RBAC cannot select Secrets by label. With ` + "`namespaces`" + ` the
-operator has its rights in these alone, save those to Kubernetes nodes, reviews, webhooks
-and definitions, which have no namespace.
+operator has its rights in those namespaces only, except the rights to Kubernetes nodes, reviews,
+webhooks and definitions, which are cluster-scoped.
 `)
 	for _, chart := range []string{"slurm-operator", "slurm-metrics"} {
 		fmt.Fprintf(&b, "\n## %s\n\n| resource | verbs | why | code |\n|---|---|---|---|\n", chart)
@@ -112,15 +114,9 @@ and definitions, which have no namespace.
 			}
 		}
 	}
-	b.WriteString("\nslurm-metrics is bound to Kubernetes' own `system:auth-delegator` and `extension-apiserver-authentication-reader` too, as every aggregated API server is: it has to know who asks, and whether they may.\n")
+	b.WriteString("\nLike every aggregated API server, slurm-metrics is also bound to Kubernetes' own `system:auth-delegator` and " +
+		"`extension-apiserver-authentication-reader`, to authenticate and authorize its clients.\n")
 	return b.String()
 }
 
-func sortedKeys(m map[string]bool) []string {
-	var out []string
-	for k := range m {
-		out = append(out, k)
-	}
-	slices.Sort(out)
-	return out
-}
+func sortedKeys[T any](m map[string]T) []string { return slices.Sorted(maps.Keys(m)) }

@@ -7,7 +7,7 @@ import (
 	"testing"
 )
 
-// refusal is a wrong value and what the error must say.
+// refusal is a wrong value and a part of the error message.
 type refusal struct {
 	name string
 	args []string
@@ -15,12 +15,14 @@ type refusal struct {
 }
 
 func TestBadValuesAreRefused(t *testing.T) {
-	for chart, refusals := range map[string][]refusal{"slurm-exporter": ofExporter(), "slurm-metrics": ofMetrics(), "slurm-operator": ofOperator()} {
+	for chart, refusals := range map[string][]refusal{
+		"slurm-exporter": ofExporter(), "slurm-metrics": ofMetrics(), "slurm-operator": ofOperator(),
+	} {
 		for _, tc := range refusals {
 			t.Run(chart+"/"+tc.name, func(t *testing.T) {
 				_, err := render(t, chart, append([]string{"--values", cases(t, chart)["minimal"]}, tc.args...)...)
 				if err == nil || !strings.Contains(err.Error(), tc.want) {
-					t.Errorf("the error has no %q: %v", tc.want, err)
+					t.Errorf("the error does not contain %q: %v", tc.want, err)
 				}
 			})
 		}
@@ -40,15 +42,15 @@ func ofExporter() []refusal {
 		{"a collector that is neither on nor off", set("collectors.nodes=maybe"), "/collectors/nodes': got string, want boolean"},
 		{"an unknown set of names", set("compat={nagios}"), "/compat/0': value must be one of 'slinky', 'openmetrics', 'vpenso'"},
 		{"an interval without a unit", set("slurm.pollInterval=10"), "/slurm/pollInterval': got number, want string"},
-		{"an interval that is no time", []string{"--set-string", "slurm.pollInterval=10 s"}, "/slurm/pollInterval': '10 s' does not match pattern"},
+		{"an interval that is not a duration", []string{"--set-string", "slurm.pollInterval=10 s"}, "/slurm/pollInterval': '10 s' does not match pattern"},
 		{"an unknown reader", set("slurm.jobsReader=fast"), "/slurm/jobsReader': value must be one of 'auto', 'list', 'delta'"},
 		{"the tag latest", set("image.tag=latest"), "/image/tag': 'not' failed"},
 		{"half a digest", set("image.digest=sha256:1234"), "/image/digest': 'sha256:1234' does not match pattern"},
-		{"less than no pods", set("replicaCount=-1"), "/replicaCount': minimum: got -1, want 0"},
+		{"a negative number of pods", set("replicaCount=-1"), "/replicaCount': minimum: got -1, want 0"},
 		{"a privileged port", set("web.port=80"), "/web/port': minimum: got 80, want 1,024"},
 		{"a budget that blocks drains", set("podDisruptionBudget.enabled=true,podDisruptionBudget.maxUnavailable=0"), "podDisruptionBudget.maxUnavailable must be at least 1"},
 		{"a flag that other values set", set("extraArgs={--log.level=warn}"), "extraArgs repeats --log.level"},
-		{"a flag that is none", set("extraArgs={warn}"), "/extraArgs/0': 'warn' does not match pattern"},
+		{"an argument that is not a flag", set("extraArgs={warn}"), "/extraArgs/0': 'warn' does not match pattern"},
 	}
 }
 
@@ -58,21 +60,21 @@ func ofMetrics() []refusal {
 		{"a URL without a scheme", set("slurm.url=slurm:6820"), "/slurm/url': 'slurm:6820' does not match pattern"},
 		{"one Slurm without a token", set("slurm.url=http://slurm:6820"), "no token: set slurm.token.existingSecret"},
 		{"two tokens", set(url + "slurm.token.existingSecret=a,slurm.jwtKey.existingSecret=b"), "slurm.jwtKey.existingSecret are mutually exclusive"},
-		{"a token of no Slurm", set("slurm.token.existingSecret=a"), "require slurm.url, which is empty"},
+		{"a token without a Slurm", set("slurm.token.existingSecret=a"), "require slurm.url, which is empty"},
 		{"a cluster without a namespace", set(url + "slurm.token.existingSecret=a,slurm.cluster=hpc"), "/slurm/cluster': 'hpc' does not match pattern"},
 		{"a misspelt value", set("certificate.from=selfMade"), "additional properties 'certificate' not allowed"},
-		{"a namespace that can not be", set("namespaces={Team_A}"), "/namespaces/0': 'Team_A' does not match pattern"},
+		{"an invalid namespace", set("namespaces={Team_A}"), "/namespaces/0': 'Team_A' does not match pattern"},
 		{"a namespace twice", set("namespaces={a,a}"), "/namespaces': items at 0 and 1 are equal"},
 		{"certificates from nowhere", set("certificates.from=vault"), "/certificates/from': value must be one of 'selfMade', 'certManager', 'existingSecret'"},
-		{"a given certificate that nobody trusts", set("certificates.from=existingSecret,certificates.existingSecret=a"), "requires certificates.existingSecret and certificates.caBundle"},
+		{"an existing certificate without its CA", set("certificates.from=existingSecret,certificates.existingSecret=a"), "requires certificates.existingSecret and certificates.caBundle"},
 		{"a CA that is not in base64", set("certificates.caBundle=-----BEGIN"), "/certificates/caBundle': '-----BEGIN' does not match pattern"},
-		{"a given certificate beside a self-made one", set("certificates.existingSecret=a"), "require certificates.from=existingSecret, which is selfMade"},
+		{"an existing certificate beside a self-signed one", set("certificates.existingSecret=a"), "require certificates.from=existingSecret, which is selfMade"},
 		{"cert-manager without an issuer", set("certificates.from=certManager"), "requires certificates.certManager.issuerRef"},
 		{"an age without a unit", set("maxAge=90"), "/maxAge': got number, want string"},
 		{"external metrics, neither on nor off", set("externalMetrics.enabled=keda"), "/externalMetrics/enabled': got string, want boolean"},
-		{"pods that are ended while they serve", set("shutdownDelay=1m30s,terminationGracePeriodSeconds=90"), "terminationGracePeriodSeconds must be more than shutdownDelay"},
+		{"a grace period shorter than the shutdown delay", set("shutdownDelay=1m30s,terminationGracePeriodSeconds=90"), "terminationGracePeriodSeconds must be more than shutdownDelay"},
 		{"a budget that blocks drains", set("podDisruptionBudget.minAvailable=2"), "podDisruptionBudget.minAvailable must be less than replicaCount"},
-		{"no way to the API server", []string{"--set-json", "networkPolicy.apiServer.ports=[]"}, "/networkPolicy/apiServer/ports': minItems: got 0, want 1"},
+		{"no port of the API server", []string{"--set-json", "networkPolicy.apiServer.ports=[]"}, "/networkPolicy/apiServer/ports': minItems: got 0, want 1"},
 		{"the tag latest", set("image.tag=latest"), "/image/tag': 'not' failed"},
 		{"an unknown collector", set("exporter.collectors.gpus=true"), "additional properties 'gpus' not allowed"},
 		{"a flag that other values set", set("extraArgs={--metrics-max-age=1s}"), "extraArgs repeats --metrics-max-age"},

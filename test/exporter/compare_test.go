@@ -13,7 +13,7 @@ import (
 	"github.com/slurmtide/slurmtide/test/realslurm"
 )
 
-// start starts a cluster with something of everything.
+// startCluster starts a cluster with nodes and jobs in every state that Populate produces.
 func start(t *testing.T, release string) *realslurm.Cluster {
 	t.Helper()
 	cluster, err := realslurm.Start(t.Context(), realslurm.Config{
@@ -33,7 +33,7 @@ func start(t *testing.T, release string) *realslurm.Cluster {
 	return cluster
 }
 
-// offered lists the API versions that a server serves, by asking with each.
+// servedVersions returns the API versions that the server serves. It tries a request with each.
 func offered(t *testing.T, cluster *realslurm.Cluster) []string {
 	t.Helper()
 	var out []string
@@ -59,7 +59,7 @@ func TestNumbersEqualThoseOfSlurmsCommands(t *testing.T) {
 			cluster := start(t, release)
 			versions := offered(t, cluster)
 			if len(versions) < 3 {
-				t.Fatalf("only %v are served", versions)
+				t.Fatalf("the server serves only %v", versions)
 			}
 			for _, version := range versions {
 				for _, reader := range []string{"list", "delta"} {
@@ -94,8 +94,8 @@ func compare(t *testing.T, cluster *realslurm.Cluster, version, reader string) {
 	}
 }
 
-// steady returns what the commands say, and whether they said the same before
-// and after the exporter read the cluster.
+// readConsistent returns the series of the commands and of the exporter. ok reports whether the
+// commands returned the same before and after the exporter read the cluster.
 func steady(ctx context.Context, t *testing.T, cluster *realslurm.Cluster, p *numbers.Exporter) (want, got numbers.Series, ok bool) {
 	t.Helper()
 	if ctx.Err() != nil {

@@ -21,7 +21,7 @@ func TestOutageOfSlurmrestd(t *testing.T) {
 			p := startExporter(t, "--slurm.url="+cluster.URL, "--slurm.token-file="+cluster.TokenFile)
 			before := p.Fresh("nodes", "jobs", "diag", "partitions", "ping")
 			if before["slurm_up"] != 1 {
-				t.Fatal("it is not up")
+				t.Fatal("slurm_up is not 1")
 			}
 			if err := cluster.Stop(t.Context(), "slurmrestd"); err != nil {
 				t.Fatal(err)
@@ -36,7 +36,7 @@ func TestOutageOfSlurmrestd(t *testing.T) {
 			for k, v := range before {
 				now, ok := during[k]
 				if !ok {
-					t.Errorf("%s vanished", k)
+					t.Errorf("%s disappeared", k)
 				}
 				if strings.HasPrefix(k, "slurm_nodes{") && now != v {
 					t.Errorf("%s went from %v to %v", k, v, now)
@@ -47,14 +47,14 @@ func TestOutageOfSlurmrestd(t *testing.T) {
 			}
 			p.Await("slurm_up to be 1 again", func() bool { return p.Scrape()["slurm_up"] == 1 })
 			if n := strings.Count(p.Log(), "polling fails"); n > 12 {
-				t.Errorf("%d lines tell that polling fails", n)
+				t.Errorf("%d log lines say that polling fails", n)
 			}
 		})
 	}
 }
 
-// TestRotatedToken replaces the token while the exporter runs, and then lets
-// slurmctld refuse the old one by its age.
+// TestRotatedToken replaces the token while the exporter runs and then waits until slurmctld
+// rejects the old one because of its age.
 func TestRotatedToken(t *testing.T) {
 	cluster := start(t, "26.05")
 	token := func(lifespan string) []byte {
@@ -72,7 +72,7 @@ func TestRotatedToken(t *testing.T) {
 	p := startExporter(t, "--slurm.url="+cluster.URL, "--slurm.token-file="+file)
 	first := p.Scrape()["slurm_exporter_token_expiry_time_seconds"]
 	if first == 0 {
-		t.Fatal("the expiry of the token is not shown")
+		t.Fatal("the expiry time of the token is missing")
 	}
 	next := file + ".next"
 	if err := os.WriteFile(next, token("3600"), 0o600); err != nil {
@@ -82,7 +82,7 @@ func TestRotatedToken(t *testing.T) {
 		t.Fatal(err)
 	}
 	var s numbers.Series
-	p.Await("the first token to be too old", func() bool {
+	p.Await("the first token to expire", func() bool {
 		s = p.Scrape()
 		if s["slurm_up"] != 1 {
 			t.Error("a scrape shows slurm_up 0")
@@ -96,14 +96,14 @@ func TestRotatedToken(t *testing.T) {
 		}
 	}
 	if s["slurm_exporter_token_expiry_time_seconds"] <= first+60 {
-		t.Error("the new token's expiry is not shown")
+		t.Error("the expiry time of the new token is missing")
 	}
 	if strings.Contains(p.Log(), string(token("60"))[:20]) {
 		t.Error("a token is in the log")
 	}
 }
 
-// now is the time by the cluster's clock.
+// clusterTime returns the time of the cluster's clock in Unix seconds.
 func now(t *testing.T, cluster *realslurm.Cluster) float64 {
 	t.Helper()
 	out, err := cluster.Run(t.Context(), "", "date", "+%s")

@@ -13,7 +13,7 @@ import (
 	"github.com/slurmtide/slurmtide/test/realslurm"
 )
 
-// binary is slurm-exporter, built once.
+// binary is the path of slurm-exporter, which TestMain builds once.
 var binary string
 
 func TestMain(m *testing.M) { os.Exit(testMain(m)) }
@@ -36,7 +36,7 @@ func testMain(m *testing.M) int {
 	return m.Run()
 }
 
-// startExporter starts the program and returns when it is ready.
+// startExporter starts the program and waits until it is ready.
 func startExporter(t *testing.T, flags ...string) *numbers.Exporter {
 	t.Helper()
 	return numbers.StartExporter(t, binary, flags...)

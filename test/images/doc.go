@@ -1,5 +1,4 @@
-// Package images holds the tests of the container images: that the Dockerfile has an
-// image for every program that serves, made of what is there, and that the images
-// that `make images` makes of the same descriptions run: workers of real Slurm as
-// pods, which register and run jobs.
+// Package images tests the container images. The Dockerfile must have an image for every server
+// program, and the images that `make images` builds from the same descriptions must run: workers of
+// real Slurm register from pods and run jobs.
 package images

@@ -21,7 +21,7 @@ type stage struct {
 	lines      []string
 }
 
-// stages reads a Dockerfile. Continued lines are joined.
+// readStages reads a Dockerfile. It joins continued lines.
 func stages(t *testing.T, file string) []stage {
 	t.Helper()
 	text := strings.ReplaceAll(read(t, file), "\\\n", " ")
@@ -50,7 +50,7 @@ func read(t *testing.T, file string) string {
 	return string(text)
 }
 
-// servers are the programs that run in pods: all but the plugin of kubectl and the demo.
+// serverPrograms returns the programs that run in pods: all except the kubectl plugin and the demo.
 func servers(t *testing.T) []string {
 	t.Helper()
 	files, err := filepath.Glob(filepath.Join(root, "cmd", "*", "main.go"))
@@ -87,32 +87,32 @@ func TestEveryServerHasAnImage(t *testing.T) {
 	}
 }
 
-func TestImagesHaveNothingBesides(t *testing.T) {
+func TestImagesContainNothingElse(t *testing.T) {
 	for _, s := range stages(t, "Dockerfile") {
 		if s.name != "base" {
 			continue
 		}
 		if s.base != "scratch" || !slices.Contains(s.lines, "USER 65532:65532") {
-			t.Errorf("images begin with %s and %q", s.base, s.lines)
+			t.Errorf("the stage base is from %s with %q", s.base, s.lines)
 		}
 		return
 	}
-	t.Error("there is no stage base")
+	t.Error("the stage base is missing")
 }
 
-// What a stage is made from is a stage above it, nothing at all, or an image with a
-// version.
-func TestStagesStandOnWhatIsThere(t *testing.T) {
+// TestStagesHaveKnownBases checks that each stage is based on an earlier stage, on scratch, or on
+// an image with a version.
+func TestStagesHaveKnownBases(t *testing.T) {
 	for _, file := range []string{"Dockerfile", "images/slurmd/Dockerfile"} {
 		var above []string
 		for _, s := range stages(t, file) {
-			named := slices.Contains(above, s.base) || s.base == "scratch"
-			if versioned := regexp.MustCompile(`^[a-z]+:[^ ]*(\d|\$\{SUITE\})`).MatchString(s.base); !named && !versioned {
+			isStage := slices.Contains(above, s.base) || s.base == "scratch"
+			if versioned := regexp.MustCompile(`^[a-z]+:[^ ]*(\d|\$\{SUITE\})`).MatchString(s.base); !isStage && !versioned {
 				t.Errorf("%s: FROM %s has no version", file, s.base)
 			}
 			for _, line := range s.lines {
 				if from := regexp.MustCompile(`^COPY --from=(\S+)`).FindStringSubmatch(line); from != nil && !slices.Contains(above, from[1]) {
-					t.Errorf("%s: %q copies from a stage that is not above it", file, line)
+					t.Errorf("%s: %q copies from a stage that does not precede it", file, line)
 				}
 			}
 			above = append(above, s.name)
@@ -120,7 +120,7 @@ func TestStagesStandOnWhatIsThere(t *testing.T) {
 	}
 }
 
-// The programs are built by a Go that go.mod takes.
+// TestTheBuilderIsNewEnough compares the Go version of the build image with that of go.mod.
 func TestTheBuilderIsNewEnough(t *testing.T) {
 	wanted := regexp.MustCompile(`(?m)^go 1\.(\d+)`).FindStringSubmatch(read(t, "go.mod"))
 	builder := regexp.MustCompile(`(?m)^FROM golang:1\.(\d+)\.\d+-\S+ AS build$`).FindStringSubmatch(read(t, "Dockerfile"))
@@ -129,17 +129,18 @@ func TestTheBuilderIsNewEnough(t *testing.T) {
 	}
 }
 
-// The builder sees the packages that the programs are made of.
+// TestTheBuilderSeesThePrograms checks that .dockerignore lets in the packages that the programs
+// need.
 func TestTheBuilderSeesThePrograms(t *testing.T) {
-	var seen []string
+	var included []string
 	for line := range strings.Lines(read(t, ".dockerignore")) {
 		if name, ok := strings.CutPrefix(strings.TrimSpace(line), "!"); ok {
-			seen = append(seen, name)
+			included = append(included, name)
 		}
 	}
 	for _, name := range []string{"go.mod", "go.sum", "Makefile"} {
-		if !slices.Contains(seen, name) {
-			t.Errorf("%s is left out", name)
+		if !slices.Contains(included, name) {
+			t.Errorf(".dockerignore excludes %s", name)
 		}
 	}
 	cmd := exec.Command("go", "list", "-deps", "-f", "{{if .Module}}{{if .Module.Main}}{{.ImportPath}}{{end}}{{end}}", "./cmd/...")
@@ -150,19 +151,20 @@ func TestTheBuilderSeesThePrograms(t *testing.T) {
 	}
 	for name := range strings.FieldsSeq(string(packages)) {
 		folder, _, _ := strings.Cut(strings.TrimPrefix(name, "github.com/slurmtide/slurmtide/"), "/")
-		if !slices.Contains(seen, folder) {
-			t.Errorf("%s is left out, with %s", folder, path.Base(name))
+		if !slices.Contains(included, folder) {
+			t.Errorf(".dockerignore excludes %s, which contains %s", folder, path.Base(name))
 		}
 	}
 }
 
-// A root of Slurm is made of the packages of its Dockerfile: one list, each name once.
+// TestPackagesOfSlurm checks the package list from which both the Dockerfile and the root of Slurm
+// are built.
 func TestPackagesOfSlurm(t *testing.T) {
 	names := strings.Fields(read(t, "images/slurmd/packages"))
 	if compact := slices.Compact(slices.Sorted(slices.Values(names))); len(compact) != len(names) {
-		t.Errorf("a package is named twice: %q", names)
+		t.Errorf("the list contains a package twice: %q", names)
 	}
-	for _, name := range []string{"slurmd", "slurm-client"} { // the hook that runs before a worker stops calls scontrol
+	for _, name := range []string{"slurmd", "slurm-client"} { // the preStop hook of a worker calls scontrol
 		if !slices.Contains(names, name) {
 			t.Errorf("%s is missing", name)
 		}

@@ -8,9 +8,9 @@ import (
 	"testing"
 )
 
-// TestTheOperatorInPods installs the operator by its chart, from its image and with
-// the rights for one namespace, where restricted pods alone may be: it starts a worker
-// that runs a job, and drains it.
+// TestTheOperatorInPods installs the operator by its chart, from its image, with the rights for one
+// namespace, in a namespace that admits only restricted pods. The operator starts a worker that
+// runs a job, and drains it.
 func TestTheOperatorInPods(t *testing.T) {
 	k := startKube(t, "slurm-operator", "slurmd:26.05")
 	s := startSlurm(t, k, "26.05")
@@ -38,25 +38,27 @@ metadata: {name: slurm-system, labels: {pod-security.kubernetes.io/enforce: rest
 	s.kubectl(t, "wait", "--for=condition=Ready", "--timeout=60s", "cluster/pods")
 	s.kubectl(t, "wait", "--for=jsonpath={.status.readyReplicas}=1", "--timeout=90s", "nodeset/cpu")
 	if out := s.in(t, "slurmctld-0", asAlice+"srun --constraint cpu hostname"); out != "cpu-0" {
-		t.Errorf("srun said %q", out)
+		t.Errorf("srun printed %q", out)
 	}
 	s.kubectl(t, "scale", "nodeset/cpu", "--replicas=0")
 	s.kubectl(t, "wait", "--for=delete", "--timeout=60s", "pod/cpu-0")
-	t.Run("the API server asks it", func(t *testing.T) { s.asked(t) })
+	t.Run("the API server calls the webhooks", func(t *testing.T) { s.asked(t) })
 	log, err := k.Kubectl(t.Context(), "logs", "--namespace", "slurm-system", "deployment/slurm-operator", "--all-pods", "--tail=-1")
 	if err != nil || !strings.Contains(log, "SuccessfulDelete") {
-		t.Fatalf("the log does not tell what happened: %v\n%s", err, log)
+		t.Fatalf("the log does not contain the event SuccessfulDelete: %v\n%s", err, log)
 	}
 	if t.Failed() || strings.Contains(log, "forbidden") {
-		t.Errorf("something is wrong, or a right is missing:\n%s", log)
+		t.Errorf("the test failed or a right is missing; the operator's log:\n%s", log)
 	}
 }
 
-// asked shows that the webhooks are reached, by a verdict and by a conversion.
+// testWebhooks checks that the API server reaches the webhooks, for a validation and for a
+// conversion.
 func (s slurm) asked(t *testing.T) {
-	_, err := s.kube.Kubectl(t.Context(), "patch", "nodeset/cpu", "--namespace", s.namespace, "--type", "merge", "--patch", `{"spec":{"clusterRef":{"name":"another"}}}`)
+	_, err := s.kube.Kubectl(t.Context(), "patch", "nodeset/cpu", "--namespace", s.namespace, "--type", "merge",
+		"--patch", `{"spec":{"clusterRef":{"name":"another"}}}`)
 	if err == nil || !strings.Contains(err.Error(), "spec.clusterRef") {
-		t.Errorf("another cluster for a NodeSet is not refused: %v", err)
+		t.Errorf("the API server accepts another cluster for a NodeSet: %v", err)
 	}
 	path := "/apis/slinky.slurm.net/v1alpha1/namespaces/" + s.namespace + "/nodesets/cpu"
 	if out := s.kubectl(t, "get", "--raw", path); !strings.Contains(out, `"clusterName":"pods"`) {

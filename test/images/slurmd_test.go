@@ -14,8 +14,8 @@ import (
 	"github.com/slurmtide/slurmtide/test/realkube"
 )
 
-// TestWorkersAsPods runs the pods of images/slurmd/worker.yaml with each Slurm: they
-// register by themselves, and run jobs of a user whom their image does not know.
+// TestWorkersAsPods runs the pods of images/slurmd/worker.yaml with each Slurm version. They
+// register by themselves and run jobs of a user that their image does not have.
 func TestWorkersAsPods(t *testing.T) {
 	k := startKube(t, "slurmd:24.11", "slurmd:26.05")
 	for _, version := range []string{"24.11", "26.05"} {
@@ -35,7 +35,7 @@ func TestWorkersAsPods(t *testing.T) {
 	}
 }
 
-// startKube starts a Kubernetes whose node has images.
+// startKube starts a Kubernetes cluster whose node has the images.
 func startKube(t *testing.T, images ...string) *realkube.Cluster {
 	t.Helper()
 	if missing := realkube.MissingNode(); missing != "" {
@@ -56,7 +56,7 @@ func startKube(t *testing.T, images ...string) *realkube.Cluster {
 	return k
 }
 
-// slurm is a slurmctld with workers, all of them pods of one namespace.
+// env is a slurmctld with workers, all of them pods of one namespace.
 type slurm struct {
 	kube               *realkube.Cluster
 	namespace, version string
@@ -73,7 +73,7 @@ func startSlurm(t *testing.T, k *realkube.Cluster, version string) slurm {
 	return s
 }
 
-// apply applies a file of this repository, for this version of Slurm.
+// applyFile applies a file of this repository, adapted to this version of Slurm.
 func (s slurm) apply(t *testing.T, file string) {
 	t.Helper()
 	objects := strings.NewReplacer(
@@ -94,13 +94,13 @@ func (s slurm) kubectl(t *testing.T, args ...string) string {
 	return strings.TrimSpace(out)
 }
 
-// in runs a shell command in a pod.
+// execInPod runs a shell command in a pod.
 func (s slurm) in(t *testing.T, pod, command string) string {
 	t.Helper()
 	return s.kubectl(t, "exec", pod, "--", "sh", "-c", command)
 }
 
-// asAlice is what runs a command as a user whom slurmctld alone knows.
+// asAlice runs a command as a user that exists only in the pod of slurmctld.
 const asAlice = "cd /tmp && timeout 60 setpriv --reuid 3001 --regid 3001 --clear-groups "
 
 func (s slurm) registered(t *testing.T) {
@@ -114,7 +114,7 @@ func (s slurm) registered(t *testing.T) {
 func (s slurm) runs(t *testing.T, feature string) {
 	out := s.in(t, "slurmctld-0", asAlice+"srun --constraint "+feature+" sh -c 'id -u; hostname'")
 	if want := "3001\n" + feature + "-0"; out != want {
-		t.Errorf("srun on %s said %q, want %q", feature, out, want)
+		t.Errorf("srun on %s printed %q, want %q", feature, out, want)
 	}
 	s.in(t, "slurmctld-0", asAlice+"sbatch --wait --array=1-4 --output /dev/null --constraint "+feature+" --wrap 'sleep 0.2'")
 }
@@ -122,11 +122,11 @@ func (s slurm) runs(t *testing.T, feature string) {
 func (s slurm) runsOnGPUs(t *testing.T) {
 	out := s.in(t, "slurmctld-0", asAlice+"srun --gres=gpu:h100:2 sh -c 'echo $CUDA_VISIBLE_DEVICES; hostname'")
 	if out != "0,1\nunprivileged-0" {
-		t.Errorf("srun with GPUs said %q", out)
+		t.Errorf("srun with GPUs printed %q", out)
 	}
 }
 
-// endsJobs shows that an unprivileged slurmd may signal what others own.
+// testCancelledJob checks that an unprivileged slurmd can signal processes of other users.
 func (s slurm) endsJobs(t *testing.T) {
 	id := s.in(t, "slurmctld-0", asAlice+"sbatch --parsable --output /dev/null --constraint unprivileged --wrap 'sleep 600'")
 	state := func() string { return s.in(t, "slurmctld-0", "squeue -h -o %T -j "+id) }
@@ -138,11 +138,11 @@ func (s slurm) endsJobs(t *testing.T) {
 		return s.in(t, "unprivileged-0", "grep -lazs '^600$' /proc/[0-9]*/cmdline | grep -v self || true")
 	}
 	if got := s.await(t, "", sleeping); got != "" {
-		t.Errorf("the job's processes go on: %s", got)
+		t.Errorf("the job's processes still run: %s", got)
 	}
 }
 
-// leavesNothing shows that what slurmd leaves to process 1 is waited for.
+// testNoZombies checks that process 1 reaps what slurmd leaves to it.
 func (s slurm) leavesNothing(t *testing.T) {
 	for _, pod := range []string{"privileged-0", "unprivileged-0"} {
 		zombies := func() string { return s.in(t, pod, "grep -hs 'Z (zombie)' /proc/[0-9]*/status | wc -l") }
@@ -152,7 +152,8 @@ func (s slurm) leavesNothing(t *testing.T) {
 	}
 }
 
-// stops shows that slurmd gets the signal that ends it, long before it would be killed.
+// testTermination checks that slurmd receives the signal that ends it, long before the kubelet
+// would kill it.
 func (s slurm) stops(t *testing.T) {
 	begun := time.Now()
 	s.kubectl(t, "delete", "pod", "unprivileged-0")
@@ -161,13 +162,13 @@ func (s slurm) stops(t *testing.T) {
 	}
 }
 
-// await returns what look says when it is what is wanted, or when it has waited in vain.
-func (s slurm) await(t *testing.T, want string, look func() string) string {
+// awaitOutput calls read until it returns want or the time is over, and returns the last output.
+func (s slurm) await(t *testing.T, want string, read func() string) string {
 	t.Helper()
 	ctx, cancel := context.WithTimeout(t.Context(), process.Patience)
 	defer cancel()
 	for {
-		got := look()
+		got := read()
 		if got == want || ctx.Err() != nil {
 			return got
 		}

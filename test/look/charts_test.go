@@ -12,7 +12,7 @@ import (
 	"go.yaml.in/yaml/v3"
 )
 
-// object is what the tests read of an object of a chart.
+// chartObject is the part of a chart's object that the tests read.
 type object struct {
 	Kind     string
 	Metadata struct {
@@ -30,7 +30,8 @@ func TestChartsShipDashboardsAndRules(t *testing.T) {
 	} {
 		t.Run(chart, func(t *testing.T) {
 			dashboards, rules := 0, 0
-			for _, o := range rendered(t, chart, "dashboards.enabled=true", "dashboards.annotations.grafana_folder=Slurm", "dashboards.namespace=grafana",
+			for _, o := range rendered(t, chart, "dashboards.enabled=true",
+				"dashboards.annotations.grafana_folder=Slurm", "dashboards.namespace=grafana",
 				"prometheusRule.enabled=true", "prometheusRule.labels.release=monitoring") {
 				switch {
 				case o.Kind == "ConfigMap" && o.Metadata.Labels["grafana_dashboard"] == "1":
@@ -42,34 +43,34 @@ func TestChartsShipDashboardsAndRules(t *testing.T) {
 				}
 			}
 			if dashboards != want.dashboards || rules != want.rules {
-				t.Errorf("there are %d dashboards and %d PrometheusRules", dashboards, rules)
+				t.Errorf("the chart has %d dashboards and %d PrometheusRules", dashboards, rules)
 			}
 		})
 	}
 }
 
-func TestChartsShipNothingUnasked(t *testing.T) {
+func TestChartsShipNothingByDefault(t *testing.T) {
 	for _, chart := range []string{"slurm-exporter", "slurm-metrics"} {
 		for _, o := range rendered(t, chart) {
 			if o.Kind == "PrometheusRule" || o.Metadata.Labels["grafana_dashboard"] != "" {
-				t.Errorf("%s makes the %s %s", chart, o.Kind, o.Metadata.Name)
+				t.Errorf("%s renders the %s %s", chart, o.Kind, o.Metadata.Name)
 			}
 		}
 	}
 }
 
-func TestTheLabelOfDashboardsCanBeAnother(t *testing.T) {
+func TestTheLabelOfDashboardsCanBeChanged(t *testing.T) {
 	found := 0
 	for _, o := range rendered(t, "slurm-exporter", "dashboards.enabled=true", "dashboards.label=board", "dashboards.labelValue=yes") {
 		if o.Metadata.Labels["board"] == "yes" {
 			found++
 		}
 		if o.Metadata.Labels["grafana_dashboard"] != "" {
-			t.Errorf("%s has the default label too", o.Metadata.Name)
+			t.Errorf("%s still has the default label", o.Metadata.Name)
 		}
 	}
 	if found != 5 {
-		t.Errorf("%d have the label", found)
+		t.Errorf("%d dashboards have the label", found)
 	}
 }
 
@@ -77,8 +78,9 @@ func isDashboard(t *testing.T, o object) {
 	t.Helper()
 	for file, text := range o.Data {
 		name := strings.TrimPrefix(file, "slurm-")
-		if diff := cmp.Diff(strings.TrimSpace(read(t, filepath.Join(root, "dashboards", name))), strings.TrimSpace(text)); diff != "" {
-			t.Errorf("%s is another (-want +got):\n%s", file, diff)
+		want := read(t, filepath.Join(root, "dashboards", name))
+		if diff := cmp.Diff(strings.TrimSpace(want), strings.TrimSpace(text)); diff != "" {
+			t.Errorf("%s differs (-want +got):\n%s", file, diff)
 		}
 	}
 	if len(o.Data) != 1 || o.Metadata.Namespace != "grafana" || o.Metadata.Annotations["grafana_folder"] != "Slurm" {
@@ -94,14 +96,14 @@ func isRule(t *testing.T, o object) {
 		t.Fatal(err)
 	}
 	if diff := cmp.Diff(want.Groups, o.Spec.Groups); diff != "" {
-		t.Errorf("%s is another (-want +got):\n%s", o.Metadata.Name, diff)
+		t.Errorf("%s differs (-want +got):\n%s", o.Metadata.Name, diff)
 	}
 	if o.Metadata.Labels["release"] != "monitoring" {
 		t.Errorf("%s has the labels %v", o.Metadata.Name, o.Metadata.Labels)
 	}
 }
 
-// rendered are the objects of a chart with values.
+// renderChart returns the objects that a chart renders with the values.
 func rendered(t *testing.T, chart string, values ...string) []object {
 	t.Helper()
 	folder, err := exec.Command(filepath.Join(root, "hack", "kube", "build"), "helm").Output()

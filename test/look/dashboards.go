@@ -10,17 +10,17 @@ import (
 	"go.yaml.in/yaml/v3"
 )
 
-// Root is the repository's folder, seen from this package.
+// root is the repository's folder, relative to this package.
 const root = "../.."
 
-// query is one of a dashboard, a rule or a list.
+// query is a PromQL query of a dashboard, a rule or a list.
 type query struct {
-	// where tells a reader where it stands.
+	// location names the dashboard panel, rule or list of the query.
 	where string
 	expr  string
 }
 
-// dashboard is what the tests read of a dashboard.
+// dashboard is the part of a dashboard that the tests read.
 type dashboard struct {
 	UID    string  `json:"uid"`
 	Title  string  `json:"title"`
@@ -68,7 +68,7 @@ type panel struct {
 	} `json:"targets"`
 }
 
-// colour is the one that the series of the name has, empty for any.
+// seriesColour returns the fixed colour of a series, or "" if it has none.
 func (p panel) colour(series string) string {
 	for _, o := range p.FieldConfig.Overrides {
 		if o.Matcher.ID != "byName" || o.Matcher.Options != series {
@@ -84,7 +84,7 @@ func (p panel) colour(series string) string {
 	return ""
 }
 
-// dashboards reads all of them by the names of their files.
+// readDashboards reads all dashboards, by the names of their files.
 func dashboards() (map[string]dashboard, error) {
 	files, err := filepath.Glob(filepath.Join(root, "dashboards", "*.json"))
 	if err != nil {
@@ -109,8 +109,7 @@ func dashboards() (map[string]dashboard, error) {
 	return out, nil
 }
 
-// queries are those of the panels, with variables as Grafana would fill them in when
-// everything is chosen.
+// queries returns the queries of the panels after replacing their variables.
 func (d dashboard) queries(variables *strings.Replacer) []query {
 	var out []query
 	for _, p := range d.Panels {
@@ -121,13 +120,15 @@ func (d dashboard) queries(variables *strings.Replacer) []query {
 	return out
 }
 
-// everything fills in the variables: all of each, and short times.
+// allVariables replaces variables as Grafana does when everything is selected, with short time
+// ranges.
 func everything() *strings.Replacer {
 	return strings.NewReplacer("$__rate_interval", "1m", "$__range_s", "300", "$__range", "5m",
-		"$cluster", ".*", "$partition", ".*", "$nodeset", ".*", "$namespace", ".*", "$node", ".*", "$user", ".*", "$account", ".*")
+		"$cluster", ".*", "$partition", ".*", "$nodeset", ".*", "$namespace", ".*", "$node", ".*", "$user", ".*",
+		"$account", ".*")
 }
 
-// rule is a recording or an alert rule.
+// rule is a recording rule or an alert.
 type rule struct {
 	Record      string            `yaml:"record"`
 	Alert       string            `yaml:"alert"`
@@ -137,7 +138,7 @@ type rule struct {
 	Annotations map[string]string `yaml:"annotations"`
 }
 
-// rules reads all of them.
+// readRules reads all rules.
 func rules() ([]rule, error) {
 	files, err := filepath.Glob(filepath.Join(root, "dashboards", "rules", "*.rules.yaml"))
 	if err != nil {

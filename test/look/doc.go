@@ -1,5 +1,5 @@
-// Package look holds the tests of what people look at: dashboards and rules. Their
-// queries are run by a real Prometheus that scrapes slurm-exporter on a real Slurm, and
-// slurm-metrics-adapter, slurm-operator and the API server of a loop in which jobs move
-// a NodeSet; so are the queries that people have from other exporters.
+// Package look tests dashboards, rules and the queries that users bring from other exporters. A
+// real Prometheus runs the queries. It scrapes slurm-exporter on a real Slurm, and
+// slurm-metrics-adapter, slurm-operator and the API server of a control loop in which jobs scale a
+// NodeSet.
 package look

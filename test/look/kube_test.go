@@ -17,12 +17,12 @@ import (
 	"github.com/slurmtide/slurmtide/test/loop"
 )
 
-// kubeStateMetrics is a real kube-state-metrics to run beside the loop, instead of what
-// one of them said, which is kept in testdata.
-var kubeStateMetrics = flag.String("kube-state-metrics", "", "program to run, and to keep in testdata what it says, instead of serving that")
+// kubeStateMetrics is the path of a kube-state-metrics to run beside the loop. Without it the tests
+// serve the recorded metrics of testdata.
+var kubeStateMetrics = flag.String("kube-state-metrics", "", "program to run, whose metrics are recorded in testdata, instead of serving the recorded ones")
 
-// other is the namespace of the operator that keeps workers. Its NodeSet has no kubelet,
-// so its pods never run.
+// operatorNamespace is the namespace of the NodeSet that the operator reconciles. No kubelet runs
+// its pods.
 const other = "batch"
 
 const otherObjects = `
@@ -50,7 +50,7 @@ spec:
   template: {}
 `
 
-// scaleIn has the operator let its workers go.
+// scaleToZero scales the operator's NodeSet to zero.
 func (s *stage) scaleIn(t *testing.T) {
 	t.Helper()
 	if _, err := s.loop.Kube.Kubectl(t.Context(), "scale", "nodeset", "nightly", "-n", other, "--replicas=0"); err != nil {
@@ -58,8 +58,8 @@ func (s *stage) scaleIn(t *testing.T) {
 	}
 }
 
-// startOperator starts slurm-operator for a NodeSet of its own and returns, when it has
-// made the workers, where its metrics are.
+// startOperator starts slurm-operator for a NodeSet of its own, waits until it has created the
+// workers, and returns the address of its metrics.
 func (s *stage) startOperator(t *testing.T, dir string) string {
 	t.Helper()
 	kube := s.loop.Kube
@@ -77,22 +77,22 @@ func (s *stage) startOperator(t *testing.T, dir string) string {
 		t.Fatal(err)
 	}
 	address := freeAddress(t)
-	launch(t, build(t, dir, "slurm-operator"), "--kube.config="+kube.Kubeconfig(), "--namespaces="+other, "--reconcilers=nodeset,cluster",
-		"--no-webhook", "--no-leader-election", "--health.listen-address=0", "--no-metrics.secure", "--metrics.listen-address="+address)
+	launch(t, build(t, dir, "slurm-operator"), "--kube.config="+kube.Kubeconfig(), "--namespaces="+other,
+		"--reconcilers=nodeset,cluster", "--no-webhook", "--no-leader-election", "--health.listen-address=0", "--no-metrics.secure", "--metrics.listen-address="+address)
 	await(t, func() error { return answers("http://" + address + "/metrics") })
 	await(t, func() error {
 		if pods := kubectl("get", "pods", "-n", other, "-o", "name"); strings.Count(pods, "pod/") != 2 {
-			return fmt.Errorf("the operator made %q, and says %s", pods, kubectl("get", "nodeset", "nightly", "-n", other, "-o", "jsonpath={.status}"))
+			return fmt.Errorf("the operator created %q; the status is %s", pods, kubectl("get", "nodeset", "nightly", "-n", other, "-o", "jsonpath={.status}"))
 		}
 		return nil
 	})
 	return address
 }
 
-// recorded is what a kube-state-metrics said of the HPA of a loop.
+// recordedMetrics contains the metrics of a kube-state-metrics about the HPA of a loop.
 var recorded = filepath.Join("testdata", "kube-state-metrics.prom")
 
-// keep writes what a URL answers into a file.
+// saveResponse writes the response body of a URL to a file.
 func keep(t *testing.T, url, file string) {
 	r, err := http.Get(url)
 	if err != nil {
@@ -110,7 +110,8 @@ func keep(t *testing.T, url, file string) {
 	}
 }
 
-// startKubeStateMetrics serves what one of them said of such a loop, or starts one.
+// startKubeStateMetrics serves the recorded metrics, or starts kube-state-metrics, and returns the
+// address.
 func (s *stage) startKubeStateMetrics(t *testing.T) string {
 	t.Helper()
 	if *kubeStateMetrics != "" {
@@ -127,7 +128,8 @@ func (s *stage) startKubeStateMetrics(t *testing.T) string {
 	return serve(t, func() (string, error) { return text, nil })
 }
 
-// serveAPIServer serves the API server's metrics of APIServices, which need a login.
+// serveAPIServer serves the metrics of APIServices, which the API server itself serves only to
+// authenticated clients.
 func (s *stage) serveAPIServer(t *testing.T) string {
 	t.Helper()
 	return serve(t, func() (string, error) {

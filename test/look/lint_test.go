@@ -18,29 +18,29 @@ func TestEveryPanelExplainsItself(t *testing.T) {
 				continue
 			}
 			if p.Title == "" || !strings.HasSuffix(p.Description, ".") {
-				t.Errorf("%s %q has no description that is a sentence: %q", d.UID, p.Title, p.Description)
+				t.Errorf("the description of %s %q is not a sentence: %q", d.UID, p.Title, p.Description)
 			}
 			if p.Datasource.UID != "${datasource}" {
-				t.Errorf("%s %q does not ask the data source that is chosen", d.UID, p.Title)
+				t.Errorf("%s %q does not use the selected data source", d.UID, p.Title)
 			}
 			if p.Type != "table" && p.Type != "heatmap" && p.FieldConfig.Defaults.Unit == "" {
 				t.Errorf("%s %q has no unit", d.UID, p.Title)
 			}
 			if len(p.Targets) == 0 {
-				t.Errorf("%s %q asks nothing", d.UID, p.Title)
+				t.Errorf("%s %q has no query", d.UID, p.Title)
 			}
 		}
 	}
 }
 
-func TestPanelsFillLinesAndDoNotOverlap(t *testing.T) {
+func TestPanelsFillRowsWithoutOverlap(t *testing.T) {
 	for _, d := range allDashboards(t) {
 		taken := map[[2]int]string{}
 		for _, p := range d.Panels {
 			for x := p.GridPos.X; x < p.GridPos.X+p.GridPos.W; x++ {
 				for y := p.GridPos.Y; y < p.GridPos.Y+p.GridPos.H; y++ {
 					if other := taken[[2]int{x, y}]; other != "" || x >= 24 {
-						t.Fatalf("%s: %q lies over %q, or outside, at %d, %d", d.UID, p.Title, other, x, y)
+						t.Fatalf("%s: %q overlaps %q or the right edge at %d, %d", d.UID, p.Title, other, x, y)
 					}
 					taken[[2]int{x, y}] = p.Title
 				}
@@ -48,13 +48,13 @@ func TestPanelsFillLinesAndDoNotOverlap(t *testing.T) {
 		}
 		for at := range taken {
 			if at[0] > 0 && taken[[2]int{at[0] - 1, at[1]}] == "" {
-				t.Errorf("%s: there is a hole left of column %d in line %d", d.UID, at[0], at[1])
+				t.Errorf("%s: there is a gap to the left of column %d in row %d", d.UID, at[0], at[1])
 			}
 		}
 	}
 }
 
-func TestEveryDashboardLetsChooseDataSourceAndClusters(t *testing.T) {
+func TestEveryDashboardHasVariablesForDataSourceAndClusters(t *testing.T) {
 	all := allDashboards(t)
 	if len(all) != 6 {
 		t.Errorf("there are %d dashboards", len(all))
@@ -64,7 +64,7 @@ func TestEveryDashboardLetsChooseDataSourceAndClusters(t *testing.T) {
 		for _, v := range d.Templating.List {
 			names = append(names, v.Name)
 			if v.Type == "query" && (!v.Multi || !v.All) {
-				t.Errorf("%s: of %s not several or all can be chosen", d.UID, v.Name)
+				t.Errorf("%s: %s does not allow several or all values", d.UID, v.Name)
 			}
 		}
 		if len(names) < 2 || names[0] != "datasource" || names[1] != "cluster" {
@@ -74,58 +74,59 @@ func TestEveryDashboardLetsChooseDataSourceAndClusters(t *testing.T) {
 			for _, s := range selectors(q.expr) {
 				ofExporter := strings.HasPrefix(s, "slurm_") && !strings.HasPrefix(s, "slurm_operator") && !strings.Contains(s, "build_info")
 				if ofExporter && !strings.Contains(s, `cluster=~"$cluster"`) {
-					t.Errorf("%s does not ask for the clusters that are chosen: %s", q.where, s)
+					t.Errorf("%s does not select the chosen clusters: %s", q.where, s)
 				}
 			}
 		}
 	}
 }
 
-// suffixes are what Prometheus appends to the name of a histogram.
+// histogramSuffixes matches what Prometheus appends to the name of a histogram.
 var suffixes = regexp.MustCompile(`_(bucket|count|sum)$`)
 
 func TestMetricsOfTheExporterAreDocumented(t *testing.T) {
-	page := read(t, filepath.Join(root, "docs", "metrics.md")) + read(t, filepath.Join(root, "docs", "metrics-nodesets.md"))
-	var asked []query
+	page := read(t, filepath.Join(root, "docs", "metrics.md")) +
+		read(t, filepath.Join(root, "docs", "metrics-nodesets.md"))
+	var queries []query
 	for _, d := range allDashboards(t) {
-		asked = append(asked, d.queries(everything())...)
+		queries = append(queries, d.queries(everything())...)
 	}
 	for _, r := range allRules(t) {
-		asked = append(asked, query{r.Record + r.Alert, r.Expr})
+		queries = append(queries, query{r.Record + r.Alert, r.Expr})
 	}
-	for _, q := range asked {
+	for _, q := range queries {
 		for _, name := range metrics(q.expr) {
 			other := strings.HasPrefix(name, "slurm_operator_") || name == "slurm_metrics_adapter_build_info"
 			if !strings.HasPrefix(name, "slurm_") || other {
 				continue
 			}
 			if !strings.Contains(page, "`"+suffixes.ReplaceAllString(name, "")+"`") && !strings.Contains(page, "`"+name+"`") {
-				t.Errorf("%s asks for %s, which the pages of metrics do not have", q.where, name)
+				t.Errorf("%s uses %s, which the metrics pages do not document", q.where, name)
 			}
 		}
 	}
 }
 
-// TestEveryStateOfNodesHasAColourOfItsOwn looks at the panels that stack them.
-func TestEveryStateOfNodesHasAColourOfItsOwn(t *testing.T) {
-	seen := 0
+// TestEveryNodeStateHasItsOwnColour checks the panels that stack node states.
+func TestEveryNodeStateHasItsOwnColour(t *testing.T) {
+	panels := 0
 	for _, d := range allDashboards(t) {
 		for _, p := range d.Panels {
 			if p.Title != "Nodes by state" {
 				continue
 			}
-			seen++
+			panels++
 			byColour := map[string]string{}
 			for _, state := range slurm.NodeWords() {
 				colour := p.colour(state)
 				if other := byColour[colour]; colour == "" || other != "" {
-					t.Errorf("%s: %s has the colour %q, as has %q", d.UID, state, colour, other)
+					t.Errorf("%s: %s has the colour %q, like %q", d.UID, state, colour, other)
 				}
 				byColour[colour] = state
 			}
 		}
 	}
-	if seen == 0 {
+	if panels == 0 {
 		t.Error("no panel shows nodes by state")
 	}
 }
@@ -138,7 +139,8 @@ func TestEveryAlertHasARunbook(t *testing.T) {
 			continue
 		}
 		name, ok := strings.CutPrefix(r.Annotations["runbook_url"], at)
-		if !ok || r.Labels["severity"] == "" || r.For == "" || r.Annotations["summary"] == "" || r.Annotations["description"] == "" {
+		if !ok || r.Labels["severity"] == "" || r.For == "" || r.Annotations["summary"] == "" ||
+			r.Annotations["description"] == "" {
 			t.Errorf("%s lacks a runbook, a severity, a time, a summary or a description", r.Alert)
 			continue
 		}
@@ -156,7 +158,7 @@ func TestEveryAlertHasARunbook(t *testing.T) {
 	}
 	for _, p := range pages {
 		if p.Name() != "README.md" && !slices.Contains(used, p.Name()) {
-			t.Errorf("no alert leads to %s", p.Name())
+			t.Errorf("no alert links to %s", p.Name())
 		}
 	}
 }

@@ -16,12 +16,11 @@ import (
 	"github.com/slurmtide/slurmtide/test/loop"
 )
 
-// patience is for queries that need something to happen first: a cycle of a scheduler,
-// a job that ends.
+// patience limits queries that depend on events such as a scheduling cycle or the end of a job.
 const patience = 5 * time.Minute
 
-// hold keeps the stage, for pictures.
-var hold = flag.Duration("hold", 0, "time to go on before the end, with jobs that come and go")
+// holdDuration keeps the environment running, to take pictures.
+var hold = flag.Duration("hold", 0, "how long to keep running a varying workload before the end")
 
 func TestQueriesReturnData(t *testing.T) {
 	s := newStage(t)
@@ -44,18 +43,18 @@ func TestQueriesReturnData(t *testing.T) {
 		s.prometheus.awaitAnswers(t, patience, ruleQueries(t))
 	})
 	for _, set := range []string{"vpenso", "slinky", "openmetrics"} {
-		t.Run("that people have of "+set, func(t *testing.T) {
+		t.Run("written for "+set, func(t *testing.T) {
 			s.prometheus.awaitAnswers(t, patience, known(t, set))
 		})
 	}
 	if *hold > 0 {
 		s.play(t, *hold)
 	}
-	t.Run("of alerts when Slurm is away", func(t *testing.T) { s.goAway(t) })
+	t.Run("of alerts during an outage", func(t *testing.T) { s.goAway(t) })
 }
 
-// play lets bursts of jobs move the NodeSet, and the operator its own, and tells where
-// Prometheus is.
+// playWorkload submits bursts of jobs that scale the NodeSet, scales the operator's NodeSet, and
+// prints the address of Prometheus.
 func (s *stage) play(t *testing.T, duration time.Duration) {
 	fmt.Fprintf(os.Stderr, "Prometheus is at %s, the exporter at http://%s, for %s\n", s.prometheus.url, s.address, duration)
 	end := time.After(duration)
@@ -63,11 +62,14 @@ func (s *stage) play(t *testing.T, duration time.Duration) {
 	defer tick.Stop()
 	for i := 0; ; i++ {
 		tasks := []string{"0-5", "0-2", "0-9", "0-1"}[i%4]
-		_, err := s.loop.Slurm.Run(t.Context(), "alice", "sbatch", "-p", loop.NodeSet, "--array="+tasks, "-n", "4", "-o", "/dev/null", "--wrap", "sleep 25")
+		_, err := s.loop.Slurm.Run(t.Context(), "alice", "sbatch", "-p", loop.NodeSet, "--array="+tasks, "-n", "4",
+			"-o", "/dev/null", "--wrap", "sleep 25")
 		if err != nil {
 			t.Fatal(err)
 		}
-		if _, err := s.loop.Kube.Kubectl(t.Context(), "scale", "nodeset", "nightly", "-n", other, "--replicas", []string{"3", "1", "2", "0"}[i%4]); err != nil {
+		replicas := []string{"3", "1", "2", "0"}[i%4]
+		_, err = s.loop.Kube.Kubectl(t.Context(), "scale", "nodeset", "nightly", "-n", other, "--replicas", replicas)
+		if err != nil {
 			t.Fatal(err)
 		}
 		select {
@@ -78,7 +80,7 @@ func (s *stage) play(t *testing.T, duration time.Duration) {
 	}
 }
 
-// labelValues is how a variable asks for the values of a label.
+// labelValuesPattern matches a variable's query for the values of a label.
 var labelValues = regexp.MustCompile(`^label_values\((.*), (\w+)\)$`)
 
 func variableQueries(t *testing.T) []query {
@@ -92,17 +94,18 @@ func variableQueries(t *testing.T) []query {
 			text, _ := v.Query.(map[string]any)["query"].(string)
 			m := labelValues.FindStringSubmatch(text)
 			if m == nil {
-				t.Errorf("%s: the variable %s asks %q", d.UID, v.Name, text)
+				t.Errorf("%s: the variable %s has the query %q", d.UID, v.Name, text)
 				continue
 			}
-			out = append(out, query{d.UID + " " + v.Name, fmt.Sprintf("count by (%[1]s) (%[2]s) unless count(%[2]s)", m[2], everything().Replace(m[1]))})
+			expr := fmt.Sprintf("count by (%[1]s) (%[2]s) unless count(%[2]s)", m[2], everything().Replace(m[1]))
+			out = append(out, query{d.UID + " " + v.Name, expr})
 		}
 	}
 	return out
 }
 
-// ruleQueries are the recording rules, and all that alerts read: they themselves return
-// nothing while all is well.
+// ruleQueries returns the recording rules and the selectors that alerts read. Alerts themselves
+// return nothing while all is well.
 func ruleQueries(t *testing.T) []query {
 	t.Helper()
 	var out []query
@@ -118,7 +121,7 @@ func ruleQueries(t *testing.T) []query {
 	return out
 }
 
-// known are the queries of a list, of the metrics of its own page.
+// readKnownQueries reads a list of queries on the metrics of one compatibility endpoint.
 func known(t *testing.T, set string) []query {
 	t.Helper()
 	file, err := os.Open(filepath.Join("testdata", "queries", set+".txt"))
@@ -135,7 +138,7 @@ func known(t *testing.T, set string) []query {
 	return out
 }
 
-// ofJob has a query read only what the job scraped.
+// restrictToJob makes a query read only the metrics that the job scraped.
 func ofJob(expr, job string) string {
 	for _, s := range selectors(expr) {
 		name, matchers, _ := strings.Cut(strings.TrimSuffix(s, "}"), "{")
@@ -144,7 +147,7 @@ func ofJob(expr, job string) string {
 	return strings.ReplaceAll(expr, ", }", "}")
 }
 
-// goAway stops slurmrestd, and waits until the alerts that tell of it begin to.
+// testAlertsDuringOutage stops slurmrestd and waits until the alerts about it become pending.
 func (s *stage) goAway(t *testing.T) {
 	if err := s.dev.Stop(t.Context(), "slurmrestd"); err != nil {
 		t.Fatal(err)

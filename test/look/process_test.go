@@ -38,8 +38,8 @@ func (b *lockedBuffer) String() string {
 	return b.buf.String()
 }
 
-// launch starts a program that ends with the test, and shows what it wrote if the test
-// has failed.
+// startProgram starts a program that ends with the test. If the test has failed, its output is
+// logged.
 func launch(t *testing.T, program string, args ...string) *process {
 	t.Helper()
 	p := &process{cmd: exec.Command(program, args...), logs: &lockedBuffer{}}
@@ -58,7 +58,7 @@ func launch(t *testing.T, program string, args ...string) *process {
 	return p
 }
 
-// build builds one of our programs.
+// buildProgram builds one of our programs.
 func build(t *testing.T, dir, name string) string {
 	t.Helper()
 	program := filepath.Join(dir, name)
@@ -78,28 +78,29 @@ func freeAddress(t *testing.T) string {
 	return l.Addr().String()
 }
 
-// await looks every quarter of a second until look tells of no error, or fails with the last one.
-func await(t *testing.T, look func() error) {
+// awaitSuccess calls check every quarter of a second until it returns nil, and fails the test with
+// the last error otherwise.
+func await(t *testing.T, check func() error) {
 	t.Helper()
 	tick := time.NewTicker(250 * time.Millisecond)
 	defer tick.Stop()
 	end := time.After(patience)
 	for {
-		err := look()
+		err := check()
 		if err == nil {
 			return
 		}
 		select {
 		case <-tick.C:
 		case <-end:
-			t.Fatalf("waited %s in vain: %v", patience, err)
+			t.Fatalf("no success after %s: %v", patience, err)
 		case <-t.Context().Done():
 			t.Fatal(t.Context().Err())
 		}
 	}
 }
 
-// answers is an error until the URL is answered with 200.
+// checkOK returns an error unless the URL is answered with 200.
 func answers(url string) error {
 	r, err := http.Get(url)
 	if err != nil {

@@ -13,10 +13,10 @@ import (
 	"time"
 )
 
-// target is something that Prometheus scrapes.
+// scrapeTarget is an endpoint that Prometheus scrapes.
 type target struct {
 	job, address, path string
-	// cluster is the label for those that do not tell of clusters themselves.
+	// cluster is the label for targets whose metrics have no cluster label themselves.
 	cluster string
 }
 
@@ -29,7 +29,8 @@ rule_files: [%s]
 scrape_configs:
 `
 
-// startPrometheus starts one that scrapes the targets every two seconds and has our rules.
+// startPrometheus starts a Prometheus that scrapes the targets every two seconds and evaluates our
+// rules.
 func startPrometheus(t *testing.T, dir string, targets []target) *prometheus {
 	t.Helper()
 	files, err := filepath.Abs(filepath.Join(root, "dashboards", "rules", "*.rules.yaml"))
@@ -38,7 +39,8 @@ func startPrometheus(t *testing.T, dir string, targets []target) *prometheus {
 	}
 	config := fmt.Sprintf(prometheusConfig, files)
 	for _, to := range targets {
-		config += fmt.Sprintf("  - {job_name: %q, honor_labels: %t, metrics_path: %q, static_configs: [{targets: [%q], labels: {", to.job, to.cluster == "", to.path, to.address)
+		config += fmt.Sprintf("  - {job_name: %q, honor_labels: %t, metrics_path: %q, static_configs: [{targets: [%q], labels: {",
+			to.job, to.cluster == "", to.path, to.address)
 		if to.cluster != "" {
 			config += fmt.Sprintf("cluster: %q", to.cluster)
 		}
@@ -56,13 +58,13 @@ func startPrometheus(t *testing.T, dir string, targets []target) *prometheus {
 	return p
 }
 
-// sample is one of an answer.
+// sample is a sample of a query result.
 type sample struct {
 	Metric map[string]string `json:"metric"`
 	Value  [2]any            `json:"value"`
 }
 
-// ask runs a query now.
+// runQuery evaluates an instant query.
 func (p *prometheus) ask(expr string) ([]sample, error) {
 	r, err := http.Get(p.url + "/api/v1/query?query=" + url.QueryEscape(expr))
 	if err != nil {
@@ -89,7 +91,7 @@ func (p *prometheus) ask(expr string) ([]sample, error) {
 	return out, json.Unmarshal(answer.Data.Result, &out)
 }
 
-// unanswered are the queries that return nothing but NaN, or an error, and why.
+// findUnanswered returns the queries that fail or return nothing but NaN, with the reasons.
 func (p *prometheus) unanswered(queries []query) (left []query, why []string) {
 	for _, q := range queries {
 		samples, err := p.ask(q.expr)
@@ -116,7 +118,7 @@ func hasNumber(samples []sample) bool {
 func (p *prometheus) awaitAnswers(t *testing.T, limit time.Duration, queries []query) {
 	t.Helper()
 	if len(queries) == 0 {
-		t.Fatal("there is nothing to ask")
+		t.Fatal("there are no queries")
 	}
 	begin := time.Now()
 	left, why := p.unanswered(queries)

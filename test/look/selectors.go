@@ -6,16 +6,16 @@ import (
 	"strings"
 )
 
-// selector finds metrics with their matchers in a query. Names of our metrics and of
-// those of Kubernetes have an underscore or a colon, which no function that is used
-// here has in front of a brace, and no label is followed by one.
+// selectorPattern finds metrics with their matchers in a query. Names of our metrics and of
+// Kubernetes metrics contain an underscore or a colon. No function used here has one before a
+// brace, and no label precedes one.
 var (
 	selector = regexp.MustCompile(`\b[a-z][a-z0-9]*[_:][a-zA-Z0-9_:]*\b(\s*\{[^}]*\})?`)
 	quoted   = regexp.MustCompile(`"(\\.|[^"\\])*"`)
 	grouping = regexp.MustCompile(`\b(by|without|on|ignoring|group_left|group_right)\s*\([^)]*\)`)
 )
 
-// selectors are what a query reads: each metric with its matchers, once.
+// selectorsIn returns the metrics that a query reads, each with its matchers, without duplicates.
 func selectors(expr string) []string {
 	expr = grouping.ReplaceAllString(expr, " ")
 	var kept []string
@@ -35,7 +35,7 @@ func selectors(expr string) []string {
 	return out
 }
 
-// metrics are the names in what selectors returns.
+// metricNames returns the names of the metrics that a query reads.
 func metrics(expr string) []string {
 	var out []string
 	for _, s := range selectors(expr) {

@@ -19,7 +19,7 @@ import (
 	"github.com/slurmtide/slurmtide/test/realslurm"
 )
 
-// stage is all that Prometheus looks at.
+// env is everything that Prometheus scrapes.
 type stage struct {
 	dev        *realslurm.Cluster
 	exporter   *process
@@ -41,7 +41,7 @@ func TestMain(m *testing.M) {
 	os.Exit(m.Run())
 }
 
-// newStage starts everything and returns when Prometheus has scraped all of it.
+// newEnv starts everything and returns when Prometheus has scraped all targets.
 func newStage(t *testing.T) *stage {
 	t.Helper()
 	s, dir := &stage{}, t.TempDir()
@@ -77,7 +77,7 @@ func newStage(t *testing.T) *stage {
 	return s
 }
 
-// end ends what was started.
+// close ends what was started.
 func (s *stage) end(t *testing.T) {
 	if s.loop != nil {
 		if err := s.loop.Close(); err != nil {
@@ -91,8 +91,7 @@ func (s *stage) end(t *testing.T) {
 	}
 }
 
-// startDev starts a Slurm with jobs and nodes of all kinds, whose shares are computed
-// each second.
+// startDev starts a Slurm with jobs and nodes of all kinds. It computes fair shares every second.
 func (s *stage) startDev(ctx context.Context) (err error) {
 	s.dev, err = realslurm.Start(ctx, realslurm.Config{
 		Name: "dev", Nodes: realslurm.PopulateNodes,
@@ -107,8 +106,8 @@ func (s *stage) startDev(ctx context.Context) (err error) {
 	return s.makePartitions(ctx)
 }
 
-// makePartitions makes one for short jobs that nothing holds up, and one without nodes
-// with a job that asks for one, which can never run.
+// makePartitions creates a partition for short jobs, which nothing delays, and a partition without
+// nodes with a job that can never run.
 func (s *stage) makePartitions(ctx context.Context) error {
 	for _, partition := range [][]string{{"partitionname=empty"}, {"partitionname=short", "nodes=n7"}} {
 		if _, err := s.dev.Run(ctx, "", append([]string{"scontrol", "create", "state=up"}, partition...)...); err != nil {
@@ -119,7 +118,7 @@ func (s *stage) makePartitions(ctx context.Context) error {
 	return err
 }
 
-// startLoop starts a loop, and jobs that need a few workers.
+// startLoop starts a control loop and submits jobs that need a few workers.
 func (s *stage) startLoop(ctx context.Context) (err error) {
 	if s.loop, err = loop.Start(ctx, loop.Config{}); err != nil {
 		return err
@@ -127,26 +126,29 @@ func (s *stage) startLoop(ctx context.Context) (err error) {
 	if err := s.loop.ApplyHPA(ctx, "required-nodes"); err != nil {
 		return err
 	}
-	_, err = s.loop.Slurm.Run(ctx, "alice", "sbatch", "-p", loop.NodeSet, "--array=0-3", "-n", "4", "-o", "/dev/null", "--wrap", "sleep 40")
+	_, err = s.loop.Slurm.Run(ctx, "alice", "sbatch", "-p", loop.NodeSet, "--array=0-3", "-n", "4",
+		"-o", "/dev/null", "--wrap", "sleep 40")
 	return err
 }
 
-// askForNodes submits jobs that the NodeSet has to grow for, more than it may, and one
-// that is too large for it.
+// submitScalingJobs submits jobs that need more nodes than the NodeSet may have, and one job that
+// is too large for it.
 func (s *stage) askForNodes(t *testing.T) {
 	t.Helper()
 	for _, job := range [][]string{{"--array=0-9", "-n", "4", "--wrap", "sleep 40"}, {"-N", "9", "--wrap", "true"}} {
-		if _, err := s.loop.Slurm.Run(t.Context(), "alice", append([]string{"sbatch", "-p", loop.NodeSet, "-o", "/dev/null"}, job...)...); err != nil {
+		args := append([]string{"sbatch", "-p", loop.NodeSet, "-o", "/dev/null"}, job...)
+		if _, err := s.loop.Slurm.Run(t.Context(), "alice", args...); err != nil {
 			t.Fatal(err)
 		}
 	}
 }
 
-// startExporter starts slurm-exporter with all that it can show.
+// startExporter starts slurm-exporter with all optional metrics.
 func startExporter(t *testing.T, dir string, slurm *realslurm.Cluster) (*process, string) {
 	t.Helper()
 	address := freeAddress(t)
-	p := launch(t, build(t, dir, "slurm-exporter"), "--web.listen-address="+address, "--slurm.poll-interval=1s", "--slurm.slow-poll-interval=5s",
+	p := launch(t, build(t, dir, "slurm-exporter"), "--web.listen-address="+address,
+		"--slurm.poll-interval=1s", "--slurm.slow-poll-interval=5s",
 		"--slurm.url="+slurm.URL, "--slurm.token-file="+slurm.TokenFile, "--collector.users", "--compat=slinky,openmetrics,vpenso")
 	await(t, func() error { return answers("http://" + address + "/-/ready") })
 	return p, address
@@ -154,14 +156,14 @@ func startExporter(t *testing.T, dir string, slurm *realslurm.Cluster) (*process
 
 var listening = regexp.MustCompile(`(?i)listening on"? address=(?:\[::\]|127\.0\.0\.1):(\d+)`)
 
-// adapterAddress is where the loop's adapter shows its metrics.
+// adapterAddress returns the address of the metrics of the loop's adapter.
 func adapterAddress(t *testing.T, l *loop.Loop) string {
 	t.Helper()
 	var address string
 	await(t, func() error {
 		m := listening.FindStringSubmatch(l.Adapters[0].Log())
 		if m == nil {
-			return errors.New("the adapter does not tell where it listens: " + l.Adapters[0].Log())
+			return errors.New("the adapter does not log where it listens: " + l.Adapters[0].Log())
 		}
 		address = "127.0.0.1:" + m[1]
 		return nil
@@ -169,7 +171,7 @@ func adapterAddress(t *testing.T, l *loop.Loop) string {
 	return address
 }
 
-// churn submits short jobs to dev until the test ends, so that there is something to count.
+// submitJobsUntilEnd submits short jobs to dev until the test ends, so that counters increase.
 func (s *stage) churn(t *testing.T, jobs ...[]string) {
 	ctx, done := t.Context(), make(chan struct{})
 	go func() {

@@ -11,10 +11,10 @@ import (
 )
 
 const (
-	// MaxAge is how old the adapter's data may be where it polls every second.
+	// MaxAge is the maximum age of the adapter's data when it polls every second.
 	MaxAge = 5 * time.Second
-	// MostPause is the longest that may go by until a Slurm that is well again is read:
-	// the pause after polls that failed, and the time of one that still fails.
+	// MaxRecoveryTime is the longest time until the adapter reads a recovered Slurm: the pause
+	// after failed polls plus the time of a poll that still fails.
 	MostPause = 35 * time.Second
 
 	metricsNamespace = "slurm-metrics"
@@ -24,12 +24,12 @@ const (
 // Adapter is one replica of slurm-metrics-adapter.
 type Adapter struct {
 	*process.Process
-	// Port is where it serves the metrics API, on loopback.
+	// Port is the loopback port on which it serves the metrics API.
 	Port int
 }
 
-// StartAdapters installs the chart of the adapter, of which all but the pods is used,
-// and starts replicas as processes, with the chart's rights.
+// StartAdapters installs the adapter's chart, replaces its pods with processes that have the
+// chart's rights, and starts the given number of replicas.
 func (c *Control) StartAdapters(ctx context.Context, replicas int, args ...string) error {
 	var ports []int
 	for range replicas {
@@ -55,7 +55,7 @@ func (c *Control) StartAdapters(ctx context.Context, replicas int, args ...strin
 	return nil
 }
 
-// installMetrics installs the chart, and leads its Service to us.
+// installMetrics installs the chart and points its Service at the load balancer.
 func (c *Control) installMetrics(ctx context.Context) error {
 	chart, err := chartDir("slurm-metrics")
 	if err != nil {
@@ -71,7 +71,7 @@ func (c *Control) installMetrics(ctx context.Context) error {
 	return c.Kube.ExposeLocal(ctx, metricsNamespace, metricsName, c.Front.Port)
 }
 
-// StartAdapter starts one more replica, on one of the ports that Front knows.
+// StartAdapter starts another replica on one of the load balancer's ports.
 func (c *Control) StartAdapter(ctx context.Context, port int, args ...string) (*Adapter, error) {
 	kubeconfig, err := c.kubeconfigOf(ctx, metricsNamespace, metricsName)
 	if err != nil {
@@ -94,7 +94,7 @@ func (c *Control) StartAdapter(ctx context.Context, port int, args ...string) (*
 	return a, nil
 }
 
-// certificateFlags are those that the chart's pods have.
+// certificateFlags returns the certificate flags of the chart's pods.
 func (c *Control) certificateFlags(ctx context.Context) ([]string, error) {
 	out, err := c.Kube.Kubectl(ctx, "get", "deployment", metricsName, "--namespace", metricsNamespace,
 		"--output=jsonpath={range .spec.template.spec.containers[0].args[*]}{@}{\"\\n\"}{end}")
@@ -108,12 +108,12 @@ func (c *Control) certificateFlags(ctx context.Context) ([]string, error) {
 		}
 	}
 	if len(flags) != 2 {
-		return nil, fmt.Errorf("the chart's pods have no flags of a certificate: %s", out)
+		return nil, fmt.Errorf("the chart's pods have no certificate flags: %s", out)
 	}
 	return flags, nil
 }
 
-// AwaitReady waits until so many replicas are ready.
+// AwaitReady waits until the given number of replicas is ready.
 func (c *Control) AwaitReady(ctx context.Context, want int) error {
 	for range 300 {
 		if c.Front.Ready() >= want {
@@ -125,5 +125,5 @@ func (c *Control) AwaitReady(ctx context.Context, want int) error {
 		case <-time.After(100 * time.Millisecond):
 		}
 	}
-	return fmt.Errorf("%d adapters are ready, not %d", c.Front.Ready(), want)
+	return fmt.Errorf("%d adapters are ready, want %d", c.Front.Ready(), want)
 }

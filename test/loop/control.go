@@ -13,24 +13,25 @@ import (
 	"github.com/slurmtide/slurmtide/test/realkube"
 )
 
-// Control is a Kubernetes control plane with our custom resources and our programs,
-// which run as processes with the rights of the service accounts that the charts make.
+// ControlPlane is a Kubernetes control plane with our custom resources and programs. The programs
+// run as processes with the rights of the service accounts that the charts create.
 type Control struct {
 	Kube *realkube.Cluster
-	// Adapters are the adapter's replicas, Front what the API server reaches them by.
+	// Adapters are the adapter's replicas. LoadBalancer is the address at which the API server
+	// reaches them.
 	Adapters []*Adapter
 	Front    *Front
 
 	operator *process.Process
-	// programs are those of ours that were made, by name.
+	// programs contains the paths of our programs that were built, by name.
 	programs map[string]string
 
 	dir     string
 	objects dynamic.Interface
-	ended   []func() error // how what was started is ended, in order of its start
+	ended   []func() error // end what was started, in order of the starts
 }
 
-// NewControl starts a control plane with the CRDs of the chart.
+// NewControlPlane starts a control plane with the CRDs of the chart.
 func NewControl(ctx context.Context, config realkube.Config) (*Control, error) {
 	c := &Control{programs: map[string]string{}}
 	for _, step := range []func(context.Context) error{
@@ -43,7 +44,7 @@ func NewControl(ctx context.Context, config realkube.Config) (*Control, error) {
 	return c, nil
 }
 
-// Close ends everything, the last first.
+// Close ends everything in reverse order.
 func (c *Control) Close() error {
 	var errs []error
 	for i := len(c.ended) - 1; i >= 0; i-- {
@@ -53,13 +54,13 @@ func (c *Control) Close() error {
 	return errors.Join(errs...)
 }
 
-// atClose has something ended by Close.
+// onClose registers a function for Close.
 func (c *Control) atClose(end func() error) { c.ended = append(c.ended, end) }
 
 func (c *Control) makeDir(context.Context) (err error) {
 	c.dir, err = os.MkdirTemp("", "loop")
 	if err != nil {
-		return fmt.Errorf("making the loop's folder: %w", err)
+		return fmt.Errorf("creating the loop's folder: %w", err)
 	}
 	c.atClose(func() error { return os.RemoveAll(c.dir) })
 	return nil
@@ -86,22 +87,23 @@ func (c *Control) installCRDs(ctx context.Context) error {
 	if _, err := c.Kube.Helm(ctx, "install", "slurm-operator-crds", chart); err != nil {
 		return err
 	}
-	return c.Kube.Established(ctx, "nodesets.slinky.slurm.net", "clusters.slinky.slurm.net", "controllers.slinky.slurm.net", "restapis.slinky.slurm.net")
+	return c.Kube.Established(ctx, "nodesets.slinky.slurm.net", "clusters.slinky.slurm.net", "controllers.slinky.slurm.net",
+		"restapis.slinky.slurm.net")
 }
 
-// kubeconfigOf writes a kubeconfig with the rights of a service account.
+// writeKubeconfig writes a kubeconfig with the rights of a service account and returns its path.
 func (c *Control) kubeconfigOf(ctx context.Context, namespace, account string) (string, error) {
 	path := filepath.Join(c.dir, account+".kubeconfig")
 	return path, c.Kube.KubeconfigOf(ctx, namespace, account, path)
 }
 
-// chartDir is the folder of one of our charts.
+// chartDir returns the folder of one of our charts.
 func chartDir(name string) (string, error) {
 	dir, err := root()
 	return filepath.Join(dir, "charts", name), err
 }
 
-// root is the repository's folder.
+// repositoryRoot returns the folder of the repository.
 func root() (string, error) {
 	dir, err := os.Getwd()
 	for err == nil {
@@ -116,7 +118,7 @@ func root() (string, error) {
 	return "", err
 }
 
-// launch starts one of our programs, which Close ends.
+// startProgram starts one of our programs. Close ends it.
 func (c *Control) launch(ctx context.Context, name string, args ...string) (_ *process.Process, err error) {
 	if c.programs[name] == "" {
 		if c.programs[name], err = process.Build(ctx, c.dir, name); err != nil {

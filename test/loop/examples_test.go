@@ -15,7 +15,8 @@ import (
 	"github.com/slurmtide/slurmtide/test/loop"
 )
 
-// TestEveryExampleScales applies each manifest of docs/examples/hpa and has it scale.
+// TestEveryExampleScales applies each manifest of docs/examples/hpa and checks that it scales the
+// NodeSet.
 func TestEveryExampleScales(t *testing.T) {
 	t.Parallel()
 	l := start(t, loop.Config{Replicas: 1}, "required-nodes")
@@ -27,7 +28,7 @@ func TestEveryExampleScales(t *testing.T) {
 		first := sbatch(t, l, "--exclusive", "--array=1-3", "--wrap", "sleep 300")
 		await(t, l, 3, limit)
 		awaitRunning(t, l, 3)
-		settle(t, l, 3, 5*time.Second) // nothing waits any more, but three nodes are busy
+		settle(t, l, 3, 5*time.Second) // no job is pending, but three nodes are busy
 		run(t, l, "scancel", first)
 		await(t, l, 0, loop.Window*time.Second+limit+slack)
 	})
@@ -51,9 +52,9 @@ func TestEveryExampleScales(t *testing.T) {
 	})
 }
 
-// settle waits until the replicas stay what they should be for the duration. While some jobs
-// run and others wait the larger of both numbers is less than their sum, and on a slow machine
-// that may last longer than the HPA's window.
+// awaitStableReplicas waits until the replicas stay at want for the duration. While some jobs run
+// and others are pending, the larger of both numbers is less than their sum. On a slow machine that
+// may last longer than the stabilization window.
 func settle(t *testing.T, l *loop.Loop, want int, duration time.Duration) {
 	t.Helper()
 	for begin := time.Now(); ; time.Sleep(100 * time.Millisecond) {
@@ -67,7 +68,7 @@ func settle(t *testing.T, l *loop.Loop, want int, duration time.Duration) {
 	}
 }
 
-// awaitRunning waits until so many jobs run.
+// awaitRunning waits until the given number of jobs run.
 func awaitRunning(t *testing.T, l *loop.Loop, want int) {
 	t.Helper()
 	for begin := time.Now(); ; time.Sleep(100 * time.Millisecond) {
@@ -77,18 +78,20 @@ func awaitRunning(t *testing.T, l *loop.Loop, want int) {
 			return
 		}
 		if time.Since(begin) > slack {
-			t.Fatalf("%d jobs run, not %d: %v\n%s\n%s", running, want, err, run(t, l, "squeue"), run(t, l, "sinfo", "-N", "-l"))
+			t.Fatalf("%d jobs run, want %d: %v\n%s\n%s", running, want, err,
+				run(t, l, "squeue"), run(t, l, "sinfo", "-N", "-l"))
 		}
 	}
 }
 
-// applyBusinessHours applies the manifest and returns what its CronJobs run, by "day"
-// and "night".
+// applyBusinessHours applies the manifest and returns the arguments of its CronJobs, by "day" and
+// "night".
 func applyBusinessHours(t *testing.T, l *loop.Loop) map[string][]string {
 	t.Helper()
 	text, err := os.ReadFile(filepath.Join("..", "..", "docs", "examples", "hpa", "business-hours.yaml"))
 	must(t, err)
-	manifest := strings.NewReplacer("name: gpu", "name: "+loop.NodeSet, "[gpu]", "["+loop.NodeSet+"]", "hpa, gpu,", "hpa, "+loop.NodeSet+",").Replace(string(text))
+	manifest := strings.NewReplacer("name: gpu", "name: "+loop.NodeSet, "[gpu]", "["+loop.NodeSet+"]",
+		"hpa, gpu,", "hpa, "+loop.NodeSet+",").Replace(string(text))
 	file := filepath.Join(t.TempDir(), "manifest.yaml")
 	must(t, os.WriteFile(file, []byte(manifest), 0o600))
 	_, err = l.Kube.Kubectl(t.Context(), "apply", "--namespace", loop.Namespace, "--filename", file)
@@ -98,13 +101,14 @@ func applyBusinessHours(t *testing.T, l *loop.Loop) map[string][]string {
 		var job batchv1.CronJob
 		must(t, yaml.Unmarshal([]byte(document), &job))
 		if job.Kind == "CronJob" {
-			commands[job.Name[strings.LastIndex(job.Name, "-")+1:]] = job.Spec.JobTemplate.Spec.Template.Spec.Containers[0].Args
+			suffix := job.Name[strings.LastIndex(job.Name, "-")+1:]
+			commands[suffix] = job.Spec.JobTemplate.Spec.Template.Spec.Containers[0].Args
 		}
 	}
 	return commands
 }
 
-// floor runs a CronJob's kubectl, with the rights of its service account.
+// runFloorCronJob runs the kubectl command of a CronJob with the rights of its service account.
 func floor(t *testing.T, l *loop.Loop, args []string) {
 	t.Helper()
 	if len(args) == 0 {

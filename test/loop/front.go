@@ -12,11 +12,10 @@ import (
 	"time"
 )
 
-// Front is one address before several servers. It stands for what Kubernetes does
-// where pods run: the kubelet asks /readyz, and kube-proxy sends new connections to
-// the servers that are ready.
+// LoadBalancer is one address in front of several servers. It does what the kubelet and kube-proxy
+// do for pods: it probes /readyz and sends new connections to ready servers.
 type Front struct {
-	// Port is where it listens, on loopback.
+	// Port is the loopback port on which it listens.
 	Port int
 
 	listener net.Listener
@@ -31,10 +30,10 @@ type backend struct {
 	ready   atomic.Bool
 }
 
-// probeEvery is how often a server is asked whether it is ready.
+// probeInterval is the time between two readiness probes of a server.
 const probeEvery = 200 * time.Millisecond
 
-// NewFront starts a Front before servers of these ports.
+// NewLoadBalancer starts a load balancer in front of servers on these loopback ports.
 func NewFront(ports ...int) (*Front, error) {
 	listener, err := net.Listen("tcp", "127.0.0.1:0") //nolint:noctx // Close ends it
 	if err != nil {
@@ -51,7 +50,7 @@ func NewFront(ports ...int) (*Front, error) {
 	return f, nil
 }
 
-// Close ends it and its connections.
+// Close ends the load balancer and its connections.
 func (f *Front) Close() error {
 	f.cancel()
 	err := f.listener.Close()
@@ -59,7 +58,7 @@ func (f *Front) Close() error {
 	return err
 }
 
-// Ready is how many of the servers are ready.
+// Ready returns the number of ready servers.
 func (f *Front) Ready() int {
 	n := 0
 	for _, b := range f.backends {
@@ -105,29 +104,30 @@ func (f *Front) accept(ctx context.Context) {
 	}
 }
 
-// forward connects to the next server that is ready.
+// forward connects to the next ready server and copies data in both directions. Without a ready
+// server it closes the connection.
 func (f *Front) forward(ctx context.Context, conn net.Conn) {
 	defer conn.Close()
-	var to net.Conn
+	var server net.Conn
 	for range f.backends {
 		b := f.backends[f.next.Add(1)%uint64(len(f.backends))]
 		if !b.ready.Load() {
 			continue
 		}
 		var err error
-		if to, err = (&net.Dialer{Timeout: time.Second}).DialContext(ctx, "tcp", b.address); err == nil {
+		if server, err = (&net.Dialer{Timeout: time.Second}).DialContext(ctx, "tcp", b.address); err == nil {
 			break
 		}
-		to = nil
+		server = nil
 	}
-	if to == nil {
+	if server == nil {
 		return
 	}
-	defer to.Close()
-	stop := context.AfterFunc(ctx, func() { conn.Close(); to.Close() })
+	defer server.Close()
+	stop := context.AfterFunc(ctx, func() { conn.Close(); server.Close() })
 	defer stop()
 	var both sync.WaitGroup
-	both.Go(func() { _, _ = io.Copy(to, conn); to.Close() })
-	both.Go(func() { _, _ = io.Copy(conn, to); conn.Close() })
+	both.Go(func() { _, _ = io.Copy(server, conn); server.Close() })
+	both.Go(func() { _, _ = io.Copy(conn, server); conn.Close() })
 	both.Wait()
 }

@@ -14,10 +14,10 @@ import (
 	"github.com/slurmtide/slurmtide/test/realslurm"
 )
 
-// slack is for a busy machine: how fast the loop reacts is measured by make bench, not here.
+// slack allows for a busy machine. make bench measures the speed of the loop; these tests do not.
 const slack = process.Patience
 
-// start starts a loop with the HPA of an example.
+// startLoop starts a loop with the HPA of an example.
 func start(t *testing.T, config loop.Config, example string) *loop.Loop {
 	t.Helper()
 	if why := loop.Missing(); why != "" {
@@ -42,13 +42,15 @@ func must(t *testing.T, err error) {
 	}
 }
 
-// sbatch submits a job as alice to the NodeSet's partition and returns its id.
+// sbatch submits a job as alice to the NodeSet's partition and returns its id. The job is cancelled
+// when the test ends.
 func sbatch(t *testing.T, l *loop.Loop, args ...string) string {
 	t.Helper()
-	out, err := l.Slurm.Run(t.Context(), "alice", append([]string{"sbatch", "--parsable", "-o", "/dev/null", "-p", loop.NodeSet}, args...)...)
+	command := append([]string{"sbatch", "--parsable", "-o", "/dev/null", "-p", loop.NodeSet}, args...)
+	out, err := l.Slurm.Run(t.Context(), "alice", command...)
 	must(t, err)
 	id := strings.TrimSpace(out)
-	t.Cleanup(func() { // for the test that follows
+	t.Cleanup(func() {
 		_, _ = l.Slurm.Run(context.WithoutCancel(t.Context()), "", "scancel", id)
 	})
 	return id
@@ -80,7 +82,7 @@ func metric(t *testing.T, l *loop.Loop, name string) float64 {
 	return m.Value
 }
 
-// TestTheQueueScalesANodeSetFromZeroAndBack is the loop as a whole, on both releases.
+// TestTheQueueScalesANodeSetFromZeroAndBack tests the whole loop on both releases.
 func TestTheQueueScalesANodeSetFromZeroAndBack(t *testing.T) {
 	for _, release := range realslurm.Versions() {
 		t.Run(release, func(t *testing.T) {
@@ -94,34 +96,34 @@ func TestTheQueueScalesANodeSetFromZeroAndBack(t *testing.T) {
 			t.Logf("sbatch -N3: three replicas after %v", took.Round(10*time.Millisecond))
 			awaitDone(t, l, id)
 			took = await(t, l, 0, loop.Window*time.Second+poll+sync+slack)
-			t.Logf("the job has ended: zero after %v, window included", took.Round(10*time.Millisecond))
+			t.Logf("the job has ended: zero replicas after %v, including the window", took.Round(10*time.Millisecond))
 
 			id = sbatch(t, l, "--exclusive", "--array=1-20%4", "--wrap", "sleep 2")
 			took = await(t, l, 4, poll+sync+slack)
-			t.Logf("an array of twenty, four at a time: four replicas after %v", took.Round(10*time.Millisecond))
+			t.Logf("an array of 20 tasks, four at a time: four replicas after %v", took.Round(10*time.Millisecond))
 			awaitDone(t, l, id)
 			await(t, l, 0, loop.Window*time.Second+poll+sync+2*slack)
 
-			t.Run("what nodes would not help asks for none", func(t *testing.T) { ineligible(t, l) })
-			t.Run("cancelled jobs ask for none", func(t *testing.T) { cancelled(t, l) })
-			t.Run("a job that is too large is told of, not counted", func(t *testing.T) { tooLarge(t, l) })
+			t.Run("jobs that nodes would not help require none", func(t *testing.T) { ineligible(t, l) })
+			t.Run("cancelled jobs require no nodes", func(t *testing.T) { cancelled(t, l) })
+			t.Run("a job that is too large is reported but not counted", func(t *testing.T) { tooLarge(t, l) })
 			lostNothing(t, l)
 		})
 	}
 }
 
-// awaitDone waits for every task of a job to end well.
+// awaitDone waits until all tasks of a job have left the queue.
 func awaitDone(t *testing.T, l *loop.Loop, id string) {
 	t.Helper()
 	deadline := time.Now().Add(slack)
 	for {
-		// On a busy machine a command fails now and then: its token is made too late.
+		// On a busy machine a command sometimes fails because its token is created too late.
 		out, err := l.Slurm.Run(t.Context(), "", "squeue", "-h", "-t", "PD,R,CG,CF", "-j", id)
 		if err == nil && strings.TrimSpace(out) == "" {
 			return
 		}
 		if time.Now().After(deadline) {
-			t.Fatalf("job %s does not end: %v\n%s\n%s", id, err, out, run(t, l, "sinfo", "-N", "-l"))
+			t.Fatalf("job %s has not ended: %v\n%s\n%s", id, err, out, run(t, l, "sinfo", "-N", "-l"))
 		}
 		time.Sleep(100 * time.Millisecond)
 	}
@@ -135,10 +137,10 @@ func ineligible(t *testing.T, l *loop.Loop) {
 		sbatch(t, l, "--qos=capped", "--wrap", "sleep 1"))
 	hold(t, l, 0, 6*time.Second)
 	if n := metric(t, l, "slurm_partition_pending_jobs"); n != float64(len(ids)) {
-		t.Errorf("%v jobs wait, not %d", n, len(ids))
+		t.Errorf("%v jobs are pending, want %d", n, len(ids))
 	}
 	if n := metric(t, l, "slurm_nodeset_required_nodes"); n != 0 {
-		t.Errorf("they ask for %v nodes", n)
+		t.Errorf("the jobs require %v nodes", n)
 	}
 	t.Log(run(t, l, "squeue", "-h", "-o", "%i %r"))
 	run(t, l, append([]string{"scancel"}, ids...)...)
@@ -150,47 +152,49 @@ func cancelled(t *testing.T, l *loop.Loop) {
 	begin := time.Now()
 	run(t, l, "scancel", id)
 	await(t, l, 0, loop.Window*time.Second+2*time.Second+slack)
-	// The last look that asked for two may have been a sync before the end.
+	// The last sync that wanted two replicas may precede the end of the jobs.
 	if took := time.Since(begin); took < loop.Window*time.Second-time.Second {
-		t.Errorf("it went to zero after %v, within the stabilisation window", took)
+		t.Errorf("the NodeSet went to zero after %v, within the stabilization window", took)
 	}
 }
 
 func tooLarge(t *testing.T, l *loop.Loop) {
 	id := sbatchAtAll(t, l, fmt.Sprintf("-N%d", 2*loop.MaxWorkers+3), "--wrap", "sleep 1")
 	if id == "" {
-		t.Log("Slurm refuses it at once")
+		t.Log("Slurm refuses the job at submission")
 		return
 	}
 	hold(t, l, 0, 5*time.Second)
 	if n := metric(t, l, "slurm_nodeset_unsatisfiable_jobs"); n != 1 {
-		t.Errorf("%v jobs can not be satisfied, not one", n)
+		t.Errorf("%v jobs are unsatisfiable, want 1", n)
 	}
 	if n := metric(t, l, "slurm_nodeset_required_nodes"); n != 0 {
-		t.Errorf("it asks for %v nodes", n)
+		t.Errorf("the job requires %v nodes", n)
 	}
 	run(t, l, "scancel", id)
 }
 
-// sbatchAtAll is sbatch for a job that Slurm may refuse; the id is empty then.
+// trySbatch is sbatch for a job that Slurm may refuse. It returns "" in that case.
 func sbatchAtAll(t *testing.T, l *loop.Loop, args ...string) string {
 	t.Helper()
-	out, err := l.Slurm.Run(t.Context(), "alice", append([]string{"sbatch", "--parsable", "-o", "/dev/null", "-p", loop.NodeSet}, args...)...)
+	command := append([]string{"sbatch", "--parsable", "-o", "/dev/null", "-p", loop.NodeSet}, args...)
+	out, err := l.Slurm.Run(t.Context(), "alice", command...)
 	if err != nil {
 		return ""
 	}
 	return strings.TrimSpace(out)
 }
 
-// lostNothing demands that every job ended as it should.
+// requireNoLostJobs checks that no job failed, lost its node or was requeued.
 func lostNothing(t *testing.T, l *loop.Loop) {
 	t.Helper()
 	out := run(t, l, "scontrol", "show", "job", "-o")
 	for line := range strings.Lines(out) {
 		if strings.Contains(line, "Reason=BadConstraints") {
-			continue // refused at once, and kept as a failed job
+			continue // refused at submission and kept as a failed job
 		}
-		if strings.Contains(line, "JobState=NODE_FAIL") || strings.Contains(line, "JobState=FAILED") || !strings.Contains(line, "Restarts=0") {
+		failed := strings.Contains(line, "JobState=NODE_FAIL") || strings.Contains(line, "JobState=FAILED")
+		if failed || !strings.Contains(line, "Restarts=0") {
 			t.Errorf("a job was lost or requeued: %s", line)
 		}
 	}

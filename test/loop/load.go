@@ -10,7 +10,7 @@ import (
 	"k8s.io/client-go/rest"
 )
 
-// Load asks for a metric all the time, as many HPAs do.
+// QueryLoad requests a metric continuously, as many HPAs do.
 type Load struct {
 	cancel context.CancelFunc
 	wg     sync.WaitGroup
@@ -20,11 +20,13 @@ type Load struct {
 	failed []error
 }
 
-// Load begins to ask through the API server, with so many clients, until Stop.
+// StartQueryLoad requests the metric through the API server with the given number of clients until
+// Stop.
 func (l *Loop) Load(ctx context.Context, clients int) *Load {
 	ctx, cancel := context.WithCancel(ctx)
 	load := &Load{cancel: cancel}
-	path := fmt.Sprintf("/apis/custom.metrics.k8s.io/v1beta2/namespaces/%s/nodesets.slinky.slurm.net/%s/slurm_nodeset_required_nodes", Namespace, NodeSet)
+	path := fmt.Sprintf("/apis/custom.metrics.k8s.io/v1beta2/namespaces/%s/nodesets.slinky.slurm.net/%s/slurm_nodeset_required_nodes",
+		Namespace, NodeSet)
 	for range clients {
 		load.wg.Go(func() {
 			client, err := l.restClient()
@@ -53,7 +55,7 @@ func (l *Load) count(err error) {
 	}
 }
 
-// Stop ends it and tells how often it asked and what failed.
+// Stop ends the load and returns the number of requests and the errors.
 func (l *Load) Stop() (asked int, failed []error) {
 	l.cancel()
 	l.wg.Wait()

@@ -12,35 +12,35 @@ import (
 )
 
 const (
-	// Namespace holds the NodeSet, its HPA and the Cluster object.
+	// Namespace contains the NodeSet, its HPA and the Cluster object.
 	Namespace = "hpc"
-	// NodeSet is the name of the NodeSet, of the Slurm feature of its workers, and of
-	// the partition that they serve.
+	// NodeSet is the name of the NodeSet, of the Slurm feature of its workers, and of the partition
+	// that they serve.
 	NodeSet = "burst"
-	// ClusterName is the name of the Cluster object that stands for the Slurm.
+	// ClusterName is the name of the Cluster object of the Slurm cluster.
 	ClusterName = "real"
-	// MaxWorkers is the most workers there may be.
+	// MaxWorkers is the maximum number of workers.
 	MaxWorkers = 6
-	// workerConf is the shape of a worker.
+	// workerConf is the slurm.conf description of a worker.
 	workerConf = "CPUs=4 RealMemory=1000"
 )
 
-// Config says what loop to start.
+// Config describes the loop to start.
 type Config struct {
-	// Slurm is the release, such as "26.05", which it is if empty.
+	// Slurm is the Slurm release. Empty means "26.05".
 	Slurm string
-	// Replicas is what the NodeSet is created with.
+	// Replicas is the initial number of replicas of the NodeSet.
 	Replicas int
-	// Adapters is how many replicas the adapter has; zero means one.
+	// Adapters is the number of replicas of the adapter. Zero means 1.
 	Adapters int
-	// PollInterval is the adapter's pause between polls; zero means one second.
+	// PollInterval is the adapter's interval between polls. Zero means 1 s.
 	PollInterval time.Duration
-	// SyncPeriod is that of the HPA controller; zero means one second.
+	// SyncPeriod is the sync period of the HPA controller. Zero means 1 s.
 	SyncPeriod time.Duration
-	// Kube are further settings of the control plane.
+	// Kube contains further settings of the control plane.
 	Kube realkube.Config
-	// SlurmURL takes the URL of slurmrestd and returns the one that the adapter is to
-	// use: a proxy's, in tests that break things. nil means the same.
+	// SlurmURL returns the URL that the adapter uses, given that of slurmrestd. Tests return the
+	// URL of a proxy that injects faults. nil means the URL of slurmrestd.
 	SlurmURL func(url string) string
 }
 
@@ -53,8 +53,8 @@ type Loop struct {
 	workers *workers
 }
 
-// Start starts everything and returns when the adapter serves metrics. What it
-// started ends at Close, or with this process.
+// Start starts everything and returns when the adapter serves metrics. Everything ends with Close,
+// or with this process.
 func Start(ctx context.Context, config Config) (*Loop, error) {
 	config.Slurm = cmp.Or(config.Slurm, "26.05")
 	config.Adapters = cmp.Or(config.Adapters, 1)
@@ -81,7 +81,7 @@ func Start(ctx context.Context, config Config) (*Loop, error) {
 	return l, nil
 }
 
-// adapterFlags are those of a quick adapter, unless the interval is a longer one.
+// adapterFlags returns flags for short timeouts, unless the poll interval is longer than 1 s.
 func (c Config) adapterFlags() []string {
 	flags := []string{"--slurm.poll-interval=" + c.PollInterval.String()}
 	if c.PollInterval <= time.Second {
@@ -90,13 +90,13 @@ func (c Config) adapterFlags() []string {
 	return flags
 }
 
-// RestartAdapter starts a replica in the place of one that has ended.
+// RestartAdapter starts a replica on the port of one that has ended.
 func (l *Loop) RestartAdapter(ctx context.Context, gone *Adapter) error {
 	_, err := l.StartAdapter(ctx, gone.Port, l.config.adapterFlags()...)
 	return err
 }
 
-// Missing tells why a loop can not run on this machine, or is empty.
+// MissingRequirement returns why a loop cannot run on this machine, or "" if it can.
 func Missing() string { return cmp.Or(realslurm.Missing(), realkube.Missing()) }
 
 func (l *Loop) startSlurm(ctx context.Context) (err error) {
@@ -118,17 +118,16 @@ func (l *Loop) startSlurm(ctx context.Context) (err error) {
 	return nil
 }
 
-// makeRecords makes a FUTURE record for every worker that may come: 24.11 refuses jobs
-// for nodes that it has never heard of. They have names of their own, since 24.11 talks
-// to a slurmd that takes a record over on the default port only, and here all workers
-// share one address.
+// makeRecords creates a FUTURE record for every possible worker, because 24.11 refuses jobs for
+// nodes that it does not know. The records have other names than the workers: 24.11 reaches a
+// slurmd that takes over a record on the default port only, and all workers here share one address.
 func (l *Loop) makeRecords(ctx context.Context) error {
 	_, err := l.Slurm.Run(ctx, "", "scontrol", "create", fmt.Sprintf("nodename=future-[0-%d]", MaxWorkers-1),
 		"cpus=4", "realmemory=1000", "feature="+NodeSet, "state=future")
 	return err
 }
 
-// Logs are what our programs have printed, and what Slurm shows.
+// Logs returns the output of our programs and the state of Slurm.
 func (l *Loop) Logs() string {
 	out := ""
 	for _, a := range l.Adapters {
@@ -142,8 +141,8 @@ func (l *Loop) Logs() string {
 		out += fmt.Sprintf("== %s %v %v\n", name, m, err)
 	}
 	for _, command := range [][]string{{"squeue", "-a"}, {"sinfo", "-N", "-l"}} {
-		shown, err := l.Slurm.Run(context.Background(), "", command...)
-		out += fmt.Sprintf("== %s %v\n%s", command[0], err, shown)
+		state, err := l.Slurm.Run(context.Background(), "", command...)
+		out += fmt.Sprintf("== %s %v\n%s", command[0], err, state)
 	}
 	return out
 }

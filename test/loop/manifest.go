@@ -12,8 +12,8 @@ import (
 	"sigs.k8s.io/yaml"
 )
 
-// Example reads the HPA of docs/examples/hpa, for our namespace, with our maximum and a
-// stabilisation window of so many seconds, since nobody wants to wait for minutes.
+// ExampleHPA returns an HPA of docs/examples/hpa, adapted to our namespace and maximum, with a
+// stabilization window in seconds.
 func Example(name string, window int64) (string, error) {
 	dir, err := root()
 	if err != nil {
@@ -23,7 +23,8 @@ func Example(name string, window int64) (string, error) {
 	if err != nil {
 		return "", err
 	}
-	text = []byte(strings.NewReplacer("name: gpu", "name: "+NodeSet, "partition: gpu", "partition: "+NodeSet).Replace(string(text)))
+	names := strings.NewReplacer("name: gpu", "name: "+NodeSet, "partition: gpu", "partition: "+NodeSet)
+	text = []byte(names.Replace(string(text)))
 	object := &unstructured.Unstructured{}
 	if err := yaml.UnmarshalStrict(text, &object.Object); err != nil {
 		return "", fmt.Errorf("reading %s.yaml: %w", name, err)
@@ -44,7 +45,8 @@ func Example(name string, window int64) (string, error) {
 	return string(out), err
 }
 
-// ApplyHPA applies an example with a short stabilisation window.
+// ApplyHPA applies an example with a stabilization window of WindowSeconds and waits until the HPA
+// can scale.
 func (l *Loop) ApplyHPA(ctx context.Context, name string) error {
 	text, err := Example(name, Window)
 	if err != nil {
@@ -56,8 +58,8 @@ func (l *Loop) ApplyHPA(ctx context.Context, name string) error {
 	return l.awaitHPA(ctx)
 }
 
-// awaitHPA waits until the HPA controller knows the NodeSet: it looks for new kinds
-// every 30 s only.
+// awaitHPA waits until the HPA controller knows the NodeSet kind. It discovers new kinds every 30
+// s.
 func (l *Loop) awaitHPA(ctx context.Context) error {
 	var conditions map[string]string
 	for range 600 {
@@ -74,8 +76,8 @@ func (l *Loop) awaitHPA(ctx context.Context) error {
 		case <-time.After(100 * time.Millisecond):
 		}
 	}
-	return fmt.Errorf("the HPA can not scale: %v", conditions)
+	return fmt.Errorf("the HPA cannot scale: %v", conditions)
 }
 
-// Window is the stabilisation window of ApplyHPA, in seconds.
+// WindowSeconds is the stabilization window that ApplyHPA sets.
 const Window = 3

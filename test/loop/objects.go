@@ -7,8 +7,7 @@ import (
 	"strings"
 )
 
-// apply makes the namespace, the Cluster with its token, and
-// the NodeSet.
+// applyObjects creates the namespace, the Cluster with its token, and the NodeSet.
 func (l *Loop) apply(ctx context.Context) error {
 	token, err := os.ReadFile(l.Slurm.TokenFile)
 	if err != nil {
@@ -35,7 +34,7 @@ spec:
 %[4]s`, ClusterName, Namespace, url, l.NodeSetYAML(l.config.Replicas)))
 }
 
-// SetToken replaces the token that the adapter talks to Slurm with.
+// SetToken replaces the token that the adapter uses for Slurm.
 func (l *Loop) SetToken(ctx context.Context, token string) error {
 	return l.Kube.Apply(ctx, fmt.Sprintf(`
 apiVersion: v1
@@ -45,7 +44,7 @@ stringData: {SLURM_JWT: %q}
 `, Namespace, token))
 }
 
-// NodeSetYAML is the NodeSet's manifest.
+// NodeSetManifest returns the NodeSet's manifest.
 func (l *Loop) NodeSetYAML(replicas int) string {
 	return fmt.Sprintf(`
 apiVersion: slinky.slurm.net/v1beta1

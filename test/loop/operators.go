@@ -9,7 +9,7 @@ import (
 
 const operatorNamespace = "slurm-system"
 
-// StartOperator starts slurm-operator with no more rights than it needs.
+// StartOperator starts slurm-operator with the minimal rights for the wake-up from zero.
 func (c *Control) StartOperator(ctx context.Context) error {
 	dir, err := root()
 	if err != nil {

@@ -13,9 +13,9 @@ import (
 	"github.com/slurmtide/slurmtide/test/loop"
 )
 
-// TestReplicasDoNotMoveWhileSlurmIsNotKnown breaks the way to Slurm in every manner,
-// while workers have work and while there is none.
-func TestReplicasDoNotMoveWhileSlurmIsNotKnown(t *testing.T) {
+// TestReplicasDoNotMoveDuringOutages interrupts the connection to Slurm in several ways, with busy
+// workers and without workers.
+func TestReplicasDoNotMoveDuringOutages(t *testing.T) {
 	t.Parallel()
 	var proxy *loop.Proxy
 	l := start(t, loop.Config{SlurmURL: func(url string) string {
@@ -56,7 +56,7 @@ func TestReplicasDoNotMoveWhileSlurmIsNotKnown(t *testing.T) {
 	})
 	run(t, l, "scancel", id)
 	await(t, l, 0, loop.Window*time.Second+2*time.Second+2*slack)
-	// Jobs that come while nothing is known are seen when it is.
+	// Jobs submitted during an outage count after it.
 	proxy.Set(loop.Failing)
 	awaitError(t, l)
 	sbatch(t, l, "-N2", "--wrap", "sleep 600")
@@ -65,8 +65,8 @@ func TestReplicasDoNotMoveWhileSlurmIsNotKnown(t *testing.T) {
 	await(t, l, 2, loop.MostPause+slack)
 }
 
-// outage demands an error instead of a number, replicas that stay, a reason in the
-// HPA's conditions, and that all is well when it is over.
+// testOutage checks that during an outage the metric is an error, the replicas stay and the HPA's
+// conditions contain the reason, and that everything works afterwards.
 func outage(t *testing.T, l *loop.Loop, replicas int, begin, end func()) {
 	t.Helper()
 	begin()
@@ -76,10 +76,10 @@ func outage(t *testing.T, l *loop.Loop, replicas int, begin, end func()) {
 	must(t, err)
 	t.Logf("ScalingActive=%s", conditions["ScalingActive"])
 	if !strings.HasPrefix(conditions["ScalingActive"], "False FailedGetObjectMetric") {
-		t.Errorf("the HPA does not tell the reason")
+		t.Errorf("the HPA's conditions do not contain the reason")
 	}
 	end()
-	over := time.Now()
+	ended := time.Now()
 	ctx, cancel := context.WithTimeout(t.Context(), loop.MostPause+slack)
 	defer cancel()
 	for {
@@ -87,32 +87,32 @@ func outage(t *testing.T, l *loop.Loop, replicas int, begin, end func()) {
 			break
 		}
 		if ctx.Err() != nil {
-			t.Fatalf("it does not recover: %v\n%s", err, l.Logs())
+			t.Fatalf("the metric does not recover: %v\n%s", err, l.Logs())
 		}
 		time.Sleep(100 * time.Millisecond)
 	}
-	t.Logf("well again after %v", time.Since(over).Round(100*time.Millisecond))
+	t.Logf("the metric recovered after %v", time.Since(ended).Round(100*time.Millisecond))
 	hold(t, l, replicas, 2*time.Second)
 }
 
-// awaitError waits until the adapter has no number any more.
+// awaitError waits until the adapter returns an error instead of a value.
 func awaitError(t *testing.T, l *loop.Loop) {
 	t.Helper()
 	deadline := time.Now().Add(loop.MaxAge + slack)
 	for {
 		_, err := l.Metric(t.Context(), "slurm_nodeset_required_nodes", "")
 		if err != nil {
-			t.Logf("the adapter says: %v", err)
+			t.Logf("the adapter returned: %v", err)
 			return
 		}
 		if time.Now().After(deadline) {
-			t.Fatal("it goes on telling numbers")
+			t.Fatal("the adapter still returns values")
 		}
 		time.Sleep(100 * time.Millisecond)
 	}
 }
 
-// token makes a token of user slurm that is good for so many seconds.
+// newToken creates a token of user slurm with the given lifetime in seconds.
 func token(t *testing.T, l *loop.Loop, seconds int) string {
 	t.Helper()
 	out := run(t, l, "scontrol", "token", "username=slurm", "lifespan="+strconv.Itoa(seconds))

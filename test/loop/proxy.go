@@ -12,15 +12,16 @@ import (
 	"time"
 )
 
-// Fault is what a Proxy does to requests.
+// Fault is what a Proxy does with requests.
 type Fault int32
 
-// The faults. NoFault passes requests on.
+// The faults.
 const (
+	// NoFault forwards requests.
 	NoFault Fault = iota
 	// Refused closes the connection without an answer.
 	Refused
-	// Slow passes requests on after a minute.
+	// Slow forwards requests after a minute.
 	Slow
 	// Failing answers HTTP 500.
 	Failing
@@ -30,12 +31,12 @@ const (
 	Empty
 )
 
-// String is the fault's name.
+// String returns the fault's name.
 func (f Fault) String() string {
 	return [...]string{"none", "refused", "slow", "failing", "garbage", "empty"}[f]
 }
 
-// Proxy stands before slurmrestd and breaks what it is told to break.
+// Proxy is a proxy in front of slurmrestd that injects faults.
 type Proxy struct {
 	URL string
 
@@ -62,7 +63,7 @@ func NewProxy(target string) (*Proxy, error) {
 	return p, nil
 }
 
-// Set sets what happens to requests from now on.
+// Set sets the fault for all following requests.
 func (p *Proxy) Set(f Fault) { p.fault.Store(int32(f)) }
 
 // Close ends the proxy.

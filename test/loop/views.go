@@ -13,7 +13,7 @@ import (
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 )
 
-// Replicas is what the NodeSet's spec asks for.
+// Replicas returns spec.replicas of the NodeSet.
 func (l *Loop) Replicas(ctx context.Context) (int, error) {
 	object, err := l.nodeSets().Get(ctx, NodeSet, metav1.GetOptions{})
 	if err != nil {
@@ -23,8 +23,8 @@ func (l *Loop) Replicas(ctx context.Context) (int, error) {
 	return int(n), err
 }
 
-// AwaitReplicas waits until the NodeSet's spec asks for so many, and returns how long
-// that took. The error tells what it was last, and what the HPA says.
+// AwaitReplicas waits until spec.replicas is want and returns how long that took. The error
+// contains the last number and the HPA's conditions.
 func (l *Loop) AwaitReplicas(ctx context.Context, want int, limit time.Duration) (time.Duration, error) {
 	begin, last := time.Now(), -1
 	for time.Since(begin) < limit {
@@ -42,10 +42,11 @@ func (l *Loop) AwaitReplicas(ctx context.Context, want int, limit time.Duration)
 		return 0, err
 	}
 	conditions, err := l.HPAConditions(ctx)
-	return 0, fmt.Errorf("replicas are %d, not %d, after %v; the HPA says %v (%w)", last, want, limit, conditions, err)
+	return 0, fmt.Errorf("replicas are %d, want %d, after %v; the HPA's conditions are %v (%w)", last, want, limit, conditions, err)
 }
 
-// HoldReplicas demands that the NodeSet's replicas stay as they are.
+// RequireStableReplicas returns an error if spec.replicas differs from want at any time within the
+// duration.
 func (l *Loop) HoldReplicas(ctx context.Context, want int, duration time.Duration) error {
 	for begin := time.Now(); time.Since(begin) < duration; time.Sleep(50 * time.Millisecond) {
 		n, err := l.Replicas(ctx)
@@ -59,7 +60,7 @@ func (l *Loop) HoldReplicas(ctx context.Context, want int, duration time.Duratio
 	return l.workers.failed()
 }
 
-// HPAConditions are the HPA's conditions as "type=status reason: message".
+// HPAConditions returns the HPA's conditions by type, as "status reason: message".
 func (l *Loop) HPAConditions(ctx context.Context) (map[string]string, error) {
 	object, err := l.hpas().Get(ctx, NodeSet, metav1.GetOptions{})
 	if err != nil {
@@ -75,15 +76,16 @@ func (l *Loop) HPAConditions(ctx context.Context) (map[string]string, error) {
 	return out, err
 }
 
-// Metric is a value of the custom metrics API about the NodeSet, as the HPA gets it.
+// Metric is a value of the custom metrics API for the NodeSet, as the HPA reads it.
 type Metric struct {
 	Value float64
 	At    time.Time
 }
 
-// Metric asks for a metric of the NodeSet, by one of the two API versions.
+// Metric reads a metric of the NodeSet.
 func (l *Loop) Metric(ctx context.Context, name, selector string) (Metric, error) {
-	path := fmt.Sprintf("/apis/custom.metrics.k8s.io/v1beta2/namespaces/%s/nodesets.slinky.slurm.net/%s/%s", Namespace, NodeSet, name)
+	path := fmt.Sprintf("/apis/custom.metrics.k8s.io/v1beta2/namespaces/%s/nodesets.slinky.slurm.net/%s/%s",
+		Namespace, NodeSet, name)
 	if selector != "" {
 		path += "?metricLabelSelector=" + url.QueryEscape(selector)
 	}
@@ -105,7 +107,7 @@ func readMetric(text string) (Metric, error) {
 		return Metric{}, fmt.Errorf("reading the metric: %w", err)
 	}
 	if len(list.Items) != 1 {
-		return Metric{}, fmt.Errorf("there are %d values, not one", len(list.Items))
+		return Metric{}, fmt.Errorf("the answer has %d values, want 1", len(list.Items))
 	}
 	value := list.Items[0].Value
 	scale := 1.0
@@ -116,7 +118,7 @@ func readMetric(text string) (Metric, error) {
 	return Metric{n / scale, list.Items[0].Timestamp}, err
 }
 
-// awaitMetrics waits until the HPA would get an answer.
+// awaitMetrics waits until the adapter serves the metric of the HPA.
 func (l *Loop) awaitMetrics(ctx context.Context) error {
 	var err error
 	for range 300 {

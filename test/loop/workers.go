@@ -16,49 +16,50 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 )
 
-// look is the pause between two looks at the NodeSet.
+// syncInterval is the interval between two reads of the NodeSet.
 const look = 100 * time.Millisecond
 
 func workerName(i int) string { return fmt.Sprintf("%s-%d", NodeSet, i) }
 
-// Ports of workers are below those that the kernel gives to connections. Each loop has
-// a block of them, of which it holds the last.
+// The ports of workers are below the ephemeral ports of the kernel. Each loop reserves a block of
+// ports by listening on the last one.
 const (
 	firstPort = 16800
 	portBlock = 2 * MaxWorkers
 	mostLoops = 20
 )
 
-// claimPorts returns the first port of a block that no other loop has. The claim lasts
-// until the listener is closed.
+// reservePorts returns the first port of a block that no other loop uses. The reservation ends when
+// the listener is closed.
 func claimPorts() (int, net.Listener, error) {
 	var errs []error
 	for i := range mostLoops {
 		first := firstPort + i*portBlock
-		claim, err := net.Listen("tcp", fmt.Sprintf("127.0.0.1:%d", first+portBlock-1)) //nolint:noctx // it is closed with the loop
+		last := fmt.Sprintf("127.0.0.1:%d", first+portBlock-1)
+		listener, err := net.Listen("tcp", last) //nolint:noctx // it is closed with the loop
 		if err == nil {
-			return first, claim, nil
+			return first, listener, nil
 		}
 		errs = append(errs, err)
 	}
 	return 0, nil, fmt.Errorf("no ports are left for workers: %w", errors.Join(errs...))
 }
 
-// workers makes the slurmds follow the NodeSet's replicas.
+// workers starts and stops slurmds so that they follow the NodeSet's replicas.
 type workers struct {
 	*Loop
-	port int // of the first
+	port int // of the first worker
 	up   []bool
 	mu   sync.Mutex
 	errs []error
 }
 
-// patience is how long following may fail, as it does while slurmctld is down.
+// followPatience is how long synchronization may fail, as it does while slurmctld is down.
 const patience = time.Minute
 
-// follow starts following. An error that lasts ends it, and Close returns it.
+// followReplicas starts the workers. A lasting error ends them, and Close returns it.
 func (l *Loop) follow(ctx context.Context) error {
-	port, claim, err := claimPorts()
+	port, listener, err := claimPorts()
 	if err != nil {
 		return err
 	}
@@ -69,7 +70,7 @@ func (l *Loop) follow(ctx context.Context) error {
 	l.atClose(func() error {
 		cancel()
 		<-done
-		return errors.Join(append(l.workers.errs, claim.Close())...)
+		return errors.Join(append(l.workers.errs, listener.Close())...)
 	})
 	return nil
 }
@@ -95,14 +96,14 @@ func (w *workers) run(ctx context.Context) {
 	}
 }
 
-// failed is the error that ended the following, if one did.
+// followError returns the error that ended the workers, if any.
 func (w *workers) failed() error {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	return errors.Join(w.errs...)
 }
 
-// once starts and stops slurmds and tells in the NodeSet's status how many run.
+// syncWorkers starts and stops slurmds and writes their number to the NodeSet's status.
 func (w *workers) once(ctx context.Context) error {
 	object, err := w.nodeSets().Get(ctx, NodeSet, metav1.GetOptions{})
 	if err != nil {
@@ -124,7 +125,7 @@ func (w *workers) once(ctx context.Context) error {
 	return w.tell(ctx, object, count)
 }
 
-// set starts the worker, or stops it when it has no work left.
+// syncWorker starts the worker, or stops it when it has no job left.
 func (w *workers) set(ctx context.Context, i int, wanted bool) error {
 	name := workerName(i)
 	switch {
@@ -146,13 +147,14 @@ func (w *workers) set(ctx context.Context, i int, wanted bool) error {
 	return nil
 }
 
-// stop drains a worker and, once it has no job, ends it and takes it out of Slurm.
+// removeWorker drains a worker and, once it has no job, stops its slurmd and deletes its Slurm
+// node.
 func (w *workers) stop(ctx context.Context, name string) (gone bool, err error) {
 	state, err := w.stateOf(ctx, name)
 	if err != nil {
 		return false, err
 	}
-	if state == "" { // it has not registered, and is not to any more
+	if state == "" { // it has not registered and must not register now
 		if err := w.Slurm.Stop(ctx, "slurmd-"+name); err != nil {
 			return false, err
 		}
@@ -173,7 +175,7 @@ func (w *workers) stop(ctx context.Context, name string) (gone bool, err error) 
 	return err == nil, err
 }
 
-// undrain takes a scale-in back that has not ended.
+// undrain cancels a scale-in that has not finished.
 func (w *workers) undrain(ctx context.Context, name string) error {
 	state, err := w.stateOf(ctx, name)
 	if err != nil || !strings.HasPrefix(state, "drain") {
@@ -205,16 +207,19 @@ func (w *workers) tell(ctx context.Context, object *unstructured.Unstructured, c
 	return err
 }
 
-// resource is an interface to objects of the namespace.
+// objectClient reads and patches objects of the namespace.
 type resource interface {
 	Get(ctx context.Context, name string, options metav1.GetOptions, subresources ...string) (*unstructured.Unstructured, error)
-	Patch(ctx context.Context, name string, kind types.PatchType, data []byte, options metav1.PatchOptions, subresources ...string) (*unstructured.Unstructured, error)
+	Patch(ctx context.Context, name string, kind types.PatchType, data []byte, options metav1.PatchOptions,
+		subresources ...string) (*unstructured.Unstructured, error)
 }
 
 func (c *Control) nodeSets() resource {
-	return c.objects.Resource(schema.GroupVersionResource{Group: "slinky.slurm.net", Version: "v1beta1", Resource: "nodesets"}).Namespace(Namespace)
+	nodeSets := schema.GroupVersionResource{Group: "slinky.slurm.net", Version: "v1beta1", Resource: "nodesets"}
+	return c.objects.Resource(nodeSets).Namespace(Namespace)
 }
 
 func (c *Control) hpas() resource {
-	return c.objects.Resource(schema.GroupVersionResource{Group: "autoscaling", Version: "v2", Resource: "horizontalpodautoscalers"}).Namespace(Namespace)
+	hpas := schema.GroupVersionResource{Group: "autoscaling", Version: "v2", Resource: "horizontalpodautoscalers"}
+	return c.objects.Resource(hpas).Namespace(Namespace)
 }

@@ -1,5 +1,5 @@
-// Package plugin tests kubectl-slurm against a real API server: with
-// slurm-metrics-adapter and slurm-operator as processes of this machine that have the
-// rights of their charts, a stock HPA controller, simulated Slurm clusters, and pods that
-// a few lines of the test call running. Its tests carry the build tag e2e.
+// Package plugin tests kubectl-slurm against a real API server. slurm-metrics-adapter and
+// slurm-operator run as local processes with the rights that their charts grant. The HPA
+// controller is the stock one, the Slurm clusters are simulated, and the test itself marks
+// worker pods as running. The tests carry the build tag e2e.
 package plugin

@@ -10,14 +10,14 @@ import (
 	"time"
 )
 
-// finding is one of the doctor's, as JSON.
+// finding is one finding of kubectl slurm doctor, as JSON.
 type finding struct {
 	Code                   string
 	Object                 struct{ Kind, Namespace, Name string }
 	Problem, Cure, Command string
 }
 
-// examine asks the doctor.
+// runDoctor runs kubectl slurm doctor and returns its findings.
 func (r *rig) examine(t *testing.T, flags string) (findings []finding, status int) {
 	t.Helper()
 	a := r.shell(t, "kubectl slurm doctor -o json "+flags)
@@ -28,7 +28,7 @@ func (r *rig) examine(t *testing.T, flags string) (findings []finding, status in
 	return report.Findings, a.status
 }
 
-// finds waits until the doctor finds a fault about an object, and returns it.
+// awaitFinding waits until the doctor reports a fault of an object, and returns the finding.
 func (r *rig) finds(t *testing.T, flags, code, object string) finding {
 	t.Helper()
 	var out finding
@@ -43,27 +43,27 @@ func (r *rig) finds(t *testing.T, flags, code, object string) finding {
 				return nil
 			}
 		}
-		return fmt.Errorf("there is no %s of %s in %+v", code, object, findings)
+		return fmt.Errorf("no finding %s for %s in %+v", code, object, findings)
 	})
 	t.Logf("%s: %s\n  cure: %s\n  %s", out.Code, out.Problem, out.Cure, out.Command)
 	return out
 }
 
-// gone waits until the doctor does not find it any more.
+// awaitCured waits until the doctor no longer reports the finding.
 func (r *rig) gone(t *testing.T, flags string, was finding) {
 	t.Helper()
 	await(t, func() error {
 		findings, _ := r.examine(t, flags)
 		for _, f := range findings {
 			if f.Code == was.Code && f.Object == was.Object {
-				return fmt.Errorf("%s is still found: %s", f.Code, f.Problem)
+				return fmt.Errorf("%s is still reported: %s", f.Code, f.Problem)
 			}
 		}
 		return nil
 	})
 }
 
-// must runs a command line, which must succeed.
+// mustRun runs a command line and fails the test if the command fails.
 func (r *rig) must(t *testing.T, line string) {
 	t.Helper()
 	if a := r.shell(t, line); a.status != 0 {
@@ -71,14 +71,14 @@ func (r *rig) must(t *testing.T, line string) {
 	}
 }
 
-// fault is one to produce, to find, and to cure.
+// fault is a misconfiguration that a test produces, lets the doctor find, and cures.
 type fault struct {
 	name string
-	// make produces it.
+	// produce produces the fault.
 	make func(t *testing.T)
-	// flags are those of the doctor, -n hpc if empty.
+	// flags are the doctor's flags; empty means -n hpc.
 	flags, code, object string
-	// cure cures it; nil runs the command that the finding names.
+	// cure cures the fault; nil runs the command that the finding suggests.
 	cure func(t *testing.T, f finding)
 }
 
@@ -98,12 +98,12 @@ func (r *rig) cures(t *testing.T, faults []fault) {
 				f.cure(t, found)
 			}
 			r.gone(t, flags, found)
-			t.Logf("after %v", time.Since(begin).Round(time.Millisecond))
+			t.Logf("cured after %v", time.Since(begin).Round(time.Millisecond))
 		})
 	}
 }
 
-// healthy tells that nothing is found when nothing is wrong.
+// testHealthy checks that the doctor finds nothing when nothing is wrong.
 func (r *rig) healthy(t *testing.T) {
 	await(t, func() error {
 		a := r.shell(t, "kubectl slurm doctor -A")
@@ -114,7 +114,7 @@ func (r *rig) healthy(t *testing.T) {
 	})
 }
 
-// unreachable tells that no answer is no clean bill of health.
+// testUnreachable checks that the doctor fails when no API server answers.
 func (r *rig) unreachable(t *testing.T) {
 	for _, what := range []string{"doctor", "top nodesets", "explain nodeset gpu"} {
 		a := r.shell(t, "kubectl-slurm "+what+" --server=http://127.0.0.1:1")
@@ -124,7 +124,7 @@ func (r *rig) unreachable(t *testing.T) {
 	}
 }
 
-// rights takes a user without any.
+// testMissingRights runs the doctor as a user without any rights.
 func (r *rig) rights(t *testing.T) {
 	nobody := "-n hpc --as=nobody"
 	a := r.shell(t, "kubectl slurm top nodesets "+nobody)

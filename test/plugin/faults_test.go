@@ -15,7 +15,7 @@ import (
 	"github.com/slurmtide/slurmtide/test/restd"
 )
 
-// serving are faults of what serves APIs.
+// servingFaults returns faults of the servers behind the aggregated APIs.
 func (r *rig) serving() []fault {
 	const view, metrics = "v1alpha1.view.slinky.slurm.net", "v1beta2.custom.metrics.k8s.io"
 	return []fault{
@@ -34,7 +34,8 @@ func (r *rig) save(t *testing.T, service string) {
 	r.must(t, fmt.Sprintf("kubectl get apiservice %s -o yaml | sed '/resourceVersion:/d; /uid:/d; /^status:/,$d' >%s", service, filepath.Join(r.dir, service)))
 }
 
-// withoutService takes an APIService away. The cure, Helm, would lead the Service to pods.
+// missingServiceFault deletes an APIService. The test restores it itself, since the suggested
+// cure, Helm, would point the Service at pods.
 func (r *rig) withoutService(name, service string) fault {
 	return fault{name, func(t *testing.T) {
 		r.save(t, service)
@@ -54,7 +55,7 @@ func (r *rig) withoutService(name, service string) fault {
 	}}
 }
 
-// withoutView tells what the commands answer without the view.
+// testWithoutView checks what the commands print while the view API is not served.
 func (r *rig) withoutView(t *testing.T) {
 	await(t, func() error {
 		if a := r.shell(t, "kubectl get --raw /apis/view.slinky.slurm.net/v1alpha1"); a.status == 0 {
@@ -81,7 +82,7 @@ func (r *rig) startAdapter(t *testing.T) {
 	}
 }
 
-// serveOther has a server that knows nothing serve custom metrics.
+// serveOtherAdapter registers a server without any metrics for custom.metrics.k8s.io.
 func (r *rig) serveOther(t *testing.T, service string) {
 	t.Helper()
 	r.save(t, service)
@@ -106,7 +107,7 @@ func (r *rig) serveOther(t *testing.T, service string) {
 		fmt.Sprintf(`{"spec":{"insecureSkipTLSVerify":true,"caBundle":null,"service":{"name":"other-metrics","namespace":"lab","port":%d}}}`, port))
 }
 
-// tokens are faults of the Secret of a Cluster, which the named command cures.
+// tokenFaults returns faults of a Cluster's token Secret, which the suggested command cures.
 func (r *rig) tokens() []fault {
 	renew := func(t *testing.T, f finding) {
 		r.must(t, strings.Replace(f.Command, "=TOKEN", "="+restd.Token(t, 48*time.Hour), 1))
@@ -127,7 +128,7 @@ func (r *rig) tokens() []fault {
 	}
 }
 
-// objects are faults of our custom resources.
+// objectFaults returns faults of our custom resources.
 func (r *rig) objects() []fault {
 	return []fault{
 		{"no Cluster", func(t *testing.T) { r.apply(t, "lost.yaml") }, "", "ClusterMissing", "lost", func(t *testing.T, _ finding) {
@@ -152,7 +153,7 @@ func (r *rig) objects() []fault {
 	}
 }
 
-// workerThatListsSteps is as an older operator made it.
+// workerThatListsSteps is a worker pod with the readiness probe of an older operator.
 const workerThatListsSteps = `apiVersion: v1
 kind: Pod
 metadata: {name: retired-0, namespace: lab, labels: {app.kubernetes.io/name: slurmd, app.kubernetes.io/instance: retired}}
@@ -160,13 +161,13 @@ spec:
   containers: [{name: slurmd, image: slurmd, readinessProbe: {exec: {command: [scontrol, show, slurmd]}}}]
 `
 
-// sleeps lets an HPA find a NodeSet at zero while no operator runs.
+// sleepAtZero creates an HPA for a NodeSet at zero while no operator runs.
 func (r *rig) sleeps(t *testing.T) {
 	r.stopOperator(t)
 	r.hpa(t, "sleeps", "lost")
 }
 
-// hpa makes an HPA of testdata/hpa.yaml with another name, for another NodeSet.
+// applyHPA applies testdata/hpa.yaml under another name, for another NodeSet.
 func (r *rig) hpa(t *testing.T, name, nodeSet string) {
 	t.Helper()
 	text, err := os.ReadFile("testdata/hpa.yaml")
@@ -176,7 +177,7 @@ func (r *rig) hpa(t *testing.T, name, nodeSet string) {
 	r.applyText(t, strings.NewReplacer("metadata: {name: gpu", "metadata: {name: "+name, "kind: NodeSet, name: gpu", "kind: NodeSet, name: "+nodeSet).Replace(string(text)))
 }
 
-// autoscalers are faults of HPAs.
+// autoscalerFaults returns faults of HPAs.
 func (r *rig) autoscalers() []fault {
 	patch := func(name, text string) func(*testing.T) {
 		return func(t *testing.T) { r.kubectl(t, "-n", hpc, "patch", "hpa", name, "--type=json", "-p", text) }

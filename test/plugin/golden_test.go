@@ -21,7 +21,7 @@ import (
 
 var update = flag.Bool("update", false, "rewrite the golden files in testdata")
 
-// submitAll fills the queue with jobs of several shapes.
+// submitJobs fills the queue with jobs of several shapes.
 func (r *rig) submitAll(t *testing.T) {
 	t.Helper()
 	job := func(c *slurmtest.Cluster, user string, request slurm.JobRequest) {
@@ -38,10 +38,10 @@ func (r *rig) submitAll(t *testing.T) {
 	job(r.beta, "alice", slurm.JobRequest{Name: "other", Partition: "cpu", Exclusive: true})
 }
 
-// stable replaces what is another in each run: ages, times and addresses. Columns stay
-// columns.
+// replaceVarying replaces what differs between runs: ages, times and addresses. It keeps the
+// columns aligned.
 func stable(s string) string {
-	// An HPA tells of zero once it has scaled.
+	// An HPA reports the condition ScaledToZero only after it has scaled.
 	s = regexp.MustCompile(`(?m)^ +ScaledToZero .*\n`).ReplaceAllString(s, "")
 	return tables.Realign(s, func(words string) string {
 		for _, rule := range []struct{ pattern, by string }{
@@ -57,7 +57,7 @@ func stable(s string) string {
 	})
 }
 
-// golden compares what a command prints with a file of testdata.
+// compareGolden compares the output of a command with a golden file in testdata.
 func (r *rig) golden(t *testing.T, name, line string) {
 	t.Helper()
 	file := filepath.Join("testdata", name+".golden")
@@ -75,7 +75,7 @@ func (r *rig) golden(t *testing.T, name, line string) {
 	if *update {
 		last := see()
 		for now := ""; now != last; now, last = last, see() {
-			time.Sleep(2 * time.Second) // until it stays what it is
+			time.Sleep(2 * time.Second) // until the output settles
 		}
 		if err := os.WriteFile(file, []byte(last), 0o644); err != nil {
 			t.Fatal(err)
@@ -86,7 +86,7 @@ func (r *rig) golden(t *testing.T, name, line string) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	// What is shown comes by polls, so the first look may be too early.
+	// The output depends on polls, so the first attempt may be too early.
 	diff := ""
 	for range 10 {
 		if diff = cmp.Diff(string(want), see()); diff == "" {
@@ -97,7 +97,7 @@ func (r *rig) golden(t *testing.T, name, line string) {
 	t.Errorf("%s:\n%s", line, diff)
 }
 
-// tables are the commands below top, in every way of printing.
+// testTables runs every command except top in every output format.
 func (r *rig) tables(t *testing.T) {
 	for name, line := range map[string]string{
 		"partitions":       "kubectl slurm top partitions -n hpc",
@@ -143,7 +143,7 @@ func (r *rig) tables(t *testing.T) {
 	}
 }
 
-// watches tells that --watch shows tables again and again, until it is interrupted.
+// testWatch checks that --watch prints the table repeatedly until it is interrupted.
 func (r *rig) watches(t *testing.T) {
 	a := r.shell(t, `set -m; exec 3>&2 2>/dev/null # what bash says of jobs
 out=$(mktemp)

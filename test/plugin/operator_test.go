@@ -12,8 +12,8 @@ import (
 
 const operatorNamespace = "slurm-system"
 
-// startOperator installs the operator's chart, of which all but the pods is used, the
-// first time, and starts the operator with the rights that the chart gives.
+// startOperator starts the operator with the rights that its chart grants. The first call
+// installs the chart, except for its pods.
 func (r *rig) startOperator(t *testing.T) {
 	t.Helper()
 	file := filepath.Join(r.dir, "slurm-operator")
@@ -33,7 +33,7 @@ func (r *rig) startOperator(t *testing.T) {
 		"--wakeup.look-interval=1s", "--slurm.poll-interval=1s", "--nodeset.image=slurmd")
 }
 
-// stopOperator ends the operator, which gives its lease back.
+// stopOperator stops the operator, which releases its lease.
 func (r *rig) stopOperator(t *testing.T) {
 	t.Helper()
 	if err := r.operator.Stop(); err != nil {

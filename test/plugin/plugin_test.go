@@ -16,17 +16,17 @@ func TestPlugin(t *testing.T) {
 	await(t, func() error { return r.ready(t, 3) })
 	t.Run("tables and explanations", r.tables)
 	t.Run("watch", r.watches)
-	t.Run("a scale-in that waits", r.scalesIn)
-	t.Run("nothing is wrong", r.healthy)
-	t.Run("nobody answers", r.unreachable)
-	t.Run("no rights", r.rights)
+	t.Run("scale-in that waits for a busy worker", r.scalesIn)
+	t.Run("healthy installation", r.healthy)
+	t.Run("unreachable API server", r.unreachable)
+	t.Run("missing rights", r.rights)
 	t.Run("faults of tokens", func(t *testing.T) { r.cures(t, r.tokens()) })
-	t.Run("faults of what serves", func(t *testing.T) { r.cures(t, r.serving()) })
-	t.Run("faults of objects", func(t *testing.T) { r.cures(t, r.objects()) })
+	t.Run("faults of API servers", func(t *testing.T) { r.cures(t, r.serving()) })
+	t.Run("faults of custom resources", func(t *testing.T) { r.cures(t, r.objects()) })
 	t.Run("faults of HPAs", func(t *testing.T) { r.cures(t, r.autoscalers()) })
 }
 
-// ready returns an error until so many workers are ready, and have work.
+// checkReady returns an error until the wanted number of workers is ready and allocated.
 func (r *rig) ready(t *testing.T, want int) error {
 	t.Helper()
 	out := strings.Fields(r.kubectl(t, "-n", hpc, "get", "nodesets", "gpu", "-o", "jsonpath={.spec.replicas} {.status.readyReplicas} {.status.slurmAllocated}"))
@@ -36,7 +36,7 @@ func (r *rig) ready(t *testing.T, want int) error {
 	return nil
 }
 
-// scalesIn lowers the maximum below what has work, so that a worker is drained.
+// testScaleIn lowers maxReplicas below the number of busy workers, so that one worker is drained.
 func (r *rig) scalesIn(t *testing.T) {
 	r.kubectl(t, "-n", hpc, "patch", "hpa", "gpu", "--type=merge", "-p", `{"spec":{"maxReplicas":2}}`)
 	await(t, func() error {

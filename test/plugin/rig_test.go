@@ -33,10 +33,10 @@ func TestMain(m *testing.M) {
 	os.Exit(m.Run())
 }
 
-// rig is a Kubernetes with our programs and two Slurm clusters.
+// env is a Kubernetes cluster with our programs and two simulated Slurm clusters.
 type rig struct {
 	*loop.Control
-	// whole is the test as a whole, at whose end all ends.
+	// rootTest is the top-level test; everything stops at its end.
 	whole       *testing.T
 	client      kubernetes.Interface
 	alpha, beta *slurmtest.Cluster
@@ -79,16 +79,16 @@ func newRig(t *testing.T) *rig {
 	}
 	t.Cleanup(func() {
 		if t.Failed() {
-			t.Logf("the adapter said:\n%s\nAPIServices:\n%s", r.Adapters[len(r.Adapters)-1].Log(), r.shell(t, "kubectl get apiservices | grep slurm").out)
+			t.Logf("adapter log:\n%s\nAPIServices:\n%s", r.Adapters[len(r.Adapters)-1].Log(), r.shell(t, "kubectl get apiservices | grep slurm").out)
 		}
 	})
 	r.startOperator(t)
-	t.Logf("it stands after %v", time.Since(begin).Round(time.Second))
+	t.Logf("environment ready after %v", time.Since(begin).Round(time.Second))
 	return r
 }
 
-// simulated is a cluster with a partition gpu, whose nodes come with workers, and a
-// partition cpu with two nodes of its own. Some of it may be private.
+// newSimulatedCluster returns a cluster with a partition gpu, whose nodes are registered by
+// workers, and a partition cpu with two static nodes. Its PrivateData is configurable.
 func simulated(name string, private ...string) *slurmtest.Cluster {
 	return slurmtest.New(slurmtest.Config{
 		ClusterName: name, Key: []byte(restd.Key), PrivateData: private, MessageTimeout: 200 * time.Millisecond, PingAfter: time.Second,
@@ -102,7 +102,7 @@ func (r *rig) setToken(t *testing.T, namespace, name string, life time.Duration)
 	r.applyText(t, fmt.Sprintf("apiVersion: v1\nkind: Secret\nmetadata: {name: %s, namespace: %s}\nstringData: {SLURM_JWT: %q}\n", name, namespace, restd.Token(t, life)))
 }
 
-// apply applies a file of testdata with words replaced.
+// applyFile applies a file of testdata after replacing words in it.
 func (r *rig) apply(t *testing.T, file string, oldnew ...string) {
 	t.Helper()
 	text, err := os.ReadFile(filepath.Join("testdata", file))
@@ -138,14 +138,14 @@ func (r *rig) kubectl(t *testing.T, args ...string) string {
 	return out
 }
 
-// answer is what a command printed, and how it ended.
+// commandResult is the output and the exit status of a command.
 type answer struct {
 	out, err string
 	status   int
 }
 
-// shell runs a command line as the administrator, with our plugin and Kubernetes' tools
-// at hand.
+// runShell runs a command line as the administrator, with our plugin, kubectl and Helm on the
+// PATH.
 func (r *rig) shell(t *testing.T, line string) answer {
 	t.Helper()
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(t.Context()), process.Patience)
@@ -162,7 +162,7 @@ func (r *rig) shell(t *testing.T, line string) answer {
 	return answer{out.String(), complaints.String(), cmd.ProcessState.ExitCode()}
 }
 
-// await tries until try returns nil.
+// awaitSuccess calls try until it returns nil.
 func await(t *testing.T, try func() error) {
 	t.Helper()
 	process.Await(t, try)

@@ -17,12 +17,12 @@ import (
 	"github.com/slurmtide/slurmtide/slurmclient/slurmtest"
 )
 
-// kubeNode is where all workers run, as far as the API server knows.
+// kubeNode is the Kubernetes node that all workers are bound to.
 const kubeNode = "kube-0"
 
-// runWorkers does what a scheduler, a kubelet and slurmd would, until the test ends: it
-// binds workers, calls them ready, has them register with alpha, one after the other,
-// and takes away those that are deleted.
+// runWorkers stands in for the scheduler, kubelet and slurmd until the test ends: it binds
+// worker pods, marks them ready, registers them with cluster alpha one at a time, and removes
+// those that are being deleted.
 func (r *rig) runWorkers(t *testing.T) {
 	t.Helper()
 	r.applyText(t, "apiVersion: v1\nkind: Node\nmetadata: {name: "+kubeNode+"}\n")
@@ -34,7 +34,7 @@ func (r *rig) runWorkers(t *testing.T) {
 		defer tick.Stop()
 		for {
 			if err := r.lookAtWorkers(ctx); err != nil && ctx.Err() == nil {
-				t.Log("a worker:", err)
+				t.Log("worker:", err)
 			}
 			r.alpha.CatchUp()
 			r.beta.CatchUp()
@@ -55,7 +55,7 @@ func (r *rig) lookAtWorkers(ctx context.Context) error {
 		return err
 	}
 	slices.SortFunc(list.Items, func(a, b corev1.Pod) int { return strings.Compare(a.Name, b.Name) })
-	running := map[string]int{} // of each NodeSet, from the first ordinal on
+	running := map[string]int{} // running workers of each NodeSet, from the first ordinal on
 	for i := range list.Items {
 		pod := &list.Items[i]
 		set := pod.Labels[v1beta1.LabelAppInstance]

@@ -1,4 +1,4 @@
-// Package process runs programs, ours above all, beside a test or a benchmark.
+// Package process runs programs, mostly our own, beside a test or a benchmark.
 package process
 
 import (
@@ -15,20 +15,20 @@ import (
 	"time"
 )
 
-// endsWithin is how long a program may take to end when it is told to.
+// stopTimeout is how long a program may take to exit after SIGTERM.
 const endsWithin = 30 * time.Second
 
-// Process is a program that runs. Its methods may be called by several goroutines.
+// Process is a started program. Its methods are safe for concurrent use.
 type Process struct {
 	cmd  *exec.Cmd
 	log  *buffer
-	done chan struct{} // closed when it has ended
-	err  error         // how, once done is closed
+	done chan struct{} // closed when the program has exited
+	err  error         // exit error; read it only once done is closed
 
 	killed atomic.Bool
 }
 
-// Build makes one of our programs in dir and returns its path.
+// Build builds one of our programs into dir and returns its path.
 func Build(ctx context.Context, dir, name string) (string, error) {
 	program := filepath.Join(dir, name)
 	build := exec.CommandContext(ctx, "go", "build", "-o", program, "github.com/slurmtide/slurmtide/cmd/"+name)
@@ -38,11 +38,11 @@ func Build(ctx context.Context, dir, name string) (string, error) {
 	return program, nil
 }
 
-// Launch starts a program, which ends with this process at the latest. What it prints is
-// kept.
+// Launch starts a program and keeps what it prints. The program ends with this process at the
+// latest.
 func Launch(program string, args ...string) (*Process, error) {
 	p := &Process{log: &buffer{}, done: make(chan struct{})}
-	p.cmd = exec.Command(program, args...) //nolint:noctx,gosec // it ends by Stop, in order
+	p.cmd = exec.Command(program, args...) //nolint:noctx,gosec // Stop ends it gracefully
 	p.cmd.Stdout, p.cmd.Stderr = p.log, p.log
 	p.cmd.SysProcAttr = &syscall.SysProcAttr{Pdeathsig: syscall.SIGKILL}
 	if err := p.cmd.Start(); err != nil {
@@ -55,9 +55,9 @@ func Launch(program string, args ...string) (*Process, error) {
 	return p, nil
 }
 
-// Stop tells the program to end as Kubernetes does, and waits for it. The error says how
-// it ended if not well; one that does not end is killed, which is an error too. It may be
-// called again, and one that Kill has ended is none.
+// Stop sends SIGTERM, as Kubernetes does, and waits for the program to exit. A non-zero exit is
+// an error. A program that does not exit in time is killed, which is an error too. Stop may be
+// called again; a program that Kill has ended is not an error.
 func (p *Process) Stop() error {
 	_ = p.cmd.Process.Signal(syscall.SIGTERM)
 	select {
@@ -73,22 +73,22 @@ func (p *Process) Stop() error {
 	}
 }
 
-// Kill ends the program at once, as when a machine dies, and waits for it.
+// Kill kills the program at once, as when a machine dies, and waits for it to exit.
 func (p *Process) Kill() {
 	p.killed.Store(true)
 	_ = p.cmd.Process.Kill()
 	<-p.done
 }
 
-// PID is its process id.
+// PID returns the process id.
 func (p *Process) PID() int { return p.cmd.Process.Pid }
 
-// Log is what the program has printed so far.
+// Log returns what the program has printed so far.
 func (p *Process) Log() string { return p.log.String() }
 
 func (p *Process) name() string { return filepath.Base(p.cmd.Path) }
 
-// buffer is a bytes.Buffer for two goroutines.
+// lockedBuffer is a bytes.Buffer that is safe for concurrent use.
 type buffer struct {
 	mu  sync.Mutex
 	buf bytes.Buffer
@@ -106,9 +106,9 @@ func (b *buffer) String() string {
 	return b.buf.String()
 }
 
-// Port is one of loopback that nobody listens on.
+// FindFreePort returns a loopback port on which nobody listens.
 func Port() (int, error) {
-	l, err := net.Listen("tcp", "127.0.0.1:0") //nolint:noctx // it is closed at once
+	l, err := net.Listen("tcp", "127.0.0.1:0") //nolint:noctx // the listener is closed at once
 	if err != nil {
 		return 0, err
 	}

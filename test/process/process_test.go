@@ -20,10 +20,10 @@ func TestAProgramEndsAsItIsTold(t *testing.T) {
 				if strings.Contains(p.Log(), "up") {
 					return nil
 				}
-				return errors.New("it is not up")
+				return errors.New("the program has not printed up")
 			})
 			if p.PID() <= 0 {
-				t.Errorf("its process id is %d", p.PID())
+				t.Errorf("the process id is %d", p.PID())
 			}
 			for range 2 {
 				err, text := p.Stop(), ""
@@ -31,14 +31,14 @@ func TestAProgramEndsAsItIsTold(t *testing.T) {
 					text = err.Error()
 				}
 				if text != tc.want {
-					t.Errorf("it ended with %q", text)
+					t.Errorf("Stop returned %q", text)
 				}
 			}
 		})
 	}
 }
 
-func TestOneThatIsKilledIsNoError(t *testing.T) {
+func TestKilledProcessIsNoError(t *testing.T) {
 	p, err := Launch("sleep", "1000")
 	if err != nil {
 		t.Fatal(err)
@@ -54,6 +54,6 @@ func TestWhatIsNotThereCannotBeStarted(t *testing.T) {
 		t.Errorf("the error is %v", err)
 	}
 	if err := Answers("http://" + FreeAddress(t)); err == nil {
-		t.Error("where nobody listens something answers")
+		t.Error("CheckOK succeeds for a port on which nobody listens")
 	}
 }

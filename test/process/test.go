@@ -8,8 +8,8 @@ import (
 	"time"
 )
 
-// Start starts a program that ends with the test, and well. If the test has failed, what
-// the program printed is shown.
+// Start starts a program and stops it at the end of the test, which fails if the program exits
+// with an error. If the test has failed, the program's output is logged.
 func Start(t testing.TB, program string, args ...string) *Process {
 	t.Helper()
 	p, err := Launch(program, args...)
@@ -18,7 +18,7 @@ func Start(t testing.TB, program string, args ...string) *Process {
 	}
 	t.Cleanup(func() {
 		select {
-		case <-p.done: // the test saw to it
+		case <-p.done: // the test has stopped it
 		default:
 			if err := p.Stop(); err != nil {
 				t.Error(err)
@@ -31,12 +31,12 @@ func Start(t testing.TB, program string, args ...string) *Process {
 	return p
 }
 
-// Patience is how long a test waits for what must come, however slow or busy the machine is.
-// A test that succeeds never takes so long; speed is measured by benchmarks.
+// Patience is how long a test waits for a result, however slow or busy the machine is. A test
+// that succeeds never takes so long; benchmarks measure speed.
 const Patience = 4 * time.Minute
 
 // Await tries ten times a second until there is no error, and fails the test with the
-// last one when Patience has passed.
+// last error when Patience has passed.
 func Await(t testing.TB, try func() error) {
 	t.Helper()
 	ctx, cancel := context.WithTimeout(t.Context(), Patience)
@@ -51,12 +51,12 @@ func Await(t testing.TB, try func() error) {
 		select {
 		case <-tick.C:
 		case <-ctx.Done():
-			t.Fatalf("waited %v in vain: %v", Patience, err)
+			t.Fatalf("no success within %v: %v", Patience, err)
 		}
 	}
 }
 
-// Answers is an error unless the URL is answered with 200.
+// CheckOK returns an error unless a GET of the URL returns status 200.
 func Answers(url string) error {
 	r, err := http.Get(url) //nolint:noctx,gosec // a test's own server
 	if err != nil {
@@ -64,12 +64,12 @@ func Answers(url string) error {
 	}
 	defer r.Body.Close()
 	if r.StatusCode != http.StatusOK {
-		return fmt.Errorf("%s answers %s", url, r.Status)
+		return fmt.Errorf("GET %s: status %s", url, r.Status)
 	}
 	return nil
 }
 
-// FreePort is a port of loopback that nobody listens on.
+// FreePort returns a loopback port on which nobody listens.
 func FreePort(t testing.TB) int {
 	t.Helper()
 	port, err := Port()
@@ -79,7 +79,7 @@ func FreePort(t testing.TB) int {
 	return port
 }
 
-// FreeAddress is HOST:PORT on loopback that nobody listens on.
+// FreeAddress returns the HOST:PORT of a loopback port on which nobody listens.
 func FreeAddress(t testing.TB) string {
 	t.Helper()
 	return fmt.Sprintf("127.0.0.1:%d", FreePort(t))

@@ -23,7 +23,7 @@ import (
 	"k8s.io/client-go/kubernetes"
 )
 
-// aggregate serves an API group from this process.
+// testAggregation serves an API group from this process.
 func aggregate(t *testing.T, c *Cluster) {
 	var user atomic.Value
 	handler := http.NewServeMux()
@@ -59,12 +59,12 @@ spec: {group: tide.example.com, version: v1, groupPriorityMinimum: 100, versionP
 		"-o", `jsonpath={.status.conditions[?(@.type=="Available")].status}`))
 	kubectl(t, c, "get", "--raw", "/apis/tide.example.com/v1")
 	if got := user.Load(); got != "admin" {
-		t.Errorf("the server was told the user %v, want admin", got)
+		t.Errorf("the server received user %v, want admin", got)
 	}
 	kubectl(t, c, "delete", "apiservice", "v1.tide.example.com")
 }
 
-// selfSigned makes a serving certificate that is its own authority.
+// selfSigned returns a self-signed serving certificate.
 func selfSigned(t *testing.T, host string) tls.Certificate {
 	t.Helper()
 	key, err := ecdsa.GenerateKey(elliptic.P256(), rand.Reader)
@@ -103,7 +103,7 @@ func listNamespaces(t *testing.T, c *Cluster) {
 	}
 	for _, want := range []string{"default", "kube-system"} {
 		if !names[want] {
-			t.Errorf("there is no namespace %s in %v", want, names)
+			t.Errorf("namespace %s is missing in %v", want, names)
 		}
 	}
 }

@@ -14,13 +14,13 @@ import (
 	"time"
 )
 
-// Cluster is a running Kubernetes cluster. Its methods may be called from
-// several goroutines, save [Cluster.Close], which comes last.
+// Cluster is a running Kubernetes cluster. Its methods are safe for concurrent use, except
+// [Cluster.Close], which must be called last.
 type Cluster struct {
 	// Dir is the cluster's folder; keys and certificates are in pki, the
 	// daemons' logs in log.
 	Dir string
-	// HostAddress is where the cluster reaches this machine, and where the API
+	// HostAddress is the address at which the cluster reaches this machine, and at which the API
 	// server listens: 127.0.0.1, or with a node an address that its pods can
 	// reach and no other machine.
 	HostAddress string
@@ -30,9 +30,9 @@ type Cluster struct {
 	temp    string
 }
 
-// Start starts a cluster and returns when its API server is ready and its
-// controllers run, in seconds. It has ports and a folder of its own, so several
-// may run at once. It ends at Close, or with this process.
+// Start starts a cluster and returns within seconds, when the API server is ready and the
+// controllers run. Each cluster has its own ports and its own folder, so several may run at once.
+// The cluster ends at Close, or with this process.
 func Start(ctx context.Context, config Config) (*Cluster, error) {
 	c, err := prepare(config)
 	if err != nil {
@@ -45,7 +45,7 @@ func Start(ctx context.Context, config Config) (*Cluster, error) {
 	return c, nil
 }
 
-// prepare makes the folder of a cluster that is yet to start.
+// prepareCluster creates the folder of a cluster before its start.
 func prepare(config Config) (*Cluster, error) {
 	scripts, err := scriptsDir()
 	if err != nil {
@@ -53,7 +53,7 @@ func prepare(config Config) (*Cluster, error) {
 	}
 	temp, err := os.MkdirTemp("", "kube")
 	if err != nil {
-		return nil, fmt.Errorf("making the cluster's folder: %w", err)
+		return nil, fmt.Errorf("creating the cluster's folder: %w", err)
 	}
 	return &Cluster{Dir: filepath.Join(temp, "c"), config: config, scripts: scripts, temp: temp}, nil
 }
@@ -76,11 +76,10 @@ func (c *Cluster) up(ctx context.Context, flags ...string) error {
 	return nil
 }
 
-// Close ends every process of the cluster and removes its folder. A second Close
-// does nothing.
+// Close ends every process of the cluster and removes its folder. A second Close does nothing.
 func (c *Cluster) Close() error {
-	// Without a context: a cluster is ended in any case, and the script gives
-	// up by itself.
+	// Close takes no context: the cluster must end in any case, and the script has its own
+	// timeout.
 	out, err := exec.Command(filepath.Join(c.scripts, "down"), "--dir", c.Dir).CombinedOutput()
 	if err != nil {
 		return fmt.Errorf("ending kubernetes: %w: %s", err, out)
@@ -110,17 +109,17 @@ func (c *Cluster) Logs() string {
 	return logs.String()
 }
 
-// script runs one of the scripts and returns its standard output.
+// runScript runs one of the scripts and returns its standard output.
 func (c *Cluster) script(ctx context.Context, name string, args ...string) (string, error) {
 	return output(ctx, exec.CommandContext(ctx, filepath.Join(c.scripts, name), args...))
 }
 
-// output runs a command that was made with ctx and returns its standard output;
-// an error holds what it complained about.
+// runCommand runs a command that was created with ctx and returns its standard output. An error
+// contains its standard error.
 func output(ctx context.Context, cmd *exec.Cmd) (string, error) {
 	var stdout, stderr bytes.Buffer
 	cmd.Stdout, cmd.Stderr = &stdout, &stderr
-	cmd.WaitDelay = time.Second // what a script has started may hold on to its output
+	cmd.WaitDelay = time.Second // a process that the script started may keep its output open
 	if err := cmd.Run(); err != nil {
 		if ctx.Err() != nil {
 			err = context.Cause(ctx)
@@ -131,7 +130,7 @@ func output(ctx context.Context, cmd *exec.Cmd) (string, error) {
 	return stdout.String(), nil
 }
 
-// scriptsDir finds hack/kube in the module that the working directory is in.
+// scriptsDir returns hack/kube of the module that contains the working directory.
 func scriptsDir() (string, error) {
 	dir, err := os.Getwd()
 	if err != nil {

@@ -6,25 +6,24 @@ import (
 	"slices"
 )
 
-// Config says what cluster to start. Its zero value is a stock control plane
-// without nodes.
+// Config configures a cluster. The zero value is a stock control plane without nodes.
 type Config struct {
 	// Kubelet adds a node: containerd, kubelet, kube-proxy and CoreDNS, so that pods run.
-	// [MissingNode] tells whether it can.
+	// [MissingNodeRequirement] reports whether a node can run.
 	Kubelet bool
 	// Name is the cluster's name in messages. Empty means "dev".
 	Name string
 	// APIServerArgs, ControllerManagerArgs and SchedulerArgs are additional
-	// arguments at the end of the command lines, as --flag=value; the last of
-	// two settings counts.
+	// arguments at the end of the command lines, as --flag=value; a later flag overrides an
+	// earlier one.
 	APIServerArgs         []string
 	ControllerManagerArgs []string
 	SchedulerArgs         []string
-	// FeatureGates are set in every program, HPAScaleToZero for one.
+	// FeatureGates are set in every program, for example HPAScaleToZero.
 	FeatureGates map[string]bool
 }
 
-// flags are the arguments of hack/kube/up.
+// flags returns the arguments of hack/kube/up.
 func (c Config) flags() []string {
 	var flags []string
 	add := func(name string, values ...string) {

@@ -11,30 +11,30 @@ import (
 // Daemons are named etcd, kube-apiserver, kube-controller-manager and
 // kube-scheduler, and with a node containerd, kubelet, kube-proxy and coredns.
 
-// Start starts a daemon that does not run and returns when it has a pid, which
-// is before it answers. args go to the end of its command line.
+// Start starts a daemon that is not running and returns when it has a pid, which may be before it
+// answers requests. args are appended to its command line.
 func (c *Cluster) Start(ctx context.Context, daemon string, args ...string) error {
 	return c.daemon(ctx, append([]string{"start", daemon}, args...)...)
 }
 
-// Stop ends a daemon in order, by force after ten seconds, and returns when it
-// is gone. One that does not run is no error.
+// Stop stops a daemon with SIGTERM, after ten seconds with SIGKILL, and returns when it has exited.
+// A daemon that is not running is not an error.
 func (c *Cluster) Stop(ctx context.Context, daemon string) error {
 	return c.daemon(ctx, "stop", daemon)
 }
 
-// Restart is Stop and Start.
+// Restart calls Stop and Start.
 func (c *Cluster) Restart(ctx context.Context, daemon string) error {
 	return c.daemon(ctx, "restart", daemon)
 }
 
-// Signal sends a signal to a daemon; SIGSTOP makes one that hangs.
+// Signal sends a signal to a daemon. SIGSTOP makes it hang.
 func (c *Cluster) Signal(ctx context.Context, daemon string, signal syscall.Signal) error {
 	return c.daemon(ctx, "signal", strconv.Itoa(int(signal)), daemon)
 }
 
-// PID is the process id of a daemon as this machine sees it. A daemon that does
-// not run is an error.
+// PID returns the process id of a daemon in the pid namespace of this machine. It returns an error
+// if the daemon is not running.
 func (c *Cluster) PID(ctx context.Context, daemon string) (int, error) {
 	out, err := c.script(ctx, "daemon", "--dir", c.Dir, "pid", daemon)
 	if err != nil {

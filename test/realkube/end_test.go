@@ -31,7 +31,7 @@ func TestCloseLeavesNothing(t *testing.T) {
 		t.Errorf("processes left (-want +got):\n%s", diff)
 	}
 	if _, err := os.Stat(filepath.Dir(c.Dir)); !os.IsNotExist(err) {
-		t.Errorf("the cluster's folder is still there: %v", err)
+		t.Errorf("the cluster's folder still exists: %v", err)
 	}
 }
 
@@ -66,7 +66,7 @@ func TestClusterEndsWithItsOwner(t *testing.T) {
 	})
 }
 
-// namespaceOf names the pid namespace of a cluster.
+// namespaceOf returns the pid namespace of a cluster.
 func namespaceOf(t *testing.T, c *Cluster) string {
 	t.Helper()
 	pid, err := c.PID(t.Context(), "kube-apiserver")
@@ -90,11 +90,11 @@ func processesIn(t *testing.T, namespace string) []string {
 	var found []string
 	for _, link := range links {
 		if target, err := os.Readlink(link); err != nil || target != namespace {
-			continue // gone, or elsewhere
+			continue // exited, or in another namespace
 		}
 		name, err := os.ReadFile(filepath.Join(filepath.Dir(filepath.Dir(link)), "comm"))
 		if err != nil {
-			continue // gone
+			continue // exited
 		}
 		found = append(found, strings.TrimSpace(string(name)))
 	}

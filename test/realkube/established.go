@@ -6,11 +6,11 @@ import (
 	"time"
 )
 
-// established is how long definitions may take to be served.
+// establishTimeout is how long the API server may take to serve CRDs.
 const established = time.Minute
 
-// Established waits until the custom resource definitions, by their names, are served.
-// kubectl wait alone fails for one that has no conditions yet.
+// AwaitEstablished waits until the API server serves the named custom resource definitions.
+// kubectl wait fails for a definition that has no conditions yet, so it is retried.
 func (c *Cluster) Established(ctx context.Context, definitions ...string) error {
 	args := append([]string{"wait", "--for=condition=Established", "--timeout=60s", "crd"}, definitions...)
 	for begin := time.Now(); ; time.Sleep(100 * time.Millisecond) {

@@ -6,8 +6,8 @@ import (
 	"runtime"
 )
 
-// Missing says in one line why real Kubernetes cannot run here, or is empty if
-// it can. It does not try to build anything.
+// MissingRequirement returns one line that says why real Kubernetes cannot run on this machine, or
+// an empty string if it can. It does not try to build anything.
 func Missing() string {
 	if runtime.GOOS != "linux" {
 		return "real Kubernetes runs on Linux only"
@@ -22,13 +22,13 @@ func Missing() string {
 		namespaces = append([]string{"--user", "--map-root-user"}, namespaces...)
 	}
 	if err := exec.Command("unshare", namespaces...).Run(); err != nil {
-		return "real Kubernetes needs the right to make namespaces, try it as root"
+		return "real Kubernetes needs the right to create namespaces, try it as root"
 	}
 	return ""
 }
 
-// MissingNode says in one line why a node cannot run here, or is empty if it
-// can. It does not try to install anything.
+// MissingNodeRequirement returns one line that says why a node cannot run on this machine, or an
+// empty string if it can. It does not try to install anything.
 func MissingNode() string {
 	if missing := Missing(); missing != "" {
 		return missing
@@ -47,7 +47,7 @@ func MissingNode() string {
 		return "a node needs a Debian-like system, with apt-get"
 	}
 	if err := exec.Command("unshare", "-m", "-n", "-u", "true").Run(); err != nil {
-		return "a node needs the right to make network namespaces"
+		return "a node needs the right to create network namespaces"
 	}
 	return ""
 }

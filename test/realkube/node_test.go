@@ -20,30 +20,30 @@ func TestNode(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	t.Cleanup(func() { c.Close() }) // for a test that ends early; it may come twice
+	t.Cleanup(func() { c.Close() }) // for a test that ends early; a second Close does nothing
 	if len(traces(t, c)) < 2 {
-		t.Error("a node leaves no traces while it runs: the test looks in the wrong place")
+		t.Error("nodeTraces finds nothing while the node runs, so it looks in the wrong place")
 	}
 	t.Run("pods become ready", func(t *testing.T) {
 		apply(t, c, pages)
 		await(t, "2", c.asks("get", "statefulset", "pages", "-o", "jsonpath={.status.readyReplicas}"))
 	})
-	t.Run("pods reach each other by a Service", func(t *testing.T) { reachService(t, c) })
-	t.Run("pods find Services and each other by name", func(t *testing.T) { resolve(t, c) })
-	t.Run("Services go on when kube-proxy writes all of them again", func(t *testing.T) { rewriteServices(t, c) })
+	t.Run("pods reach each other through a Service", func(t *testing.T) { reachService(t, c) })
+	t.Run("pods resolve Services and each other", func(t *testing.T) { resolve(t, c) })
+	t.Run("Services keep working while kube-proxy rewrites all rules", func(t *testing.T) { rewriteServices(t, c) })
 	t.Run("pods reach the API server", func(t *testing.T) {
 		got := kubectl(t, c, "exec", "pages-0", "--", "wget", "-q", "-O", "-", "-T", "5", "--no-check-certificate", "https://10.96.0.1/livez")
 		if got != "ok" {
 			t.Errorf("/livez from a pod = %q", got)
 		}
 	})
-	t.Run("logs are read", func(t *testing.T) {
+	t.Run("pod logs can be read", func(t *testing.T) {
 		if got := kubectl(t, c, "logs", "pages-1"); got != "I am pages-1" {
 			t.Errorf("log = %q", got)
 		}
 	})
 	t.Run("images are loaded", func(t *testing.T) { loadImage(t, c) })
-	t.Run("a server of this machine joins the API", func(t *testing.T) { aggregate(t, c) })
+	t.Run("a server of this machine is aggregated", func(t *testing.T) { aggregate(t, c) })
 	if t.Failed() {
 		t.Log(c.Logs())
 	}
@@ -107,8 +107,8 @@ func reachService(t *testing.T, c *Cluster) {
 	}
 }
 
-// rewriteServices has kube-proxy write every rule again, as it does each hour: it does so when
-// the node's zone changes.
+// testServiceRewrite makes kube-proxy rewrite every rule, as it does every hour, by changing the
+// node's zone.
 func rewriteServices(t *testing.T, c *Cluster) {
 	for _, zone := range []string{"a", "b"} {
 		kubectl(t, c, "label", "node", "--all", "--overwrite", "topology.kubernetes.io/zone="+zone)
@@ -119,8 +119,8 @@ func rewriteServices(t *testing.T, c *Cluster) {
 	}
 }
 
-// resolve asks as a pod does, also for a name that is nobody's: that is answered too,
-// since a program without an answer asks again for seconds.
+// testDNS resolves names in a pod. An unknown name must be answered too, since a program without an
+// answer retries for seconds.
 func resolve(t *testing.T, c *Cluster) {
 	await(t, "Running", c.asks("get", "pod", "named", "-o", "jsonpath={.status.phase}"))
 	address := kubectl(t, c, "get", "pod", "named", "-o", "jsonpath={.status.podIP}")
@@ -137,7 +137,7 @@ func resolve(t *testing.T, c *Cluster) {
 	}
 }
 
-// loadImage makes an image of one file with the shell of another.
+// testLoadImage loads an image that consists of one program and runs it.
 func loadImage(t *testing.T, c *Cluster) {
 	content, err := os.ReadFile(filepath.Join(c.nodeRoot(t), "usr", "bin", "busybox"))
 	if err != nil {
@@ -169,8 +169,8 @@ func (c *Cluster) nodeRoot(t *testing.T) string {
 	return strings.TrimSpace(out)
 }
 
-// traces lists what the node of a cluster is seen by from outside of its
-// namespaces: its link, its cgroups and its mounts.
+// nodeTraces lists what the node of a cluster leaves outside its namespaces: its link, its cgroups
+// and its mounts.
 func traces(t *testing.T, c *Cluster) []string {
 	t.Helper()
 	slot := strings.Split(c.HostAddress, ".")[2]

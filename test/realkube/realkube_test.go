@@ -21,8 +21,8 @@ func TestMain(m *testing.M) {
 	os.Exit(m.Run())
 }
 
-// start starts a cluster that ends with the test, and shows its logs if the
-// test has failed.
+// startCluster starts a cluster that ends with the test. If the test has failed, it logs the
+// cluster's logs.
 func start(t *testing.T, config Config) *Cluster {
 	t.Helper()
 	c, err := Start(t.Context(), config)
@@ -40,7 +40,7 @@ func start(t *testing.T, config Config) *Cluster {
 	return c
 }
 
-// kubectl runs a command that must succeed.
+// runKubectl runs kubectl and fails the test on an error.
 func kubectl(t *testing.T, c *Cluster, args ...string) string {
 	t.Helper()
 	out, err := c.Kubectl(t.Context(), args...)
@@ -57,7 +57,7 @@ func apply(t *testing.T, c *Cluster, yaml string) {
 	}
 }
 
-// await looks until what it sees is what is wanted.
+// awaitOutput calls look until it returns the wanted output.
 func await(t *testing.T, want string, look func(context.Context) (string, error)) {
 	t.Helper()
 	ctx, cancel := context.WithTimeout(t.Context(), process.Patience)
@@ -71,13 +71,13 @@ func await(t *testing.T, want string, look func(context.Context) (string, error)
 		}
 		select {
 		case <-ctx.Done():
-			t.Fatalf("waited %v for %q, saw %q, %v", process.Patience, want, got, err)
+			t.Fatalf("after %v: want %q, got %q, %v", process.Patience, want, got, err)
 		case <-tick.C:
 		}
 	}
 }
 
-// asks is a look for await: what kubectl prints.
+// kubectlFunc returns a function for awaitOutput that runs kubectl.
 func (c *Cluster) asks(args ...string) func(context.Context) (string, error) {
 	return func(ctx context.Context) (string, error) {
 		out, err := c.Kubectl(ctx, args...)
@@ -93,25 +93,25 @@ func TestCluster(t *testing.T) {
 			t.Errorf("kubectl is %q and the server %q, want both v1.37", client, server)
 		}
 	})
-	t.Run("clients of Go answer", func(t *testing.T) { listNamespaces(t, c) })
-	t.Run("helm answers", func(t *testing.T) {
+	t.Run("client-go works", func(t *testing.T) { listNamespaces(t, c) })
+	t.Run("helm works", func(t *testing.T) {
 		if out, err := c.Helm(t.Context(), "list", "--all-namespaces", "--short"); err != nil || out != "" {
 			t.Errorf("helm list = %q, %v, want nothing", out, err)
 		}
 	})
-	t.Run("who is not allowed is refused", func(t *testing.T) {
+	t.Run("unauthorized users are refused", func(t *testing.T) {
 		got, err := c.Kubectl(t.Context(), "auth", "can-i", "list", "secrets", "--as", "system:serviceaccount:default:default")
 		if strings.TrimSpace(got) != "no" {
 			t.Errorf("may the default account list secrets? %q, %v", got, err)
 		}
 	})
-	t.Run("a deployment makes pods, for which there is no node", func(t *testing.T) { schedule(t, c) })
-	t.Run("the HPA controller asks for metrics", func(t *testing.T) { autoscale(t, c) })
-	t.Run("a server of this machine joins the API", func(t *testing.T) { aggregate(t, c) })
+	t.Run("a deployment creates pods, which stay pending without a node", func(t *testing.T) { schedule(t, c) })
+	t.Run("the HPA controller requests metrics", func(t *testing.T) { autoscale(t, c) })
+	t.Run("a server of this machine is aggregated", func(t *testing.T) { aggregate(t, c) })
 	t.Run("daemons restart", func(t *testing.T) { restart(t, c) })
 }
 
-// versions are those of client and server in the answer of kubectl version.
+// parseVersions returns the client's and the server's version from the output of kubectl version.
 func versions(answer string) (client, server string) {
 	for line := range strings.Lines(answer) {
 		switch what, version, _ := strings.Cut(strings.TrimSpace(line), ": "); what {
@@ -172,7 +172,7 @@ func restart(t *testing.T, c *Cluster) {
 	}
 	await(t, "ok", c.asks("get", "--raw", "/readyz"))
 	if got := kubectl(t, c, "get", "deployment", "sleeper", "-o", "name"); got != "deployment.apps/sleeper" {
-		t.Errorf("after the restart there is %q, want the deployment", got)
+		t.Errorf("after the restart the API server has %q, want the deployment", got)
 	}
 }
 

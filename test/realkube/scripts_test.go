@@ -21,27 +21,27 @@ func TestFlags(t *testing.T) {
 	}
 }
 
-// What is wrong with a command is said in one line, before anything is done.
+// A script reports a wrong command line in one line, before it does anything.
 func TestScriptsRefuse(t *testing.T) {
 	scripts, err := scriptsDir()
 	if err != nil {
 		t.Fatal(err)
 	}
 	if _, err := exec.LookPath("bash"); err != nil {
-		t.Skip("no bash here")
+		t.Skip("bash is not installed")
 	}
 	nowhere := filepath.Join(t.TempDir(), "nowhere")
 	tests := []struct {
 		name, command, want string
 	}{
 		{"an unknown flag", "up --noodles 4", "up: unknown flag: --noodles (see up --help)"},
-		{"a flag without its value", "up --name", "up: unknown flag or no value: --name (see up --help)"},
-		{"a name that no host could have", "up --name Dev", "up: --name must be lower case letters, digits and -: Dev"},
-		{"a gate without its value", "up --feature-gate Zero",
+		{"a flag without a value", "up --name", "up: unknown flag or no value: --name (see up --help)"},
+		{"an invalid host name", "up --name Dev", "up: --name must be lower case letters, digits and -: Dev"},
+		{"a feature gate without a value", "up --feature-gate Zero",
 			"up: --feature-gate must be Gate=true or Gate=false: Zero"},
-		{"an image for a cluster that is not there", "image --dir " + nowhere + " localhost/a:1 .",
+		{"an image for a cluster that does not exist", "image --dir " + nowhere + " localhost/a:1 .",
 			"image: no cluster in " + nowhere + ", start one with hack/kube/up"},
-		{"a daemon of a cluster that is not there", "daemon --dir " + nowhere + " list",
+		{"a daemon of a cluster that does not exist", "daemon --dir " + nowhere + " list",
 			"daemon: no cluster in " + nowhere + ", start one with hack/kube/up"},
 	}
 	for _, test := range tests {
@@ -52,7 +52,7 @@ func TestScriptsRefuse(t *testing.T) {
 				t.Errorf("%s succeeded", test.command)
 			}
 			if diff := cmp.Diff(test.want+"\n", string(out)); diff != "" {
-				t.Errorf("%s said (-want +got):\n%s", test.command, diff)
+				t.Errorf("%s printed (-want +got):\n%s", test.command, diff)
 			}
 		})
 	}

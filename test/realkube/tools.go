@@ -20,8 +20,8 @@ func (c *Cluster) Kubeconfig() string {
 	return filepath.Join(c.Dir, "pki", "admin.kubeconfig")
 }
 
-// RESTConfig is what the administrator's clients are made of. It does not limit
-// their rate, and goes by no proxy.
+// RESTConfig returns the administrator's client configuration, without rate limit and without
+// proxy.
 func (c *Cluster) RESTConfig() (*rest.Config, error) {
 	config, err := clientcmd.BuildConfigFromFlags("", c.Kubeconfig())
 	if err != nil {
@@ -32,7 +32,8 @@ func (c *Cluster) RESTConfig() (*rest.Config, error) {
 	return config, nil
 }
 
-// KubeconfigOf writes a kubeconfig with the rights of a service account, for half a day.
+// WriteKubeconfig writes a kubeconfig with a token of a service account that is valid for half a
+// day.
 func (c *Cluster) KubeconfigOf(ctx context.Context, namespace, account, path string) error {
 	token, err := c.Kubectl(ctx, "create", "token", account, "--namespace", namespace, "--duration=12h")
 	if err != nil {
@@ -48,20 +49,19 @@ func (c *Cluster) KubeconfigOf(ctx context.Context, namespace, account, path str
 	return clientcmd.WriteToFile(*config, path)
 }
 
-// Kubectl runs kubectl as the administrator and returns what it printed; an
-// error holds what it complained about.
+// Kubectl runs kubectl as the administrator and returns its output. An error contains its standard
+// error.
 func (c *Cluster) Kubectl(ctx context.Context, args ...string) (string, error) {
 	return output(ctx, c.tool(ctx, "kubectl", args...))
 }
 
-// Helm runs helm as the administrator and returns what it printed; an error
-// holds what it complained about. Its caches are the cluster's own.
+// Helm runs helm as the administrator and returns its output. An error contains its standard
+// error. Each cluster has its own Helm caches.
 func (c *Cluster) Helm(ctx context.Context, args ...string) (string, error) {
 	return output(ctx, c.tool(ctx, "helm", args...))
 }
 
-// Apply makes or changes the objects of a YAML text, which may hold several
-// documents.
+// Apply creates or updates the objects of a YAML text, which may contain several documents.
 func (c *Cluster) Apply(ctx context.Context, yaml string) error {
 	kubectl := c.tool(ctx, "kubectl", "apply", "--filename", "-")
 	kubectl.Stdin = strings.NewReader(yaml)
@@ -69,16 +69,15 @@ func (c *Cluster) Apply(ctx context.Context, yaml string) error {
 	return err
 }
 
-// ExposeLocal makes a Service, in a namespace that exists, by which APIServices
-// and webhooks reach a server that listens on HostAddress of this machine: they
-// name that Service and port. The server's certificate must be good for
-// SERVICE.NAMESPACE.svc. With a node, pods reach it too.
+// ExposeLocal creates a Service in an existing namespace through which APIServices and webhooks
+// reach a server that listens on HostAddress of this machine. The server's certificate must be
+// valid for SERVICE.NAMESPACE.svc. With a node, pods reach the server too.
 func (c *Cluster) ExposeLocal(ctx context.Context, namespace, service string, port int) error {
 	return c.Apply(ctx, exposed(namespace, service, c.HostAddress, port))
 }
 
-// exposed are the objects of ExposeLocal. Endpoints cannot be on the loopback,
-// but the aggregator of a cluster without a node goes by the name.
+// localServiceManifest returns the objects of ExposeLocal. Endpoints cannot be loopback addresses,
+// but the aggregator of a cluster without a node resolves the Service's name.
 func exposed(namespace, service, address string, port int) string {
 	if address == "127.0.0.1" {
 		return fmt.Sprintf(`apiVersion: v1
@@ -101,27 +100,26 @@ endpoints: [{addresses: [%[3]q], conditions: {ready: true}}]
 `, service, namespace, address, port)
 }
 
-// LoadImage gives the node a container image of one layer: the files of a
-// folder, and the words that it runs. Its name is such as localhost/worker:1;
-// pods use it with imagePullPolicy Never, and localhost/busybox:1 without any
-// LoadImage.
+// LoadImage loads a container image of one layer into the node: the files of a folder, and the
+// command that it runs. A name is, for example, localhost/worker:1. Pods use the image with
+// imagePullPolicy Never. The image localhost/busybox:1 is always present.
 func (c *Cluster) LoadImage(ctx context.Context, name, folder string, words ...string) error {
 	_, err := c.script(ctx, "image", append([]string{"--dir", c.Dir, name, folder}, words...)...)
 	return err
 }
 
-// LoadImages builds images as `make images` does, and gives them to the node: of a
-// program of ours, such as slurm-operator, as localhost/slurm-operator:dev, and of
-// Slurm, such as slurmd:26.05, as localhost/slurmd:26.05. It takes half a minute for a
-// Slurm that was not built before, and does nothing for images that the node has.
+// LoadImages builds images as `make images` does and loads them into the node: one of our programs,
+// such as slurm-operator, as localhost/slurm-operator:dev, and a Slurm version, such as
+// slurmd:26.05, as localhost/slurmd:26.05. A Slurm version that was not built before takes half a
+// minute. LoadImages does nothing for images that the node already has.
 func (c *Cluster) LoadImages(ctx context.Context, images ...string) error {
 	load := filepath.Join(c.scripts, "..", "images", "load")
 	_, err := output(ctx, exec.CommandContext(ctx, load, append([]string{"--dir", c.Dir}, images...)...))
 	return err
 }
 
-// tool is a command whose every file is the cluster's own: a discovery cache of
-// an earlier cluster on the same port would tell of its resources.
+// toolCommand returns a command that uses only files of this cluster. A discovery cache of an
+// earlier cluster on the same port would list that cluster's resources.
 func (c *Cluster) tool(ctx context.Context, name string, args ...string) *exec.Cmd {
 	cmd := exec.CommandContext(ctx, filepath.Join(c.Dir, "bin", name), args...)
 	cache := filepath.Join(c.Dir, "cache")

@@ -15,21 +15,21 @@ import (
 	"time"
 )
 
-// Cluster is a running Slurm cluster. Its methods may be called from several
-// goroutines, save [Cluster.Close], which comes last.
+// Cluster is a running Slurm cluster. Its methods are safe for concurrent use, except
+// [Cluster.Close], which must be called last.
 type Cluster struct {
-	// URL is where slurmrestd listens, http://127.0.0.1:PORT.
+	// URL is the URL of slurmrestd, http://127.0.0.1:PORT.
 	URL string
 	// Socket is the path of the unix socket that slurmrestd listens on too.
 	Socket string
-	// TokenFile holds a token of user slurm that is good for 30 days.
+	// TokenFile contains a token of user slurm that is valid for 30 days.
 	TokenFile string
-	// KeyFile holds the HS256 key that tokens are signed with.
+	// KeyFile contains the HS256 key that signs the tokens.
 	KeyFile string
 	// Version is the Slurm version, such as 26.05.
 	Version string
-	// Dir is the cluster's folder, /inst inside of it. Everybody may write to
-	// its folder scratch, and the daemons' logs are in log.
+	// Dir is the cluster's folder, mounted as /inst inside the cluster. Everybody may write to its
+	// folder scratch; the daemons' logs are in log.
 	Dir string
 
 	config  Config
@@ -37,9 +37,9 @@ type Cluster struct {
 	temp    string
 }
 
-// Start starts a cluster and returns when all its nodes are idle, in seconds.
-// It has ports and a folder of its own, so several may run at once. It ends at
-// Close, or with this process.
+// Start starts a cluster and returns within seconds, when all its nodes are idle. Each cluster has
+// its own ports and its own folder, so several may run at once. The cluster ends at Close, or with
+// this process.
 func Start(ctx context.Context, config Config) (*Cluster, error) {
 	c, err := prepare(config)
 	if err != nil {
@@ -52,7 +52,7 @@ func Start(ctx context.Context, config Config) (*Cluster, error) {
 	return c, nil
 }
 
-// prepare makes the folder of a cluster that is yet to start.
+// prepareCluster creates the folder of a cluster before its start.
 func prepare(config Config) (*Cluster, error) {
 	scripts, err := scriptsDir()
 	if err != nil {
@@ -60,7 +60,7 @@ func prepare(config Config) (*Cluster, error) {
 	}
 	temp, err := os.MkdirTemp("", "slurm")
 	if err != nil {
-		return nil, fmt.Errorf("making the cluster's folder: %w", err)
+		return nil, fmt.Errorf("creating the cluster's folder: %w", err)
 	}
 	config.Version = cmp.Or(config.Version, "26.05")
 	config.Nodes = cmp.Or(config.Nodes, 4)
@@ -97,8 +97,8 @@ func (c *Cluster) up(ctx context.Context, flags ...string) error {
 
 // Close ends every process of the cluster and removes its folder.
 func (c *Cluster) Close() error {
-	// Without a context: a cluster is ended in any case, and the script gives
-	// up by itself.
+	// Close takes no context: the cluster must end in any case, and the script has its own
+	// timeout.
 	out, err := exec.Command(filepath.Join(c.scripts, "down"), "--dir", c.Dir).CombinedOutput()
 	if err != nil {
 		return fmt.Errorf("ending slurm %s: %w: %s", c.Version, err, out)
@@ -111,9 +111,9 @@ func (c *Cluster) Close() error {
 
 // Run runs a Slurm command inside the cluster, as root if user is empty, else
 // as alice (account ml, QOS high allowed), bob (account hpc, operator) or carol
-// (both accounts), in the user's home. It returns what the command printed; an
-// error holds what it complained about. A batch script is given with --wrap. A command that
-// got no token, as happens on a busy machine, has asked for nothing and is run again.
+// (both accounts), in the user's home. It returns the command's output; an error contains its
+// standard error. Pass a batch script with --wrap. A command that failed to create its auth token,
+// which happens on a busy machine, has sent no request and is run again.
 func (c *Cluster) Run(ctx context.Context, user string, argv ...string) (string, error) {
 	args := append([]string{"--dir", c.Dir, "--as", cmp.Or(user, "root")}, argv...)
 	const attempts = 3
@@ -147,12 +147,12 @@ func (c *Cluster) Logs() string {
 	return logs.String()
 }
 
-// script runs one of the scripts and returns its standard output.
+// runScript runs one of the scripts and returns its standard output.
 func (c *Cluster) script(ctx context.Context, name string, args ...string) (string, error) {
 	var stdout, stderr bytes.Buffer
 	cmd := exec.CommandContext(ctx, filepath.Join(c.scripts, name), args...)
 	cmd.Stdout, cmd.Stderr = &stdout, &stderr
-	cmd.WaitDelay = time.Second // what the script has started may hold on to its output
+	cmd.WaitDelay = time.Second // a process that the script started may keep its output open
 	if err := cmd.Run(); err != nil {
 		if ctx.Err() != nil {
 			err = context.Cause(ctx)
@@ -163,7 +163,7 @@ func (c *Cluster) script(ctx context.Context, name string, args ...string) (stri
 	return stdout.String(), nil
 }
 
-// scriptsDir finds hack/slurm in the module that the working directory is in.
+// scriptsDir returns hack/slurm of the module that contains the working directory.
 func scriptsDir() (string, error) {
 	dir, err := os.Getwd()
 	if err != nil {

@@ -7,33 +7,31 @@ import (
 	"time"
 )
 
-// Config says what cluster to start. Its zero value is four nodes of Slurm
-// 26.05 with accounting.
+// Config configures a cluster. The zero value is a Slurm 26.05 cluster of four nodes with
+// accounting.
 type Config struct {
 	// Version is the Slurm version, one of [Versions]. Empty means 26.05.
 	Version string
 	// Name is the cluster's name in Slurm. Empty means "dev".
 	Name string
-	// Nodes is the number of slurmds, n1 and so on, 16 CPUs, 64 GB and four
-	// GPUs each, 180 at most. Zero means 4.
+	// Nodes is the number of slurmds, named n1, n2 and so on, with 16 CPUs, 64 GB and four GPUs
+	// each. The maximum is 180. Zero means 4.
 	Nodes int
-	// Node are slurmds instead of those: a name and its line of slurm.conf, such as
-	// "a1 CPUs=4 RealMemory=1000". The only partition is then batch, of all nodes.
+	// NodeConfs replaces those slurmds: each is a name and its line of slurm.conf, such as
+	// "a1 CPUs=4 RealMemory=1000". The only partition is then batch, with all nodes.
 	Node []string
-	// Gres are the lines of gres.conf, instead of that of the GPUs. The files
-	// /inst/gpu/h100-[0-7] stand for GPUs.
+	// Gres replaces the lines of gres.conf. The files /inst/gpu/h100-[0-7] serve as GPU devices.
 	Gres []string
-	// Files are more files of /etc/slurm: their text by name.
+	// Files are additional files of /etc/slurm, their content by name.
 	Files map[string]string
-	// AccountingOf is a cluster whose slurmdbd and keys this one shares; nil for
-	// its own.
+	// AccountingOf is a cluster whose slurmdbd and keys this cluster shares. Nil means its own.
 	AccountingOf *Cluster
 	// WithoutAccounting leaves out slurmdbd, MariaDB, accounts and QOS.
 	WithoutAccounting bool
-	// Munge has daemons know each other by MUNGE instead of auth/slurm.
+	// Munge makes the daemons authenticate with MUNGE instead of auth/slurm.
 	Munge bool
-	// Conf are lines at the end of slurm.conf; the last of two settings counts
-	// and @N1_PORT@ stands for the port of the first slurmd.
+	// Conf is appended to slurm.conf; a later setting overrides an earlier one. @N1_PORT@ is
+	// replaced by the port of the first slurmd.
 	Conf []string
 	// MaxJobs is MaxJobCount. Zero means 100,000.
 	MaxJobs int
@@ -53,7 +51,7 @@ type Config struct {
 // Versions lists the Slurm versions that can be started, oldest first.
 func Versions() []string { return []string{"24.11", "26.05"} }
 
-// flags are the arguments of hack/slurm/up.
+// flags returns the arguments of hack/slurm/up.
 func (c Config) flags() []string {
 	var flags []string
 	add := func(name, value string) { flags = append(flags, name, value) }

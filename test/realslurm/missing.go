@@ -6,8 +6,8 @@ import (
 	"runtime"
 )
 
-// Missing says in one line why real Slurm cannot run here, or is empty if it
-// can. It does not try to install anything.
+// MissingRequirement returns one line that says why real Slurm cannot run on this machine, or an
+// empty string if it can. It does not try to install anything.
 func Missing() string {
 	if runtime.GOOS != "linux" {
 		return "real Slurm runs on Linux only"
@@ -26,7 +26,7 @@ func Missing() string {
 		return "real Slurm needs a Debian-like system, with apt-get"
 	}
 	if err := exec.Command("unshare", "-m", "-p", "-u", "-f", "true").Run(); err != nil {
-		return "real Slurm needs the right to make namespaces"
+		return "real Slurm needs the right to create namespaces"
 	}
 	return ""
 }

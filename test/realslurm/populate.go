@@ -13,8 +13,8 @@ import (
 // PopulateNodes is the number of nodes that [Cluster.Populate] needs.
 const PopulateNodes = 7
 
-// Populate fills a fresh cluster of at least [PopulateNodes] nodes with the
-// variety that numbers are compared on, and returns when all of it is there:
+// Populate fills a fresh cluster of at least [PopulateNodes] nodes with jobs and node states of
+// many kinds, on which tests compare numbers. It returns when slurmctld reports all of them:
 //
 //   - nodes n1 allocated, n2 mixed, n3 drained, n4 draining, n5 down, n6
 //     reserved, n7 idle
@@ -24,18 +24,17 @@ const PopulateNodes = 7
 //     array throttle, licence, QOS limit (with accounting) and a node that is
 //     down; one of them in two partitions
 //   - jobs completed, failed and cancelled
-//   - a reservation that is active and one that is to come
+//   - an active and a future reservation
 //
 // It returns the ids of the jobs by name: full, gpus, two-nodes, array, het,
 // suspended; for-resources, for-priority, two-partitions, for-dependency, held,
-// for-begin, for-licence, for-qos, for-node; completed, failed, cancelled. Nothing
-// changes by itself afterwards, but that slurmctld forgets the finished ones
-// after MinJobAge.
+// for-begin, for-licence, for-qos, for-node; completed, failed, cancelled. Afterwards nothing
+// changes by itself, except that slurmctld purges the finished jobs after MinJobAge.
 func (c *Cluster) Populate(ctx context.Context) (map[string]string, error) {
 	if c.config.Nodes < PopulateNodes {
 		return nil, fmt.Errorf("populating needs %d nodes, not %d", PopulateNodes, c.config.Nodes)
 	}
-	ctx, cancel := context.WithTimeoutCause(ctx, 2*time.Minute, errors.New("it takes more than two minutes"))
+	ctx, cancel := context.WithTimeoutCause(ctx, 2*time.Minute, errors.New("populating takes more than two minutes"))
 	defer cancel()
 	ids := map[string]string{}
 	steps := []func(context.Context, map[string]string) error{
@@ -59,8 +58,8 @@ func (c *Cluster) submitSet(ctx context.Context, ids map[string]string, set func
 	return err
 }
 
-// Submit submits the jobs in order, waits until squeue shows of each what it is wanted
-// to be, and returns their ids by name.
+// Submit submits the jobs in order, waits until squeue shows each in its wanted states, and returns
+// their ids by name.
 func (c *Cluster) Submit(ctx context.Context, jobs ...Job) (map[string]string, error) {
 	ids := map[string]string{}
 	for _, job := range jobs {
@@ -74,8 +73,8 @@ func (c *Cluster) Submit(ctx context.Context, jobs ...Job) (map[string]string, e
 	return ids, c.awaitJobs(ctx, jobs)
 }
 
-// disturb does what needs running jobs: cancel, suspend, drain, take down,
-// reserve.
+// changeStates makes the changes that require running jobs: it cancels and suspends jobs, drains
+// nodes, sets them down and reserves them.
 func (c *Cluster) disturb(ctx context.Context, ids map[string]string) error {
 	commands := [][]string{
 		{"scancel", ids["cancelled"]},
@@ -99,8 +98,8 @@ func (c *Cluster) disturb(ctx context.Context, ids map[string]string) error {
 	})
 }
 
-// awaitJobs waits until squeue has, for every job and every state wanted of it,
-// a line with that state and, for a pending job, that reason.
+// awaitJobs waits until squeue prints, for every job and every wanted state of it, a line with that
+// state and, for a pending job, that reason.
 func (c *Cluster) awaitJobs(ctx context.Context, jobs []Job) error {
 	return poll(ctx, func(ctx context.Context) ([]string, error) {
 		out, err := c.Run(ctx, "", "squeue", "-h", "-t", "all", "-o", "%j %T %r")
@@ -128,15 +127,15 @@ func (c *Cluster) awaitJobs(ctx context.Context, jobs []Job) error {
 	})
 }
 
-// matchesAny tells whether one of the states starts with one of the
-// alternatives, which a | separates.
+// matchesAny reports whether one of the states starts with one of the alternatives, which are
+// separated by |.
 func matchesAny(states []string, alternatives string) bool {
 	return slices.ContainsFunc(strings.Split(alternatives, "|"), func(want string) bool {
 		return slices.ContainsFunc(states, func(state string) bool { return strings.HasPrefix(state, want) })
 	})
 }
 
-// awaitNodes waits until sinfo shows every node in the state it is meant for.
+// awaitNodes waits until sinfo shows every node in its wanted state.
 func (c *Cluster) awaitNodes(ctx context.Context) error {
 	wanted := []string{
 		"n1 allocated", "n2 mixed", "n3 drained", "n4 draining", "n5 down", "n6 reserved", "n7 idle",
@@ -159,8 +158,8 @@ func (c *Cluster) awaitNodes(ctx context.Context) error {
 	})
 }
 
-// poll calls look until nothing is missing. When the context ends first, the
-// error says what was missing last.
+// awaitNoneMissing calls look until it reports nothing missing. If the context ends first, the error
+// says what was missing last.
 func poll(ctx context.Context, look func(context.Context) ([]string, error)) error {
 	ticker := time.NewTicker(200 * time.Millisecond)
 	defer ticker.Stop()

@@ -1,21 +1,20 @@
 package realslurm
 
-// Job is one that a test submits.
+// Job is a job that a test submits.
 type Job struct {
-	// Name is the job's; User submits it.
+	// Name is the job's name; User submits it.
 	Name, User string
 	// Args follow sbatch's name, output and --parsable.
 	Args []string
-	// Want are states to be seen of the job, of its tasks or of its components
-	// together; a pending one with its reason. A | separates alternatives.
+	// Want lists the states that squeue must show of the job, its array tasks or its components,
+	// a pending state with its reason. A | separates alternatives.
 	Want []string
 }
 
-// long is the batch script of what runs on: longer than any test.
+// longScript is the batch script of jobs that run longer than any test.
 const long = "sleep 86400"
 
-// startedJobs run at once: on n7 the ones that are over soon, elsewhere the
-// ones that stay.
+// startedJobs start at once. Those on n7 end soon, the others keep running.
 func startedJobs(accounting bool, _ map[string]string) []Job {
 	return []Job{
 		{"completed", "alice", wrap("true", "-w", "n7"), []string{"COMPLETED"}},
@@ -32,10 +31,10 @@ func startedJobs(accounting bool, _ map[string]string) []Job {
 	}
 }
 
-// pendingJobs cannot start while the started ones run. Those that wait for
-// resources and for priority are in the partition of n1 alone: of a job that asks
-// for n1 by name the scheduler says that n1 is not available, and of one that
-// could use a node that is down that this one is not.
+// pendingJobs cannot start while startedJobs run. Those that wait for resources and for priority
+// are submitted to a partition that contains only n1. For a job that requests n1 by name, the
+// scheduler would report that n1 is not available, and for a job that could also use a down node,
+// that this node is not available.
 func pendingJobs(accounting bool, ids map[string]string) []Job {
 	jobs := []Job{
 		{"for-resources", "alice", wrap(long, "-p", "debug", "-n", "16", "--gpus=4", "-t", "60"),

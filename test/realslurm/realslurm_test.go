@@ -28,8 +28,8 @@ func TestMain(m *testing.M) {
 	os.Exit(m.Run())
 }
 
-// start starts a cluster that ends with the test, and shows its logs if the
-// test has failed.
+// startCluster starts a cluster that ends with the test. If the test has failed, it logs the
+// cluster's logs.
 func start(t *testing.T, config Config) *Cluster {
 	t.Helper()
 	c, err := Start(t.Context(), config)
@@ -47,7 +47,7 @@ func start(t *testing.T, config Config) *Cluster {
 	return c
 }
 
-// run runs a command that must succeed.
+// runSlurm runs a Slurm command and fails the test on an error.
 func run(t *testing.T, c *Cluster, user string, argv ...string) string {
 	t.Helper()
 	out, err := c.Run(t.Context(), user, argv...)
@@ -57,7 +57,8 @@ func run(t *testing.T, c *Cluster, user string, argv ...string) string {
 	return strings.TrimSpace(out)
 }
 
-// ping asks slurmrestd, by URL or by its socket, and returns the status code.
+// pingSlurmrestd requests a ping from slurmrestd, by URL or through its socket, and returns the
+// HTTP status.
 func ping(ctx context.Context, c *Cluster, client *http.Client) (int, error) {
 	token, err := os.ReadFile(c.TokenFile)
 	if err != nil {
@@ -101,12 +102,12 @@ func TestCluster(t *testing.T) {
 			c := start(t, Config{Version: version, Nodes: 2})
 			t.Run("slurmrestd answers on the port", func(t *testing.T) { awaitPing(t, c) })
 			t.Run("slurmrestd answers on the socket", func(t *testing.T) { pingSocket(t, c) })
-			t.Run("it is the version asked for", func(t *testing.T) {
+			t.Run("the version is the requested one", func(t *testing.T) {
 				if got := run(t, c, "", "sinfo", "--version"); !strings.HasPrefix(got, "slurm-wlm "+version+".") {
 					t.Errorf("sinfo --version = %q, want %s", got, version)
 				}
 			})
-			t.Run("a job of alice runs to its end", func(t *testing.T) { runJob(t, c) })
+			t.Run("a job of alice completes", func(t *testing.T) { runJob(t, c) })
 			t.Run("sacctmgr knows the users", func(t *testing.T) {
 				got := run(t, c, "", "sacctmgr", "-nP", "show", "user", "format=user,defaultaccount")
 				want := "alice|ml\nbob|hpc\ncarol|hpc\nroot|root\nslurm|root"
@@ -115,7 +116,7 @@ func TestCluster(t *testing.T) {
 				}
 			})
 			t.Run("daemons restart", func(t *testing.T) { restart(t, c) })
-			t.Run("a hung slurmrestd goes on", func(t *testing.T) { hang(t, c) })
+			t.Run("a hung slurmrestd continues", func(t *testing.T) { hang(t, c) })
 			t.Run("a dynamic node joins", func(t *testing.T) { joinDynamic(t, c) })
 		})
 	}
@@ -204,8 +205,8 @@ func hang(t *testing.T, c *Cluster) {
 }
 
 func joinDynamic(t *testing.T, c *Cluster) {
-	// A record made before would have slurmd listen on the default port, which
-	// the cluster of another test may hold.
+	// A node record created before would make slurmd listen on the default port, which the
+	// cluster of another test may use.
 	if err := c.Start(t.Context(), "slurmd-dyn1", "-Z", "--conf", "CPUs=4 RealMemory=500 Port="+freePort(t)); err != nil {
 		t.Fatal(err)
 	}
@@ -293,7 +294,7 @@ func TestCloseLeavesNothing(t *testing.T) {
 		t.Errorf("processes left (-want +got):\n%s", diff)
 	}
 	if _, err := os.Stat(c.Dir); !os.IsNotExist(err) {
-		t.Errorf("the cluster's folder is still there: %v", err)
+		t.Errorf("the cluster's folder still exists: %v", err)
 	}
 	mounts, err := os.ReadFile("/proc/self/mounts")
 	if err != nil {
@@ -337,7 +338,7 @@ func TestClusterEndsWithItsOwner(t *testing.T) {
 	}
 }
 
-// namespaceOf names the pid namespace of a cluster.
+// namespaceOf returns the pid namespace of a cluster.
 func namespaceOf(t *testing.T, c *Cluster) string {
 	t.Helper()
 	pid, err := c.PID(t.Context(), "slurmctld")
@@ -361,11 +362,11 @@ func processesIn(t *testing.T, namespace string) []string {
 	var found []string
 	for _, link := range links {
 		if target, err := os.Readlink(link); err != nil || target != namespace {
-			continue // gone, or elsewhere
+			continue // exited, or in another namespace
 		}
 		name, err := os.ReadFile(filepath.Join(filepath.Dir(filepath.Dir(link)), "comm"))
 		if err != nil {
-			continue // gone
+			continue // exited
 		}
 		found = append(found, strings.TrimSpace(string(name)))
 	}

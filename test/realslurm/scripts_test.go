@@ -27,14 +27,14 @@ func TestFlags(t *testing.T) {
 	}
 }
 
-// What is wrong with a command is said in one line, before anything is done.
+// A script reports a wrong command line in one line, before it does anything.
 func TestScriptsRefuse(t *testing.T) {
 	scripts, err := scriptsDir()
 	if err != nil {
 		t.Fatal(err)
 	}
 	if _, err := exec.LookPath("bash"); err != nil {
-		t.Skip("no bash here")
+		t.Skip("bash is not installed")
 	}
 	nowhere := filepath.Join(t.TempDir(), "nowhere")
 	tests := []struct {
@@ -60,7 +60,7 @@ func TestScriptsRefuse(t *testing.T) {
 				t.Errorf("%s succeeded", test.command)
 			}
 			if diff := cmp.Diff(test.want+"\n", string(out)); diff != "" {
-				t.Errorf("%s said (-want +got):\n%s", test.command, diff)
+				t.Errorf("%s printed (-want +got):\n%s", test.command, diff)
 			}
 		})
 	}

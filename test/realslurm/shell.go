@@ -12,22 +12,22 @@ import (
 	"time"
 )
 
-// Shell is a shell of root inside the cluster that stays, for tests that run very many
-// commands: [Cluster.Run] enters the cluster's namespaces anew each time. Its methods
-// may not be called at the same time.
+// Shell is a persistent root shell inside the cluster, for tests that run very many commands:
+// [Cluster.Run] enters the cluster's namespaces for each command. Its methods are not safe for
+// concurrent use.
 type Shell struct {
 	cmd    *exec.Cmd
 	stdin  io.WriteCloser
 	stdout *bufio.Reader
 }
 
-// shellMark ends what a script prints, with its exit status.
+// shellMark precedes the exit status at the end of a script's output.
 const shellMark = "--end-of-script--"
 
-// OpenShell starts a shell, which ends at Close, with ctx, or with the cluster.
+// OpenShell starts a shell. It ends at Close, with ctx, or with the cluster.
 func (c *Cluster) OpenShell(ctx context.Context) (*Shell, error) {
 	cmd := exec.CommandContext(ctx, filepath.Join(c.scripts, "run"), "--dir", c.Dir, "--as", "root", "bash")
-	cmd.WaitDelay = time.Second // what the shell has started may hold on to its output
+	cmd.WaitDelay = time.Second // a process that the shell started may keep its output open
 	stdin, err := cmd.StdinPipe()
 	if err != nil {
 		return nil, fmt.Errorf("opening a shell: %w", err)
@@ -42,8 +42,8 @@ func (c *Cluster) OpenShell(ctx context.Context) (*Shell, error) {
 	return &Shell{cmd: cmd, stdin: stdin, stdout: bufio.NewReader(stdout)}, nil
 }
 
-// Run runs a script and returns what it printed, complaints included. A script whose
-// last command fails is an error.
+// Run runs a script and returns its standard output and standard error. It returns an error if the
+// last command of the script fails.
 func (s *Shell) Run(script string) (string, error) {
 	if _, err := fmt.Fprintf(s.stdin, "{ %s\n} 2>&1 </dev/null; echo; echo %s $?\n", script, shellMark); err != nil {
 		return "", fmt.Errorf("writing to the shell: %w", err)

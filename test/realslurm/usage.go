@@ -11,7 +11,7 @@ import (
 	"time"
 )
 
-// usage is what a process takes from the machine.
+// resourceUsage is the processor time and the memory that a process uses.
 type usage struct {
 	cpu time.Duration
 	rss int64
@@ -20,8 +20,8 @@ type usage struct {
 // tick is the unit of times in /proc: 1/100 s on every Linux.
 const tick = time.Second / 100
 
-// usageOf adds up a process, the children it has waited for and the children
-// that live, with theirs.
+// processUsage returns the sum of the usage of a process, of the children it has waited for, and of
+// its live descendants.
 func usageOf(pid int) (usage, error) {
 	stat, err := os.ReadFile(fmt.Sprintf("/proc/%d/stat", pid))
 	if err != nil {
@@ -47,9 +47,9 @@ func usageOf(pid int) (usage, error) {
 }
 
 // parseStat reads a line of /proc/PID/stat. Its second field, the program's
-// name, may hold anything, so the fields are counted from its last bracket.
+// name, may contain any character, so the fields are counted from its last parenthesis.
 func parseStat(line string) (usage, error) {
-	const utime, cstime, rss = 14 - 3, 17 - 3, 24 - 3 // proc(5) counts from 1, and 2 are cut off
+	const utime, cstime, rss = 14 - 3, 17 - 3, 24 - 3 // proc(5) counts from 1, and two fields are cut off
 	fields := strings.Fields(line[strings.LastIndexByte(line, ')')+1:])
 	if len(fields) <= rss {
 		return usage{}, fmt.Errorf("parsing %q: too few fields", line)
@@ -69,7 +69,7 @@ func parseStat(line string) (usage, error) {
 	return usage{cpu: time.Duration(ticks) * tick, rss: pages * int64(os.Getpagesize())}, nil
 }
 
-// childrenOf lists the live children of every thread of a process.
+// childrenOf returns the live children of every thread of a process.
 func childrenOf(pid int) ([]int, error) {
 	files, err := filepath.Glob(fmt.Sprintf("/proc/%d/task/*/children", pid))
 	if err != nil {

@@ -17,18 +17,18 @@ func TestParseStat(t *testing.T) {
 		wantError  string
 	}{
 		{
-			name: "own and waited children's time is added up",
+			name: "the time of the process and of its waited-for children is summed",
 			line: "7 (slurmrestd) S 1 7 7 0 -1 4194560 900 0 0 0 150 50 30 20 20 0 8 0 99 1000 250 18446744073709551615 1",
 			want: usage{cpu: 2500 * time.Millisecond, rss: 250 * page},
 		},
 		{
-			name: "the program's name may hold brackets and spaces",
+			name: "the program's name may contain parentheses and spaces",
 			line: "7 (a) S 1 (b) S 1 7 7 0 -1 4194560 900 0 0 0 1 0 0 0 20 0 8 0 99 1000 3 18446744073709551615 1",
 			want: usage{cpu: 10 * time.Millisecond, rss: 3 * page},
 		},
-		{name: "a cut line is an error", line: "7 (slurmrestd) S 1 7", wantError: "too few fields"},
+		{name: "a truncated line is an error", line: "7 (slurmrestd) S 1 7", wantError: "too few fields"},
 		{
-			name:      "a time that is no number is an error",
+			name:      "a time that is not a number is an error",
 			line:      "7 (x) S 1 7 7 0 -1 4194560 900 0 0 0 x 50 30 20 20 0 8 0 99 1000 250 1 1",
 			wantError: "invalid syntax",
 		},

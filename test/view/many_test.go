@@ -20,14 +20,14 @@ import (
 	"github.com/slurmtide/slurmtide/test/restd"
 )
 
-// manyJobs is how many records the simulated cluster has, about.
+// manyJobCount is the approximate number of job records of the simulated cluster.
 const manyJobs = 100_000
 
-// mostGrowth is how much of its memory the adapter may take in addition while it lists
-// what it holds. One list of all, made at once, takes several times as much.
+// maxMemoryGrowth is how much additional memory the adapter may use, as a share of its memory
+// before, while it lists all jobs. One list of all jobs built at once takes several times as much.
 const mostGrowth = 1.5
 
-// pagesMany lists a hundred thousand jobs in pages and as a stream.
+// testManyJobs lists a hundred thousand jobs in pages and as a watch stream.
 func (s *scene) pagesMany(t *testing.T) {
 	c := slurmtest.New(slurmtest.Config{ClusterName: "big", Key: []byte(restd.Key), Compact: true})
 	c.Populate(1000, manyJobs, 1)
@@ -42,7 +42,7 @@ func (s *scene) pagesMany(t *testing.T) {
 	before := p.memory(t, "VmRSS")
 	check := func(what string, took time.Duration) {
 		peak := p.memory(t, "VmHWM")
-		t.Logf("%s: %v; the adapter had %d MiB before and %d MiB at the most", what, took.Round(10*time.Millisecond), before, peak)
+		t.Logf("%s: %v; the adapter used %d MiB before and %d MiB at its peak", what, took.Round(10*time.Millisecond), before, peak)
 		if float64(peak) > mostGrowth*float64(before) {
 			t.Errorf("%s: memory grows from %d to %d MiB", what, before, peak)
 		}
@@ -57,17 +57,17 @@ func (s *scene) pagesMany(t *testing.T) {
 	rows := s.rows(t, client)
 	check(fmt.Sprintf("%d jobs as tables in pages of 500", rows), time.Since(begin))
 	if rows != listed || listed < manyJobs*9/10 {
-		t.Errorf("%d jobs are listed, and %d as tables", listed, rows)
+		t.Errorf("the pages contain %d jobs, the tables %d", listed, rows)
 	}
 
 	begin = time.Now()
 	streamed := s.streams(t, client)
 	check(fmt.Sprintf("%d jobs as the beginning of a watch", streamed), time.Since(begin))
 	if streamed != listed {
-		t.Errorf("%d jobs are listed, and %d streamed", listed, streamed)
+		t.Errorf("the pages contain %d jobs, the watch sent %d", listed, streamed)
 	}
 	if _, err := s.kubectl(t, "get", "slurmjobs", "-n", "team-c", "--chunk-size=0"); err == nil || !strings.Contains(err.Error(), "ask for pages") {
-		t.Errorf("all jobs in one answer: %v", err)
+		t.Errorf("listing all jobs in one response: %v", err)
 	}
 }
 
@@ -86,7 +86,7 @@ func (s *site) client(t *testing.T) rest.Interface {
 
 const bigJobs = "/apis/view.slinky.slurm.net/v1alpha1/namespaces/team-c/slurmjobs"
 
-// listing is what is read of a page.
+// jobPage is the part of a page of jobs that the test reads.
 type listing struct {
 	Metadata struct{ Continue, ResourceVersion string }
 	Items    []struct {
@@ -108,8 +108,8 @@ func page(t *testing.T, client rest.Interface, params url.Values) (listing, erro
 	return out, err
 }
 
-// pageThrough counts the jobs of all pages, each of which must be another and of one
-// version.
+// countPagedJobs counts the jobs of all pages. No job may appear twice, and all pages must have
+// the same resource version.
 func (s *site) pageThrough(t *testing.T, client rest.Interface) int {
 	t.Helper()
 	seen, version, next := map[string]bool{}, "", ""
@@ -123,12 +123,12 @@ func (s *site) pageThrough(t *testing.T, client rest.Interface) int {
 			t.Fatal(err)
 		}
 		if version != "" && got.Metadata.ResourceVersion != version {
-			t.Fatalf("pages are of versions %s and %s", version, got.Metadata.ResourceVersion)
+			t.Fatalf("pages have resource versions %s and %s", version, got.Metadata.ResourceVersion)
 		}
 		version, next = got.Metadata.ResourceVersion, got.Metadata.Continue
 		for _, i := range got.Items {
 			if seen[i.Metadata.Name] {
-				t.Fatalf("%s is there twice", i.Metadata.Name)
+				t.Fatalf("%s is listed twice", i.Metadata.Name)
 			}
 			seen[i.Metadata.Name] = true
 		}
@@ -138,7 +138,7 @@ func (s *site) pageThrough(t *testing.T, client rest.Interface) int {
 	}
 }
 
-// rows counts those of the tables that kubectl get asks for.
+// countTableRows counts the rows of the tables that kubectl get requests.
 func (s *site) rows(t *testing.T, client rest.Interface) int {
 	t.Helper()
 	count, next := 0, ""
@@ -162,7 +162,7 @@ func (s *site) rows(t *testing.T, client rest.Interface) int {
 	}
 }
 
-// streams counts the events until the mark behind the initial ones.
+// countWatchEvents counts the events up to the bookmark that ends the initial ones.
 func (s *site) streams(t *testing.T, client rest.Interface) int {
 	t.Helper()
 	body, err := client.Get().AbsPath(bigJobs).Param("watch", "true").Param("sendInitialEvents", "true").
@@ -180,6 +180,6 @@ func (s *site) streams(t *testing.T, client rest.Interface) int {
 		}
 		count++
 	}
-	t.Fatalf("it ends after %d events: %v", count, lines.Err())
+	t.Fatalf("the watch ended after %d events: %v", count, lines.Err())
 	return 0
 }

@@ -12,11 +12,11 @@ import (
 	"github.com/slurmtide/slurmtide/test/process"
 )
 
-// adapter is a running one.
+// adapter is a running slurm-metrics-adapter.
 type adapter struct{ *process.Process }
 
-// run installs what the chart makes beside the pods, starts the adapter with the rights
-// of its service account, and waits until it is ready and the API server knows it.
+// startAdapter installs the chart except for its pods, starts the adapter with the rights of its
+// service account, and waits until it is ready and registered with the API server.
 func (s *site) run(t *testing.T, args ...string) adapter {
 	t.Helper()
 	secure, metrics := process.FreePort(t), process.FreeAddress(t)
@@ -34,7 +34,7 @@ func (s *site) run(t *testing.T, args ...string) adapter {
 	return a
 }
 
-// install applies the chart's roles and APIServices, and a Service that leads to the port.
+// installChart applies the chart's roles and APIServices, and a Service that points at the port.
 func (s *site) install(t *testing.T, port int) {
 	t.Helper()
 	if err := s.kube.ExposeLocal(t.Context(), "slurm-metrics", "slurm-metrics", port); err != nil {
@@ -47,7 +47,7 @@ func (s *site) install(t *testing.T, port int) {
 	s.applyText(t, s.must(t, "helm", args...))
 }
 
-// stop ends the adapter, which must end well.
+// stop stops the adapter and fails the test if it exits with an error.
 func (a adapter) stop(t *testing.T) {
 	t.Helper()
 	if err := a.Stop(); err != nil {
@@ -55,7 +55,7 @@ func (a adapter) stop(t *testing.T) {
 	}
 }
 
-// memory is VmRSS or VmHWM of the adapter in MiB.
+// memoryMiB returns VmRSS or VmHWM of the adapter in MiB.
 func (a adapter) memory(t *testing.T, key string) int {
 	t.Helper()
 	text, err := os.ReadFile(fmt.Sprintf("/proc/%d/status", a.PID()))
@@ -71,11 +71,11 @@ func (a adapter) memory(t *testing.T, key string) int {
 			return kib / 1024
 		}
 	}
-	t.Fatalf("there is no %s", key)
+	t.Fatalf("/proc has no %s", key)
 	return 0
 }
 
-// forgetPeak has the kernel measure VmHWM anew.
+// resetPeak makes the kernel start measuring VmHWM again.
 func (a adapter) forgetPeak(t *testing.T) {
 	t.Helper()
 	if err := os.WriteFile(fmt.Sprintf("/proc/%d/clear_refs", a.PID()), []byte("5"), 0); err != nil {

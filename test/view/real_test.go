@@ -12,8 +12,8 @@ import (
 	"github.com/slurmtide/slurmtide/test/realslurm"
 )
 
-// startReal starts a real Slurm with private jobs and partitions, of which it alone tells,
-// and has the adapter find it.
+// startRealSlurm starts a real Slurm cluster whose slurm.conf makes jobs and partitions private,
+// and creates a Cluster for it.
 func (s *scene) startReal(t *testing.T) *realslurm.Cluster {
 	t.Helper()
 	if missing := realslurm.Missing(); missing != "" {
@@ -40,7 +40,7 @@ func (s *scene) startReal(t *testing.T) *realslurm.Cluster {
 	return real
 }
 
-// showsReal submits a job to a real Slurm and follows it.
+// testRealSlurm submits a job to a real Slurm cluster and follows it.
 func (s *scene) showsReal(t *testing.T) {
 	real := s.startReal(t)
 	defer s.must(t, "kubectl", "delete", "clusters.slinky.slurm.net", "-n", "team-r", "real")
@@ -54,7 +54,7 @@ func (s *scene) showsReal(t *testing.T) {
 		process.Await(t, func() error {
 			got, err := s.kubectl(t, "get", "slurmjob", "-n", "team-r", name, "--as=alice", "-o", "jsonpath={.spec.name} {.spec.user} {.status.state} {.status.nodes}")
 			if err == nil && !strings.HasPrefix(got, "real alice "+want) {
-				err = fmt.Errorf("it is %q", got)
+				err = fmt.Errorf("the job is %q", got)
 			}
 			return err
 		})
@@ -67,7 +67,7 @@ func (s *scene) showsReal(t *testing.T) {
 		t.Errorf("private partitions: %v", err)
 	}
 	if _, err := s.kubectl(t, "get", "slurmjobs", "-n", "team-r", "--as=bob"); err == nil || !strings.Contains(err.Error(), "Forbidden") {
-		t.Errorf("bob has no role there: %v", err)
+		t.Errorf("listing jobs as bob, who has no role in the namespace: %v", err)
 	}
 	s.applyText(t, "apiVersion: rbac.authorization.k8s.io/v1\nkind: RoleBinding\nmetadata: {name: view-bob, namespace: team-r}\n"+
 		"roleRef: {apiGroup: rbac.authorization.k8s.io, kind: ClusterRole, name: slurm-view}\nsubjects: [{apiGroup: rbac.authorization.k8s.io, kind: User, name: bob}]\n")

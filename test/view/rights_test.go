@@ -10,7 +10,7 @@ import (
 	"github.com/slurmtide/slurmtide/test/process"
 )
 
-// refuses asks as people who have no role, or none there.
+// testForbidden lists objects as users who have no role, or none in that namespace.
 func (s *scene) refuses(t *testing.T) {
 	for _, tc := range []struct {
 		name string
@@ -31,7 +31,7 @@ func (s *scene) refuses(t *testing.T) {
 	}
 }
 
-// keepsPrivate looks at beta, whose slurmctld tells that jobs are private.
+// testPrivateJobs lists jobs of beta, whose slurmctld reports that jobs are private.
 func (s *scene) keepsPrivate(t *testing.T) {
 	s.isNames(t, "beta.1 beta.3", "slurmjobs", "-n", "team-b", "--as=alice")
 	s.isNames(t, "beta.2 beta.4", "slurmjobs", "-n", "team-b", "--as=bob")
@@ -41,11 +41,11 @@ func (s *scene) keepsPrivate(t *testing.T) {
 	s.isNames(t, "beta.cpu-0 beta.cpu-1 beta.gpu-0 beta.gpu-1", "slurmnodes", "-n", "team-b", "--as=bob")
 	const warning = "Warning: PrivateData hides jobs of the Slurm cluster team-b/beta: only those of bob are shown"
 	if _, err := s.kubectl(t, "get", "slurmjob", "beta.1", "-n", "team-b", "--as=bob"); err == nil || !strings.Contains(err.Error(), "NotFound") || !strings.Contains(err.Error(), warning) {
-		t.Errorf("somebody else's job: %v", err)
+		t.Errorf("job of another user: %v", err)
 	}
 }
 
-// turnsPrivate has alpha keep everything, and then nothing again.
+// testPrivateDataChange makes everything in alpha private, and then public again.
 func (s *scene) turnsPrivate(t *testing.T) {
 	annotate := func(value string) {
 		s.must(t, "kubectl", "annotate", "clusters.slinky.slurm.net", "-n", "team-a", "alpha", "--overwrite", "view.slinky.slurm.net/private-data="+value)
@@ -60,7 +60,7 @@ func (s *scene) turnsPrivate(t *testing.T) {
 	if _, err := s.kubectl(t, "get", "slurmnodes", "-n", "team-a", "--as=alice"); err == nil || !strings.Contains(err.Error(), "PrivateData of the Slurm cluster team-a/alpha") {
 		t.Errorf("private nodes: %v", err)
 	}
-	// Without the annotation slurmctld is believed, which says that nothing is.
+	// Without the annotation slurmctld decides, which reports that nothing is private.
 	s.must(t, "kubectl", "annotate", "clusters.slinky.slurm.net", "-n", "team-a", "alpha", "view.slinky.slurm.net/private-data-")
 	process.Await(t, func() error {
 		if got := s.names(t, "slurmjobs", "-n", "team-a", "--as=alice"); got != "alpha.1 alpha.2 alpha.3 alpha.4" {

@@ -19,7 +19,7 @@ import (
 
 var update = flag.Bool("update", false, "rewrite the golden files")
 
-// site is a Kubernetes that the adapter can be put into.
+// kubeEnv is a Kubernetes cluster into which the adapter can be installed.
 type site struct {
 	kube    *realkube.Cluster
 	dir     string
@@ -34,7 +34,7 @@ func TestMain(m *testing.M) {
 	os.Exit(m.Run())
 }
 
-// newSite starts Kubernetes with the definitions of our kinds, and makes the adapter.
+// newKubeEnv starts Kubernetes, installs our CRDs and builds the adapter.
 func newSite(t *testing.T) *site {
 	t.Helper()
 	kube, err := realkube.Start(t.Context(), realkube.Config{Name: "view"})
@@ -55,7 +55,8 @@ func newSite(t *testing.T) *site {
 	return s
 }
 
-// simulated is a cluster with partitions gpu, cpu and all, and that PrivateData, and its URL.
+// startSimulatedCluster starts a cluster with partitions gpu, cpu and all and the given
+// PrivateData, and returns it with its URL.
 func simulated(t *testing.T, name string, private ...string) (*slurmtest.Cluster, string) {
 	t.Helper()
 	c := slurmtest.New(slurmtest.Config{
@@ -69,7 +70,7 @@ func simulated(t *testing.T, name string, private ...string) (*slurmtest.Cluster
 	return c, restd.Start(t, c).URL()
 }
 
-// setToken writes a token of user slurm into a Secret.
+// setToken writes a token of user slurm to a Secret.
 func (s *site) setToken(t *testing.T, namespace string) {
 	t.Helper()
 	s.setSecret(t, namespace, restd.Token(t, time.Hour))
@@ -80,7 +81,7 @@ func (s *site) setSecret(t *testing.T, namespace, token string) {
 	s.applyText(t, fmt.Sprintf("apiVersion: v1\nkind: Secret\nmetadata: {name: slurm-token, namespace: %s}\nstringData: {SLURM_JWT: %s}\n", namespace, strings.TrimSpace(token)))
 }
 
-// apply applies a file of testdata with words replaced.
+// applyFile applies a file of testdata after replacing words in it.
 func (s *site) apply(t *testing.T, file string, oldnew ...string) {
 	t.Helper()
 	text, err := os.ReadFile(filepath.Join("testdata", file))
@@ -97,13 +98,13 @@ func (s *site) applyText(t *testing.T, text string) {
 	}
 }
 
-// kubectl returns what kubectl printed and why it failed, if it did.
+// kubectl runs kubectl and returns its output.
 func (s *site) kubectl(t *testing.T, args ...string) (string, error) {
 	t.Helper()
 	return s.kube.Kubectl(t.Context(), args...)
 }
 
-// must returns what kubectl or helm printed, which must succeed.
+// mustRun runs kubectl or helm and returns the output. It fails the test on an error.
 func (s *site) must(t *testing.T, program string, args ...string) string {
 	t.Helper()
 	run := s.kube.Kubectl
@@ -117,7 +118,7 @@ func (s *site) must(t *testing.T, program string, args ...string) string {
 	return out
 }
 
-// get returns what kubectl get prints, which must succeed.
+// mustGet runs kubectl get and returns the output. It fails the test on an error.
 func (s *site) get(t *testing.T, args ...string) string {
 	t.Helper()
 	return s.must(t, "kubectl", append([]string{"get"}, args...)...)

@@ -19,7 +19,7 @@ import (
 	"github.com/slurmtide/slurmtide/test/tables"
 )
 
-// scene is the site with two simulated clusters and the adapter.
+// env is a kubeEnv with two simulated clusters and the adapter.
 type scene struct {
 	*site
 	alpha, beta *slurmtest.Cluster
@@ -43,24 +43,24 @@ func TestView(t *testing.T) {
 	p := s.run(t, args...)
 	process.Await(t, func() error { _, err := s.kubectl(t, "get", jobs, "-A"); return err })
 
-	t.Run("it is discovered", s.isDiscovered)
-	t.Run("tables are the golden ones", s.printsTables)
-	t.Run("one object", s.shows)
+	t.Run("discovery", s.isDiscovered)
+	t.Run("tables", s.printsTables)
+	t.Run("single object", s.shows)
 	t.Run("selectors", s.selects)
 	t.Run("pages", s.pages)
-	t.Run("a watch shows what happens", s.watches)
-	t.Run("an informer of client-go keeps up", s.informs)
-	t.Run("without rights there is nothing", s.refuses)
-	t.Run("private jobs are their owner's", s.keepsPrivate)
-	t.Run("PrivateData that changes", s.turnsPrivate)
-	t.Run("a Slurm that is down", s.survivesOutage)
-	t.Run("a real Slurm", s.showsReal)
+	t.Run("watch", s.watches)
+	t.Run("client-go informer", s.informs)
+	t.Run("users without rights", s.refuses)
+	t.Run("private jobs", s.keepsPrivate)
+	t.Run("PrivateData changes", s.turnsPrivate)
+	t.Run("Slurm is down", s.survivesOutage)
+	t.Run("real Slurm", s.showsReal)
 	p.stop(t)
 	t.Run("a hundred thousand jobs", s.pagesMany)
-	t.Run("switched off", func(t *testing.T) { s.isOff(t, args) })
+	t.Run("view disabled", func(t *testing.T) { s.isOff(t, args) })
 }
 
-// fill submits jobs of alice and bob.
+// submitJobs submits jobs of alice and bob.
 func fill(t *testing.T, c *slurmtest.Cluster) {
 	t.Helper()
 	for _, j := range []slurmtest.JobSpec{
@@ -83,7 +83,7 @@ func (s *scene) isDiscovered(t *testing.T) {
 			t.Errorf("%s is missing in\n%s", want, got)
 		}
 	}
-	// The API server takes schemas of aggregated APIs in after a while.
+	// The API server loads the schemas of aggregated APIs with a delay.
 	process.Await(t, func() error {
 		text, err := s.kube.Kubectl(t.Context(), "explain", "slurmjobs.spec.partitions")
 		if err == nil && !strings.Contains(text, "in which the job may run") {
@@ -92,11 +92,11 @@ func (s *scene) isDiscovered(t *testing.T) {
 		return err
 	})
 	if text := s.must(t, "kubectl", "get", "slurm", "-n", "team-a", "-o", "name"); !strings.Contains(text, "slurmpartition.view.slinky.slurm.net/alpha.gpu") {
-		t.Errorf("the category has\n%s", text)
+		t.Errorf("category slurm lists\n%s", text)
 	}
 }
 
-// passing is what differs from run to run: how long ago something was.
+// agePattern matches ages, which differ between runs.
 var passing = regexp.MustCompile(`\b(\d+[smhd])+\b`)
 
 func (s *scene) printsTables(t *testing.T) {
@@ -129,7 +129,7 @@ func golden(t *testing.T, name, got string) {
 	}
 }
 
-// isNames checks which objects kubectl get lists, without kind and group.
+// checkNames checks which objects kubectl get lists, by name without kind and group.
 func (s *scene) isNames(t *testing.T, want string, args ...string) {
 	t.Helper()
 	if got := s.names(t, args...); got != want {
@@ -146,10 +146,10 @@ func (s *scene) names(t *testing.T, args ...string) string {
 func (s *scene) shows(t *testing.T) {
 	got := s.get(t, "slurmjob", "-n", "team-a", "alpha.1", "-o", "jsonpath={.spec.user} {.spec.cluster.kind} {.status.state} {.status.nodes} {.spec.timeLimitMinutes} {.metadata.labels.partition}")
 	if want := "alice Cluster RUNNING gpu-[0-1] 90 gpu"; got != want {
-		t.Errorf("it is %q, want %q", got, want)
+		t.Errorf("the job is %q, want %q", got, want)
 	}
 	if _, err := s.kubectl(t, "get", "slurmjob", "-n", "team-a", "alpha.99"); err == nil || !strings.Contains(err.Error(), "NotFound") {
-		t.Errorf("a job that there is not: %v", err)
+		t.Errorf("job that does not exist: %v", err)
 	}
 	if _, err := s.kubectl(t, "delete", "slurmjob", "-n", "team-a", "alpha.1"); err == nil || !strings.Contains(err.Error(), "MethodNotAllowed") {
 		t.Errorf("deleting a job: %v", err)
@@ -182,17 +182,17 @@ func (s *scene) pages(t *testing.T) {
 	}
 }
 
-// survivesOutage has slurmrestd of beta fail: its jobs are an error once they are too
-// old, those of alpha are not, and all is well afterwards.
+// testOutage makes slurmrestd of beta fail. Listing beta's jobs becomes an error once they are
+// too old, alpha's jobs stay available, and both are listed again after the outage.
 func (s *scene) survivesOutage(t *testing.T) {
 	s.beta.Fail(slurmtest.Fault{Kind: slurmtest.FaultStatus, Status: 500})
 	process.Await(t, func() error {
 		out, err := s.kubectl(t, "get", "slurmjobs", "-n", "team-b", "-o", "name")
 		switch {
 		case err == nil && len(strings.Fields(out)) != 4:
-			t.Fatalf("it lists %q", out)
+			t.Fatalf("kubectl lists %q", out)
 		case err == nil:
-			return fmt.Errorf("it still answers")
+			return fmt.Errorf("the jobs are still listed")
 		case !strings.Contains(err.Error(), "team-b/beta: its jobs were last read"):
 			t.Fatalf("the error is %v", err)
 		}
@@ -210,6 +210,6 @@ func (s *scene) isOff(t *testing.T, args []string) {
 		return err
 	})
 	if out, err := s.kubectl(t, "get", "--raw", "/apis/view.slinky.slurm.net/v1alpha1/slurmjobs"); err == nil {
-		t.Errorf("it answers %s", out)
+		t.Errorf("the disabled view returned %s", out)
 	}
 }

@@ -26,7 +26,7 @@ import (
 	"github.com/slurmtide/slurmtide/test/process"
 )
 
-// watches runs kubectl get --watch while a job comes, starts and ends.
+// testWatch runs kubectl get --watch while a job is submitted, starts and is cancelled.
 func (s *scene) watches(t *testing.T) {
 	ctx, cancel := context.WithCancel(t.Context())
 	defer cancel()
@@ -46,11 +46,11 @@ func (s *scene) watches(t *testing.T) {
 	lines.has(t, name, "CANCELLED")
 	cancel()
 	if got := lines.all(); strings.Contains(got, "alpha.1 ") {
-		t.Errorf("a job of another partition is in\n%s", got)
+		t.Errorf("the watch shows a job of another partition:\n%s", got)
 	}
 }
 
-// output is what a program has printed so far.
+// outputBuffer collects the output of a program.
 type output struct {
 	mu   sync.Mutex
 	text strings.Builder
@@ -85,7 +85,7 @@ func (o *output) all() string {
 	return o.text.String()
 }
 
-// has waits for a line with all the words.
+// awaitLine waits for a line that contains all the words.
 func (o *output) has(t *testing.T, words ...string) {
 	t.Helper()
 	process.Await(t, func() error {
@@ -98,11 +98,11 @@ func (o *output) has(t *testing.T, words ...string) {
 				return nil
 			}
 		}
-		return fmt.Errorf("no line has %q in\n%s", words, o.all())
+		return fmt.Errorf("no line contains %q in\n%s", words, o.all())
 	})
 }
 
-// informs compares what an informer holds with what a list says, through changes.
+// testInformer compares the store of an informer with a list while jobs change.
 func (s *scene) informs(t *testing.T) {
 	config, err := s.kube.RESTConfig()
 	if err != nil {
@@ -120,7 +120,7 @@ func (s *scene) informs(t *testing.T) {
 	defer cancel()
 	wg.Go(func() { informer.RunWithContext(ctx) })
 	if !cache.WaitForCacheSync(ctx.Done(), informer.HasSynced) {
-		t.Fatal("it does not sync")
+		t.Fatal("the informer does not sync")
 	}
 	for round := range 3 {
 		id, err := s.alpha.Submit(slurmtest.JobSpec{User: "bob", JobRequest: slurm.JobRequest{Name: fmt.Sprint("round-", round), Partition: "cpu", Tasks: 1}, Forever: true})
@@ -137,14 +137,14 @@ func (s *scene) informs(t *testing.T) {
 	s.alpha.Step(10 * time.Minute)
 	process.Await(t, func() error {
 		if n := len(informer.GetStore().List()); n != 4 {
-			return fmt.Errorf("it holds %d jobs, want 4", n)
+			return fmt.Errorf("the informer stores %d jobs, want 4", n)
 		}
 		return nil
 	})
 }
 
-// agrees reports a difference between the list and the informer, which must both have
-// the job.
+// compareInformer returns an error unless the list and the informer contain the same jobs in the
+// same states, the given job among them.
 func agrees(ctx context.Context, client dynamic.ResourceInterface, informer cache.SharedIndexInformer, id uint32) error {
 	list, err := client.List(ctx, metav1.ListOptions{})
 	if err != nil {
@@ -163,7 +163,7 @@ func agrees(ctx context.Context, client dynamic.ResourceInterface, informer cach
 	}
 	listed, kept := states(list.Items), states(held)
 	if fmt.Sprint(listed) != fmt.Sprint(kept) || listed[fmt.Sprint("alpha.", id)] == "" {
-		return fmt.Errorf("listed are %v, held %v", listed, kept)
+		return fmt.Errorf("the list has %v, the informer %v", listed, kept)
 	}
 	return nil
 }

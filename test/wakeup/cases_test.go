@@ -12,7 +12,7 @@ import (
 const (
 	byHPA = "kube-controller-manager/scale"
 	woken = "slurm-operator-wakeup/scale"
-	// A zero that came through the scale subresource has no owner until it is claimed.
+	// A zero written through the scale subresource has no owner until the operator claims it.
 	claimed = "slurm-operator-wakeup"
 	unowned = ""
 )
@@ -32,7 +32,7 @@ func createdAtZero(t *testing.T, s *scene) {
 	n.ownedBy(woken)
 	n.needs(5)
 	n.reaches(5)
-	n.ownedBy(byHPA) // the rest is left to the HPA
+	n.ownedBy(byHPA) // the HPA does the rest
 	n.needs(100)
 	n.reaches(8)
 	if got := n.events(); got != "Woken" {
@@ -113,7 +113,7 @@ func newHPA(t *testing.T, s *scene) {
 	n.ownedBy(woken)
 	n.needs(0)
 	n.reaches(0)
-	n.hpaSays("ScaledToZero", "ScaledToZero") // the HPA has it back
+	n.hpaSays("ScaledToZero", "ScaledToZero") // the HPA scales it again
 }
 
 func newHPAWhilePaused(t *testing.T, s *scene) {
@@ -187,12 +187,12 @@ func zeroAfter(t *testing.T, s *scene) {
 	n.reaches(2)
 	n.staysAt(2)
 	n.needs(0)
-	n.reaches(1) // the HPA
-	n.reaches(0) // the operator
+	n.reaches(1) // by the HPA
+	n.reaches(0) // by the operator
 	n.ownedBy(claimed)
 	n.says("TakenToZero")
 	n.hpaSays("ScalingActive", "ScalingDisabled")
-	n.staysAt(0) // the two do not fight
+	n.staysAt(0) // HPA and operator do not fight
 	n.needs(3)
 	n.reaches(3)
 	n.says("Woken")

@@ -19,7 +19,7 @@ import (
 	"github.com/slurmtide/slurmtide/test/realkube"
 )
 
-// binary is slurm-operator, built once.
+// binary is the path of slurm-operator, built once.
 var binary string
 
 func TestMain(m *testing.M) { os.Exit(testMain(m)) }
@@ -39,8 +39,8 @@ func testMain(m *testing.M) int {
 		fmt.Fprintln(os.Stderr, err)
 		return 1
 	}
-	log.SetLogger(logr.Discard()) // the stand-in's client wants one
-	// The tests mostly wait.
+	log.SetLogger(logr.Discard()) // the stand-in's client warns without a logger
+	// The tests mostly wait, so more of them than CPUs can run at a time.
 	flag.Parse()
 	if err := flag.Set("test.parallel", "8"); err != nil {
 		fmt.Fprintln(os.Stderr, err)
@@ -49,7 +49,7 @@ func testMain(m *testing.M) int {
 	return m.Run()
 }
 
-// await looks until what it sees is what is wanted.
+// awaitValue calls look until it returns the wanted value.
 func await(t *testing.T, what, want string, look func(context.Context) (string, error)) {
 	t.Helper()
 	ctx, cancel := context.WithTimeout(t.Context(), process.Patience)
@@ -67,7 +67,7 @@ func await(t *testing.T, what, want string, look func(context.Context) (string, 
 	}
 }
 
-// stays fails if what it sees stops being what is wanted within a time.
+// requireStays fails the test if look returns anything but the wanted value within the span.
 func stays(t *testing.T, span time.Duration, what, want string, look func(context.Context) (string, error)) {
 	t.Helper()
 	for end := time.Now().Add(span); time.Now().Before(end); time.Sleep(100 * time.Millisecond) {

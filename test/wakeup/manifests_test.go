@@ -4,7 +4,7 @@ package wakeup
 
 import "testing"
 
-// Zeros that come with the object are where a NodeSet starts, and no pause.
+// A zero in the manifest is the initial size of a NodeSet, not a pause.
 
 func installedByHelm(t *testing.T, s *scene) {
 	n := s.nodeSet(t, "helminstall")

@@ -27,17 +27,17 @@ const (
 	metricsPath = "/apis/custom.metrics.k8s.io/v1beta2"
 )
 
-// adapter serves the number of required nodes that a test has set.
+// fakeAdapter serves the number of required nodes that a test has set.
 type adapter struct {
 	mu     sync.Mutex
 	values map[string]value
 }
 
-// value is what the adapter answers about one NodeSet.
+// metricValue is the adapter's response for one NodeSet.
 type value struct {
 	n   int
 	age time.Duration
-	// status is that of an error; 0 for none.
+	// status is the HTTP status of an error; 0 means no error.
 	status int
 }
 
@@ -47,7 +47,7 @@ func (a *adapter) set(nodeSet string, v value) {
 	a.values[nodeSet] = v
 }
 
-// serveMetrics makes custom.metrics.k8s.io of a cluster come from this process.
+// serveMetrics serves custom.metrics.k8s.io of a cluster from this process.
 func serveMetrics(t *testing.T, c *realkube.Cluster) *adapter {
 	t.Helper()
 	a := &adapter{values: map[string]value{}}
@@ -110,7 +110,7 @@ func (a *adapter) serve(w http.ResponseWriter, r *http.Request) {
 	})
 }
 
-// selfSigned makes a serving certificate that is its own authority.
+// selfSigned returns a self-signed serving certificate.
 func selfSigned(t *testing.T, host string) tls.Certificate {
 	t.Helper()
 	key, err := ecdsa.GenerateKey(elliptic.P256(), rand.Reader)

@@ -9,8 +9,8 @@ import (
 	"github.com/slurmtide/slurmtide/test/realkube"
 )
 
-// TestWithoutTheGate is what clusters before Kubernetes 1.37 do, with an operator that
-// has rights in one namespace only.
+// TestWithoutTheGate runs without the feature gate HPAScaleToZero, as clusters before Kubernetes
+// 1.37 do, with an operator that has rights in one namespace only.
 func TestWithoutTheGate(t *testing.T) {
 	s := newScene(t, realkube.Config{Name: "nogate", FeatureGates: map[string]bool{"HPAScaleToZero": false}})
 	s.bind(t, "default")
@@ -28,7 +28,7 @@ func TestWithoutTheGate(t *testing.T) {
 			n.reaches(3)
 			n.ownedBy(woken)
 			n.needs(0)
-			n.reaches(1) // the HPA, which does not go below
+			n.reaches(1) // by the HPA, which does not scale below one
 			n.staysAt(1)
 		})
 		t.Run("zero-after", func(t *testing.T) { t.Parallel(); zeroAfter(t, s) })
@@ -43,7 +43,7 @@ func TestWithoutTheGate(t *testing.T) {
 			n.says("Paused")
 			n.staysAt(0)
 		})
-		t.Run("in a namespace that it does not look after", func(t *testing.T) {
+		t.Run("in a namespace that the operator does not watch", func(t *testing.T) {
 			t.Parallel()
 			s.kubectl(t, "create", "namespace", "elsewhere")
 			n := s.nodeSet(t, "foreign")
@@ -57,6 +57,6 @@ func TestWithoutTheGate(t *testing.T) {
 		})
 	})
 	if log := o.Log(); strings.Contains(log, "forbidden") {
-		t.Errorf("it asks for what it may not:\n%s", log)
+		t.Errorf("the operator makes forbidden requests:\n%s", log)
 	}
 }

@@ -22,8 +22,8 @@ type operator struct {
 	health, metrics string // HOST:PORT
 }
 
-// startOperator starts the program with the rights of its service account alone, and
-// returns when it is ready.
+// startOperator starts the operator with only the rights of its service account, and returns
+// when it is ready.
 func startOperator(t *testing.T, c *realkube.Cluster, flags ...string) *operator {
 	t.Helper()
 	kubeconfig := filepath.Join(t.TempDir(), "kubeconfig")
@@ -39,7 +39,7 @@ func startOperator(t *testing.T, c *realkube.Cluster, flags ...string) *operator
 	return o
 }
 
-// stop ends the program as Kubernetes does and fails if it does not end well.
+// stop stops the operator as Kubernetes does and fails the test if it exits with an error.
 func (o *operator) stop() {
 	o.t.Helper()
 	if err := o.Stop(); err != nil {
@@ -47,8 +47,8 @@ func (o *operator) stop() {
 	}
 }
 
-// get returns the status of an answer. The certificate of metrics is made at the start
-// and known to nobody.
+// get returns the HTTP status of a GET. It does not verify the metrics certificate, which the
+// operator signs itself at startup.
 func (o *operator) get(ctx context.Context, url, token string) (string, error) {
 	req, err := http.NewRequestWithContext(ctx, http.MethodGet, url, http.NoBody)
 	if err != nil {
@@ -66,7 +66,7 @@ func (o *operator) get(ctx context.Context, url, token string) (string, error) {
 	return fmt.Sprint(resp.StatusCode), nil
 }
 
-// token returns a token of a service account in slurm-system.
+// newToken returns a token of a service account in slurm-system.
 func token(t *testing.T, c *realkube.Cluster, account string) string {
 	t.Helper()
 	out, err := c.Kubectl(t.Context(), "create", "token", account, "--namespace=slurm-system")

@@ -15,13 +15,13 @@ import (
 	"github.com/slurmtide/slurmtide/test/realkube"
 )
 
-// scene is a cluster that knows NodeSets, with demand that tests set.
+// env is a cluster that serves NodeSets, with demand that tests set.
 type scene struct {
 	*realkube.Cluster
 	adapter *adapter
 }
 
-// syncs is long enough for several syncs of the HPA and looks of the operator.
+// severalSyncs is long enough for several syncs of the HPA and of the operator.
 const syncs = 5 * time.Second
 
 func newScene(t *testing.T, config realkube.Config) *scene {
@@ -39,7 +39,7 @@ func newScene(t *testing.T, config realkube.Config) *scene {
 	s := &scene{Cluster: c}
 	crds, err := filepath.Glob("../../charts/slurm-operator-crds/templates/*.yaml")
 	if err != nil || len(crds) == 0 {
-		t.Fatalf("there are no custom resource definitions: %v", err)
+		t.Fatalf("finding the CRDs: %v", err)
 	}
 	for _, path := range crds {
 		s.apply(t, contents(t, path))
@@ -52,7 +52,7 @@ func newScene(t *testing.T, config realkube.Config) *scene {
 			return "served", err
 		})
 	}
-	// Its mapper learns new kinds every 30 seconds only, or at once when it starts.
+	// Its REST mapper discovers new kinds only every 30 seconds and at startup.
 	if err := c.Restart(t.Context(), "kube-controller-manager"); err != nil {
 		t.Fatal(err)
 	}
@@ -60,7 +60,7 @@ func newScene(t *testing.T, config realkube.Config) *scene {
 	return s
 }
 
-// bind lets the operator work in every namespace, or in one.
+// bindRole grants the operator its rights in one namespace, or in all if namespace is empty.
 func (s *scene) bind(t *testing.T, namespace string) {
 	t.Helper()
 	args := []string{"create", "clusterrolebinding", "slurm-operator"}
@@ -93,7 +93,7 @@ func (s *scene) helm(t *testing.T, args ...string) {
 	}
 }
 
-// nodeSet is one NodeSet of a scene, in namespace default unless it says otherwise.
+// nodeSet is one NodeSet of an env, by default in namespace default.
 type nodeSet struct {
 	*scene
 	t         *testing.T
@@ -107,7 +107,7 @@ func (s *scene) nodeSet(t *testing.T, name string) *nodeSet {
 
 func (n *nodeSet) needs(count int) { n.adapter.set(n.name, value{n: count}) }
 
-// create makes the NodeSet as a user does who has not heard of apply.
+// create creates the NodeSet with kubectl create.
 func (n *nodeSet) create(replicas int) {
 	n.t.Helper()
 	path := filepath.Join(n.t.TempDir(), "nodeset.yaml")
@@ -126,7 +126,7 @@ spec: {controllerRef: {name: slurm}, replicas: %d}
 `, n.name, n.namespace, replicas)
 }
 
-// autoscale makes an HPA of the NodeSet's name.
+// createHPA creates an HPA that has the NodeSet's name.
 func (n *nodeSet) autoscale(minReplicas int) { n.t.Helper(); n.autoscaleBy(n.name, minReplicas) }
 
 func (n *nodeSet) autoscaleBy(hpa string, minReplicas int) {
@@ -161,7 +161,8 @@ func (n *nodeSet) scale(replicas int) {
 	n.kubectl(n.t, "scale", "nodeset", n.name, "--namespace="+n.namespace, fmt.Sprintf("--replicas=%d", replicas))
 }
 
-// asks is a look: what kubectl get prints of a path of a kind of this name.
+// kubectlGet returns a function that reads a JSONPath of the object of a kind that has the
+// NodeSet's name.
 func (n *nodeSet) asks(kind, path string) func(context.Context) (string, error) {
 	return func(ctx context.Context) (string, error) {
 		out, err := n.Kubectl(ctx, "get", kind, n.name, "--namespace="+n.namespace, "-o", "jsonpath="+path)
@@ -179,20 +180,21 @@ func (n *nodeSet) staysAt(replicas int) {
 	stays(n.t, syncs, "spec.replicas of "+n.name, fmt.Sprint(replicas), n.asks("nodeset", "{.spec.replicas}"))
 }
 
-// says waits for the reason of the condition WakeUp.
+// awaitReason waits for the reason of the condition WakeUp.
 func (n *nodeSet) says(reason string) {
 	n.t.Helper()
 	await(n.t, "the condition of "+n.name, reason, n.asks("nodeset", `{.status.conditions[?(@.type=="WakeUp")].reason}`))
 }
 
-// hpaSays waits for the reason of a condition of its HPA.
+// awaitHPACondition waits for the reason of a condition of the NodeSet's HPA.
 func (n *nodeSet) hpaSays(condition, reason string) {
 	n.t.Helper()
 	await(n.t, "condition "+condition+" of HPA "+n.name, reason,
 		n.asks("hpa", fmt.Sprintf(`{.status.conditions[?(@.type==%q)].reason}`, condition)))
 }
 
-// ownedBy waits until this is who owns spec.replicas: a manager and its subresource.
+// awaitOwner waits until spec.replicas is owned by a field manager, given as MANAGER or
+// MANAGER/SUBRESOURCE.
 func (n *nodeSet) ownedBy(owner string) {
 	n.t.Helper()
 	await(n.t, "the owner of the replicas of "+n.name, owner, func(ctx context.Context) (string, error) {
@@ -219,7 +221,7 @@ func (n *nodeSet) ownedBy(owner string) {
 	})
 }
 
-// events returns the reasons of the operator's events about the NodeSet.
+// events returns the reasons of the operator's events for the NodeSet.
 func (n *nodeSet) events() string {
 	n.t.Helper()
 	return n.kubectl(n.t, "get", "events.events.k8s.io", "--namespace="+n.namespace, "--field-selector=regarding.name="+n.name,

@@ -17,8 +17,8 @@ import (
 	"github.com/slurmtide/slurmtide/test/realkube"
 )
 
-// standIn makes the status of every NodeSet follow its spec, as if workers came and
-// went at once. It ends with the test.
+// startStatusStandIn makes the status of every NodeSet follow its spec, as if workers were
+// created and deleted at once. It ends with the test.
 func standIn(t *testing.T, c *realkube.Cluster) {
 	t.Helper()
 	config, err := c.RESTConfig()
@@ -50,7 +50,7 @@ func standIn(t *testing.T, c *realkube.Cluster) {
 func follow(ctx context.Context, t *testing.T, nodeSets client.Client) {
 	var list v1beta1.NodeSetList
 	if err := nodeSets.List(ctx, &list); err != nil {
-		return // the API server may be restarting; the next turn tells
+		return // the API server may be restarting; the next turn retries
 	}
 	for i := range list.Items {
 		s := &list.Items[i]

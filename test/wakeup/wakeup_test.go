@@ -26,21 +26,21 @@ func TestWakeUp(t *testing.T) {
 			{"taken to zero by Helm", takenByHelm},
 			{"taken to zero by apply", takenByApply},
 			{"taken to zero by server-side apply", takenByServerSideApply},
-			{"HPA deleted and made anew", newHPA},
-			{"HPA deleted and made anew while paused", newHPAWhilePaused},
-			{"never", never},
+			{"HPA deleted and recreated", newHPA},
+			{"HPA deleted and recreated while paused", newHPAWhilePaused},
+			{"never woken", never},
 			{"two HPAs", twoHPAs},
 			{"demand unknown", demandUnknown},
-			{"zero-after where the HPA could go to one only", zeroAfter},
+			{"zero-after where the HPA stops at one", zeroAfter},
 		} {
 			t.Run(tc.name, func(t *testing.T) { t.Parallel(); tc.test(t, s) })
 		}
 	})
-	t.Run("metrics are for those who may read them", func(t *testing.T) { metrics(t, s, o) })
+	t.Run("metrics require authorization", func(t *testing.T) { metrics(t, s, o) })
 	t.Run("another replica takes over", func(t *testing.T) { takeOver(t, s, o) })
 }
 
-// takeOver stops the leader while another replica waits.
+// testTakeOver stops the leader while another replica waits.
 func takeOver(t *testing.T, s *scene, leader *operator) {
 	startOperator(t, s.Cluster)
 	holder := func(ctx context.Context) (string, error) {

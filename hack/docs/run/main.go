@@ -1,5 +1,5 @@
-// Command run runs the blocks of commands of the project's pages that have their place
-// where it is started, in the root of the repository:
+// Command run runs the blocks of commands on the project's pages that are marked with a place. It
+// is started in the root of the repository:
 //
 //	go run ./hack/docs/run [-after COMMAND] here|kube|demo
 package main
@@ -20,7 +20,7 @@ import (
 	"github.com/slurmtide/slurmtide/hack/docs"
 )
 
-// patience is how long a block may take.
+// blockTimeout is the time limit of a block.
 const patience = 10 * time.Minute
 
 func main() {
@@ -67,7 +67,7 @@ func run(place docs.Place, after string) error {
 	case ctx.Err() != nil:
 		return ctx.Err()
 	case count == 0:
-		return fmt.Errorf("no page has a block to run in %s", place)
+		return fmt.Errorf("no page has a block for place %s", place)
 	case len(failed) > 0:
 		return fmt.Errorf("%d of %d blocks failed: %s", len(failed), count, strings.Join(failed, ", "))
 	}
@@ -75,7 +75,7 @@ func run(place docs.Place, after string) error {
 	return nil
 }
 
-// play runs a block and tells of it: what it printed only if it failed.
+// runBlock runs a block and prints the result, with the block's output only if it failed.
 func play(ctx context.Context, b docs.Block, after string) error {
 	begin := time.Now()
 	out, err := shell(ctx, docs.Bounded(b.Script))
@@ -86,7 +86,7 @@ func play(ctx context.Context, b docs.Block, after string) error {
 	}
 	if after != "" {
 		if out, afterErr := shell(ctx, after); afterErr != nil {
-			return errors.Join(err, fmt.Errorf("clearing up after %s: %w\n%s", b, afterErr, out))
+			return errors.Join(err, fmt.Errorf("cleaning up after %s: %w\n%s", b, afterErr, out))
 		}
 	}
 	return err

@@ -25,15 +25,15 @@ func main() {
 	fmt.Print(page(charts))
 }
 
-// chart is what the page tells of one chart.
+// chart is the content of the page about one chart.
 type chart struct {
 	Name        string `yaml:"name"`
 	Description string `yaml:"description"`
 	rows        []row
 }
 
-// read returns the charts of a folder, by name. The error tells of every value that
-// nothing explains.
+// readCharts returns the charts of a folder, ordered by name. The error names every value without an
+// explanation.
 func read(folder string) ([]chart, error) {
 	files, err := filepath.Glob(filepath.Join(folder, "*", "Chart.yaml"))
 	if err != nil || len(files) == 0 {

@@ -16,7 +16,7 @@ misspelt, of another type or out of its bounds. A value of a part that is given 
 
 `
 
-// page is the whole page, with the charts in their order.
+// renderPage returns the whole page, with the charts in the given order.
 func page(charts []chart) string {
 	var out strings.Builder
 	out.WriteString(head)
@@ -33,7 +33,7 @@ func page(charts []chart) string {
 	return out.String()
 }
 
-// flat is text in one line, fit for a cell of a table.
+// oneLine returns text as one line that is safe in a cell of a Markdown table.
 func flat(text string) string {
 	return strings.ReplaceAll(strings.Join(strings.Fields(text), " "), "|", `\|`)
 }

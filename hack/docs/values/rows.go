@@ -11,7 +11,7 @@ import (
 	"go.yaml.in/yaml/v3"
 )
 
-// row is a value of a table: its path, such as slurm.token.key, and what is told of it.
+// row is a value of a table: its path, such as slurm.token.key, and its columns.
 type row struct{ path, kind, standard, meaning string }
 
 // rowsOf returns the values in their order in values.yaml: one for each that has a
@@ -50,19 +50,20 @@ func rows(prefix string, node *yaml.Node, s schema) ([]row, error) {
 			inner, err := rows(path+".", pair[1], below)
 			out, problems = append(out, inner...), append(problems, err)
 		default:
-			problems = append(problems, fmt.Errorf("nothing explains the value %s: write a comment above it in values.yaml that begins with \"# -- \"", path))
+			problems = append(problems, fmt.Errorf("the value %s has no explanation: write a comment above it in values.yaml that begins with \"# -- \"", path))
 		}
 	}
 	return out, errors.Join(problems...)
 }
 
-// comment is what the comment above a key tells of its value.
+// commentOf returns the explanation in the comment above a key.
 func comment(key *yaml.Node) (string, bool) {
 	_, text, ok := strings.Cut("\n"+key.HeadComment, "\n# -- ")
 	return strings.Join(strings.Fields(strings.ReplaceAll(text, "\n#", " ")), " "), ok && strings.TrimSpace(text) != ""
 }
 
-// meaning is the comment, and what the schema demands that the comment does not tell.
+// meaningOf returns the comment, followed by the constraints of the schema that the comment does not
+// mention.
 func meaning(text string, s schema) string {
 	add := func(format string, args ...any) {
 		if !strings.HasSuffix(text, ".") {
@@ -85,7 +86,7 @@ func meaning(text string, s schema) string {
 	return text
 }
 
-// compact is a value in one line, in JSON, which is YAML too.
+// compactJSON returns a value as one line of JSON, which is also YAML.
 func compact(node *yaml.Node) (string, error) {
 	var value any
 	if err := node.Decode(&value); err != nil {

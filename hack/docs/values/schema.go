@@ -7,11 +7,11 @@ import (
 	"strings"
 )
 
-// schema is a part of a JSON schema, with the definitions that its references name.
+// schema is a part of a JSON schema, with the definitions that it may reference.
 type schema struct {
 	node map[string]any
 	defs map[string]any
-	// name is that of the definition that it is, "" for one that has none.
+	// name is the name of the definition, empty if the schema is not a definition.
 	name string
 }
 
@@ -24,7 +24,7 @@ func newSchema(text []byte) (schema, error) {
 	return schema{node: root, defs: defs}, nil
 }
 
-// property returns the schema of a key. It reports false for a key that may not be.
+// property returns the schema of a key. It reports false if the schema forbids the key.
 func (s schema) property(key string) (schema, bool) {
 	if properties, ok := s.node["properties"].(map[string]any); ok {
 		if node, ok := properties[key].(map[string]any); ok {
@@ -40,7 +40,7 @@ func (s schema) property(key string) (schema, bool) {
 	return schema{defs: s.defs}, true
 }
 
-// resolve follows references. One that leads nowhere is Helm's to complain of.
+// resolve follows references. It ignores a dangling reference, which Helm reports.
 func (s schema) resolve(node map[string]any) schema {
 	name := ""
 	for {
@@ -80,7 +80,7 @@ func (s schema) kind() string {
 	return name
 }
 
-// choices are the values that are allowed, nil where there is no list of them.
+// choices returns the allowed values, or nil if the schema does not list them.
 func (s schema) choices() []string {
 	list, _ := s.node["enum"].([]any)
 	var out []string
@@ -90,7 +90,7 @@ func (s schema) choices() []string {
 	return out
 }
 
-// number returns a bound. It reports false where there is none.
+// number returns a bound. It reports false if the schema does not have it.
 func (s schema) number(key string) (string, bool) {
 	v, ok := s.node[key].(float64)
 	return strconv.FormatFloat(v, 'f', -1, 64), ok

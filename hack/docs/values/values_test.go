@@ -86,14 +86,14 @@ free: null
 	}
 }
 
-func TestWhatCanNotBeTold(t *testing.T) {
+func TestUnexplainedValues(t *testing.T) {
 	for _, tc := range []struct{ name, values, want string }{
-		{"a value without a comment", "pods: 1", "nothing explains the value pods:"},
-		{"a comment that is no explanation", "# Pods\npods: 1", "nothing explains the value pods:"},
-		{"an empty explanation", "# -- \npods: 1", "nothing explains the value pods:"},
-		{"a value of a part", "log:\n  level: info", "nothing explains the value log.level:"},
-		{"an empty part", "labels: {}", "nothing explains the value labels:"},
-		{"every one of several", "pods: 1\n# -- Requests\nqps: 1\nwait: 1s", "nothing explains the value wait:"},
+		{"a value without a comment", "pods: 1", "the value pods has no explanation:"},
+		{"a comment that is no explanation", "# Pods\npods: 1", "the value pods has no explanation:"},
+		{"an empty explanation", "# -- \npods: 1", "the value pods has no explanation:"},
+		{"a value of a part", "log:\n  level: info", "the value log.level has no explanation:"},
+		{"an empty part", "labels: {}", "the value labels has no explanation:"},
+		{"every one of several", "pods: 1\n# -- Requests\nqps: 1\nwait: 1s", "the value wait has no explanation:"},
 		{"a value that the schema does not know", "# -- Cats\ncats: 1", "does not know the value cats"},
 		{"one of a part", "log:\n  # -- Cats\n  cats: 1", "does not know the value log.cats"},
 		{"no YAML", "a: b: c", "values.yaml: "},

@@ -1,4 +1,4 @@
-// From answers of Prometheus to the frames that Grafana's components draw.
+// Converts Prometheus responses to the data frames that Grafana's components draw.
 import {
   type DataFrame, type Field, FieldType, type GrafanaTheme2, type DynamicConfigValue, getDisplayProcessor, getFieldSeriesColor, toDataFrame,
 } from '@grafana/data';

@@ -1,4 +1,4 @@
-// A heatmap, which Grafana's component library has none of: a cell for each step and bucket.
+// A heatmap with a cell for each step and bucket. Grafana's component library has no heatmap.
 import { getValueFormat, type GrafanaTheme2, formattedValueToString } from '@grafana/data';
 import type { Panel } from './frames';
 

@@ -1,4 +1,4 @@
-// A table as the panel has it: answers merged by their labels, columns in order, cells formatted.
+// A table as in the panel: responses merged by labels, columns ordered, cells formatted.
 import { FieldType, getDisplayProcessor, type GrafanaTheme2, formattedValueToString } from '@grafana/data';
 import { configFor, type Panel } from './frames';
 

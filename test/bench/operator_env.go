@@ -26,92 +26,92 @@ import (
 // Kubernetes at: more than they manage here.
 const benchQPS, benchBurst = "2000", "4000"
 
-// stage is a Kubernetes with fake kubelets, a simulated Slurm, and the operator.
-type stage struct {
-	control *loop.Control
-	dir     string
-	objects dynamic.Interface
-	slurm   *slurmtest.Cluster
-	slurmed string // where the simulated slurmrestd is
-	pods    *kubelets
-	audit   auditLog
+// operatorEnv is a Kubernetes with fake kubelets, a simulated Slurm, and the operator.
+type operatorEnv struct {
+	control       *loop.ControlPlane
+	dir           string
+	objects       dynamic.Interface
+	slurm         *slurmtest.Cluster
+	slurmrestdURL string // where the simulated slurmrestd is
+	kubelets      *kubelets
+	audit         auditLog
 
 	operator        *exec.Cmd
-	operatorSaid    *said
+	operatorOutput  *lockedBuffer
 	operatorMetrics string
 
-	ended []func() error // how what was started is ended, in order of its start
+	closers []func() error // stop what was started, in order of its start
 }
 
-// said is what a program has printed.
-type said struct {
+// lockedBuffer collects the output of a program and is safe for concurrent use.
+type lockedBuffer struct {
 	mu  sync.Mutex
 	buf bytes.Buffer
 }
 
-func (s *said) Write(p []byte) (int, error) {
+func (s *lockedBuffer) Write(p []byte) (int, error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	return s.buf.Write(p)
 }
 
-func newStage(ctx context.Context) (*stage, error) {
-	s := &stage{operatorSaid: &said{}}
+func newOperatorEnv(ctx context.Context) (*operatorEnv, error) {
+	s := &operatorEnv{operatorOutput: &lockedBuffer{}}
 	ctx, cancel := context.WithCancel(ctx)
-	for _, step := range []func(context.Context) error{s.startSlurm, s.startKube, s.startPods, s.makeObjects, s.startOperator, s.awaitRecords} {
+	for _, step := range []func(context.Context) error{s.startSlurm, s.startKube, s.startPods, s.createObjects, s.startOperator, s.awaitRecords} {
 		if err := step(ctx); err != nil {
 			cancel()
 			return nil, errors.Join(fmt.Errorf("%w\nslurm-operator: %s", err, s.operatorLog()), s.close())
 		}
 	}
-	s.ended = append(s.ended, func() error { cancel(); return nil })
+	s.closers = append(s.closers, func() error { cancel(); return nil })
 	return s, nil
 }
 
 // close ends everything, the last first.
-func (s *stage) close() error {
+func (s *operatorEnv) close() error {
 	var errs []error
-	for i := len(s.ended) - 1; i >= 0; i-- {
-		errs = append(errs, s.ended[i]())
+	for i := len(s.closers) - 1; i >= 0; i-- {
+		errs = append(errs, s.closers[i]())
 	}
 	return errors.Join(errs...)
 }
 
 // operatorLog is the end of what the operator has said.
-func (s *stage) operatorLog() string {
-	s.operatorSaid.mu.Lock()
-	defer s.operatorSaid.mu.Unlock()
-	text := s.operatorSaid.buf.String()
+func (s *operatorEnv) operatorLog() string {
+	s.operatorOutput.mu.Lock()
+	defer s.operatorOutput.mu.Unlock()
+	text := s.operatorOutput.buf.String()
 	return text[max(0, len(text)-4000):]
 }
 
 // startSlurm starts a simulated Slurm without nodes.
-func (s *stage) startSlurm(ctx context.Context) error {
+func (s *operatorEnv) startSlurm(ctx context.Context) error {
 	s.slurm = slurmtest.New(slurmtest.Config{})
 	listener, err := (&net.ListenConfig{}).Listen(ctx, "tcp", "127.0.0.1:0")
 	if err != nil {
 		return err
 	}
-	s.slurmed = "http://" + listener.Addr().String()
+	s.slurmrestdURL = "http://" + listener.Addr().String()
 	server := &http.Server{Handler: s.slurm.Handler(), ReadHeaderTimeout: time.Minute}
-	s.ended = append(s.ended, server.Close)
+	s.closers = append(s.closers, server.Close)
 	go func() { _ = server.Serve(listener) }()
 	go s.slurm.Run(ctx)
 	return nil
 }
 
-func (s *stage) startKube(ctx context.Context) (err error) {
+func (s *operatorEnv) startKube(ctx context.Context) (err error) {
 	if s.dir, err = os.MkdirTemp("", "bench"); err != nil {
 		return err
 	}
-	s.ended = append(s.ended, func() error { return os.RemoveAll(s.dir) })
+	s.closers = append(s.closers, func() error { return os.RemoveAll(s.dir) })
 	policy := filepath.Join(s.dir, "audit.yaml")
 	s.audit = auditLog{path: filepath.Join(s.dir, "audit.log"), agent: "slurm-operator/"}
 	if err := os.WriteFile(policy, []byte(auditPolicy), 0o600); err != nil {
 		return err
 	}
 	rate := []string{"--kube-api-qps=" + benchQPS, "--kube-api-burst=" + benchBurst}
-	s.control, err = loop.NewControl(ctx, realkube.Config{
+	s.control, err = loop.NewControlPlane(ctx, realkube.Config{
 		Name:                  "bench",
 		APIServerArgs:         []string{"--audit-policy-file=" + policy, "--audit-log-path=" + s.audit.path},
 		ControllerManagerArgs: append([]string{"--controllers=*,-node-lifecycle-controller"}, rate...),
@@ -120,11 +120,11 @@ func (s *stage) startKube(ctx context.Context) (err error) {
 	if err != nil {
 		return err
 	}
-	s.ended = append(s.ended, s.control.Close)
+	s.closers = append(s.closers, s.control.Close)
 	return nil
 }
 
-func (s *stage) startPods(ctx context.Context) error {
+func (s *operatorEnv) startPods(ctx context.Context) error {
 	config, err := s.control.Kube.RESTConfig()
 	if err != nil {
 		return err
@@ -143,20 +143,20 @@ func (s *stage) startPods(ctx context.Context) error {
 		cancel()
 		return err
 	}
-	s.pods = pods
-	s.ended = append(s.ended, func() error { cancel(); wait(); return nil })
+	s.kubelets = pods
+	s.closers = append(s.closers, func() error { cancel(); wait(); return nil })
 	return nil
 }
 
 // register does what a worker's slurmd does when it starts.
-func (s *stage) register(pod *corev1.Pod) {
+func (s *operatorEnv) register(pod *corev1.Pod) {
 	if name := slurmNodeOf(pod); name != "" {
 		s.slurm.Register(slurmtest.NodeConf{Names: name, CPUs: 4, MemoryMiB: 8192})
 	}
 }
 
 // unregister is the end of a worker's slurmd.
-func (s *stage) unregister(pod *corev1.Pod) {
+func (s *operatorEnv) unregister(pod *corev1.Pod) {
 	if name := slurmNodeOf(pod); name != "" {
 		s.slurm.StopSlurmd(name)
 	}
@@ -171,8 +171,8 @@ func slurmNodeOf(pod *corev1.Pod) string {
 }
 
 // startOperator starts the operator as it is by default, but for its rate.
-func (s *stage) startOperator(ctx context.Context) error {
-	root, err := fromRoot(".")
+func (s *operatorEnv) startOperator(ctx context.Context) error {
+	root, err := repositoryPath(".")
 	if err != nil {
 		return err
 	}
@@ -193,20 +193,20 @@ func (s *stage) startOperator(ctx context.Context) error {
 	s.operatorMetrics = "http://" + address + "/metrics"
 	s.operator = exec.Command(program, "--kube.config="+kubeconfig, "--kube.qps="+benchQPS, "--kube.burst="+benchBurst, //nolint:noctx,gosec // it ends at close
 		"--no-leader-election", "--health.listen-address=0", "--no-webhook", "--no-metrics.secure", "--metrics.listen-address="+address)
-	s.operator.Stdout, s.operator.Stderr = s.operatorSaid, s.operatorSaid
+	s.operator.Stdout, s.operator.Stderr = s.operatorOutput, s.operatorOutput
 	if err := s.operator.Start(); err != nil {
 		return err
 	}
-	s.ended = append(s.ended, func() error {
+	s.closers = append(s.closers, func() error {
 		_ = s.operator.Process.Signal(os.Interrupt)
 		return s.operator.Wait()
 	})
 	return nil
 }
 
-// operatorKubeconfig is that of a service account, as in a pod: the API server treats
-// administrators better. What it may do is not measured here.
-func (s *stage) operatorKubeconfig(ctx context.Context) (string, error) {
+// operatorKubeconfig returns the kubeconfig of a service account, as in a pod: the API server gives
+// administrators a higher priority. The benchmark does not measure authorization.
+func (s *operatorEnv) operatorKubeconfig(ctx context.Context) (string, error) {
 	const account = "bench:slurm-operator"
 	for _, args := range [][]string{
 		{"create", "serviceaccount", "slurm-operator", "--namespace", "bench"},
@@ -217,5 +217,5 @@ func (s *stage) operatorKubeconfig(ctx context.Context) (string, error) {
 		}
 	}
 	path := filepath.Join(s.dir, "operator.kubeconfig")
-	return path, s.control.Kube.KubeconfigOf(ctx, "bench", "slurm-operator", path)
+	return path, s.control.Kube.WriteKubeconfig(ctx, "bench", "slurm-operator", path)
 }
