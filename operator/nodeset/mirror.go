@@ -13,7 +13,7 @@ import (
 	"github.com/slurmtide/slurmtide/slurmclient/slurm"
 )
 
-// slurmReason is the reason of the pod conditions that show a Slurm state.
+// slurmStateReason is the reason of the pod conditions that show a Slurm state.
 const slurmReason = "SlurmNodeState"
 
 // baseConditions are the pod conditions of the base states.
@@ -54,9 +54,9 @@ func flagConditions() []flagCondition {
 	}
 }
 
-// mirrored are the conditions of a pod, with those that show its Slurm node's state
-// as they should be; nil for the node: Slurm does not know it. Conditions of others,
-// and the times of those that stay, are as they were. It reports whether any differs.
+// podConditionsOf returns the conditions of a pod with those that show the state of its Slurm node
+// brought up to date. A nil node is one that Slurm does not know. Conditions of others, and the
+// transition times of unchanged ones, stay. It reports whether anything differs.
 func mirrored(have []corev1.PodCondition, node *slurm.Node, now metav1.Time) ([]corev1.PodCondition, bool) {
 	want := map[corev1.PodConditionType]bool{}
 	reason := ""
@@ -94,8 +94,8 @@ func mirrored(have []corev1.PodCondition, node *slurm.Node, now metav1.Time) ([]
 	return append(out, added...), changed || len(added) > 0
 }
 
-// older reports that a record FUTURE is of a reading from before the worker was there, or
-// Ready: it tells of what there was until then. Kubernetes' times are whole seconds.
+// isOlderThanWorker reports whether a FUTURE record comes from a reading that predates the worker
+// or its readiness, and so shows an earlier state. Kubernetes' times are whole seconds.
 func older(nodesReadAt time.Time, w *plan.Worker, node *slurm.Node) bool {
 	since := w.Created
 	if w.ReadySince.After(since) {
@@ -104,7 +104,7 @@ func older(nodesReadAt time.Time, w *plan.Worker, node *slurm.Node) bool {
 	return node != nil && node.State.Base == slurm.NodeFuture && nodesReadAt.Before(since.Add(time.Second))
 }
 
-// deletedBy are the pods that the steps delete: nothing needs to be shown on them.
+// podsDeletedBy returns the pods that the steps delete. Their conditions need no update.
 func deletedBy(todo *plan.Todo) map[string]bool {
 	out := map[string]bool{}
 	for _, step := range todo.Steps {

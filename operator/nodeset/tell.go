@@ -19,9 +19,8 @@ import (
 	"github.com/slurmtide/slurmtide/slurmclient/hostlist"
 )
 
-// tell writes the status if it says something else than before. A process that has just
-// begun tells nothing before it has read Slurm, or knows why it cannot: the one before
-// it knew more.
+// patchStatus writes the status if it differs. A process that has just started writes none before
+// it has read Slurm, or knows why it cannot: its predecessor knew more.
 func (r *Reconciler) tell(ctx context.Context, s *seen, todo *plan.Todo) error {
 	if s.expected() && s.nodeSet.Status.Selector != "" {
 		return nil
@@ -51,13 +50,12 @@ func (r *Reconciler) tell(ctx context.Context, s *seen, todo *plan.Todo) error {
 	return nil
 }
 
-// countedEvery is how often a status is written that says no more than that it goes on:
-// a thousand workers that come up would have it written a hundred times.
+// statusInterval is how often a status is written that shows only progress. Otherwise a thousand
+// starting workers would cause a hundred writes.
 const countedEvery = time.Second
 
-// onlyProgress reports that all that is new in a status is counts on their way, and the
-// words of conditions that go with them: no condition is another, nothing that is waited
-// for was reached.
+// isOnlyProgress reports whether only intermediate counts, and the messages of conditions that
+// contain them, differ: no condition changes, and no count reaches its goal.
 func onlyProgress(from, to *v1beta1.NodeSetStatus) bool {
 	plain := func(s *v1beta1.NodeSetStatus) v1beta1.NodeSetStatus {
 		out := *s.DeepCopy()
@@ -78,7 +76,7 @@ func onlyProgress(from, to *v1beta1.NodeSetStatus) bool {
 	return apiequality.Semantic.DeepEqual(plain(from), plain(to))
 }
 
-// counts are the counts of workers in a status.
+// countFields returns the counts of workers in a status.
 func counts(s *v1beta1.NodeSetStatus) []*int32 {
 	return []*int32{
 		&s.Replicas, &s.UpdatedReplicas, &s.ReadyReplicas, &s.AvailableReplicas, &s.UnavailableReplicas, &s.DrainingReplicas,
@@ -86,9 +84,9 @@ func counts(s *v1beta1.NodeSetStatus) []*int32 {
 	}
 }
 
-// statusPatch is the merge patch from one status to another. Only what differs is in
-// it, what became empty as null, with what no status is valid without. It fits the
-// version that was seen alone: others keep conditions in the same list.
+// statusPatch returns the merge patch from one status to another. It contains only what differs,
+// with null for what became empty, and the fields that every valid status needs. It applies only to
+// the observed version, because others keep conditions in the same list.
 func statusPatch(from, to *v1beta1.NodeSet) ([]byte, error) {
 	data, err := client.MergeFromWithOptions(from, client.MergeFromWithOptimisticLock{}).Data(to)
 	if err != nil {
@@ -103,23 +101,23 @@ func statusPatch(from, to *v1beta1.NodeSet) ([]byte, error) {
 		status = map[string]any{}
 	}
 	status["selector"], status["nodeSetHash"] = to.Status.Selector, to.Status.NodeSetHash
-	// What people see of a NodeSet at zero is 0, not nothing.
+	// kubectl should show 0 for a NodeSet at zero, not nothing.
 	status["desired"], status["replicas"] = to.Status.Desired, to.Status.Replicas
 	status["updatedReplicas"], status["readyReplicas"] = to.Status.UpdatedReplicas, to.Status.ReadyReplicas
 	patch["status"] = status
 	return json.Marshal(patch)
 }
 
-// waitTold is what was told of a worker that waits to go: the job that it waits for, and
-// what else keeps it.
+// reportedWait is what was last reported of a worker that waits for its removal: the job that it
+// waits for, and what else keeps it.
 type waitTold struct {
 	job   uint32
 	block plan.Block
 }
 
-// emitWaits records an event when a worker begins to wait for a job, and when something
-// else keeps it: of many workers, and of an outage, one for all. What was told before an
-// outage is not told again after it.
+// emitWaitEvents records an event when a worker begins to wait for a job, and when something else
+// begins to keep it. Many workers, and the workers of an outage, share one event. What was reported
+// before an outage is not repeated after it.
 func (r *Reconciler) emitWaits(s *seen, todo *plan.Todo) {
 	told := map[string]waitTold{}
 	fresh := map[string][]plan.Wait{}
@@ -145,7 +143,7 @@ func (r *Reconciler) emitWaits(s *seen, todo *plan.Todo) {
 	}
 }
 
-// emitWaitsFor records the events of workers that begin to wait for the same reason.
+// emitWaitEventsFor records the events of workers that begin to wait for the same reason.
 func (r *Reconciler) emitWaitsFor(s *seen, reason string, waits []plan.Wait) {
 	kind := corev1.EventTypeWarning
 	if reason == "DrainWaiting" {

@@ -5,8 +5,8 @@ import (
 	"time"
 )
 
-// create makes the workers that are missing, once Slurm has been read: a slurmd that joins
-// under the name of another NodeSet's Slurm node would take that over with its jobs.
+// createWorkers creates missing workers once Slurm has been read. A slurmd that registers with the
+// name of another NodeSet's Slurm node would take over that node with its jobs.
 func (b *pass) create() {
 	switch {
 	case b.wish.Deleting, !b.slurm.Known:
@@ -17,7 +17,7 @@ func (b *pass) create() {
 	}
 }
 
-// createPerKubeNode makes a worker where there is no pod at all.
+// createPerKubeNode creates a worker on each Kubernetes node that has no pod at all.
 func (b *pass) createPerKubeNode() {
 	held := map[string]bool{}
 	for i := range b.seen.Workers {
@@ -34,8 +34,8 @@ func (b *pass) createPerKubeNode() {
 	}
 }
 
-// createAt makes a worker. Where somebody else set its Slurm node DOWN or FAIL, its slurmd
-// must not end that by registering.
+// createAt creates a worker. If somebody else set its Slurm node DOWN or FAIL, the registration of
+// its slurmd must not return the node to service.
 func (b *pass) createAt(slot Slot, name string) {
 	b.taken[name] = true
 	if r := b.slurm.Records[name]; b.slurm.Fresh && !r.Future && b.foreign(r) && !r.Drain {
@@ -44,9 +44,9 @@ func (b *pass) createAt(slot Slot, name string) {
 	b.add(Step{Verb: Create, Slot: slot, SlurmName: name})
 }
 
-// createOrdinals makes workers at the lowest free ordinals; those whose Slurm node
-// somebody else took out of service come last. A pod that is on its way out is waited for,
-// since another of its name will follow, but not for ever.
+// createOrdinals creates workers at the lowest free ordinals. Ordinals whose Slurm node somebody
+// else took out of service come last. It waits for a terminating pod, whose name another will use,
+// but not forever.
 func (b *pass) createOrdinals() {
 	missing := b.wish.Desired() - len(b.active) - len(b.finished) - len(b.strangers)
 	for _, w := range b.going {
@@ -60,8 +60,7 @@ func (b *pass) createOrdinals() {
 	}
 }
 
-// freeOrdinals returns up to count ordinals that no pod has, all below the maximum
-// where there is one.
+// freeOrdinals returns up to count ordinals without a pod, all below the maximum if there is one.
 func (b *pass) freeOrdinals(count int) []int {
 	if count <= 0 {
 		return nil
@@ -90,10 +89,10 @@ func (b *pass) freeOrdinals(count int) []int {
 	return free[:min(count, len(free))]
 }
 
-// finish says whether nothing is left of a NodeSet that is being deleted. Where there
-// is no Slurm cluster any more its records are not waited for; with Force not for long, and
-// not at all where Slurm was never read. A reading that is late does not end the wait, nor
-// does one that began before the deletion: records may have been made since.
+// checkDeletionDone determines whether nothing is left of a NodeSet that is being deleted. Records
+// do not delay the deletion if the Slurm cluster does not exist any more. With Force they delay it
+// only for a limited time, and not at all if Slurm was never read. A stale reading does not end the
+// wait, nor does one that began before the deletion: records may have been created since.
 func (b *pass) finish() {
 	if !b.wish.Deleting || len(b.seen.Workers) > 0 {
 		return
@@ -107,19 +106,19 @@ func (b *pass) finish() {
 	b.todo.Finished = !b.slurm.Connected || !left
 }
 
-// readBeforeDeletion reports whether the nodes were read before the NodeSet was deleted, or
-// right then: what was made until then may be missing. Where the API server's clock is
-// ahead of ours that is not known.
+// wasReadBeforeDeletion reports whether the nodes were read before or around the deletion of the
+// NodeSet, so that records created until then may be missing. That is unknown if the clock of the
+// API server is ahead of ours.
 func (b *pass) readBeforeDeletion() bool {
 	at, since := b.slurm.NodesReadAt, b.wish.DeletingSince
 	return !at.IsZero() && !since.IsZero() && !b.now.Before(since) && at.Before(since.Add(aroundDeletion))
 }
 
-// aroundDeletion is for how long after its deletion a NodeSet's records may still be made by
-// a pass that did not know of it.
+// deletionRaceWindow is how long after the deletion of a NodeSet a run that did not see the
+// deletion may still create records.
 const aroundDeletion = 3 * time.Second
 
-// recordsLeft reports whether there are records of ours that can be deleted.
+// hasRecordsLeft reports whether records of the NodeSet are left that the operator may delete.
 func (b *pass) recordsLeft() bool {
 	for _, r := range b.slurm.Records {
 		if b.mine(r) && !r.Foreign() {
