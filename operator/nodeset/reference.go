@@ -157,7 +157,7 @@ func (r *Reconciler) keyHash(ctx context.Context, namespace string, ref corev1.S
 	secret := &corev1.Secret{}
 	err := r.direct.Get(ctx, types.NamespacedName{Namespace: namespace, Name: ref.Name}, secret)
 	if apierrors.IsNotFound(err) || err == nil && len(secret.Data[ref.Key]) == 0 {
-		return "", missing("Secret %[2]s has no key %[1]q, which workers need", ref.Key, ref.Name)
+		return "", missing("Secret %s has no key %q, which workers need", ref.Name, ref.Key)
 	}
 	if err != nil {
 		return "", fmt.Errorf("reading the slurm key: %w", err)
