@@ -22,7 +22,7 @@ import (
 
 // apply carries out the steps. Steps for one worker run in order up to the first that fails,
 // different workers in parallel. Events follow the writes.
-func (r *Reconciler) apply(ctx context.Context, s *seen, todo *plan.Todo) error {
+func (r *Reconciler) apply(ctx context.Context, s *seen, actions *plan.Todo) error {
 	if err := r.hold(ctx, s.nodeSet); err != nil {
 		return err
 	}
@@ -31,7 +31,7 @@ func (r *Reconciler) apply(ctx context.Context, s *seen, todo *plan.Todo) error 
 			return err
 		}
 	}
-	steps := todo.Steps
+	steps := actions.Steps
 	var childErr error
 	if s.problem.reason == "" && s.nodeSet.DeletionTimestamp == nil {
 		if childErr = r.applyChildren(ctx, s); childErr != nil {

@@ -104,7 +104,7 @@ func saw(workers int, change ...func(*seen)) *seen {
 		s.slurm.Records[pod.Name] = plan.Record{Name: pod.Name, Dynamic: true, Owner: nodeSetUID}
 	}
 	top := workers
-	s.wish = plan.Wish{UID: nodeSetUID, Replicas: workers, Max: &top, Records: true, Revision: "new", SlurmName: func(i int) string { return fmt.Sprintf("gpu-%d", i) }}
+	s.desired = plan.Wish{UID: nodeSetUID, Replicas: workers, Max: &top, Records: true, Revision: "new", SlurmName: func(i int) string { return fmt.Sprintf("gpu-%d", i) }}
 	for _, c := range change {
 		c(s)
 	}

@@ -40,13 +40,13 @@ func cordonedByUs(node *corev1.Node) bool {
 // when the worker is gone. It is uncordoned when the drain ends, when the worker runs elsewhere,
 // when the NodeSet stops requesting cordons, and when the NodeSet is gone. Cordons by others, and
 // for other NodeSets, stay.
-func cordonsOf(s *seen, todo *plan.Todo) []cordonChange {
-	if (!s.slurm.Fresh || s.problem.reason != "") && !todo.Finished {
+func cordonsOf(s *seen, actions *plan.Todo) []cordonChange {
+	if (!s.slurm.Fresh || s.problem.reason != "") && !actions.Finished {
 		return nil
 	}
 	at := map[string]string{}      // Kubernetes node by Slurm node
 	drained := map[string]string{} // Slurm node by Kubernetes node
-	asked := s.nodeSet.Spec.CordonKubeNodes && !s.wish.Deleting
+	asked := s.nodeSet.Spec.CordonKubeNodes && !s.desired.Deleting
 	for i := range s.workers {
 		w := &s.workers[i]
 		if w.KubeNode == "" || !w.Going.IsZero() {
@@ -59,7 +59,7 @@ func cordonsOf(s *seen, todo *plan.Todo) []cordonChange {
 	}
 	over := func(kubeNode, slurmNode string) bool {
 		elsewhere := at[slurmNode] != "" && at[slurmNode] != kubeNode
-		return !s.nodeSet.Spec.CordonKubeNodes || todo.Finished || elsewhere || !s.slurm.Records[slurmNode].Foreign()
+		return !s.nodeSet.Spec.CordonKubeNodes || actions.Finished || elsewhere || !s.slurm.Records[slurmNode].Foreign()
 	}
 	var out []cordonChange
 	for _, name := range slices.Sorted(maps.Keys(s.kubeNodes)) {
@@ -77,8 +77,8 @@ func cordonsOf(s *seen, todo *plan.Todo) []cordonChange {
 
 // applyCordons applies the changes, each to the observed version of the Kubernetes node. A missing
 // permission is reported in an event and blocks nothing else.
-func (r *Reconciler) cordon(ctx context.Context, s *seen, todo *plan.Todo) error {
-	for _, c := range cordonsOf(s, todo) {
+func (r *Reconciler) cordon(ctx context.Context, s *seen, actions *plan.Todo) error {
+	for _, c := range cordonsOf(s, actions) {
 		node := s.kubeNodes[c.kubeNode]
 		var mark any
 		if c.slurmNode != "" {

@@ -71,9 +71,9 @@ func (m *Metrics) took(s *seen, step plan.Step, now time.Time) {
 }
 
 // setWaiting sets what the workers of a NodeSet wait for.
-func (m *Metrics) waits(s *seen, todo *plan.Todo) {
+func (m *Metrics) waits(s *seen, actions *plan.Todo) {
 	counts := map[[2]string]int{}
-	for _, w := range todo.Waits {
+	for _, w := range actions.Waits {
 		reason := forSlurm
 		if w.Jobs > 0 {
 			reason = forJobs

@@ -2,6 +2,7 @@ package nodeset
 
 import (
 	"context"
+	"maps"
 	"slices"
 	"strings"
 
@@ -114,4 +115,58 @@ func (r *Reconciler) announceCreated(s *seen) {
 		names[i] = pod.Name
 	}
 	r.events.Eventf(s.nodeSet, nil, corev1.EventTypeNormal, "SuccessfulCreate", "Create", "created %d workers: %s", len(names), clean(hostlist.Compress(names)))
+}
+
+// reportedWait is what was last reported of a worker that waits for its removal: the job that it
+// waits for, and what else keeps it.
+type waitTold struct {
+	job   uint32
+	block plan.Block
+}
+
+// emitWaitEvents records an event when a worker begins to wait for a job, and when something else
+// begins to keep it. Many workers, and the workers of an outage, share one event. What was reported
+// before an outage is not repeated after it.
+func (r *Reconciler) emitWaits(s *seen, actions *plan.Todo) {
+	reported := map[string]waitTold{}
+	newWaits := map[string][]plan.Wait{}
+	for _, w := range actions.Waits {
+		was := s.memory.told[w.Pod]
+		is := waitTold{was.job, w.Block}
+		if w.Block == plan.NotBlocked && w.Jobs > 0 {
+			is.job = w.Job
+		}
+		reported[w.Pod] = is
+		switch {
+		case w.Block == plan.Unread && was.block != w.Block:
+			newWaits["DeletionBlocked"] = append(newWaits["DeletionBlocked"], w)
+		case w.Block == plan.Unregistered && was.block != w.Block:
+			newWaits["SlurmNodeNotRegistered"] = append(newWaits["SlurmNodeNotRegistered"], w)
+		case w.Block == plan.NotBlocked && is.job != was.job:
+			newWaits["DrainWaiting"] = append(newWaits["DrainWaiting"], w)
+		}
+	}
+	s.memory.told = reported
+	for _, reason := range slices.Sorted(maps.Keys(newWaits)) {
+		r.emitWaitsFor(s, reason, newWaits[reason])
+	}
+}
+
+// emitWaitEventsFor records the events of workers that begin to wait for the same reason.
+func (r *Reconciler) emitWaitsFor(s *seen, reason string, waits []plan.Wait) {
+	kind := corev1.EventTypeWarning
+	if reason == "DrainWaiting" {
+		kind = corev1.EventTypeNormal
+	}
+	if len(waits) == 1 || len(waits) <= toldEach && reason != "DeletionBlocked" {
+		for _, w := range waits {
+			r.events.Eventf(s.nodeSet, s.pod(w.Pod), kind, reason, "Drain", "%s", told(w))
+		}
+		return
+	}
+	names := make([]string, len(waits))
+	for i, w := range waits {
+		names[i] = w.Pod
+	}
+	r.events.Eventf(s.nodeSet, nil, kind, reason, "Drain", "%d workers wait (%s), the first: %s", len(waits), clean(hostlist.Compress(names)), told(waits[0]))
 }

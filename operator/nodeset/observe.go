@@ -51,7 +51,7 @@ type seen struct {
 	kubeNodes map[string]*corev1.Node
 	workers   []plan.Worker
 
-	wish plan.Wish
+	desired plan.Wish
 	// requestedMax is the requested maximum of workers, which desired.MaxWorkers may not reach.
 	asked   *int32
 	live    Slurm
@@ -84,7 +84,7 @@ func (r *Reconciler) observe(ctx context.Context, nodeSet *v1beta1.NodeSet) (*se
 	if err := r.client.List(ctx, hpas, client.InNamespace(nodeSet.Namespace), client.MatchingFields{wakeup.TargetField: nodeSet.Name}); err != nil {
 		return nil, fmt.Errorf("listing horizontal pod autoscalers: %w", err)
 	}
-	s.wish = wishOf(now, s, hpas.Items)
+	s.desired = wishOf(now, s, hpas.Items)
 	s.asked = askedMost(nodeSet, hpas.Items)
 	s.kept = keptOf(s)
 	r.observeSlurm(now, s)
@@ -133,17 +133,17 @@ func (s *seen) namesToCome() []string {
 	var out []string
 	switch {
 	case s.problem.reason != "":
-	case s.wish.PerKubeNode:
-		for _, kubeNode := range s.wish.KubeNodes {
-			out = append(out, s.wish.SlurmNameOn(kubeNode))
+	case s.desired.PerKubeNode:
+		for _, kubeNode := range s.desired.KubeNodes {
+			out = append(out, s.desired.SlurmNameOn(kubeNode))
 		}
-	case s.wish.Max != nil:
-		for i := range *s.wish.Max {
-			out = append(out, s.wish.SlurmName(i))
+	case s.desired.Max != nil:
+		for i := range *s.desired.Max {
+			out = append(out, s.desired.SlurmName(i))
 		}
 	default: // as far as the plan searches for a free ordinal
-		for i := range s.wish.Replicas + len(s.workers) {
-			out = append(out, s.wish.SlurmName(i))
+		for i := range s.desired.Replicas + len(s.workers) {
+			out = append(out, s.desired.SlurmName(i))
 		}
 	}
 	return out
@@ -178,8 +178,8 @@ func (r *Reconciler) observeSlurm(now time.Time, s *seen) {
 	s.memory.sequence = reading.Snapshot.Nodes.Sequence
 	s.memory.overlay(&s.slurm, reading.Snapshot.Nodes.ReadAt, r.cfg.Plan.BrakeInterval, now)
 	s.recordsProblem = s.memory.recordsProblem
-	if s.problem.reason != "" && !s.wish.Deleting { // the wanted records are not known
+	if s.problem.reason != "" && !s.desired.Deleting { // the wanted records are not known
 		maps.DeleteFunc(s.slurm.Records, func(name string, _ plan.Record) bool { return !mine[name] })
 	}
-	s.slurm = r.planner.Identify(&s.wish, s.workers, s.slurm)
+	s.slurm = r.planner.Identify(&s.desired, s.workers, s.slurm)
 }

@@ -93,19 +93,19 @@ func (r *Reconciler) Reconcile(ctx context.Context, req ctrl.Request) (ctrl.Resu
 		return ctrl.Result{}, nil
 	}
 	begin := time.Now()
-	seen, err := r.observe(ctx, nodeSet)
+	observed, err := r.observe(ctx, nodeSet)
 	if err != nil {
 		return ctrl.Result{}, err
 	}
-	todo := r.planner.Plan(r.now(), seen.wish, plan.Seen{Workers: seen.workers, Slurm: seen.slurm, Unregistered: seen.memory.unregistered})
-	ctx = slurmclient.WithCluster(ctx, cmp.Or(seen.wish.Cluster, seen.slurm.Cluster))
-	seen.memory.look.Store(int64(time.Since(begin)))
-	r.metrics.waits(seen, &todo)
-	err = errors.Join(r.apply(ctx, seen, &todo), r.reserve(ctx, seen, &todo), r.cordon(ctx, seen, &todo), r.claim(ctx, seen), r.remember(ctx, seen), r.retain(ctx, seen, &todo), r.tell(ctx, seen, &todo), r.mirror(ctx, seen, &todo))
-	if err == nil && todo.Finished {
+	actions := r.planner.Plan(r.now(), observed.desired, plan.Seen{Workers: observed.workers, Slurm: observed.slurm, Unregistered: observed.memory.unregistered})
+	ctx = slurmclient.WithCluster(ctx, cmp.Or(observed.desired.Cluster, observed.slurm.Cluster))
+	observed.memory.look.Store(int64(time.Since(begin)))
+	r.metrics.waits(observed, &actions)
+	err = errors.Join(r.apply(ctx, observed, &actions), r.reserve(ctx, observed, &actions), r.cordon(ctx, observed, &actions), r.claim(ctx, observed), r.remember(ctx, observed), r.retain(ctx, observed, &actions), r.tell(ctx, observed, &actions), r.mirror(ctx, observed, &actions))
+	if err == nil && actions.Finished {
 		err = r.release(ctx, nodeSet)
 	}
-	return result(sooner(sooner(todo.Again, seen.again), untilStart(r.now(), nodeSet)), err)
+	return result(sooner(sooner(actions.Again, observed.again), untilStart(r.now(), nodeSet)), err)
 }
 
 // untilScheduledUpdate returns how long it takes until a scheduled update begins, 0 if none is

@@ -62,7 +62,7 @@ func (s *seen) own() {
 
 // adoptRecords writes the owner on unmarked records.
 func (r *Reconciler) claim(ctx context.Context, s *seen) error {
-	if !s.slurm.Fresh || s.wish.Deleting {
+	if !s.slurm.Fresh || s.desired.Deleting {
 		return nil
 	}
 	var names []string

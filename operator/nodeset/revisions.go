@@ -25,7 +25,7 @@ import (
 // Revisions that do not exist any more are left out.
 func keptOf(s *seen) map[int]string {
 	out := map[int]string{}
-	if s.problem.reason != "" || s.wish.PerKubeNode || s.wish.Update.Partition == 0 {
+	if s.problem.reason != "" || s.desired.PerKubeNode || s.desired.Update.Partition == 0 {
 		return out
 	}
 	old := map[string]bool{}
@@ -35,14 +35,14 @@ func keptOf(s *seen) map[int]string {
 			continue
 		}
 		old[hash] = true
-		for _, ordinal := range ordinalsOf(s.revisions[i].Annotations[v1beta1.AnnotationOrdinals], s.wish.Update.Partition) {
+		for _, ordinal := range ordinalsOf(s.revisions[i].Annotations[v1beta1.AnnotationOrdinals], s.desired.Update.Partition) {
 			out[ordinal] = hash
 		}
 	}
 	for i := range s.workers {
 		w := &s.workers[i]
 		switch {
-		case w.Slot.Ordinal >= s.wish.Update.Partition:
+		case w.Slot.Ordinal >= s.desired.Update.Partition:
 		case old[w.Revision]:
 			out[w.Slot.Ordinal] = w.Revision
 		default:

@@ -55,7 +55,7 @@ func (s *seen) concerns(r *slurm.Reservation) bool {
 func reservationOf(now time.Time, s *seen, name string, outdated int) *slurm.ReservationRequest {
 	strategy := s.nodeSet.Spec.UpdateStrategy
 	u := strategy.ScheduledUpdate
-	if strategy.Type != v1beta1.UpdateScheduled || strategy.Paused || outdated == 0 || u == nil || u.StartTime == nil || s.wish.Deleting {
+	if strategy.Type != v1beta1.UpdateScheduled || strategy.Paused || outdated == 0 || u == nil || u.StartTime == nil || s.desired.Deleting {
 		return nil
 	}
 	end := u.StartTime.Add(lengthOf(u))
@@ -133,7 +133,7 @@ func sameNodes(list string, names []string) bool {
 // deletes it when nothing is left to update or the strategy changes. If the server does not support
 // reservations, the update continues without one. A write is not repeated before a reading can show
 // it.
-func (r *Reconciler) reserve(ctx context.Context, s *seen, todo *plan.Todo) error {
+func (r *Reconciler) reserve(ctx context.Context, s *seen, actions *plan.Todo) error {
 	if s.live == nil || !s.slurm.Fresh {
 		return nil
 	}
@@ -142,9 +142,9 @@ func (r *Reconciler) reserve(ctx context.Context, s *seen, todo *plan.Todo) erro
 		return nil
 	}
 	name, have := reservationAmong(s, read.Value)
-	want := reservationOf(r.now(), s, name, todo.Outdated)
+	want := reservationOf(r.now(), s, name, actions.Outdated)
 	var err error
-	switch reservationStepOf(r.now(), have, want, len(todo.Waits) > 0) {
+	switch reservationStepOf(r.now(), have, want, len(actions.Waits) > 0) {
 	case setReservation:
 		err = s.live.SetReservation(ctx, *want)
 	case deleteReservation:

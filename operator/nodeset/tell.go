@@ -4,11 +4,8 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
-	"maps"
-	"slices"
 	"time"
 
-	corev1 "k8s.io/api/core/v1"
 	apiequality "k8s.io/apimachinery/pkg/api/equality"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
@@ -16,18 +13,17 @@ import (
 
 	"github.com/slurmtide/slurmtide/operator/api/v1beta1"
 	"github.com/slurmtide/slurmtide/operator/nodeset/plan"
-	"github.com/slurmtide/slurmtide/slurmclient/hostlist"
 )
 
 // patchStatus writes the status if it differs. A process that has just started writes none before
 // it has read Slurm, or knows why it cannot: its predecessor knew more.
-func (r *Reconciler) tell(ctx context.Context, s *seen, todo *plan.Todo) error {
+func (r *Reconciler) tell(ctx context.Context, s *seen, actions *plan.Todo) error {
 	if s.expected() && s.nodeSet.Status.Selector != "" {
 		return nil
 	}
-	status := statusOf(r.now(), s, todo)
+	status := statusOf(r.now(), s, actions)
 	status.OrdinalToNode = pinsOf(s)
-	r.emitWaits(s, todo)
+	r.emitWaits(s, actions)
 	r.tellClash(s)
 	if apiequality.Semantic.DeepEqual(status, s.nodeSet.Status) {
 		return nil
@@ -106,58 +102,4 @@ func statusPatch(from, to *v1beta1.NodeSet) ([]byte, error) {
 	status["updatedReplicas"], status["readyReplicas"] = to.Status.UpdatedReplicas, to.Status.ReadyReplicas
 	patch["status"] = status
 	return json.Marshal(patch)
-}
-
-// reportedWait is what was last reported of a worker that waits for its removal: the job that it
-// waits for, and what else keeps it.
-type waitTold struct {
-	job   uint32
-	block plan.Block
-}
-
-// emitWaitEvents records an event when a worker begins to wait for a job, and when something else
-// begins to keep it. Many workers, and the workers of an outage, share one event. What was reported
-// before an outage is not repeated after it.
-func (r *Reconciler) emitWaits(s *seen, todo *plan.Todo) {
-	told := map[string]waitTold{}
-	fresh := map[string][]plan.Wait{}
-	for _, w := range todo.Waits {
-		was := s.memory.told[w.Pod]
-		is := waitTold{was.job, w.Block}
-		if w.Block == plan.NotBlocked && w.Jobs > 0 {
-			is.job = w.Job
-		}
-		told[w.Pod] = is
-		switch {
-		case w.Block == plan.Unread && was.block != w.Block:
-			fresh["DeletionBlocked"] = append(fresh["DeletionBlocked"], w)
-		case w.Block == plan.Unregistered && was.block != w.Block:
-			fresh["SlurmNodeNotRegistered"] = append(fresh["SlurmNodeNotRegistered"], w)
-		case w.Block == plan.NotBlocked && is.job != was.job:
-			fresh["DrainWaiting"] = append(fresh["DrainWaiting"], w)
-		}
-	}
-	s.memory.told = told
-	for _, reason := range slices.Sorted(maps.Keys(fresh)) {
-		r.emitWaitsFor(s, reason, fresh[reason])
-	}
-}
-
-// emitWaitEventsFor records the events of workers that begin to wait for the same reason.
-func (r *Reconciler) emitWaitsFor(s *seen, reason string, waits []plan.Wait) {
-	kind := corev1.EventTypeWarning
-	if reason == "DrainWaiting" {
-		kind = corev1.EventTypeNormal
-	}
-	if len(waits) == 1 || len(waits) <= toldEach && reason != "DeletionBlocked" {
-		for _, w := range waits {
-			r.events.Eventf(s.nodeSet, s.pod(w.Pod), kind, reason, "Drain", "%s", told(w))
-		}
-		return
-	}
-	names := make([]string, len(waits))
-	for i, w := range waits {
-		names[i] = w.Pod
-	}
-	r.events.Eventf(s.nodeSet, nil, kind, reason, "Drain", "%d workers wait (%s), the first: %s", len(waits), clean(hostlist.Compress(names)), told(waits[0]))
 }

@@ -72,15 +72,15 @@ func claimsInUse(s *seen) map[string]bool {
 // surplusClaims returns the claims whose worker was removed for good by scale-in under a policy
 // that deletes them. It returns none while a worker is missing or terminating, since the next
 // worker may use its name.
-func surplus(s *seen, todo *plan.Todo, claims []corev1.PersistentVolumeClaim) []*corev1.PersistentVolumeClaim {
-	if s.problem.reason != "" || s.wish.Deleting || s.wish.PerKubeNode || retention(s.nodeSet).WhenScaled != v1beta1.ClaimDelete {
+func surplus(s *seen, actions *plan.Todo, claims []corev1.PersistentVolumeClaim) []*corev1.PersistentVolumeClaim {
+	if s.problem.reason != "" || s.desired.Deleting || s.desired.PerKubeNode || retention(s.nodeSet).WhenScaled != v1beta1.ClaimDelete {
 		return nil
 	}
 	if slices.ContainsFunc(s.workers, func(w plan.Worker) bool { return !w.Going.IsZero() || w.Finished }) {
 		return nil
 	}
 	needed := claimsInUse(s)
-	if len(s.workers) < s.wish.Desired() || slices.ContainsFunc(todo.Steps, func(step plan.Step) bool { return step.Verb == plan.Create }) {
+	if len(s.workers) < s.desired.Desired() || slices.ContainsFunc(actions.Steps, func(step plan.Step) bool { return step.Verb == plan.Create }) {
 		return nil
 	}
 	var out []*corev1.PersistentVolumeClaim
@@ -93,7 +93,7 @@ func surplus(s *seen, todo *plan.Todo, claims []corev1.PersistentVolumeClaim) []
 }
 
 // pruneClaims applies the retention policy to the claims, and deletes those that it does not keep.
-func (r *Reconciler) retain(ctx context.Context, s *seen, todo *plan.Todo) error {
+func (r *Reconciler) retain(ctx context.Context, s *seen, actions *plan.Todo) error {
 	if len(s.nodeSet.Spec.VolumeClaimTemplates) == 0 {
 		return nil
 	}
@@ -114,7 +114,7 @@ func (r *Reconciler) retain(ctx context.Context, s *seen, todo *plan.Todo) error
 			return fmt.Errorf("applying the retention policy to claim %s: %w", claim.Name, err)
 		}
 	}
-	for _, claim := range surplus(s, todo, list.Items) {
+	for _, claim := range surplus(s, actions, list.Items) {
 		uid := claim.UID
 		err := r.client.Delete(ctx, claim, &client.DeleteOptions{Preconditions: &metav1.Preconditions{UID: &uid}})
 		if err := ignoreGone(err); err != nil {

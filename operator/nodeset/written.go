@@ -64,7 +64,7 @@ type write struct {
 
 // outcomeUnknown is a write that failed and may nevertheless have taken effect. Only a reading that
 // began later can prove that the Slurm node is drained.
-const doubtful plan.Verb = "doubtful"
+const doubtful plan.Verb = "outcome-unknown"
 
 type update struct {
 	slurmclient.NodeUpdate
@@ -199,8 +199,8 @@ func (m *memory) updated(s *setMemory, name string, u slurmclient.NodeUpdate, at
 
 // expectsUpdate reports whether the same update was already written and no reading shows it yet.
 func (s *setMemory) knows(name string, u slurmclient.NodeUpdate) bool {
-	told, ok := s.updates[name]
-	return ok && reflect.DeepEqual(told.NodeUpdate, u)
+	pending, ok := s.updates[name]
+	return ok && reflect.DeepEqual(pending.NodeUpdate, u)
 }
 
 // overlayWrites applies to a reading the writes since the reading of the nodes began. Such a write

@@ -12,11 +12,11 @@ const look = 200 * time.Millisecond
 
 // Await polls until the condition is true, and returns how long that took. After limit it returns
 // an error with the last description.
-func (s *Scene) Await(ctx context.Context, what string, limit time.Duration, true_ func(context.Context) (bool, string)) (time.Duration, error) {
+func (s *Scene) Await(ctx context.Context, what string, limit time.Duration, isTrue func(context.Context) (bool, string)) (time.Duration, error) {
 	begin, last := time.Now(), ""
 	for {
-		ok, told := true_(ctx)
-		last = told
+		ok, text := isTrue(ctx)
+		last = text
 		took := time.Since(begin)
 		switch {
 		case ok:

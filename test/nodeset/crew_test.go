@@ -38,9 +38,9 @@ func hire(t *testing.T, s *nodeset.Scene, spec nodeset.NodeSet) crew {
 
 func (c crew) worker(i int) string { return fmt.Sprintf("%s-%d", c.spec.Name, i) }
 
-func (c crew) await(what string, true_ func(context.Context) (bool, string)) {
+func (c crew) await(what string, isTrue func(context.Context) (bool, string)) {
 	c.t.Helper()
-	await(c.t, c.Scene, c.spec.Name+": "+what, c.within, true_)
+	await(c.t, c.Scene, c.spec.Name+": "+what, c.within, isTrue)
 }
 
 // awaitState waits for the state of a Slurm node, without what comes and goes, and for
@@ -135,20 +135,20 @@ func (c crew) release(id string) {
 func (c crew) tells(kind string, words ...string) {
 	c.t.Helper()
 	c.await(fmt.Sprint(kind, " tells of ", words), func(ctx context.Context) (bool, string) {
-		ok, told := condition(ctx, c.Scene, c.spec.Name, kind, "True")
+		ok, text := condition(ctx, c.Scene, c.spec.Name, kind, "True")
 		for _, word := range words {
-			ok = ok && strings.Contains(told, word)
+			ok = ok && strings.Contains(text, word)
 		}
-		return ok, told
+		return ok, text
 	})
 }
 
 // stays has something be so for a while: long enough for the operator to look thrice.
-func (c crew) stays(what string, true_ func() (bool, string)) {
+func (c crew) stays(what string, isTrue func() (bool, string)) {
 	c.t.Helper()
 	for end := time.Now().Add(3 * time.Second); time.Now().Before(end); time.Sleep(300 * time.Millisecond) {
-		if ok, told := true_(); !ok {
-			c.t.Fatalf("%s: %s does not stay so: %s", c.spec.Name, what, told)
+		if ok, text := isTrue(); !ok {
+			c.t.Fatalf("%s: %s does not stay so: %s", c.spec.Name, what, text)
 		}
 	}
 }

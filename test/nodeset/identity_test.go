@@ -121,8 +121,8 @@ func sameName(t *testing.T, s *nodeset.Scene) {
 func (c crew) awaitClash(reason, words string) {
 	c.t.Helper()
 	c.await("clashes: "+reason, func(ctx context.Context) (bool, string) {
-		ok, told := condition(ctx, c.Scene, c.spec.Name, "Ready", "False")
-		return ok && strings.Contains(told, reason) && strings.Contains(told, words), told
+		ok, text := condition(ctx, c.Scene, c.spec.Name, "Ready", "False")
+		return ok && strings.Contains(text, reason) && strings.Contains(text, words), text
 	})
 	c.event(reason, words)
 }

@@ -47,9 +47,9 @@ func sbatch(t *testing.T, s *nodeset.Scene, args ...string) string {
 	return out
 }
 
-func await(t *testing.T, s *nodeset.Scene, what string, limit time.Duration, true_ func(context.Context) (bool, string)) {
+func await(t *testing.T, s *nodeset.Scene, what string, limit time.Duration, isTrue func(context.Context) (bool, string)) {
 	t.Helper()
-	_, err := s.Await(t.Context(), what, limit, true_)
+	_, err := s.Await(t.Context(), what, limit, isTrue)
 	must(t, err)
 }
 

@@ -115,8 +115,8 @@ func (c *crew) change(round int, spec string) {
 func (c crew) updated(status, reason, words string) {
 	c.t.Helper()
 	c.await(fmt.Sprint("Updated is ", status, " ", reason), func(ctx context.Context) (bool, string) {
-		ok, told := condition(ctx, c.Scene, c.spec.Name, "Updated", status)
-		return ok && strings.Contains(told, ": "+reason+": ") && strings.Contains(told, words), told
+		ok, text := condition(ctx, c.Scene, c.spec.Name, "Updated", status)
+		return ok && strings.Contains(text, ": "+reason+": ") && strings.Contains(text, words), text
 	})
 }
 

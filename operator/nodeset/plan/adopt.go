@@ -13,8 +13,8 @@ type Bond struct {
 // those of earlier operator versions. A NodeSet that is being deleted adopts no orphans, but adds
 // the namespace as owner of the workers that it has.
 func (b *pass) adopt() {
-	for _, w := range sortedByName(b.seen.Workers) {
-		missing := w.Bond.Loose || w.Bond.Orphaned && !b.wish.Deleting
+	for _, w := range sortedByName(b.observed.Workers) {
+		missing := w.Bond.Loose || w.Bond.Orphaned && !b.desired.Deleting
 		if missing && w.Going.IsZero() && b.mayAdopt(w) {
 			b.add(Step{Verb: Adopt, Pod: w.Pod, UID: w.UID, SlurmName: w.SlurmName, Reason: "its owners protect it from the garbage collector"})
 		}

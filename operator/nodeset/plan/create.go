@@ -9,8 +9,8 @@ import (
 // name of another NodeSet's Slurm node would take over that node with its jobs.
 func (b *pass) create() {
 	switch {
-	case b.wish.Deleting, !b.slurm.Known:
-	case b.wish.PerKubeNode:
+	case b.desired.Deleting, !b.slurm.Known:
+	case b.desired.PerKubeNode:
 		b.createPerKubeNode()
 	default:
 		b.createOrdinals()
@@ -20,14 +20,14 @@ func (b *pass) create() {
 // createPerKubeNode creates a worker on each Kubernetes node that has no pod at all.
 func (b *pass) createPerKubeNode() {
 	held := map[string]bool{}
-	for i := range b.seen.Workers {
-		held[b.seen.Workers[i].Slot.KubeNode] = true
+	for i := range b.observed.Workers {
+		held[b.observed.Workers[i].Slot.KubeNode] = true
 	}
-	for _, n := range slices.Sorted(slices.Values(b.wish.KubeNodes)) {
-		switch name := b.wish.SlurmNameOn(n); {
+	for _, n := range slices.Sorted(slices.Values(b.desired.KubeNodes)) {
+		switch name := b.desired.SlurmNameOn(n); {
 		case held[n], b.slurm.Taken[name] != "":
 		case b.isUnclaimed(name):
-			b.todo.Unclaimed = append(b.todo.Unclaimed, name)
+			b.actions.Unclaimed = append(b.actions.Unclaimed, name)
 		default:
 			b.createAt(Slot{Ordinal: NoOrdinal, KubeNode: n}, name)
 		}
@@ -48,7 +48,7 @@ func (b *pass) createAt(slot Slot, name string) {
 // else took out of service come last. It waits for a terminating pod, whose name another will use,
 // but not forever.
 func (b *pass) createOrdinals() {
-	missing := b.wish.Desired() - len(b.active) - len(b.finished) - len(b.strangers)
+	missing := b.desired.Desired() - len(b.active) - len(b.finished) - len(b.strangers)
 	for _, w := range b.going {
 		if end := w.Going.Add(b.cfg.GoneWithin); b.now.Before(end) {
 			missing--
@@ -56,7 +56,7 @@ func (b *pass) createOrdinals() {
 		}
 	}
 	for _, ordinal := range b.freeOrdinals(missing) {
-		b.createAt(Slot{Ordinal: ordinal}, b.wish.SlurmName(ordinal))
+		b.createAt(Slot{Ordinal: ordinal}, b.desired.SlurmName(ordinal))
 	}
 }
 
@@ -66,19 +66,19 @@ func (b *pass) freeOrdinals(count int) []int {
 		return nil
 	}
 	held := map[int]bool{}
-	for i := range b.seen.Workers {
-		held[b.seen.Workers[i].Slot.Ordinal] = true
+	for i := range b.observed.Workers {
+		held[b.observed.Workers[i].Slot.Ordinal] = true
 	}
-	end := b.wish.Desired() + len(b.seen.Workers)
-	if b.wish.Max != nil {
-		end = max(*b.wish.Max, b.wish.Desired())
+	end := b.desired.Desired() + len(b.observed.Workers)
+	if b.desired.Max != nil {
+		end = max(*b.desired.Max, b.desired.Desired())
 	}
 	var good, drained []int
 	for i := 0; i < end && len(good) < count; i++ {
-		switch name := b.wish.SlurmName(i); {
+		switch name := b.desired.SlurmName(i); {
 		case held[i], b.slurm.Taken[name] != "":
 		case b.isUnclaimed(name):
-			b.todo.Unclaimed = append(b.todo.Unclaimed, name)
+			b.actions.Unclaimed = append(b.actions.Unclaimed, name)
 		case b.slurm.Records[name].Foreign():
 			drained = append(drained, i)
 		default:
@@ -94,23 +94,23 @@ func (b *pass) freeOrdinals(count int) []int {
 // only for a limited time, and not at all if Slurm was never read. A stale reading does not end the
 // wait, nor does one that began before the deletion: records may have been created since.
 func (b *pass) finish() {
-	if !b.wish.Deleting || len(b.seen.Workers) > 0 {
+	if !b.desired.Deleting || len(b.observed.Workers) > 0 {
 		return
 	}
 	left := !b.slurm.Fresh || b.recordsLeft() || b.readBeforeDeletion()
-	if b.wish.Policy.Force {
-		end := b.wish.DeletingSince.Add(b.cfg.RecordsWithin)
+	if b.desired.Policy.Force {
+		end := b.desired.DeletingSince.Add(b.cfg.RecordsWithin)
 		b.lookAt(end)
 		left = b.slurm.Known && left && b.now.Before(end)
 	}
-	b.todo.Finished = !b.slurm.Connected || !left
+	b.actions.Finished = !b.slurm.Connected || !left
 }
 
 // wasReadBeforeDeletion reports whether the nodes were read before or around the deletion of the
 // NodeSet, so that records created until then may be missing. That is unknown if the clock of the
 // API server is ahead of ours.
 func (b *pass) readBeforeDeletion() bool {
-	at, since := b.slurm.NodesReadAt, b.wish.DeletingSince
+	at, since := b.slurm.NodesReadAt, b.desired.DeletingSince
 	return !at.IsZero() && !since.IsZero() && !b.now.Before(since) && at.Before(since.Add(aroundDeletion))
 }
 

@@ -5,8 +5,8 @@ import "fmt"
 // filterReading returns the part of a reading that the NodeSet may trust. It is empty except for
 // ClusterMismatch if the workers joined another Slurm cluster. Records whose comment names another
 // NodeSet move to OwnedByOthers.
-func identify(wish *Wish, workers []Worker, s Slurm) Slurm {
-	if clash := clashOf(wish, workers, &s); clash != "" {
+func identify(desired *Wish, workers []Worker, s Slurm) Slurm {
+	if clash := clashOf(desired, workers, &s); clash != "" {
 		return Slurm{Connected: true, Clash: clash, Problem: clash}
 	}
 	taken, records := map[string]string{}, map[string]Record{}
@@ -14,7 +14,7 @@ func identify(wish *Wish, workers []Worker, s Slurm) Slurm {
 		taken[name] = owner
 	}
 	for name, r := range s.Records {
-		if r.Owner != "" && r.Owner != wish.UID {
+		if r.Owner != "" && r.Owner != desired.UID {
 			taken[name] = r.OwnerName
 			continue
 		}
@@ -28,17 +28,17 @@ func identify(wish *Wish, workers []Worker, s Slurm) Slurm {
 
 // clusterMismatch explains why the Slurm cluster that was read is not the NodeSet's, or returns
 // empty if it is.
-func clashOf(wish *Wish, workers []Worker, s *Slurm) string {
+func clashOf(desired *Wish, workers []Worker, s *Slurm) string {
 	if s.Clash != "" {
 		return s.Clash
 	}
 	for _, w := range sortedByName(workers) {
-		if w.Joined != "" && wish.Joins != "" && w.Joined != wish.Joins {
-			return fmt.Sprintf("worker %s joined %s, but the NodeSet names %s", w.Pod, w.Joined, wish.Joins)
+		if w.Joined != "" && desired.Joins != "" && w.Joined != desired.Joins {
+			return fmt.Sprintf("worker %s joined %s, but the NodeSet names %s", w.Pod, w.Joined, desired.Joins)
 		}
 	}
-	if wish.Cluster != "" && s.Cluster != "" && wish.Cluster != s.Cluster {
-		return fmt.Sprintf("the workers joined the Slurm cluster %s, but the Slurm cluster %s answers", wish.Cluster, s.Cluster)
+	if desired.Cluster != "" && s.Cluster != "" && desired.Cluster != s.Cluster {
+		return fmt.Sprintf("the workers joined the Slurm cluster %s, but the Slurm cluster %s answers", desired.Cluster, s.Cluster)
 	}
 	return ""
 }
@@ -62,5 +62,5 @@ func (b *pass) isUnclaimed(name string) bool {
 // policy.
 func (b *pass) isTaken(w *Worker) bool {
 	_, taken := b.slurm.Taken[w.SlurmName]
-	return taken && !b.wish.Deleting && w.KubeNode != ""
+	return taken && !b.desired.Deleting && w.KubeNode != ""
 }

@@ -11,7 +11,7 @@ import (
 // functions. Tests replace those functions to check that they notice a broken rule.
 type Planner struct {
 	cfg      Config
-	judge    func(now time.Time, wish *Wish, s *Slurm, w *Worker, since time.Time) verdict
+	judge    func(now time.Time, desired *Wish, s *Slurm, w *Worker, since time.Time) verdict
 	protects func(s *Slurm, w *Worker) bool
 	// updateLimit is how many workers may be chosen for an update at a time.
 	updateLimit func(*Wish) int
@@ -32,21 +32,21 @@ func New(cfg Config) *Planner {
 }
 
 // FilterReading returns the part of a Slurm reading that the NodeSet may trust.
-func (p *Planner) Identify(wish *Wish, workers []Worker, s Slurm) Slurm {
-	return p.identify(wish, workers, s)
+func (p *Planner) Identify(desired *Wish, workers []Worker, s Slurm) Slurm {
+	return p.identify(desired, workers, s)
 }
 
 // Plan decides what to do. It is total and deterministic: the order of the observed workers does
 // not matter, and once its steps have taken effect it returns no more.
-func (p *Planner) Plan(now time.Time, wish Wish, seen Seen) Todo {
-	if wish.Orphaning {
+func (p *Planner) Plan(now time.Time, desired Wish, observed Seen) Todo {
+	if desired.Orphaning {
 		return Todo{Finished: true}
 	}
-	seen.Slurm = p.identify(&wish, seen.Workers, seen.Slurm)
-	b := newPass(p, now.Truncate(time.Second), &wish, &seen)
+	observed.Slurm = p.identify(&desired, observed.Workers, observed.Slurm)
+	b := newPass(p, now.Truncate(time.Second), &desired, &observed)
 	b.adopt()
-	if seen.Slurm.Clash != "" && !wish.Deleting {
-		return b.todo
+	if observed.Slurm.Clash != "" && !desired.Deleting {
+		return b.actions
 	}
 	b.chooseExits()
 	b.chooseUpdates()
@@ -57,17 +57,17 @@ func (p *Planner) Plan(now time.Time, wish Wish, seen Seen) Todo {
 	b.remove()
 	b.records()
 	b.finish()
-	return b.todo
+	return b.actions
 }
 
 // planRun is one run of Plan.
 type pass struct {
 	*Planner
-	now   time.Time
-	wish  *Wish
-	seen  *Seen
-	slurm *Slurm
-	todo  Todo
+	now      time.Time
+	desired  *Wish
+	observed *Seen
+	slurm    *Slurm
+	actions  Todo
 	// active are the workers that count, sorted by name. The containers of finished ones have
 	// ended, and deleting ones have a deletion timestamp.
 	active, finished, going []*Worker
@@ -79,9 +79,9 @@ type pass struct {
 	taken map[string]bool
 }
 
-func newPass(p *Planner, now time.Time, wish *Wish, seen *Seen) *pass {
-	b := &pass{Planner: p, now: now, wish: wish, seen: seen, slurm: &seen.Slurm, cause: map[string]string{}, taken: map[string]bool{}}
-	for _, w := range sortedByName(seen.Workers) {
+func newPass(p *Planner, now time.Time, desired *Wish, observed *Seen) *pass {
+	b := &pass{Planner: p, now: now, desired: desired, observed: observed, slurm: &observed.Slurm, cause: map[string]string{}, taken: map[string]bool{}}
+	for _, w := range sortedByName(observed.Workers) {
 		b.taken[w.SlurmName] = true
 		switch {
 		case !w.Going.IsZero():
@@ -98,30 +98,30 @@ func newPass(p *Planner, now time.Time, wish *Wish, seen *Seen) *pass {
 	return b
 }
 
-func (b *pass) add(s Step) { b.todo.Steps = append(b.todo.Steps, s) }
+func (b *pass) add(s Step) { b.actions.Steps = append(b.actions.Steps, s) }
 
 // requeueAt plans again at t, or earlier.
 func (b *pass) lookAt(t time.Time) {
-	if d := t.Sub(b.now); d > 0 && (b.todo.Again == 0 || d < b.todo.Again) {
-		b.todo.Again = d
+	if d := t.Sub(b.now); d > 0 && (b.actions.Again == 0 || d < b.actions.Again) {
+		b.actions.Again = d
 	}
 }
 
 // chooseLeaving chooses the workers that are removed for good.
 func (b *pass) chooseExits() {
 	switch {
-	case b.wish.Deleting:
+	case b.desired.Deleting:
 		for _, w := range b.active {
 			b.cause[w.Pod] = v1beta1.CauseDeletion
 		}
-	case b.wish.PerKubeNode:
+	case b.desired.PerKubeNode:
 		b.chooseMisplaced()
 	default:
 		b.chooseExcess()
 	}
 	for _, c := range b.cause {
 		if c != "" {
-			b.todo.Exits++
+			b.actions.Exits++
 		}
 	}
 }
@@ -139,7 +139,7 @@ func (b *pass) chooseExcess() {
 			others = append(others, w)
 		}
 	}
-	excess := min(len(b.active), max(0, len(b.active)+len(b.strangers)-b.wish.Desired()))
+	excess := min(len(b.active), max(0, len(b.active)+len(b.strangers)-b.desired.Desired()))
 	chosen = b.slurm.sorted(chosen)
 	for _, w := range b.slurm.sorted(others) {
 		if len(chosen) >= excess {
@@ -173,7 +173,7 @@ func (b *pass) unlisted() bool {
 // oldest on nodes with several.
 func (b *pass) chooseMisplaced() {
 	wanted := map[string]bool{}
-	for _, n := range b.wish.KubeNodes {
+	for _, n := range b.desired.KubeNodes {
 		wanted[n] = true
 	}
 	holder := map[string]*Worker{}
@@ -191,16 +191,16 @@ func (b *pass) chooseMisplaced() {
 
 // isOutdated reports whether the worker should change to the newest revision.
 func (b *pass) outdated(w *Worker) bool {
-	if b.wish.PerKubeNode {
-		return w.Revision != b.wish.Revision || b.hasOldName(w)
+	if b.desired.PerKubeNode {
+		return w.Revision != b.desired.Revision || b.hasOldName(w)
 	}
-	return w.Revision != b.wish.Revision && w.Slot.Ordinal >= b.wish.Update.Partition
+	return w.Revision != b.desired.Revision && w.Slot.Ordinal >= b.desired.Update.Partition
 }
 
 // hasOldName reports whether the hostname-override of the worker's Kubernetes node names another
 // Slurm node, whose name a replacement could use.
 func (b *pass) hasOldName(w *Worker) bool {
-	name := b.wish.SlurmNameOn(w.Slot.KubeNode)
+	name := b.desired.SlurmNameOn(w.Slot.KubeNode)
 	return name != "" && name != w.SlurmName && !b.mayBeAnothers(name) &&
 		!slices.ContainsFunc(b.active, func(other *Worker) bool { return other.SlurmName == name })
 }
@@ -211,7 +211,7 @@ func (b *pass) available(w *Worker) bool {
 	if !w.Ready || !known || record.Future || record.Down || record.Drain || record.Held || w.Cordon != "" || b.cause[w.Pod] != "" {
 		return false
 	}
-	since := w.ReadySince.Add(b.wish.MinReady)
+	since := w.ReadySince.Add(b.desired.MinReady)
 	b.lookAt(since)
 	return !b.now.Before(since)
 }
@@ -230,16 +230,16 @@ func (b *pass) chooseUpdates() {
 		if b.cause[w.Pod] != "" || !b.outdated(w) {
 			continue
 		}
-		b.todo.Outdated++
-		if b.wish.Update.Open {
+		b.actions.Outdated++
+		if b.desired.Update.Open {
 			c.sort(w, up)
 		}
 	}
-	b.todo.Available = c.inService
+	b.actions.Available = c.inService
 	for _, w := range c.chosen {
 		b.cause[w.Pod] = v1beta1.CauseUpdate
 	}
-	if b.slurm.Fresh && !b.wish.Deleting {
+	if b.slurm.Fresh && !b.desired.Deleting {
 		b.choose(&c)
 	}
 }
@@ -272,14 +272,14 @@ func (b *pass) choose(c *candidates) {
 	for _, w := range c.unstarted {
 		b.cause[w.Pod] = v1beta1.CauseUpdate
 	}
-	limit := b.updateLimit(b.wish)
+	limit := b.updateLimit(b.desired)
 	left := limit
 	for _, w := range b.slurm.sorted(c.chosen) {
 		if left--; left < 0 {
 			b.cause[w.Pod] = ""
 		}
 	}
-	out := limit - max(0, b.wish.Desired()-c.inService)
+	out := limit - max(0, b.desired.Desired()-c.inService)
 	for i, w := range slices.Concat(b.slurm.sorted(c.broken), b.slurm.sorted(c.serving)) {
 		serving := i >= len(c.broken)
 		if left <= 0 || serving && out <= 0 {

@@ -33,11 +33,11 @@ func (b *pass) records() {
 // futureNames returns the names of workers that may be created.
 func (b *pass) futures() map[string]bool {
 	out := map[string]bool{}
-	if b.wish.Deleting || b.wish.PerKubeNode || b.wish.Max == nil || !b.wish.Records {
+	if b.desired.Deleting || b.desired.PerKubeNode || b.desired.Max == nil || !b.desired.Records {
 		return out
 	}
-	for i := range *b.wish.Max {
-		out[b.wish.SlurmName(i)] = true
+	for i := range *b.desired.Max {
+		out[b.desired.SlurmName(i)] = true
 	}
 	return out
 }
@@ -50,7 +50,7 @@ func (b *pass) mine(r Record) bool {
 		return false
 	}
 	if r.Owner != "" {
-		return r.Owner == b.wish.UID
+		return r.Owner == b.desired.UID
 	}
 	return r.Ours && !r.Future
 }
@@ -65,7 +65,7 @@ func (b *pass) keep(r Record, wanted bool) {
 	case b.foreign(r) && !r.Drain:
 		b.closeHeld(Step{SlurmName: r.Name})
 	case b.foreign(r), r.Busy, b.slurm.Work[r.Name].Jobs > 0:
-	case !r.Ours && !wanted && !b.wish.Deleting && !b.stale(r):
+	case !r.Ours && !wanted && !b.desired.Deleting && !b.stale(r):
 	case !r.Drain:
 		b.add(Step{Verb: Drain, SlurmName: r.Name, Look: LookUndrained, Reason: v1beta1.DrainReasonPrefix + "its pod is gone"})
 	case !b.slurm.drained(r.Name):
@@ -78,4 +78,4 @@ func (b *pass) keep(r Record, wanted bool) {
 
 // isPrunable reports whether the Kubernetes node of the record is gone and the NodeSet prunes such
 // records.
-func (b *pass) stale(r Record) bool { return b.wish.Prune && r.KubeNodeGone }
+func (b *pass) stale(r Record) bool { return b.desired.Prune && r.KubeNodeGone }

@@ -12,25 +12,25 @@ const (
 	// AdoptPod adds the missing owners of Pod.
 	Adopt Verb = "adopt"
 	// Annotate writes DrainMark on Pod.
-	Notes Verb = "note"
+	Notes Verb = "annotate"
 	// Drain drains SlurmName, with Reason.
 	Drain Verb = "drain"
 	// AddDrain adds DRAIN to SlurmName, which somebody else set DOWN or FAIL. Their reason stays.
-	Close Verb = "close"
+	Close Verb = "add-drain"
 	// Undrain undoes our drain of SlurmName.
 	Undrain Verb = "undrain"
 	// Resume returns SlurmName, which went down with an earlier pod, to service.
 	Resume Verb = "resume"
 	// ClearReason removes our reason from SlurmName, which is in service.
-	Unmark Verb = "unmark"
+	Unmark Verb = "clear-reason"
 	// DeletePod deletes Pod if it is still as it was observed.
 	Delete Verb = "delete"
 	// MarkFuture sets the record SlurmName, which has no pod, to FUTURE.
-	Retire Verb = "retire"
+	Retire Verb = "mark-future"
 	// DeleteRecord deletes the record SlurmName, which has no pod.
-	Forget Verb = "forget"
+	Forget Verb = "delete-record"
 	// CreateRecords creates FUTURE records of Names.
-	Records Verb = "record"
+	Records Verb = "create-records"
 )
 
 // Precondition is what a read of the Slurm node right before the step must show. Since the reading
@@ -51,16 +51,16 @@ const (
 	// PreconditionUndrained: the node is not drained, and others did not set it DOWN or FAIL.
 	LookUndrained Look = "undrained"
 	// PreconditionDownByOthers: somebody else set the node DOWN or FAIL, and it has no DRAIN.
-	LookHeld Look = "held"
+	LookHeld Look = "down by others"
 	// PreconditionFuture: the node is FUTURE.
 	LookFuture Look = "future"
 	// PreconditionUndrainable: the node is drained with our reason and not down. Undraining a node
 	// that is down would lose the reason and leave it down.
 	LookUndrainable Look = "undrainable"
 	// PreconditionOurReason: the node is out of service with our reason.
-	LookOurs Look = "ours"
+	LookOurs Look = "our reason"
 	// PreconditionLeftoverReason: the node is in service and still has our reason.
-	LookLeftOver Look = "left over"
+	LookLeftOver Look = "leftover reason"
 )
 
 // IsMetBy reports whether the record meets the precondition; nil stands for a node that Slurm does

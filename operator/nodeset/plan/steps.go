@@ -127,12 +127,12 @@ func (b *pass) closeHeld(s Step) {
 
 // deletePods deletes the workers that are to be removed and may be deleted now.
 func (b *pass) remove() {
-	if b.slurm.Known || b.wish.Deleting && !b.slurm.Connected {
+	if b.slurm.Known || b.desired.Deleting && !b.slurm.Connected {
 		for _, w := range b.finished {
 			b.add(Step{Verb: Delete, Pod: w.Pod, UID: w.UID, SlurmName: w.SlurmName, Reason: "its containers have ended"})
 		}
 	}
-	left, grows := b.cfg.brake(b.now, len(b.active), b.seen.Unregistered)
+	left, grows := b.cfg.brake(b.now, len(b.active), b.observed.Unregistered)
 	for _, w := range b.slurm.sorted(b.active) {
 		v, asked := b.verdictOn(w)
 		if v.ok && v.unregistered {
@@ -156,7 +156,7 @@ func (b *pass) remove() {
 // worker that was not chosen is replaced only if its slurmd never took over its FUTURE record.
 func (b *pass) verdictOn(w *Worker) (v verdict, asked bool) {
 	if b.cause[w.Pod] != "" {
-		return b.judge(b.now, b.wish, b.slurm, w, b.since(w)), true
+		return b.judge(b.now, b.desired, b.slurm, w, b.since(w)), true
 	}
 	record, known := b.slurm.Records[w.SlurmName]
 	if !b.slurm.Fresh || known && !record.Future || !w.Running {
@@ -164,7 +164,7 @@ func (b *pass) verdictOn(w *Worker) (v verdict, asked bool) {
 	}
 	if !known {
 		if !b.now.Before(w.RunningSince.Add(b.cfg.RegisterWithin)) {
-			b.todo.Lost = append(b.todo.Lost, w.Pod)
+			b.actions.Lost = append(b.actions.Lost, w.Pod)
 		}
 		return verdict{}, false
 	}
@@ -176,12 +176,12 @@ func (b *pass) verdictOn(w *Worker) (v verdict, asked bool) {
 
 func (b *pass) waitFor(w *Worker, v verdict) {
 	work := b.slurm.Work[w.SlurmName]
-	b.todo.Waits = append(b.todo.Waits, Wait{
+	b.actions.Waits = append(b.actions.Waits, Wait{
 		Pod: w.Pod, SlurmName: w.SlurmName, Cause: b.cause[w.Pod], Why: v.why, Block: v.block,
 		Job: work.LastJob, Jobs: work.Jobs, Until: work.End,
 	})
 	b.lookAt(v.at)
-	if t := b.wish.Policy.Timeout; t > 0 {
+	if t := b.desired.Policy.Timeout; t > 0 {
 		b.lookAt(b.since(w).Add(t))
 	}
 }

@@ -52,8 +52,8 @@ func blocked(by Block, format string, args ...any) verdict {
 
 // judgeDeletion implements the safety promise: it decides whether the worker, which is to be
 // removed, may be deleted now.
-func (c Config) judge(now time.Time, wish *Wish, s *Slurm, w *Worker, since time.Time) verdict {
-	switch p := wish.Policy; {
+func (c Config) judge(now time.Time, desired *Wish, s *Slurm, w *Worker, since time.Time) verdict {
+	switch p := desired.Policy; {
 	case p.Force:
 		return allowed(LookAtNothing, "the drain policy is Force")
 	case p.Timeout > 0 && !since.IsZero() && !now.Before(since.Add(p.Timeout)):
