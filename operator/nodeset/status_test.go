@@ -28,9 +28,9 @@ func TestTheStatusOfWorkersThatServe(t *testing.T) {
 		Desired:  3, Replicas: 3, UpdatedReplicas: 3, ReadyReplicas: 3, AvailableReplicas: 3, SlurmIdle: 3,
 		Conditions: []metav1.Condition{
 			says("Ready", "True", "Available", "3 of 3 workers are in service", noon),
-			says("Draining", "False", "NotDraining", "no worker is to go", noon),
-			says("Updated", "True", "UpToDate", "every worker is of revision new", noon),
-			says("Submittable", "True", "RecordsReady", "Slurm takes jobs for 3 workers", noon),
+			says("Draining", "False", "NotDraining", "no worker is to be removed", noon),
+			says("Updated", "True", "UpToDate", "every worker has revision new", noon),
+			says("Submittable", "True", "RecordsReady", "Slurm accepts jobs for 3 workers", noon),
 		},
 	}
 	got := statusOf(noon, s, actions)
@@ -127,7 +127,7 @@ func TestConditions(t *testing.T) {
 		return func(s *seen) { s.nodeSet.Spec.UpdateStrategy = u }
 	}
 	fewer := func(s *seen) { delete(s.slurm.Records, "gpu-1") }
-	failed := func(s *seen) { s.recordsProblem = "making records of gpu-1: no" }
+	failed := func(s *seen) { s.recordsProblem = "creating records of gpu-1: no" }
 	both := func(a, b func(*seen)) func(*seen) { return func(s *seen) { a(s); b(s) } }
 	serves := plan.Todo{Available: 2}
 	for _, tc := range []struct {
@@ -139,18 +139,18 @@ func TestConditions(t *testing.T) {
 		reason, message string
 	}{
 		{"workers are missing", func(*seen) {}, plan.Todo{Available: 1}, "Ready", "False", "Progressing", "1 of 2 workers are in service"},
-		{"there are too many", func(s *seen) { s.desired.Replicas = 1 }, plan.Todo{Available: 1}, "Ready", "False", "Progressing", "1 worker is to go"},
+		{"there are too many", func(s *seen) { s.desired.Replicas = 1 }, plan.Todo{Available: 1}, "Ready", "False", "Progressing", "1 worker is to be removed"},
 		{"there are none and none should be", func(s *seen) { s.desired.Replicas, s.workers = 0, nil }, plan.Todo{}, "Ready", "True", "Available", "0 of 0 workers are in service"},
 		{"what is not fresh is not Ready", stale, serves, "Ready", "Unknown", "NotObserved", "slurmrestd does not answer"},
 		{"a problem goes before that", both(stale, trouble), serves, "Ready", "False", "ReferenceNotFound", "there is no Controller slurm"},
-		{"a deletion that waits", deleting, plan.Todo{}, "Ready", "False", "Progressing", "2 workers are to go"},
+		{"a deletion that waits", deleting, plan.Todo{}, "Ready", "False", "Progressing", "2 workers are to be removed"},
 
 		{"a wait for Slurm", func(*seen) {}, plan.Todo{Waits: []plan.Wait{wait("gpu-1", 0, time.Time{})}}, "Draining", "True", "WaitingForSlurm",
-			"worker gpu-1 is to go (ScaleIn) and waits: its Slurm node is not drained yet"},
+			"worker gpu-1 is to be removed (ScaleIn) and waits: its Slurm node is not drained yet"},
 		{"a wait for a job goes first", func(*seen) {}, plan.Todo{Waits: []plan.Wait{wait("gpu-1", 0, time.Time{}), wait("gpu-0", 1, noon)}}, "Draining", "True", "WaitingForJobs",
-			"worker gpu-0 is to go (ScaleIn) and waits: job 7 is running on it, until 2026-11-21T12:00:00Z at the latest; 1 more wait"},
+			"worker gpu-0 is to be removed (ScaleIn) and waits: job 7 is running on it, until 2026-11-21T12:00:00Z at the latest; 1 more wait"},
 		{"a wait for a job without a limit", func(*seen) {}, plan.Todo{Waits: []plan.Wait{wait("gpu-0", 1, time.Time{})}}, "Draining", "True", "WaitingForJobs",
-			"worker gpu-0 is to go (ScaleIn) and waits: job 7 is running on it, without a time limit"},
+			"worker gpu-0 is to be removed (ScaleIn) and waits: job 7 is running on it, without a time limit"},
 
 		{"an update", func(*seen) {}, plan.Todo{Outdated: 2}, "Updated", "False", "Updating", "2 workers are of an old revision"},
 		{"an update that is paused", strategy(v1beta1.NodeSetUpdateStrategy{Type: v1beta1.UpdateScheduled, Paused: true}), plan.Todo{Outdated: 1}, "Updated", "False", "UpdatePaused", "1 worker is of an old revision"},
@@ -158,13 +158,13 @@ func TestConditions(t *testing.T) {
 		{"an update at its time", strategy(v1beta1.NodeSetUpdateStrategy{Type: v1beta1.UpdateScheduled}), plan.Todo{Outdated: 1}, "Updated", "False", "Scheduled", "1 worker is of an old revision"},
 		{"of what revision workers are is not told of a broken NodeSet", trouble, plan.Todo{Outdated: 2}, "Updated", "", "", ""},
 
-		{"no maximum", func(s *seen) { s.desired.Max = nil }, serves, "Submittable", "False", "NoMaximum", "neither spec.maxReplicas nor a HorizontalPodAutoscaler says how many workers may come"},
-		{"no names", func(s *seen) { s.desired.SlurmName = func(int) string { return "" } }, serves, "Submittable", "False", "NamesUnknown", "with hostNetwork the workers have the names of Kubernetes nodes"},
-		{"no shape", func(s *seen) { s.desired.Records = false }, serves, "Submittable", "False", "ShapeUnknown", "neither limits of spec.slurmd nor CPUs in spec.extraConf say what a worker has"},
+		{"no maximum", func(s *seen) { s.desired.Max = nil }, serves, "Submittable", "False", "NoMaximum", "neither spec.maxReplicas nor a HorizontalPodAutoscaler sets the maximum number of workers"},
+		{"no names", func(s *seen) { s.desired.SlurmName = func(int) string { return "" } }, serves, "Submittable", "False", "NamesUnknown", "with hostNetwork workers are named after Kubernetes nodes"},
+		{"no shape", func(s *seen) { s.desired.Records = false }, serves, "Submittable", "False", "ShapeUnknown", "neither limits of spec.slurmd nor CPUs in spec.extraConf give the resources of a worker"},
 		{"no fresh reading", both(stale, failed), serves, "Submittable", "Unknown", "NotObserved", "slurmrestd does not answer"},
-		{"records that are missing", fewer, serves, "Submittable", "False", "RecordsMissing", "1 of 2 records are still to be made"},
-		{"records that cannot be made", both(fewer, failed), serves, "Submittable", "False", "RecordsMissing", "making records of gpu-1: no"},
-		{"records that are there though they could not be made", failed, serves, "Submittable", "True", "RecordsReady", "Slurm takes jobs for 2 workers"},
+		{"records that are missing", fewer, serves, "Submittable", "False", "RecordsMissing", "1 of 2 records do not exist yet"},
+		{"records that cannot be made", both(fewer, failed), serves, "Submittable", "False", "RecordsMissing", "creating records of gpu-1: no"},
+		{"records that are there though they could not be made", failed, serves, "Submittable", "True", "RecordsReady", "Slurm accepts jobs for 2 workers"},
 		{"a NodeSet that is being deleted takes no jobs", deleting, serves, "Submittable", "", "", ""},
 		{"one worker per Kubernetes node has no maximum", func(s *seen) { s.desired.PerKubeNode = true }, serves, "Submittable", "", "", ""},
 	} {

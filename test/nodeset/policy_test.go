@@ -88,7 +88,7 @@ func orphan(t *testing.T, s *nodeset.Scene) {
 	before := c.mustWorkers()
 	c.kubectl("--namespace", s.Site.Namespace, "delete", "cluster", "gate")
 	c.delete()
-	c.tells("Draining", "orphan-0", "make it again, or set spec.drainPolicy.type to Force")
+	c.tells("Draining", "orphan-0", "create it again, or set spec.drainPolicy.type to Force")
 	c.stays("the busy worker", func() (bool, string) {
 		diff := cmp.Diff(before, c.mustWorkers())
 		return diff == "", diff

@@ -8,7 +8,7 @@ import (
 
 // gone takes the Slurm cluster away, as it is seen by a process that never saw it.
 func gone(s *scene) {
-	s.observed.Slurm = Slurm{Problem: "there is no Controller or Cluster of that name"}
+	s.observed.Slurm = Slurm{Problem: "its Controller or Cluster does not exist"}
 }
 
 func TestDeletionWithoutASlurmCluster(t *testing.T) {
@@ -30,7 +30,7 @@ func TestDeletionWithoutASlurmCluster(t *testing.T) {
 			if tc.waits != (len(actions.Waits) == 1) {
 				t.Fatalf("it waits for %+v", actions.Waits)
 			}
-			if tc.waits && (!strings.Contains(actions.Waits[0].Why, "make it again, or set spec.drainPolicy.type to Force") || actions.Waits[0].Block != Unread) {
+			if tc.waits && (!strings.Contains(actions.Waits[0].Why, "create it again, or set spec.drainPolicy.type to Force") || actions.Waits[0].Block != Unread) {
 				t.Errorf("it tells %+v", actions.Waits[0])
 			}
 		})

@@ -51,7 +51,7 @@ func TestWhatIsNotOursIsNotTouched(t *testing.T) {
 	} {
 		t.Run(tc.name, func(t *testing.T) {
 			actions := expect(t, tc.set, tc.want...)
-			if tc.set.desired.Deleting && len(tc.want) == 0 && (len(actions.Waits) != 1 || !strings.Contains(actions.Waits[0].Why, "the Slurm cluster b answers")) {
+			if tc.set.desired.Deleting && len(tc.want) == 0 && (len(actions.Waits) != 1 || !strings.Contains(actions.Waits[0].Why, "but the Slurm cluster b answers")) {
 				t.Errorf("it waits: %+v", actions.Waits)
 			}
 		})
