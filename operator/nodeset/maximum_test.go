@@ -63,7 +63,7 @@ func highRig(t *testing.T, most int32, ofHPA, recorded bool) *rig {
 	return r
 }
 
-// TestAVeryHighMaximumCostsNoMoreThanTheMostRecords is about memory alone: with a record for
+// TestAVeryHighMaximumCostsNoMoreThanTheMostRecords covers memory only: with a record for
 // each of four million workers, a look allocated more than a gigabyte. It ends at the first
 // fault, since each takes long.
 func TestAVeryHighMaximumCostsNoMoreThanTheMostRecords(t *testing.T) {

@@ -93,7 +93,7 @@ func TestWhatIsMissingTouchesNoWorker(t *testing.T) {
 			}
 			tc.with(r)
 			r.scale(0)
-			r.restart() // so that the key is read anew
+			r.restart() // so that the key is read again
 			r.forget()
 			for range 4 {
 				r.turn()

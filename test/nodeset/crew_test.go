@@ -80,7 +80,7 @@ func (c crew) awaitWorkers(want ...string) map[string]nodeset.Worker {
 	return workers
 }
 
-// hold starts a job on a worker and waits until Kubernetes is told of it too, and of
+// hold starts a job on a worker and waits until Kubernetes shows it too, and of
 // when it ends at the latest.
 func (c crew) hold(slurmNode string, limit int) string {
 	c.t.Helper()
@@ -131,10 +131,10 @@ func (c crew) release(id string) {
 	})
 }
 
-// tells waits until a condition is true whose message holds words.
+// awaitCondition waits until a condition is true and its message contains the words.
 func (c crew) tells(kind string, words ...string) {
 	c.t.Helper()
-	c.await(fmt.Sprint(kind, " tells of ", words), func(ctx context.Context) (bool, string) {
+	c.await(fmt.Sprint(kind, " mentions ", words), func(ctx context.Context) (bool, string) {
 		ok, text := condition(ctx, c.Scene, c.spec.Name, kind, "True")
 		for _, word := range words {
 			ok = ok && strings.Contains(text, word)

@@ -16,7 +16,7 @@ import (
 	"github.com/slurmtide/slurmtide/test/nodeset"
 )
 
-// evict asks for the eviction of a pod, as kubectl drain does.
+// evict requests the eviction of a pod, as kubectl drain does.
 func (c crew) evict(pod string) error {
 	c.t.Helper()
 	config, err := c.Kube.RESTConfig()
@@ -66,7 +66,7 @@ func cordon(t *testing.T, s *nodeset.Scene) {
 		err := c.evict("ck-2") // once jobs were listed after its drain
 		return err == nil, fmt.Sprint(err)
 	})
-	c.await("ck-2 is made anew", func(context.Context) (bool, string) {
+	c.await("ck-2 is created again", func(context.Context) (bool, string) {
 		w := c.mustWorkers()["ck-2"]
 		return w.UID != "" && w.UID != before["ck-2"].UID, fmt.Sprint(w)
 	})

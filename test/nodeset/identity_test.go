@@ -73,7 +73,7 @@ func (c crew) nameCluster(cluster string) {
 }
 
 // sameName: a NodeSet of the same name in another namespace leaves the Slurm nodes of the
-// first alone, and makes its workers when the first is gone.
+// first untouched, and makes its workers when the first is gone.
 func sameName(t *testing.T, s *nodeset.Scene) {
 	c := hire(t, s, nodeset.NodeSet{Name: "same", Replicas: 2})
 	job := c.hold("same-0", 30)
@@ -117,7 +117,7 @@ func sameName(t *testing.T, s *nodeset.Scene) {
 	})
 }
 
-// awaitClash waits until the NodeSet is not Ready for a reason, which an event tells too.
+// awaitClash waits until the NodeSet is not Ready for a reason, which an event reports too.
 func (c crew) awaitClash(reason, words string) {
 	c.t.Helper()
 	c.await("clashes: "+reason, func(ctx context.Context) (bool, string) {

@@ -59,7 +59,7 @@ func (c crew) goesUnder(job, why string) {
 	c.dismiss()
 }
 
-// awaitJob waits for the state of a job, and how often it was started anew.
+// awaitJob waits for the state of a job, and how often it was restarted.
 func (c crew) awaitJob(id, state, restarts string) {
 	c.t.Helper()
 	c.await("job "+id+" is "+state, func(ctx context.Context) (bool, string) {
@@ -80,7 +80,7 @@ func forced(t *testing.T, s *nodeset.Scene) {
 }
 
 // orphan: a NodeSet is deleted whose Cluster is not there. It says what to do; when the
-// Cluster is there again it goes on.
+// Cluster exists again, the deletion continues.
 func orphan(t *testing.T, s *nodeset.Scene) {
 	must(t, s.Beside(t.Context(), "gate", s))
 	c := hire(t, s, nodeset.NodeSet{Name: "orphan", Cluster: "gate", Replicas: 1})

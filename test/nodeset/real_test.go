@@ -28,7 +28,7 @@ type release struct {
 // releases are those that the scenes are played on.
 var releases = []release{{"26.05", false}, {"24.11", true}}
 
-// scene is played in a Kubernetes and a Slurm that others may be played in too.
+// scenario runs in a Kubernetes and a Slurm cluster that other scenarios may share.
 type scene = func(*testing.T, *nodeset.Scene)
 
 // TestRealWorkers plays the scenes on each release, in one Kubernetes and Slurm each.

@@ -57,6 +57,6 @@ func TestWhatIsNotOursIsNotTouched(t *testing.T) {
 		})
 	}
 	if steps := set(2, 2, of(0), of(1), func(s *scene) { top := 4; s.desired.Max, s.desired.Records = &top, true }).plan().Steps; slices.ContainsFunc(steps, func(s Step) bool { return slices.Contains(s.Names, "n-0") }) {
-		t.Errorf("records are made anew: %+v", steps)
+		t.Errorf("records are created again: %+v", steps)
 	}
 }

@@ -2,7 +2,7 @@ package plan
 
 // faults are protections outside the planner that a test takes away.
 type faults struct {
-	// blind: the operator is not told who set a node DOWN or FAIL.
+	// blind: the operator does not learn who set a node DOWN or FAIL.
 	blind bool
 	// mixes: nodes and jobs of different Slurm clusters are taken for one reading.
 	mixes bool
@@ -17,7 +17,7 @@ type faults struct {
 	takesBack bool
 }
 
-// answering is the name of the Slurm cluster that answers, as it tells it.
+// answering is the name of the Slurm cluster that answers, as it reports it.
 func (w *world) answering() string {
 	switch {
 	case !w.swapped:

@@ -97,7 +97,7 @@ func stale(s *scene) {
 
 func deleting(s *scene) { s.desired.Deleting = true }
 
-// told lists the steps as words, without those that only note that a worker is
+// formatSteps lists the steps as words, without those that only note that a worker is
 // protected.
 func told(actions Todo) []string {
 	out := []string{}

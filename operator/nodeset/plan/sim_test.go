@@ -267,7 +267,7 @@ func (w *world) accident() {
 }
 
 // crash restarts the containers of a pod: what ran in them is lost, and slurmd
-// registers anew, or never does.
+// registers again, or never does.
 func (w *world) crash(p *simPod) {
 	if !p.running || !p.going.IsZero() {
 		return

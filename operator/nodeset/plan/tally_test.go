@@ -5,7 +5,7 @@ import "strings"
 // tally counts what happened, by the names of rareEvents.
 type tally map[string]int
 
-// rareEvent is something that a line of a history's log tells of.
+// rareEvent is an event that a line of a history's log reports.
 type rareEvent struct{ name, begins, has string }
 
 // rareEvents must all be in the histories that a test plays.

@@ -88,7 +88,7 @@ func (n *simRecord) Foreign() bool { return n.holds() || n.Drain && !n.Ours }
 
 func (n *simRecord) holds() bool { return n.fail || n.Down && !n.Ours && n.reason != "" }
 
-// record is the node as slurmrestd tells it.
+// record is the node as slurmrestd returns it.
 func (w *world) record(n *simRecord) Record {
 	r := n.Record
 	r.Busy = w.allocated(n) > 0

@@ -18,7 +18,7 @@ import (
 )
 
 // A real slurmd takes over the record that is rendered for it, runs a job, and is
-// DOWN when it is stopped; its name can be FUTURE again and start anew.
+// DOWN when it is stopped; its name can be FUTURE again and start once more.
 func TestSlurmTakesWhatIsRendered(t *testing.T) {
 	if missing := realslurm.Missing(); missing != "" {
 		t.Fatal(missing)
