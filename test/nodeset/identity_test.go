@@ -14,7 +14,7 @@ import (
 	"github.com/slurmtide/slurmtide/test/process"
 )
 
-// anotherSlurm: the Cluster of workers, one with a job, is pointed at another Slurm that
+// testOtherSlurmAnswers: the Cluster of workers, one with a job, is pointed at another Slurm that
 // has nodes of the same names, drained and idle; then the NodeSet at another Cluster. Nothing
 // happens in either Slurm until they are pointed back.
 func anotherSlurm(t *testing.T, s *nodeset.Scene) {
@@ -45,7 +45,7 @@ func anotherSlurm(t *testing.T, s *nodeset.Scene) {
 	c.dismiss()
 }
 
-// untouchedBeside has the workers stay as they are, and the nodes of the other Slurm too.
+// expectBothUntouched expects the workers and the nodes of the other Slurm to stay as they are.
 func (c crew) untouchedBeside(other *nodeset.Scene, before map[string]nodeset.Worker) {
 	c.t.Helper()
 	c.stays("all is as it was", func() (bool, string) {
@@ -57,7 +57,7 @@ func (c crew) untouchedBeside(other *nodeset.Scene, before map[string]nodeset.Wo
 	})
 }
 
-// nameCluster has the NodeSet name another Cluster, while no webhook refuses that.
+// nameCluster points the NodeSet at another Cluster, with the webhook that refuses it switched off.
 func (c crew) nameCluster(cluster string) {
 	c.t.Helper()
 	name, err := c.Kube.Kubectl(c.t.Context(), "get", "validatingwebhookconfigurations", "--output=name")
@@ -72,8 +72,8 @@ func (c crew) nameCluster(cluster string) {
 	})
 }
 
-// sameName: a NodeSet of the same name in another namespace leaves the Slurm nodes of the
-// first untouched, and makes its workers when the first is gone.
+// testSameName: a NodeSet of the same name in another namespace leaves the Slurm nodes of the
+// first untouched, and creates its workers when the first is gone.
 func sameName(t *testing.T, s *nodeset.Scene) {
 	c := hire(t, s, nodeset.NodeSet{Name: "same", Replicas: 2})
 	job := c.hold("same-0", 30)
@@ -117,7 +117,7 @@ func sameName(t *testing.T, s *nodeset.Scene) {
 	})
 }
 
-// awaitClash waits until the NodeSet is not Ready for a reason, which an event reports too.
+// awaitMismatch waits until the NodeSet is not Ready for a reason, which an event reports too.
 func (c crew) awaitClash(reason, words string) {
 	c.t.Helper()
 	c.await("clashes: "+reason, func(ctx context.Context) (bool, string) {

@@ -37,7 +37,7 @@ func TestSlurmTakesWhatIsRendered(t *testing.T) {
 	}
 }
 
-// startSlurm starts a Slurm that believes what slurmds report.
+// startSlurm starts a Slurm that trusts what slurmds report.
 func startSlurm(t *testing.T, version string) liveSlurm {
 	t.Helper()
 	c, err := realslurm.Start(t.Context(), realslurm.Config{Version: version, Name: "render", Nodes: 1, WithoutAccounting: true})
