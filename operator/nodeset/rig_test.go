@@ -139,7 +139,8 @@ func (r *rig) kubelet() {
 	}
 }
 
-// startWorkers reconciles until the NodeSet's workers exist, Slurm lists them and nothing changes any more.
+// startWorkers reconciles until the NodeSet's workers exist, Slurm lists them and nothing
+// changes any more.
 func (r *rig) serve() {
 	r.t.Helper()
 	for range 4 {

@@ -79,8 +79,8 @@ func forced(t *testing.T, s *nodeset.Scene) {
 	must(t, err)
 }
 
-// testMissingCluster deletes a NodeSet whose Cluster does not exist. Its condition says what to do. When the
-// Cluster exists again, the deletion continues.
+// testMissingCluster deletes a NodeSet whose Cluster does not exist. Its condition says what to do.
+// When the Cluster exists again, the deletion continues.
 func orphan(t *testing.T, s *nodeset.Scene) {
 	must(t, s.Beside(t.Context(), "gate", s))
 	c := hire(t, s, nodeset.NodeSet{Name: "orphan", Cluster: "gate", Replicas: 1})

@@ -13,8 +13,8 @@ import (
 	"github.com/slurmtide/slurmtide/test/nodeset"
 )
 
-// testNoSlurmdResponds: no slurmd responds during an update. No more workers than the disruption budget
-// are out of service by the operator's choice, and the operator releases workers chosen above it.
+// testNoSlurmdResponds: no slurmd responds during an update. No more workers than the
+// disruption budget are out of service by the operator's choice, and the operator releases workers chosen above it.
 func silent(t *testing.T, s *nodeset.Scene) {
 	c := hire(t, s, nodeset.NodeSet{Name: "mute", Replicas: 4, Spec: "  updateStrategy: {rollingUpdate: {maxUnavailable: 1}}"})
 	c.within *= 4 // four workers change one after the other
@@ -94,8 +94,8 @@ func (c crew) outlastsKubelet(pod string) {
 	}
 }
 
-// testReadingLacksNode: readings of Slurm lack the node of a worker that has a job. It stays as it is, and
-// protected, while another one leaves.
+// testReadingLacksNode: readings of Slurm lack the node of a worker that has a job. It
+// stays as it is, and protected, while another one leaves.
 func lacking(t *testing.T, s *nodeset.Scene) {
 	gate, err := s.Behind(t.Context(), "dim")
 	must(t, err)

@@ -114,7 +114,7 @@ func held(i int) func(*scene) {
 	return record(i, func(r *Record) { r.Dynamic, r.Owner, r.Held, r.Down, r.Ours = true, "set", true, true, false })
 }
 
-// unclaimedRecord is a Slurm node whose slurmd registered and of which nobody has written whose it is.
+// withUnknownOwner adds a Slurm node whose slurmd registered and whose comment names no owner.
 func unclaimedRecord(i int, changes ...func(*Record)) func(*scene) {
 	return func(s *scene) {
 		for _, change := range append([]func(*Record){func(r *Record) { r.Dynamic = true }}, changes...) {
