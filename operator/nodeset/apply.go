@@ -20,9 +20,9 @@ import (
 	"github.com/slurmtide/slurmtide/slurmclient"
 )
 
-// apply takes the steps. Those about one worker are taken in order up to the first
-// that fails, different workers at the same time. Events follow the writes.
-func (r *Reconciler) apply(ctx context.Context, s *seen, todo *plan.Todo) error {
+// apply carries out the steps. Steps for one worker run in order up to the first that fails,
+// different workers in parallel. Events follow the writes.
+func (r *Reconciler) apply(ctx context.Context, s *seen, actions *plan.Todo) error {
 	if err := r.hold(ctx, s.nodeSet); err != nil {
 		return err
 	}
@@ -31,7 +31,7 @@ func (r *Reconciler) apply(ctx context.Context, s *seen, todo *plan.Todo) error 
 			return err
 		}
 	}
-	steps := todo.Steps
+	steps := actions.Steps
 	var childErr error
 	if s.problem.reason == "" && s.nodeSet.DeletionTimestamp == nil {
 		if childErr = r.applyChildren(ctx, s); childErr != nil {
@@ -56,24 +56,24 @@ func (r *Reconciler) apply(ctx context.Context, s *seen, todo *plan.Todo) error 
 	r.announceCreated(s)
 	r.announceTold(s)
 	if drains(steps) && s.live != nil {
-		s.live.Soon() // an idle worker is drained at once, and may go
+		s.live.Soon() // so that idle workers are deleted soon after their drain
 	}
 	return errors.Join(childErr, err)
 }
 
-// drains reports whether a Slurm node is drained in the steps.
+// hasDrain reports whether the steps drain a Slurm node.
 func drains(steps []plan.Step) bool {
 	return slices.ContainsFunc(steps, func(s plan.Step) bool { return s.Verb == plan.Drain || s.Verb == plan.Close })
 }
 
-// withoutCreations leaves out workers that are to be made: those that are there go on
-// being drained and deleted when what new ones need cannot be made.
+// withoutCreations removes the steps that create workers. Existing workers continue to be drained
+// and deleted when the objects that new ones need cannot be created.
 func withoutCreations(steps []plan.Step) []plan.Step {
 	return slices.DeleteFunc(slices.Clone(steps), func(s plan.Step) bool { return s.Verb == plan.Create })
 }
 
-// creationsNow leaves out workers that are not to be made yet because others could not be.
-// When it is time again a few are tried, each time others.
+// limitCreations removes the creations that must wait because earlier ones failed. After the wait
+// it tries a few of them, different ones each time.
 func (r *Reconciler) creationsNow(s *seen, steps []plan.Step) []plan.Step {
 	wait, failures := r.memory.beginCreations(s.memory, r.now())
 	if s.lookAgain(wait); wait > 0 {
@@ -92,7 +92,7 @@ func (r *Reconciler) creationsNow(s *seen, steps []plan.Step) []plan.Step {
 	})
 }
 
-// inParallel runs the functions, so many at a time, and joins their errors.
+// runParallel runs the functions, at most limit at a time, and joins their errors.
 func inParallel(limit int, work []func() error) error {
 	errs := make([]error, len(work))
 	slots := make(chan struct{}, limit)
@@ -108,7 +108,7 @@ func inParallel(limit int, work []func() error) error {
 	return errors.Join(errs...)
 }
 
-// chainsOf groups steps by the worker that they are about, in order.
+// groupByWorker groups steps by the worker that they concern, in order.
 func chainsOf(steps []plan.Step) [][]plan.Step {
 	var out [][]plan.Step
 	index := map[string]int{}
@@ -125,10 +125,10 @@ func chainsOf(steps []plan.Step) [][]plan.Step {
 	return out
 }
 
-// errNotAsSeen ends a chain: the Slurm node is not as it was read any more.
+// errNotAsSeen ends the steps of a worker: its Slurm node has changed since it was read.
 var errNotAsSeen = errors.New("the slurm node is no longer as it was read")
 
-// take takes one step and tells of it.
+// takeStep carries out one step and reports it.
 func (r *Reconciler) take(ctx context.Context, s *seen, step plan.Step) error {
 	ok, err := look(ctx, s.live, s.mayTouch, step)
 	if err != nil {
@@ -161,8 +161,8 @@ func (r *Reconciler) take(ctx context.Context, s *seen, step plan.Step) error {
 	return err
 }
 
-// forgotten is for a record that is not as it was read: one that is gone was deleted
-// before, and its answer lost.
+// confirmDeleted handles a record that differs from its reading. A record that does not exist any
+// more was deleted earlier, and the answer was lost.
 func (r *Reconciler) forgotten(ctx context.Context, s *seen, step plan.Step) error {
 	if _, err := s.live.LookNode(ctx, step.SlurmName); !slurmclient.IsNotFound(err) {
 		return errNotAsSeen
@@ -171,7 +171,7 @@ func (r *Reconciler) forgotten(ctx context.Context, s *seen, step plan.Step) err
 	return nil
 }
 
-// note writes a note on a pod that is still as it was seen.
+// annotatePod writes a drain mark on a pod that is still as it was observed.
 func (r *Reconciler) note(ctx context.Context, s *seen, step plan.Step) error {
 	pod := s.pod(step.Pod)
 	patch := notePatch(step.Note, noteOf(pod), s.nodeSet.Spec.Template.Metadata.Annotations)
@@ -183,13 +183,13 @@ func (r *Reconciler) note(ctx context.Context, s *seen, step plan.Step) error {
 	}
 	written := pod.DeepCopy()
 	if err := r.client.Patch(ctx, written, client.RawPatch(types.MergePatchType, data), client.FieldOwner(FieldManager)); err != nil {
-		return ignoreGone(fmt.Errorf("noting on pod %s: %w", step.Pod, err))
+		return ignoreGone(fmt.Errorf("annotating pod %s: %w", step.Pod, err))
 	}
 	s.keep(written)
 	return nil
 }
 
-// keep holds the newer version of a pod, for the steps that follow and the next look.
+// rememberPod keeps the newer version of a pod for the following steps and the next observation.
 func (s *seen) keep(pod *corev1.Pod) {
 	s.memory.pods.wrote(pod)
 	s.mu.Lock()
@@ -197,14 +197,14 @@ func (s *seen) keep(pod *corev1.Pod) {
 	s.pods[pod.Name] = pod
 }
 
-// add remembers that a pod was created.
+// rememberCreated remembers that a pod was created.
 func (s *seen) add(pod *corev1.Pod) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.created = append(s.created, pod)
 }
 
-// lookAgain has the NodeSet looked at again after a while, or sooner.
+// requeueAfter reconciles the NodeSet again after the delay, or sooner.
 func (s *seen) lookAgain(after time.Duration) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -217,7 +217,7 @@ func (s *seen) pod(name string) *corev1.Pod {
 	return s.pods[name]
 }
 
-// deletePod deletes a pod that is still as it was seen.
+// deletePod deletes a pod that is still as it was observed.
 func (r *Reconciler) deletePod(ctx context.Context, s *seen, step plan.Step) error {
 	pod := s.pod(step.Pod)
 	uid, version := types.UID(step.UID), pod.ResourceVersion
@@ -239,38 +239,38 @@ func ignoreGone(err error) error {
 	return err
 }
 
-// write changes a Slurm node, and remembers that until a reading shows it.
+// writeSlurmNode changes a Slurm node, and expects the change until a reading shows it.
 func (r *Reconciler) write(ctx context.Context, s *seen, step plan.Step) error {
 	if s.live == nil {
-		return errors.New("there is no Slurm cluster to write to")
+		return errors.New("the Slurm cluster does not exist")
 	}
 	var err error
 	switch step.Verb {
 	case plan.Drain:
 		err = s.live.Drain(ctx, step.SlurmName, step.Reason)
-	case plan.Close: // without a reason theirs stays
+	case plan.Close: // without a reason, theirs stays
 		err = s.live.UpdateNode(ctx, step.SlurmName, slurmclient.NodeUpdate{State: new("DRAIN")})
 	case plan.Undrain:
 		err = s.live.Undrain(ctx, step.SlurmName)
 	case plan.Resume:
 		err = s.live.Resume(ctx, step.SlurmName)
 	case plan.Unmark:
-		err = s.live.UpdateNode(ctx, step.SlurmName, slurmclient.NodeUpdate{Reason: new(" ")}) // "" is as none given
+		err = s.live.UpdateNode(ctx, step.SlurmName, slurmclient.NodeUpdate{Reason: new(" ")}) // slurmctld ignores ""
 	case plan.Retire:
 		err = s.live.Future(ctx, step.SlurmName)
 	case plan.Forget:
 		if err = s.live.DeleteNode(ctx, step.SlurmName); slurmclient.IsNotFound(err) {
-			err = nil // it was done before, and the answer lost
+			err = nil // an earlier request deleted it, and its answer was lost
 		}
 		r.memory.refuse(s.memory, step.SlurmName, err)
 	default:
-		err = fmt.Errorf("there is no way to %s", step.Verb)
+		err = fmt.Errorf("unknown verb %s", step.Verb)
 	}
 	if err != nil {
 		r.memory.wrote(s.memory, []string{step.SlurmName}, doubtful, r.now())
-		return fmt.Errorf("%s of slurm node %s: %w", step.Verb, step.SlurmName, err)
+		return fmt.Errorf("slurm node %s: %s: %w", step.SlurmName, step.Verb, err)
 	}
-	// A reading that began before it was done may not have it.
+	// A reading that began before the write finished may not show it.
 	r.memory.wrote(s.memory, []string{step.SlurmName}, step.Verb, r.now())
 	return nil
 }

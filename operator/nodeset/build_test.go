@@ -41,7 +41,7 @@ func policy(p v1beta1.DrainPolicy) func(*v1beta1.NodeSet) {
 	return func(n *v1beta1.NodeSet) { n.Spec.DrainPolicy = &p }
 }
 
-// worker is the pod of a worker of NodeSet gpu, that is Ready on a Kubernetes node.
+// workerPod returns a Ready pod of NodeSet gpu on a Kubernetes node.
 func worker(ordinal int, change ...func(*corev1.Pod)) *corev1.Pod {
 	name := fmt.Sprintf("gpu-%d", ordinal)
 	p := &corev1.Pod{
@@ -72,7 +72,7 @@ func annotated(key, value string) func(*corev1.Pod) {
 	return func(p *corev1.Pod) { p.Annotations[key] = value }
 }
 
-// kubeNode is a Kubernetes node.
+// newKubeNode returns a Kubernetes node.
 func kubeNode(name string, change ...func(*corev1.Node)) *corev1.Node {
 	n := &corev1.Node{ObjectMeta: metav1.ObjectMeta{Name: name, Labels: map[string]string{corev1.LabelHostname: name}, Annotations: map[string]string{}}}
 	for _, c := range change {
@@ -104,7 +104,7 @@ func saw(workers int, change ...func(*seen)) *seen {
 		s.slurm.Records[pod.Name] = plan.Record{Name: pod.Name, Dynamic: true, Owner: nodeSetUID}
 	}
 	top := workers
-	s.wish = plan.Wish{UID: nodeSetUID, Replicas: workers, Max: &top, Records: true, Revision: "new", SlurmName: func(i int) string { return fmt.Sprintf("gpu-%d", i) }}
+	s.desired = plan.Wish{UID: nodeSetUID, Replicas: workers, Max: &top, Records: true, Revision: "new", SlurmName: func(i int) string { return fmt.Sprintf("gpu-%d", i) }}
 	for _, c := range change {
 		c(s)
 	}

@@ -16,8 +16,8 @@ import (
 	"github.com/slurmtide/slurmtide/operator/nodeset/render"
 )
 
-// applyChildren makes what the workers need beside themselves: the Service and the
-// disruption budget that all NodeSets of a cluster share, and the newest revision.
+// applyChildren creates the other objects that workers need: the Service and the disruption budget,
+// which all NodeSets of a cluster share, and the newest revision.
 func (r *Reconciler) applyChildren(ctx context.Context, s *seen) error {
 	if err := r.ensure(ctx, &corev1.Service{}, render.Service(s.cluster, s.nodeSet.Namespace)); err != nil {
 		return err
@@ -30,8 +30,8 @@ func (r *Reconciler) applyChildren(ctx context.Context, s *seen) error {
 	return r.applyRevisions(ctx, s)
 }
 
-// applyBudget makes the disruption budget, and corrects one that would let workers with
-// jobs be evicted, such as an older operator's with maxUnavailable.
+// applyBudget creates the disruption budget. It corrects one that would allow the eviction of
+// workers with jobs, such as that of an older operator with maxUnavailable.
 func (r *Reconciler) applyBudget(ctx context.Context, s *seen) error {
 	have, want := &policyv1.PodDisruptionBudget{}, render.Budget(s.cluster, s.nodeSet.Namespace)
 	if err := r.ensure(ctx, have, want); err != nil || have.UID == "" || !leaks(have, want) {
@@ -43,11 +43,11 @@ func (r *Reconciler) applyBudget(ctx context.Context, s *seen) error {
 	if err := r.client.Patch(ctx, changed, patch, client.FieldOwner(FieldManager)); err != nil {
 		return fmt.Errorf("correcting PodDisruptionBudget %s: %w", have.Name, err)
 	}
-	r.events.Eventf(s.nodeSet, have, corev1.EventTypeWarning, "BudgetCorrected", "Update", "PodDisruptionBudget %s let workers with jobs be evicted", have.Name)
+	r.events.Eventf(s.nodeSet, have, corev1.EventTypeWarning, "BudgetCorrected", "Update", "PodDisruptionBudget %s allowed the eviction of workers with jobs", have.Name)
 	return nil
 }
 
-// leaks reports that a budget does not refuse every eviction that the wanted one does.
+// allowsEvictions reports whether a budget allows evictions that the wanted one refuses.
 func leaks(have, want *policyv1.PodDisruptionBudget) bool {
 	least := have.Spec.MinAvailable
 	return least == nil || least.Type != intstr.Int || least.IntVal < want.Spec.MinAvailable.IntVal ||
@@ -55,8 +55,8 @@ func leaks(have, want *policyv1.PodDisruptionBudget) bool {
 		have.Spec.UnhealthyPodEvictionPolicy != nil && *have.Spec.UnhealthyPodEvictionPolicy != *want.Spec.UnhealthyPodEvictionPolicy
 }
 
-// ensure makes an object that is not there. One that is there is left as it is: what
-// others changed in it they meant.
+// createIfMissing creates an object that does not exist. It leaves an existing object as it is,
+// with the changes that others made.
 func (r *Reconciler) ensure(ctx context.Context, have, want client.Object) error {
 	err := r.client.Get(ctx, client.ObjectKeyFromObject(want), have)
 	if !apierrors.IsNotFound(err) {
@@ -68,7 +68,7 @@ func (r *Reconciler) ensure(ctx context.Context, have, want client.Object) error
 	return nil
 }
 
-// create makes the claims and the pod of a worker.
+// createWorker creates the claims and the pod of a worker.
 func (r *Reconciler) create(ctx context.Context, s *seen, step plan.Step) error {
 	from, err := s.recipeOf(step.Slot.Ordinal)
 	if err != nil {
@@ -84,7 +84,7 @@ func (r *Reconciler) create(ctx context.Context, s *seen, step plan.Step) error 
 	}
 	if wait := s.memory.pods.awaited(from.names.Pod(id), r.now()); wait > 0 {
 		s.lookAgain(wait)
-		return nil // the cache does not have it yet
+		return nil // the cache does not show the pod yet
 	}
 	if r.memory.hopeless(s.memory) {
 		return nil
@@ -109,18 +109,18 @@ func (r *Reconciler) create(ctx context.Context, s *seen, step plan.Step) error 
 	return nil
 }
 
-// createFailed has the others wait, and tells of the first of them that could not be made.
+// reportCreateFailure delays further creations, and reports the first failure of the round.
 func (r *Reconciler) createFailed(s *seen, err error) error {
 	if !r.memory.createFailed(s.memory, r.now()) {
 		return nil
 	}
 	wait := s.memory.createAfter.Sub(r.now())
 	s.lookAgain(wait)
-	r.events.Eventf(s.nodeSet, nil, corev1.EventTypeWarning, "FailedCreate", "Create", "%v; it is tried again in %s", err, wait)
+	r.events.Eventf(s.nodeSet, nil, corev1.EventTypeWarning, "FailedCreate", "Create", "%v; the next attempt is in %s", err, wait)
 	return err
 }
 
-// createClaims makes the claims of a worker that are not there.
+// createClaims creates the claims of a worker that do not exist.
 func (r *Reconciler) createClaims(ctx context.Context, s *seen, from recipe, id render.Identity) error {
 	claims, err := render.Claims(from.input, id)
 	if err != nil {
@@ -135,21 +135,21 @@ func (r *Reconciler) createClaims(ctx context.Context, s *seen, from recipe, id 
 	return nil
 }
 
-// nameTaken is for a pod that is there already: mostly the cache does not have it yet,
-// but somebody else may have taken its name, and that is told.
+// reportNameTaken handles a pod that already exists. Usually the cache does not show it yet. If
+// somebody else took the name, it records an event.
 func (r *Reconciler) nameTaken(ctx context.Context, s *seen, name string) error {
 	pod := &corev1.Pod{}
 	if err := r.direct.Get(ctx, client.ObjectKey{Namespace: s.nodeSet.Namespace, Name: name}, pod); err != nil {
 		return ignoreGone(fmt.Errorf("reading pod %s: %w", name, err))
 	}
 	if nodeSetOf(pod) != s.nodeSet.Name {
-		r.events.Eventf(s.nodeSet, pod, corev1.EventTypeWarning, "FailedCreate", "Create", "pod %s is there and is not of this NodeSet", name)
+		r.events.Eventf(s.nodeSet, pod, corev1.EventTypeWarning, "FailedCreate", "Create", "pod %s already exists and does not belong to this NodeSet", name)
 	}
 	return nil
 }
 
-// pinOf is the Kubernetes node to which an ordinal is pinned, empty for none. A pin
-// falls when the node is gone or fits no more.
+// pinnedKubeNode returns the Kubernetes node to which an ordinal is pinned, empty for none. A pin
+// ends when the node is gone or does not fit any more.
 func pinOf(s *seen, ordinal int) string {
 	if !s.nodeSet.Spec.PinToNode {
 		return ""
@@ -162,8 +162,8 @@ func pinOf(s *seen, ordinal int) string {
 	return name
 }
 
-// pinsOf are the Kubernetes nodes where the ordinals run, with those pinned before
-// that do not run now.
+// ordinalPins returns the Kubernetes node of each ordinal that has run, also of ordinals without a
+// worker at present.
 func pinsOf(s *seen) map[string]string {
 	if !s.nodeSet.Spec.PinToNode || s.nodeSet.Spec.ScalingMode == v1beta1.ScalingModeDaemonSet {
 		return nil

@@ -17,15 +17,15 @@ import (
 	"github.com/slurmtide/slurmtide/operator/nodeset/plan"
 )
 
-// cordonChange is what is to be done to a Kubernetes node.
+// cordonChange is a change to make to a Kubernetes node.
 type cordonChange struct {
 	kubeNode string
-	// slurmNode is the one whose drain it follows; empty: it is to be uncordoned.
+	// slurmNode is the Slurm node whose drain the cordon follows; empty to uncordon.
 	slurmNode string
 }
 
-// cordonMark is AnnotationCordonedFor for a Slurm node of the NodeSet; without one it is
-// what all of them begin with.
+// cordonMark is the value of AnnotationCordonedFor for a Slurm node of the NodeSet. Without a name
+// it is the prefix of all these values.
 func (s *seen) cordonMark(slurmNode string) string {
 	return s.nodeSet.Namespace + "/" + s.nodeSet.Name + "/" + slurmNode
 }
@@ -35,18 +35,18 @@ func cordonedByUs(node *corev1.Node) bool {
 	return node.Spec.Unschedulable && node.Annotations[v1beta1.AnnotationCordonedFor] != ""
 }
 
-// cordonsOf are the changes by which Kubernetes nodes follow drains that somebody made in
-// Slurm: where one of the NodeSet's workers was drained by others its Kubernetes node
-// is cordoned. It stays so when the worker is gone, and is uncordoned when that drain is,
-// when the worker is elsewhere, when nobody asks for it any more, and with the NodeSet's
-// end. Cordons of others, and for others, are left.
-func cordonsOf(s *seen, todo *plan.Todo) []cordonChange {
-	if (!s.slurm.Fresh || s.problem.reason != "") && !todo.Finished {
+// cordonChanges returns the changes by which Kubernetes nodes follow drains that somebody made in
+// Slurm. It cordons the Kubernetes node of a worker that others drained. The node stays cordoned
+// when the worker is gone. It is uncordoned when the drain ends, when the worker runs elsewhere,
+// when the NodeSet stops requesting cordons, and when the NodeSet is gone. Cordons by others, and
+// for other NodeSets, stay.
+func cordonsOf(s *seen, actions *plan.Todo) []cordonChange {
+	if (!s.slurm.Fresh || s.problem.reason != "") && !actions.Finished {
 		return nil
 	}
 	at := map[string]string{}      // Kubernetes node by Slurm node
 	drained := map[string]string{} // Slurm node by Kubernetes node
-	asked := s.nodeSet.Spec.CordonKubeNodes && !s.wish.Deleting
+	asked := s.nodeSet.Spec.CordonKubeNodes && !s.desired.Deleting
 	for i := range s.workers {
 		w := &s.workers[i]
 		if w.KubeNode == "" || !w.Going.IsZero() {
@@ -59,7 +59,7 @@ func cordonsOf(s *seen, todo *plan.Todo) []cordonChange {
 	}
 	over := func(kubeNode, slurmNode string) bool {
 		elsewhere := at[slurmNode] != "" && at[slurmNode] != kubeNode
-		return !s.nodeSet.Spec.CordonKubeNodes || todo.Finished || elsewhere || !s.slurm.Records[slurmNode].Foreign()
+		return !s.nodeSet.Spec.CordonKubeNodes || actions.Finished || elsewhere || !s.slurm.Records[slurmNode].Foreign()
 	}
 	var out []cordonChange
 	for _, name := range slices.Sorted(maps.Keys(s.kubeNodes)) {
@@ -75,10 +75,10 @@ func cordonsOf(s *seen, todo *plan.Todo) []cordonChange {
 	return out
 }
 
-// cordon applies the changes, each to the version of the Kubernetes node that was seen.
-// That the operator may not is told in an event; it keeps nothing else from being done.
-func (r *Reconciler) cordon(ctx context.Context, s *seen, todo *plan.Todo) error {
-	for _, c := range cordonsOf(s, todo) {
+// applyCordons applies the changes, each to the observed version of the Kubernetes node. A missing
+// permission is reported in an event and blocks nothing else.
+func (r *Reconciler) cordon(ctx context.Context, s *seen, actions *plan.Todo) error {
+	for _, c := range cordonsOf(s, actions) {
 		node := s.kubeNodes[c.kubeNode]
 		var mark any
 		if c.slurmNode != "" {
@@ -94,14 +94,14 @@ func (r *Reconciler) cordon(ctx context.Context, s *seen, todo *plan.Todo) error
 		err = r.client.Patch(ctx, node.DeepCopy(), client.RawPatch(types.MergePatchType, data), client.FieldOwner(FieldManager))
 		switch {
 		case apierrors.IsForbidden(err):
-			r.events.Eventf(s.nodeSet, node, corev1.EventTypeWarning, "CordonForbidden", "Cordon", "the operator may not cordon Kubernetes nodes (the chart's rbac.cordonKubeNodes)")
+			r.events.Eventf(s.nodeSet, node, corev1.EventTypeWarning, "CordonForbidden", "Cordon", "the operator is not allowed to cordon Kubernetes nodes (set the chart's rbac.cordonKubeNodes)")
 			return nil
 		case err != nil:
 			return ignoreGone(fmt.Errorf("cordoning kubernetes node %s: %w", c.kubeNode, err))
 		case c.slurmNode != "":
 			r.events.Eventf(s.nodeSet, node, corev1.EventTypeNormal, "NodeCordon", "Cordon", "cordoned %s: slurm node %s was drained", c.kubeNode, c.slurmNode)
 		default:
-			r.events.Eventf(s.nodeSet, node, corev1.EventTypeNormal, "NodeCordon", "Uncordon", "uncordoned %s: the drain in slurm is gone, or nothing is to follow it", c.kubeNode)
+			r.events.Eventf(s.nodeSet, node, corev1.EventTypeNormal, "NodeCordon", "Uncordon", "uncordoned %s: the drain in slurm ended, or cordons do not follow it any more", c.kubeNode)
 		}
 	}
 	return nil

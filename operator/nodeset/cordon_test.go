@@ -38,8 +38,8 @@ func TestKubernetesNodesFollowDrainsOfOthers(t *testing.T) {
 		}, nil},
 		{"it stays cordoned when the worker is gone and its drain is not", true, true, mine, others, without, nil},
 		{"it is uncordoned when both are gone", true, true, mine, none, without, []cordonChange{{"k", ""}}},
-		{"it is uncordoned when the record is gone too", true, true, mine, others, func(s *seen, todo *plan.Todo) {
-			without(s, todo)
+		{"it is uncordoned when the record is gone too", true, true, mine, others, func(s *seen, actions *plan.Todo) {
+			without(s, actions)
 			delete(s.slurm.Records, "n-0")
 		}, []cordonChange{{"k", ""}}},
 		{"it is uncordoned when the worker is elsewhere, and that is cordoned", true, true, mine, others, func(s *seen, _ *plan.Todo) {
@@ -48,10 +48,10 @@ func TestKubernetesNodesFollowDrainsOfOthers(t *testing.T) {
 		}, []cordonChange{{"k", ""}, {"l", "n-0"}}},
 		{"it stays cordoned while the NodeSet is deleted", true, true, mine, others, deleting, nil},
 		{"none is cordoned any more while it is", true, false, "", others, deleting, nil},
-		{"it is uncordoned with the NodeSet's end, whatever Slurm says", true, true, mine, others, func(s *seen, todo *plan.Todo) {
-			deleting(s, todo)
-			without(s, todo)
-			s.slurm.Fresh, todo.Finished = false, true
+		{"it is uncordoned with the NodeSet's end, whatever Slurm says", true, true, mine, others, func(s *seen, actions *plan.Todo) {
+			deleting(s, actions)
+			without(s, actions)
+			s.slurm.Fresh, actions.Finished = false, true
 		}, []cordonChange{{"k", ""}}},
 	} {
 		t.Run(tc.name, func(t *testing.T) {
@@ -69,15 +69,15 @@ func TestKubernetesNodesFollowDrainsOfOthers(t *testing.T) {
 				}},
 			}
 			s.nodeSet.Namespace, s.nodeSet.Name = "slurm", "n"
-			todo := &plan.Todo{}
+			actions := &plan.Todo{}
 			if tc.change != nil {
-				tc.change(s, todo)
+				tc.change(s, actions)
 			}
-			if diff := cmp.Diff(tc.want, cordonsOf(s, todo), cmp.AllowUnexported(cordonChange{})); diff != "" {
+			if diff := cmp.Diff(tc.want, cordonsOf(s, actions), cmp.AllowUnexported(cordonChange{})); diff != "" {
 				t.Error(diff)
 			}
 			s.slurm.Fresh = false
-			if got := cordonsOf(s, todo); got != nil && !todo.Finished {
+			if got := cordonsOf(s, actions); got != nil && !actions.Finished {
 				t.Errorf("on a stale reading: %v", got)
 			}
 		})
@@ -86,4 +86,4 @@ func TestKubernetesNodesFollowDrainsOfOthers(t *testing.T) {
 
 func without(s *seen, _ *plan.Todo) { s.workers = nil }
 
-func deleting(s *seen, _ *plan.Todo) { s.wish.Deleting = true }
+func deleting(s *seen, _ *plan.Todo) { s.desired.Deleting = true }

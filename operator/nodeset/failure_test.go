@@ -47,7 +47,7 @@ func TestRecordsThatCannotBeMade(t *testing.T) {
 	r.slurm.fail["create"] = errors.New("no such operation")
 	r.change(most(3))
 	r.turn()
-	if c := r.has("Submittable", "False", "RecordsMissing"); c.Message != "making records of gpu-2: no such operation" {
+	if c := r.has("Submittable", "False", "RecordsMissing"); c.Message != "creating records of gpu-2: no such operation" {
 		t.Errorf("it says %q", c.Message)
 	}
 	delete(r.slurm.fail, "create")
@@ -137,7 +137,7 @@ func TestAFailureToCreateIsAnEvent(t *testing.T) {
 	if _, err := r.Reconcile(t.Context(), request); err == nil {
 		t.Error("it is no error")
 	}
-	expect(t, "the events", r.told(), "Warning FailedCreate creating pod gpu-0: quota; it is tried again in 1s")
+	expect(t, "the events", r.told(), "Warning FailedCreate creating pod gpu-0: quota; the next attempt is in 1s")
 }
 
 func TestWorkersThatCannotBeMadeAreNotTriedAtEveryReading(t *testing.T) {
@@ -213,7 +213,7 @@ func TestAnOutageIsOneEvent(t *testing.T) {
 	if len(told) != 3 {
 		t.Fatalf("the events of three outages are %q", told)
 	}
-	expect(t, "the first", told[:1], "Warning DeletionBlocked 30 workers wait (gpu-[0-29]), the first: worker gpu-29 is to go (ScaleIn) and waits: the reading of Slurm is not fresh: reading jobs: no route, until 2026-11-22T12:00:00Z at the latest")
+	expect(t, "the first", told[:1], "Warning DeletionBlocked 30 workers wait (gpu-[0-29]), the first: worker gpu-29 is to be removed (ScaleIn) and waits: the reading of Slurm is not fresh: reading jobs: no route, until 2026-11-22T12:00:00Z at the latest")
 }
 
 func TestWhatAnAdministratorSetStaysWithoutAWorker(t *testing.T) {

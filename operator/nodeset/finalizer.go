@@ -12,12 +12,12 @@ import (
 	"github.com/slurmtide/slurmtide/operator/api/v1beta1"
 )
 
-// held reports whether the NodeSet has our finalizer.
+// hasFinalizer reports whether the NodeSet has our finalizer.
 func held(n *v1beta1.NodeSet) bool {
 	return controllerutil.ContainsFinalizer(n, v1beta1.FinalizerDrain)
 }
 
-// hold puts the finalizer on a NodeSet that is not being deleted.
+// addFinalizer adds the finalizer to a NodeSet that is not being deleted.
 func (r *Reconciler) hold(ctx context.Context, n *v1beta1.NodeSet) error {
 	if n.DeletionTimestamp != nil || held(n) {
 		return nil
@@ -25,7 +25,7 @@ func (r *Reconciler) hold(ctx context.Context, n *v1beta1.NodeSet) error {
 	return r.patchFinalizers(ctx, n, append(n.Finalizers[:len(n.Finalizers):len(n.Finalizers)], v1beta1.FinalizerDrain))
 }
 
-// release takes the finalizer away: nothing of the NodeSet is left.
+// removeFinalizer removes the finalizer: nothing of the NodeSet is left.
 func (r *Reconciler) release(ctx context.Context, n *v1beta1.NodeSet) error {
 	rest := []string{}
 	for _, f := range n.Finalizers {

@@ -18,8 +18,8 @@ import (
 	"github.com/slurmtide/slurmtide/slurmclient/slurm"
 )
 
-// joinedCluster is Slurm's own name of the cluster that the workers joined, empty while
-// there are none.
+// joinedCluster returns Slurm's own name of the cluster that the workers joined, empty while there
+// are none.
 func joinedCluster(s *seen) string {
 	if len(s.workers) == 0 {
 		return ""
@@ -27,8 +27,8 @@ func joinedCluster(s *seen) string {
 	return s.nodeSet.Annotations[v1beta1.AnnotationSlurmCluster]
 }
 
-// recognize says of the records that name an owner whether that is this NodeSet, by
-// whatever UID it had, or who else.
+// assignOwners determines for each record with an owner whether that is this NodeSet, under
+// whatever UID it had, or another one.
 func (s *seen) recognize() {
 	for name, record := range s.slurm.Records {
 		node := s.records[name]
@@ -48,14 +48,14 @@ func (s *seen) recognize() {
 	}
 }
 
-// mayTouch reports whether a Slurm node, as it is now, belongs to no other NodeSet.
+// mayWrite reports whether a Slurm node, as it is now, belongs to no other NodeSet.
 func (s *seen) mayTouch(n *slurm.Node) bool {
 	note, ok := render.ReadComment(n.Comment)
 	return !ok || note.Of(s.nodeSet, s.namespaceUID)
 }
 
-// remember keeps the name of the Slurm cluster in which a worker was first seen
-// registered, until no worker is left.
+// rememberCluster annotates the NodeSet with the name of the Slurm cluster in which a worker was
+// first seen registered, until no worker is left.
 func (r *Reconciler) remember(ctx context.Context, s *seen) error {
 	had, cluster := s.nodeSet.Annotations[v1beta1.AnnotationSlurmCluster], any(nil)
 	switch {
@@ -76,13 +76,13 @@ func (r *Reconciler) remember(ctx context.Context, s *seen) error {
 	}
 	written := s.nodeSet.DeepCopy()
 	if err := r.client.Patch(ctx, written, client.RawPatch(types.MergePatchType, data), client.FieldOwner(FieldManager)); err != nil {
-		return ignoreGone(fmt.Errorf("noting the slurm cluster on nodeset %s: %w", s.nodeSet.Name, err))
+		return ignoreGone(fmt.Errorf("annotating nodeset %s with its slurm cluster: %w", s.nodeSet.Name, err))
 	}
 	s.nodeSet.ResourceVersion, s.nodeSet.Annotations = written.ResourceVersion, written.Annotations
 	return nil
 }
 
-// joined reports whether one of the workers is registered with Slurm.
+// hasRegisteredWorker reports whether one of the workers is registered with Slurm.
 func (s *seen) joined() bool {
 	for i := range s.workers {
 		if r, known := s.slurm.Records[s.workers[i].SlurmName]; known && !r.Future && s.workers[i].Ready {
@@ -92,7 +92,7 @@ func (s *seen) joined() bool {
 	return false
 }
 
-// takenText tells of the Slurm nodes that belong to other NodeSets.
+// formatOwnedByOthers lists the Slurm nodes that belong to other NodeSets.
 func takenText(taken map[string]string) string {
 	by := map[string][]string{}
 	for name, owner := range taken {
@@ -106,7 +106,7 @@ func takenText(taken map[string]string) string {
 	return strings.Join(out, "; ")
 }
 
-// tellClash tells once of each clash.
+// emitMismatchEvent records one event for each new mismatch.
 func (r *Reconciler) tellClash(s *seen) {
 	reason, text := v1beta1.ReasonOtherSlurmCluster, s.slurm.Clash
 	if text == "" && len(s.slurm.Taken) > 0 {

@@ -102,7 +102,7 @@ func TestANameWhoseOwnerIsNotKnownIsWaitedFor(t *testing.T) {
 	if r.names() != "" || len(r.slurm.calls) > 0 {
 		t.Errorf("the pods are %q, the writes to Slurm %q", r.names(), r.slurm.calls)
 	}
-	if c := r.has("Ready", "False", "Progressing"); !strings.Contains(c.Message, "Slurm nodes gpu-0 answer and do not say whose they are") {
+	if c := r.has("Ready", "False", "Progressing"); !strings.Contains(c.Message, "Slurm nodes gpu-0 respond and have no owner in their comment") {
 		t.Errorf("the condition says %q", c.Message)
 	}
 	delete(r.slurm.nodes, "gpu-0")
@@ -118,7 +118,7 @@ func TestNoWorkerJoinsBeforeItsNameIsKnownToBeFree(t *testing.T) {
 	r := newRig(t, gpu(1))
 	r.noSlurm = true
 	r.reconcile()
-	if c := r.has("Ready", "Unknown", "NotObserved"); r.names() != "" || !strings.Contains(c.Message, "workers are made once Slurm has been read") {
+	if c := r.has("Ready", "Unknown", "NotObserved"); r.names() != "" || !strings.Contains(c.Message, "workers are created once Slurm has been read") {
 		t.Errorf("before a reading the pods are %q, and the condition says %q", r.names(), c.Message)
 	}
 	r.noSlurm = false

@@ -69,7 +69,7 @@ func (k *killer) after(err error) error {
 }
 
 // tell runs a story with the killer, and returns how it ends. After a process that ended
-// another one, that remembers nothing, goes on.
+// another one, that remembers nothing, continues.
 func (s story) tell(t *testing.T, k *killer) string {
 	set := s.set.DeepCopy()
 	r := newRig(t, set)

@@ -23,8 +23,8 @@ func lookCost(t *testing.T, r *rig) uint64 {
 	runtime.ReadMemStats(&before)
 	s, err := r.observe(t.Context(), nodeSet)
 	r.must(err)
-	todo := r.planner.Plan(r.now, s.wish, plan.Seen{Workers: s.workers, Slurm: s.slurm, Unregistered: s.memory.unregistered})
-	status := statusOf(r.now, s, &todo)
+	actions := r.planner.Plan(r.now, s.desired, plan.Seen{Workers: s.workers, Slurm: s.slurm, Unregistered: s.memory.unregistered})
+	status := statusOf(r.now, s, &actions)
 	runtime.ReadMemStats(&after)
 	runtime.KeepAlive(status)
 	return after.TotalAlloc - before.TotalAlloc
@@ -63,7 +63,7 @@ func highRig(t *testing.T, most int32, ofHPA, recorded bool) *rig {
 	return r
 }
 
-// TestAVeryHighMaximumCostsNoMoreThanTheMostRecords is about memory alone: with a record for
+// TestAVeryHighMaximumCostsNoMoreThanTheMostRecords covers memory only: with a record for
 // each of four million workers, a look allocated more than a gigabyte. It ends at the first
 // fault, since each takes long.
 func TestAVeryHighMaximumCostsNoMoreThanTheMostRecords(t *testing.T) {

@@ -10,8 +10,8 @@ import (
 	"github.com/slurmtide/slurmtide/operator/nodeset/plan"
 )
 
-// Metrics are the reconciler's own: how many workers come and go, and what those that
-// are to go wait for.
+// Metrics are the reconciler's own metrics: how many workers it creates and deletes, and what
+// workers that are to be removed wait for.
 type Metrics struct {
 	created *prometheus.CounterVec
 	deleted *prometheus.CounterVec
@@ -19,20 +19,20 @@ type Metrics struct {
 	waiting *prometheus.GaugeVec
 }
 
-// NewMetrics returns Metrics that registry serves.
+// NewMetrics returns Metrics that are registered with registry.
 func NewMetrics(registry prometheus.Registerer) *Metrics {
 	set := []string{"namespace", "nodeset"}
 	m := &Metrics{
 		created: prometheus.NewCounterVec(prometheus.CounterOpts{
-			Name: "slurm_operator_workers_created_total", Help: "Workers' pods that were created."}, set),
+			Name: "slurm_operator_workers_created_total", Help: "Worker pods that were created."}, set),
 		deleted: prometheus.NewCounterVec(prometheus.CounterOpts{
-			Name: "slurm_operator_workers_deleted_total", Help: "Workers' pods that were deleted, by why they had to go; empty for pods whose containers had ended."},
+			Name: "slurm_operator_workers_deleted_total", Help: "Worker pods that were deleted, by cause. The cause is empty for pods whose containers had ended."},
 			[]string{"namespace", "nodeset", "cause"}),
 		drain: prometheus.NewHistogramVec(prometheus.HistogramOpts{
-			Name: "slurm_operator_worker_drain_duration_seconds", Help: "Time from the choice of a worker that is to go until it was deleted.",
+			Name: "slurm_operator_worker_drain_duration_seconds", Help: "Time from the choice of a worker for removal to its deletion.",
 			Buckets: []float64{1, 5, 15, 60, 300, 1800, 7200, 43200, 172800}}, []string{"cause"}),
 		waiting: prometheus.NewGaugeVec(prometheus.GaugeOpts{
-			Name: "slurm_operator_workers_waiting", Help: "Workers that are to go, by why, and for what they wait: jobs, or a reading of Slurm."},
+			Name: "slurm_operator_workers_waiting", Help: "Workers that are to be removed, by cause and by what they wait for: jobs, or a reading of Slurm."},
 			[]string{"namespace", "nodeset", "cause", "for"}),
 	}
 	registry.MustRegister(m.created, m.deleted, m.drain, m.waiting)
@@ -46,13 +46,13 @@ func causes() []string {
 	return []string{v1beta1.CauseScaleIn, v1beta1.CauseUpdate, v1beta1.CauseDeletion}
 }
 
-// What workers wait for.
+// Values of the label "for".
 const (
 	forJobs  = "jobs"
 	forSlurm = "slurm"
 )
 
-// took counts a step that was taken.
+// countStep counts a step that was carried out.
 func (m *Metrics) took(s *seen, step plan.Step, now time.Time) {
 	namespace, name := s.nodeSet.Namespace, s.nodeSet.Name
 	switch step.Verb {
@@ -70,10 +70,10 @@ func (m *Metrics) took(s *seen, step plan.Step, now time.Time) {
 	}
 }
 
-// waits shows what the workers of a NodeSet wait for.
-func (m *Metrics) waits(s *seen, todo *plan.Todo) {
+// setWaiting sets what the workers of a NodeSet wait for.
+func (m *Metrics) waits(s *seen, actions *plan.Todo) {
 	counts := map[[2]string]int{}
-	for _, w := range todo.Waits {
+	for _, w := range actions.Waits {
 		reason := forSlurm
 		if w.Jobs > 0 {
 			reason = forJobs
@@ -87,7 +87,7 @@ func (m *Metrics) waits(s *seen, todo *plan.Todo) {
 	}
 }
 
-// forget drops the series of a NodeSet that is gone.
+// forgetNodeSet deletes the series of a NodeSet that is gone.
 func (m *Metrics) forget(name types.NamespacedName) {
 	labels := prometheus.Labels{"namespace": name.Namespace, "nodeset": name.Name}
 	m.created.DeletePartialMatch(labels)

@@ -1,19 +1,22 @@
 package nodeset
 
 import (
+	"context"
+	"fmt"
 	"slices"
 	"strings"
 	"time"
 
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/slurmtide/slurmtide/operator/api/v1beta1"
 	"github.com/slurmtide/slurmtide/operator/nodeset/plan"
 	"github.com/slurmtide/slurmtide/slurmclient/slurm"
 )
 
-// slurmReason is the reason of the pod conditions that show a Slurm state.
+// slurmStateReason is the reason of the pod conditions that show a Slurm state.
 const slurmReason = "SlurmNodeState"
 
 // baseConditions are the pod conditions of the base states.
@@ -54,9 +57,9 @@ func flagConditions() []flagCondition {
 	}
 }
 
-// mirrored are the conditions of a pod, with those that show its Slurm node's state
-// as they should be; nil for the node: Slurm does not know it. Conditions of others,
-// and the times of those that stay, are as they were. It reports whether any differs.
+// podConditionsOf returns the conditions of a pod with those that show the state of its Slurm node
+// brought up to date. A nil node is one that Slurm does not know. Conditions of others, and the
+// transition times of unchanged ones, stay. It reports whether anything differs.
 func mirrored(have []corev1.PodCondition, node *slurm.Node, now metav1.Time) ([]corev1.PodCondition, bool) {
 	want := map[corev1.PodConditionType]bool{}
 	reason := ""
@@ -94,8 +97,8 @@ func mirrored(have []corev1.PodCondition, node *slurm.Node, now metav1.Time) ([]
 	return append(out, added...), changed || len(added) > 0
 }
 
-// older reports that a record FUTURE is of a reading from before the worker was there, or
-// Ready: it tells of what there was until then. Kubernetes' times are whole seconds.
+// isOlderThanWorker reports whether a FUTURE record comes from a reading that predates the worker
+// or its readiness, and so shows an earlier state. Kubernetes' times are whole seconds.
 func older(nodesReadAt time.Time, w *plan.Worker, node *slurm.Node) bool {
 	since := w.Created
 	if w.ReadySince.After(since) {
@@ -104,13 +107,102 @@ func older(nodesReadAt time.Time, w *plan.Worker, node *slurm.Node) bool {
 	return node != nil && node.State.Base == slurm.NodeFuture && nodesReadAt.Before(since.Add(time.Second))
 }
 
-// deletedBy are the pods that the steps delete: nothing needs to be shown on them.
-func deletedBy(todo *plan.Todo) map[string]bool {
+// podsDeletedBy returns the pods that the steps delete. Their conditions need no update.
+func deletedBy(actions *plan.Todo) map[string]bool {
 	out := map[string]bool{}
-	for _, step := range todo.Steps {
+	for _, step := range actions.Steps {
 		if step.Verb == plan.Delete {
 			out[step.Pod] = true
 		}
 	}
 	return out
+}
+
+// patchPodConditions shows on each pod that stays the state of its Slurm node, and writes to Slurm
+// which pod runs a node. Without a fresh reading it writes nothing.
+func (r *Reconciler) mirror(ctx context.Context, s *seen, actions *plan.Todo) error {
+	if !s.slurm.Fresh {
+		return nil
+	}
+	deleted := deletedBy(actions)
+	var first, work []func() error
+	for i := range s.workers {
+		w := &s.workers[i]
+		if !w.Going.IsZero() || w.Finished || deleted[w.Pod] || s.slurm.Taken[w.SlurmName] != "" {
+			continue
+		}
+		pod, node := s.pod(w.Pod), s.records[w.SlurmName]
+		if conditions, changed := mirrored(pod.Status.Conditions, node, metav1.NewTime(r.now())); changed && !older(s.nodesReadAt, w, node) {
+			show := func() error { return r.showState(ctx, s, pod, conditions) }
+			if wanting(node) {
+				first = append(first, show)
+			} else {
+				work = append(work, show)
+			}
+		}
+		if record, known := s.slurm.Records[w.SlurmName]; known && !record.Future && w.Ready {
+			if update, differs := updateFor(s, w); differs && !s.memory.knows(w.SlurmName, update) {
+				work = append(work, func() error { return r.tellSlurm(ctx, s, w, update) })
+			}
+		}
+	}
+	work = append(first, work...)
+	if room, again := showRoom(r.now(), s); len(work) > room { // steps have priority over conditions
+		work = work[:room]
+		s.lookAgain(again)
+	}
+	if len(work) > 0 {
+		s.memory.shownAt = r.now()
+	}
+	return inParallel(min(r.cfg.Parallel, showParallel), work)
+}
+
+// needsAttention reports whether a Slurm node is in a state that may require action. Such states
+// are shown first.
+func wanting(node *slurm.Node) bool {
+	return node == nil || node.State.Base == slurm.NodeDown || node.State.Base == slurm.NodeError ||
+		node.State.Any(slurm.NodeDrain|slurm.NodeFail|slurm.NodeInvalid|slurm.NodeInvalidReg|slurm.NodeNotResponding)
+}
+
+const (
+	// maxConditionWrites is how many pods and Slurm nodes are updated in one reconciliation,
+	// parallelConditionWrites how many at a time. These writes can wait, the kubelets of new
+	// workers cannot.
+	shownAtATime = 100
+	showParallel = 8
+	// While at least manyStarting workers younger than startingWithin start, at most
+	// maxConditionWritesWhileStarting updates are made in each conditionWriteInterval.
+	startingMany   = 20
+	startingFor    = 30 * time.Second
+	shownMeanwhile = 10
+	shownEvery     = time.Second
+)
+
+// conditionWriteLimit returns how many pods and Slurm nodes may be updated now, and when to
+// reconcile the rest. Updating many of them loads the API server as much as starting them does.
+func showRoom(now time.Time, s *seen) (room int, again time.Duration) {
+	starting := len(s.created)
+	for i := range s.workers {
+		if w := &s.workers[i]; !w.Ready && w.Going.IsZero() && now.Before(w.Created.Add(startingFor)) {
+			starting++
+		}
+	}
+	if starting < startingMany {
+		return shownAtATime, time.Millisecond
+	}
+	if wait := s.memory.shownAt.Add(shownEvery).Sub(now); wait > 0 {
+		return 0, wait
+	}
+	return shownMeanwhile, shownEvery
+}
+
+// patchPodStatus writes the conditions of a pod.
+func (r *Reconciler) showState(ctx context.Context, s *seen, pod *corev1.Pod, conditions []corev1.PodCondition) error {
+	changed := pod.DeepCopy()
+	changed.Status.Conditions = conditions
+	if err := r.client.Status().Patch(ctx, changed, client.StrategicMergeFrom(pod), client.FieldOwner(FieldManager)); err != nil {
+		return ignoreGone(fmt.Errorf("writing the slurm state to pod %s: %w", pod.Name, err))
+	}
+	s.keep(changed)
+	return nil
 }

@@ -2,6 +2,7 @@ package nodeset
 
 import (
 	"context"
+	"maps"
 	"slices"
 	"strings"
 
@@ -13,7 +14,7 @@ import (
 	"github.com/slurmtide/slurmtide/slurmclient/hostlist"
 )
 
-// announce tells of a step that was taken.
+// reportStep logs a step that was carried out, and queues its event.
 func (r *Reconciler) announce(ctx context.Context, s *seen, step plan.Step) {
 	reason, action := "", ""
 	switch step.Verb {
@@ -21,7 +22,7 @@ func (r *Reconciler) announce(ctx context.Context, s *seen, step plan.Step) {
 		if step.Note.Cause == "" || s.pod(step.Pod) == nil {
 			return
 		}
-		log.FromContext(ctx).Info("chose a worker to go", "pod", step.Pod, "cause", step.Note.Cause)
+		log.FromContext(ctx).Info("chose a worker for removal", "pod", step.Pod, "cause", step.Note.Cause)
 		return
 	case plan.Adopt:
 		log.FromContext(ctx).Info("adopted a worker", "pod", step.Pod)
@@ -36,29 +37,29 @@ func (r *Reconciler) announce(ctx context.Context, s *seen, step plan.Step) {
 		}
 		reason, action = "SuccessfulDelete", "Delete"
 	case plan.Unmark:
-		log.FromContext(ctx).Info("took a reason of ours away", "slurmNode", step.SlurmName)
+		log.FromContext(ctx).Info("cleared our drain reason", "slurmNode", step.SlurmName)
 		return
 	case plan.Retire, plan.Forget:
-		log.FromContext(ctx).Info("took a record of slurm back", "slurmNode", step.SlurmName, "verb", string(step.Verb))
+		log.FromContext(ctx).Info("removed or reset a slurm node record", "slurmNode", step.SlurmName, "verb", string(step.Verb))
 		return
 	}
 	log.FromContext(ctx).Info(reason, "pod", step.Pod, "slurmNode", step.SlurmName, "reason", step.Reason)
 	s.tell(news{reason, action, step.Reason}, step, s.pod(step.Pod))
 }
 
-// toldEach is up to how many workers have an event each of what was done to them.
+// maxSingleEvents is the largest number of workers that get an event each for the same step.
 const toldEach = 10
 
-// news is what an event says of a worker.
+// workerEvent is the content of an event about a worker.
 type news struct{ reason, action, why string }
 
-// subject is whom news are about.
+// eventSubject is what an event is about.
 type subject struct {
 	text string
 	pod  *corev1.Pod // nil for a Slurm node without one
 }
 
-// tell keeps news of a worker until all steps are taken.
+// queueEvent queues an event about a worker until all steps are done.
 func (s *seen) tell(n news, step plan.Step, pod *corev1.Pod) {
 	who := subject{"slurm node " + step.SlurmName, nil}
 	if pod != nil {
@@ -75,8 +76,8 @@ func (s *seen) tell(n news, step plan.Step, pod *corev1.Pod) {
 	s.news[n] = append(s.news[n], who)
 }
 
-// announceTold tells the news: of many workers in one event, since a thousand of them
-// would only drive others out of the store.
+// emitStepEvents records the queued events. Many workers share one event, because a thousand events
+// would only displace others.
 func (r *Reconciler) announceTold(s *seen) {
 	for _, n := range s.order {
 		about := s.news[n]
@@ -100,7 +101,7 @@ func (r *Reconciler) announceTold(s *seen) {
 	}
 }
 
-// announceCreated tells of the workers that were created: of many in one event.
+// emitCreatedEvents records the creation of workers, of many in one event.
 func (r *Reconciler) announceCreated(s *seen) {
 	slices.SortFunc(s.created, func(a, b *corev1.Pod) int { return strings.Compare(a.Name, b.Name) })
 	if len(s.created) <= toldEach {
@@ -114,4 +115,58 @@ func (r *Reconciler) announceCreated(s *seen) {
 		names[i] = pod.Name
 	}
 	r.events.Eventf(s.nodeSet, nil, corev1.EventTypeNormal, "SuccessfulCreate", "Create", "created %d workers: %s", len(names), clean(hostlist.Compress(names)))
+}
+
+// reportedWait is what was last reported of a worker that waits for its removal: the job that it
+// waits for, and what else keeps it.
+type waitTold struct {
+	job   uint32
+	block plan.Block
+}
+
+// emitWaitEvents records an event when a worker begins to wait for a job, and when something else
+// begins to keep it. Many workers, and the workers of an outage, share one event. What was reported
+// before an outage is not repeated after it.
+func (r *Reconciler) emitWaits(s *seen, actions *plan.Todo) {
+	reported := map[string]waitTold{}
+	newWaits := map[string][]plan.Wait{}
+	for _, w := range actions.Waits {
+		was := s.memory.told[w.Pod]
+		is := waitTold{was.job, w.Block}
+		if w.Block == plan.NotBlocked && w.Jobs > 0 {
+			is.job = w.Job
+		}
+		reported[w.Pod] = is
+		switch {
+		case w.Block == plan.Unread && was.block != w.Block:
+			newWaits["DeletionBlocked"] = append(newWaits["DeletionBlocked"], w)
+		case w.Block == plan.Unregistered && was.block != w.Block:
+			newWaits["SlurmNodeNotRegistered"] = append(newWaits["SlurmNodeNotRegistered"], w)
+		case w.Block == plan.NotBlocked && is.job != was.job:
+			newWaits["DrainWaiting"] = append(newWaits["DrainWaiting"], w)
+		}
+	}
+	s.memory.told = reported
+	for _, reason := range slices.Sorted(maps.Keys(newWaits)) {
+		r.emitWaitsFor(s, reason, newWaits[reason])
+	}
+}
+
+// emitWaitEventsFor records the events of workers that begin to wait for the same reason.
+func (r *Reconciler) emitWaitsFor(s *seen, reason string, waits []plan.Wait) {
+	kind := corev1.EventTypeWarning
+	if reason == "DrainWaiting" {
+		kind = corev1.EventTypeNormal
+	}
+	if len(waits) == 1 || len(waits) <= toldEach && reason != "DeletionBlocked" {
+		for _, w := range waits {
+			r.events.Eventf(s.nodeSet, s.pod(w.Pod), kind, reason, "Drain", "%s", told(w))
+		}
+		return
+	}
+	names := make([]string, len(waits))
+	for i, w := range waits {
+		names[i] = w.Pod
+	}
+	r.events.Eventf(s.nodeSet, nil, kind, reason, "Drain", "%d workers wait (%s), the first: %s", len(waits), clean(hostlist.Compress(names)), told(waits[0]))
 }

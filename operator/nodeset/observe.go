@@ -22,54 +22,54 @@ import (
 	"github.com/slurmtide/slurmtide/slurmclient/slurm"
 )
 
-// seen is everything that was read for one NodeSet.
+// observation is everything that was read for one NodeSet.
 type seen struct {
 	nodeSet *v1beta1.NodeSet
-	// cluster is the name of its Controller or Cluster, found whether that is there.
+	// clusterRef is the name of its Controller or Cluster, clusterFound whether that exists.
 	cluster string
 	found   bool
 	// namespaceUID is empty while it is not known.
 	namespaceUID types.UID
-	// problem is what keeps workers from being made, as the condition Ready tells it.
+	// problem prevents the creation of workers. The condition Ready reports it.
 	problem problem
-	// input and revision are what workers are made from; they mean nothing when there
-	// is a problem.
+	// input and revision are what workers are created from. They mean nothing while there is a
+	// problem.
 	input     render.Input
 	names     render.Names
 	template  corev1.PodTemplateSpec
 	revision  render.Revision
 	revisions []appsv1.ControllerRevision
-	// kept are the old revisions that ordinals below the partition keep.
+	// keptRevisions are the old revisions that ordinals below the partition keep.
 	kept map[int]string
 
-	mu        sync.Mutex // of pods, created, news and again, while steps are taken
+	mu        sync.Mutex // guards pods, created, pendingEvents, eventOrder and requeue
 	pods      map[string]*corev1.Pod
 	created   []*corev1.Pod
 	news      map[news][]subject
-	order     []news        // in which they came
-	again     time.Duration // when to look again beside what the plan says, 0 for never
+	order     []news        // in order of their arrival
+	again     time.Duration // besides that of the plan, 0 for never
 	kubeNodes map[string]*corev1.Node
 	workers   []plan.Worker
 
-	wish plan.Wish
-	// asked is the maximum of workers as it is asked for, which wish.Max may not reach.
+	desired plan.Wish
+	// requestedMax is the requested maximum of workers, which desired.MaxWorkers may not reach.
 	asked   *int32
 	live    Slurm
 	slurm   plan.Slurm
-	records map[string]*slurm.Node // as read, for what pods show
-	// nodesReadAt is when the reading of records began.
+	records map[string]*slurm.Node // as read, for the pod conditions
+	// nodesReadAt is when the reading of slurmNodes began.
 	nodesReadAt time.Time
 	memory      *setMemory
-	// recordsProblem is why FUTURE records could not be made, empty for nothing.
+	// recordsProblem is why FUTURE records could not be created, empty if they could.
 	recordsProblem string
 }
 
-// problem is why a NodeSet cannot be followed: a reason of the condition Ready.
+// readyProblem is why a NodeSet cannot be reconciled: reason and message of the condition Ready.
 type problem struct{ reason, message string }
 
-// observe reads all that a decision about the NodeSet rests on. All of it comes from
-// caches; nothing here asks Slurm. What the NodeSet refers to and is missing is no
-// error but a problem.
+// observe reads everything that decisions about the NodeSet are based on. All of it comes from
+// caches; nothing here sends a request to Slurm. A missing object that the NodeSet refers to is a
+// problem, not an error.
 func (r *Reconciler) observe(ctx context.Context, nodeSet *v1beta1.NodeSet) (*seen, error) {
 	now := r.now()
 	name := types.NamespacedName{Namespace: nodeSet.Namespace, Name: nodeSet.Name}
@@ -84,16 +84,15 @@ func (r *Reconciler) observe(ctx context.Context, nodeSet *v1beta1.NodeSet) (*se
 	if err := r.client.List(ctx, hpas, client.InNamespace(nodeSet.Namespace), client.MatchingFields{wakeup.TargetField: nodeSet.Name}); err != nil {
 		return nil, fmt.Errorf("listing horizontal pod autoscalers: %w", err)
 	}
-	s.wish = wishOf(now, s, hpas.Items)
+	s.desired = wishOf(now, s, hpas.Items)
 	s.asked = askedMost(nodeSet, hpas.Items)
 	s.kept = keptOf(s)
 	r.observeSlurm(now, s)
 	return s, nil
 }
 
-// observePods reads the NodeSet's pods, and the Kubernetes nodes, as the cache has them:
-// copies of thousands would be most of what a look costs. What they point to is never
-// changed.
+// observePods reads the NodeSet's pods and the Kubernetes nodes without copying them: copies of
+// thousands of objects would dominate the cost of a reconciliation. They must never be modified.
 func (r *Reconciler) observePods(ctx context.Context, s *seen) error {
 	nodes := &corev1.NodeList{}
 	if err := r.client.List(ctx, nodes, client.UnsafeDisableDeepCopy); err != nil {
@@ -122,29 +121,29 @@ func (r *Reconciler) observePods(ctx context.Context, s *seen) error {
 	return nil
 }
 
-// expected reports that Slurm has not been read since the process began and that
-// nothing is known to be wrong: the first reading is on its way.
+// awaitsFirstReading reports whether Slurm has not been read since the process started and no
+// problem is known: the first reading will arrive soon.
 func (s *seen) expected() bool {
 	return s.found && s.problem.reason == "" && s.slurm.Clash == "" && !s.slurm.Known && (s.live == nil || s.live.Problem() == "")
 }
 
-// namesToCome are the names of the Slurm nodes of workers that there may be; none are
-// known while there is a problem.
+// possibleSlurmNames returns the Slurm node names of the workers that may exist. None are known
+// while there is a problem.
 func (s *seen) namesToCome() []string {
 	var out []string
 	switch {
 	case s.problem.reason != "":
-	case s.wish.PerKubeNode:
-		for _, kubeNode := range s.wish.KubeNodes {
-			out = append(out, s.wish.SlurmNameOn(kubeNode))
+	case s.desired.PerKubeNode:
+		for _, kubeNode := range s.desired.KubeNodes {
+			out = append(out, s.desired.SlurmNameOn(kubeNode))
 		}
-	case s.wish.Max != nil:
-		for i := range *s.wish.Max {
-			out = append(out, s.wish.SlurmName(i))
+	case s.desired.Max != nil:
+		for i := range *s.desired.Max {
+			out = append(out, s.desired.SlurmName(i))
 		}
-	default: // as far as a free ordinal is looked for
-		for i := range s.wish.Replicas + len(s.workers) {
-			out = append(out, s.wish.SlurmName(i))
+	default: // as far as the plan searches for a free ordinal
+		for i := range s.desired.Replicas + len(s.workers) {
+			out = append(out, s.desired.SlurmName(i))
 		}
 	}
 	return out
@@ -155,7 +154,7 @@ func (r *Reconciler) observeSlurm(now time.Time, s *seen) {
 	if key, ok := access.KeyOf(s.nodeSet); ok {
 		s.live = r.slurms(key)
 	}
-	var reading *live.Reading // one for all: the next may come at any moment
+	var reading *live.Reading // the same one throughout: the next may arrive at any moment
 	if s.live != nil {
 		reading = s.live.Reading()
 	}
@@ -169,7 +168,7 @@ func (r *Reconciler) observeSlurm(now time.Time, s *seen) {
 	ours := func(name string) bool { return name != "" && mine[name] }
 	there := func(name string) bool { return s.kubeNodes[name] != nil }
 	s.slurm = r.freshness.slurmOf(now, s.live, reading, string(s.nodeSet.UID), ours, there)
-	s.slurm.Connected = s.slurm.Connected || s.found // the client may be on its way
+	s.slurm.Connected = s.slurm.Connected || s.found // the client may not have been created yet
 	if s.live == nil || !s.slurm.Known {
 		return
 	}
@@ -179,8 +178,8 @@ func (r *Reconciler) observeSlurm(now time.Time, s *seen) {
 	s.memory.sequence = reading.Snapshot.Nodes.Sequence
 	s.memory.overlay(&s.slurm, reading.Snapshot.Nodes.ReadAt, r.cfg.Plan.BrakeInterval, now)
 	s.recordsProblem = s.memory.recordsProblem
-	if s.problem.reason != "" && !s.wish.Deleting { // which records there should be is not known
+	if s.problem.reason != "" && !s.desired.Deleting { // the wanted records are not known
 		maps.DeleteFunc(s.slurm.Records, func(name string, _ plan.Record) bool { return !mine[name] })
 	}
-	s.slurm = r.planner.Identify(&s.wish, s.workers, s.slurm)
+	s.slurm = r.planner.Identify(&s.desired, s.workers, s.slurm)
 }

@@ -18,10 +18,10 @@ import (
 	"github.com/slurmtide/slurmtide/operator/nodeset/render"
 )
 
-// nodeSetOf is the name of the NodeSet that a pod or a revision belongs to, empty for
-// none: that of its controller or, while it has no controller, what its labels say. The
-// garbage collector takes a NodeSet that is deleted in the foreground, or that leaves
-// orphans, off its workers; the next NodeSet of the name adopts them.
+// nodeSetOf returns the name of the NodeSet that a pod or a revision belongs to, empty for none. It
+// is that of its controller or, while it has no controller, that of its labels. The garbage
+// collector removes a NodeSet that is deleted in the foreground, or that orphans its workers, from
+// their owners. The next NodeSet of the name adopts them.
 func nodeSetOf(obj client.Object) string {
 	if ref := metav1.GetControllerOf(obj); ref != nil {
 		if ref.Kind != v1beta1.KindNodeSet {
@@ -33,7 +33,7 @@ func nodeSetOf(obj client.Object) string {
 	if labels[v1beta1.LabelAppName] != v1beta1.AppSlurmd || labels[render.LabelRevision] == "" {
 		return ""
 	}
-	// A copy of a worker for debugging has the worker's labels and another name.
+	// A debugging copy of a worker has the worker's labels and another name.
 	if _, pod := obj.(*corev1.Pod); pod && labels[v1beta1.LabelPodName] != obj.GetName() {
 		return ""
 	}
@@ -59,11 +59,11 @@ func (r *Reconciler) observeNamespace(ctx context.Context, s *seen) error {
 	return nil
 }
 
-// namespaceOf is the UID of the namespace of a NodeSet.
+// namespaceIdentity is the UID of a NodeSet and that of its namespace.
 type namespaceOf struct{ nodeSet, uid types.UID }
 
-// bondOf is how a worker is tied to its NodeSet and namespace. Where the namespace's UID
-// is not known nothing can be done about it.
+// missingOwnersOf returns the owners that a worker lacks. Without the UID of the namespace it
+// returns none, since they could not be added.
 func bondOf(pod *corev1.Pod, s *seen) plan.Bond {
 	if s.namespaceUID == "" {
 		return plan.Bond{}
@@ -74,9 +74,9 @@ func bondOf(pod *corev1.Pod, s *seen) plan.Bond {
 	}
 }
 
-// ownersOf are the owners that a worker is to have: those that it has beside the NodeSet
-// of this name and its namespace, and these two. A NodeSet that is being deleted takes no
-// worker back that the garbage collector took it off.
+// ownersOf returns the owners that a worker should have: the NodeSet, its namespace, and its owners
+// other than NodeSets of this name and namespaces. A NodeSet that is being deleted does not become
+// the owner again of a worker from which the garbage collector removed it.
 func ownersOf(pod *corev1.Pod, s *seen) []metav1.OwnerReference {
 	keep := slices.DeleteFunc(slices.Clone(pod.OwnerReferences), func(ref metav1.OwnerReference) bool {
 		return ref.Kind == v1beta1.KindNodeSet && ref.Name == s.nodeSet.Name || ref.Kind == "Namespace"
@@ -87,9 +87,9 @@ func ownersOf(pod *corev1.Pod, s *seen) []metav1.OwnerReference {
 	return append(keep, render.Anchor(s.nodeSet.Namespace, s.namespaceUID))
 }
 
-// mayAdopt returns an error unless the NodeSet, as it is now, is the one that was seen and
-// is being deleted as it was seen to be: the cache may have a pod that the garbage
-// collector took the NodeSet off, and the deletion that asked for it not yet.
+// checkAdoption returns an error unless the NodeSet still has the observed UID and is still being
+// deleted, or not, as observed. The cache may show that the garbage collector removed the NodeSet
+// from a pod before it shows the deletion that caused this.
 func (r *Reconciler) mayAdopt(ctx context.Context, s *seen) error {
 	now := &v1beta1.NodeSet{}
 	if err := r.direct.Get(ctx, client.ObjectKeyFromObject(s.nodeSet), now); err != nil {
@@ -101,7 +101,7 @@ func (r *Reconciler) mayAdopt(ctx context.Context, s *seen) error {
 	return nil
 }
 
-// adopt writes the owners of a pod that is still as it was seen.
+// adoptPod writes the owners of a pod that is still as it was observed.
 func (r *Reconciler) adopt(ctx context.Context, s *seen, step plan.Step) error {
 	if err := r.mayAdopt(ctx, s); err != nil {
 		return err
@@ -121,7 +121,7 @@ func (r *Reconciler) adopt(ctx context.Context, s *seen, step plan.Step) error {
 	return nil
 }
 
-// adoptRevisions takes revisions that a NodeSet of this name has left behind.
+// adoptRevisions adopts the revisions that an earlier NodeSet of this name left behind.
 func (r *Reconciler) adoptRevisions(ctx context.Context, s *seen) error {
 	for i := range s.revisions {
 		revision := &s.revisions[i]
@@ -144,10 +144,10 @@ func (r *Reconciler) adoptRevisions(ctx context.Context, s *seen) error {
 	return nil
 }
 
-// orphaning reports whether the NodeSet is being deleted and leaves its workers behind
-// (--cascade=orphan). The finalizer that asks for that goes as soon as the garbage
-// collector is done; afterwards revisions without an owner tell of it: in the foreground
-// they are deleted, and in the background the NodeSet keeps them until it is gone.
+// isOrphaning reports whether the NodeSet is being deleted and leaves its workers behind
+// (--cascade=orphan). The finalizer that requests this disappears when the garbage collector is
+// done. Afterwards revisions without an owner show it: with foreground deletion they are deleted,
+// and with background deletion the NodeSet owns them until it is gone.
 func orphaning(n *v1beta1.NodeSet, revisions []appsv1.ControllerRevision) bool {
 	switch {
 	case n.DeletionTimestamp == nil:

@@ -117,7 +117,7 @@ func TestOrphansAreLeftAndAdopted(t *testing.T) {
 	}
 }
 
-// TestWorkersOfAnEarlierVersionAreAnchored: they are not made anew for it.
+// TestWorkersOfAnEarlierVersionAreAnchored: they are not recreated for that.
 func TestWorkersOfAnEarlierVersionAreAnchored(t *testing.T) {
 	r := newRig(t, gpu(1))
 	r.serve()

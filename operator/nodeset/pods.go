@@ -10,12 +10,12 @@ import (
 	"k8s.io/apimachinery/pkg/util/resourceversion"
 )
 
-// createdWithin is how long the cache may take to have a pod that was created.
+// creationTimeout is how long the cache may take to show a created pod.
 const createdWithin = 5 * time.Second
 
-// podMemory is what the process has done to the pods of one NodeSet and the cache does
-// not show yet: without it the next look would do it again. Losing it costs requests that
-// are refused or change nothing. Its methods may be called by several goroutines.
+// podExpectations are the writes of this process to the pods of one NodeSet that the cache does not
+// show yet. Without them the next reconciliation would repeat the writes. Losing them costs
+// requests that are refused or change nothing. Its methods are safe for concurrent use.
 type podMemory struct {
 	mu      sync.Mutex
 	written map[types.UID]*corev1.Pod // as the API server answered
@@ -45,8 +45,8 @@ func (m *podMemory) made(name string, at time.Time) {
 	m.created[name] = at
 }
 
-// awaited is how long the cache has still time to have a pod of the name that was
-// created, 0 for none that was.
+// creationPendingFor returns how long the cache may still take to show the pod of a name, 0 if none
+// was created.
 func (m *podMemory) awaited(name string, now time.Time) time.Duration {
 	m.mu.Lock()
 	defer m.mu.Unlock()
@@ -57,8 +57,8 @@ func (m *podMemory) awaited(name string, now time.Time) time.Duration {
 	return max(0, at.Add(createdWithin).Sub(now))
 }
 
-// newest puts the versions that are newer than those of the cache in their place, and
-// forgets what the cache has.
+// overlayWrites replaces the cached pods that are older than the written ones, and forgets the
+// writes that the cache shows.
 func (m *podMemory) newest(pods []corev1.Pod) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
@@ -78,7 +78,8 @@ func (m *podMemory) newest(pods []corev1.Pod) {
 	m.written, m.deleted = written, deleted
 }
 
-// newer reports that a is of a later version than b. What cannot be compared is not.
+// isNewer reports whether a is of a later version than b. Versions that cannot be compared are not
+// newer.
 func newer(a, b *corev1.Pod) bool {
 	order, err := resourceversion.CompareResourceVersion(a.ResourceVersion, b.ResourceVersion)
 	return err == nil && order > 0

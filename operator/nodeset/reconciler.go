@@ -21,41 +21,41 @@ import (
 // FieldManager is the field manager of our writes.
 const FieldManager = "slurm-operator-nodeset"
 
-// afterConflict is time for the caches to learn what a write met.
+// conflictRetryDelay gives the caches time to show what a write conflicted with.
 const afterConflict = 100 * time.Millisecond
 
-// afterLook is time for a reading to show what a last look at Slurm found. Each look
-// is a request.
+// preconditionRetryDelay gives the next reading time to show why a precondition failed. Each check
+// of a precondition is a request to Slurm.
 const afterLook = 5 * time.Second
 
-// Config is what may differ from one operator to the next. Every field but Image and
-// ClusterDomain is needed; DefaultConfig has all.
+// Config contains the settings of the reconciler. Every field but Image and ClusterDomain is
+// required; DefaultConfig sets all of them.
 type Config struct {
-	// Plan holds the limits of what is deleted.
+	// Plan contains the limits of deletions.
 	Plan plan.Config
-	// StaleAfter is the age from which on a reading of Slurm proves nothing.
+	// StaleAfter is the age from which a reading of Slurm counts as stale.
 	StaleAfter time.Duration
-	// Image is that of workers whose NodeSet names none, ClusterDomain Kubernetes' DNS domain.
+	// Image is the image of workers whose NodeSet names none, ClusterDomain the DNS domain of
+	// Kubernetes.
 	Image, ClusterDomain string
-	// PropagatedConditions are conditions of Kubernetes nodes that tell why one was
-	// cordoned.
+	// PropagatedConditions are conditions of Kubernetes nodes that explain why a node was cordoned.
 	PropagatedConditions []string
-	// Parallel is how many writes of one NodeSet are under way at a time, and
-	// Concurrent how many NodeSets are.
+	// Parallel is how many writes of one NodeSet may run at a time, Concurrent how many NodeSets
+	// are reconciled at a time.
 	Parallel, Concurrent int
 }
 
-// DefaultConfig returns what the program does when it is not told otherwise.
+// DefaultConfig returns the settings that apply without flags.
 func DefaultConfig() Config {
 	return Config{Plan: plan.DefaultConfig(), StaleAfter: time.Minute, Parallel: 128, Concurrent: 4}
 }
 
-// Reconciler keeps the workers of NodeSets.
+// Reconciler reconciles NodeSets.
 type Reconciler struct {
 	client client.Client
-	// direct reads past the cache, for Secrets.
+	// uncached reads past the cache, for Secrets.
 	direct client.Reader
-	// slurms finds a live Slurm cluster, nil for none.
+	// slurmClusters returns a live Slurm cluster, nil for none.
 	slurms    func(access.Key) Slurm
 	events    events.EventRecorder
 	now       func() time.Time
@@ -67,9 +67,9 @@ type Reconciler struct {
 	keys      sync.Map
 }
 
-// New returns a reconciler. It reads objects through c, which needs the indexes that
-// SetupWithManager makes, single Secrets through direct, Slurm through slurms and the
-// time from now.
+// New returns a Reconciler. It reads objects through c, which needs the indexes that
+// SetupWithManager adds, Secrets and namespaces through direct, Slurm through slurms, and the time
+// from now.
 func New(c client.Client, direct client.Reader, slurms func(access.Key) Slurm, recorder events.EventRecorder, metrics *Metrics, now func() time.Time, cfg Config) *Reconciler {
 	return &Reconciler{
 		client: c, direct: direct, slurms: slurms, events: recorder, now: now, cfg: cfg,
@@ -77,8 +77,8 @@ func New(c client.Client, direct client.Reader, slurms func(access.Key) Slurm, r
 	}
 }
 
-// Reconcile looks at one NodeSet and does what is to be done now. It may be called
-// for several NodeSets at a time, but for one by one caller only.
+// Reconcile reconciles one NodeSet. It is safe for concurrent use for different NodeSets, but not
+// for the same one.
 func (r *Reconciler) Reconcile(ctx context.Context, req ctrl.Request) (ctrl.Result, error) {
 	nodeSet := &v1beta1.NodeSet{}
 	if err := r.client.Get(ctx, req.NamespacedName, nodeSet); err != nil {
@@ -93,22 +93,23 @@ func (r *Reconciler) Reconcile(ctx context.Context, req ctrl.Request) (ctrl.Resu
 		return ctrl.Result{}, nil
 	}
 	begin := time.Now()
-	seen, err := r.observe(ctx, nodeSet)
+	observed, err := r.observe(ctx, nodeSet)
 	if err != nil {
 		return ctrl.Result{}, err
 	}
-	todo := r.planner.Plan(r.now(), seen.wish, plan.Seen{Workers: seen.workers, Slurm: seen.slurm, Unregistered: seen.memory.unregistered})
-	ctx = slurmclient.WithCluster(ctx, cmp.Or(seen.wish.Cluster, seen.slurm.Cluster))
-	seen.memory.look.Store(int64(time.Since(begin)))
-	r.metrics.waits(seen, &todo)
-	err = errors.Join(r.apply(ctx, seen, &todo), r.reserve(ctx, seen, &todo), r.cordon(ctx, seen, &todo), r.claim(ctx, seen), r.remember(ctx, seen), r.retain(ctx, seen, &todo), r.tell(ctx, seen, &todo), r.mirror(ctx, seen, &todo))
-	if err == nil && todo.Finished {
+	actions := r.planner.Plan(r.now(), observed.desired, plan.Seen{Workers: observed.workers, Slurm: observed.slurm, Unregistered: observed.memory.unregistered})
+	ctx = slurmclient.WithCluster(ctx, cmp.Or(observed.desired.Cluster, observed.slurm.Cluster))
+	observed.memory.look.Store(int64(time.Since(begin)))
+	r.metrics.waits(observed, &actions)
+	err = errors.Join(r.apply(ctx, observed, &actions), r.reserve(ctx, observed, &actions), r.cordon(ctx, observed, &actions), r.claim(ctx, observed), r.remember(ctx, observed), r.retain(ctx, observed, &actions), r.tell(ctx, observed, &actions), r.mirror(ctx, observed, &actions))
+	if err == nil && actions.Finished {
 		err = r.release(ctx, nodeSet)
 	}
-	return result(sooner(sooner(todo.Again, seen.again), untilStart(r.now(), nodeSet)), err)
+	return result(sooner(sooner(actions.Again, observed.again), untilStart(r.now(), nodeSet)), err)
 }
 
-// untilStart is how long it is until a scheduled update begins, 0 for none to come.
+// untilScheduledUpdate returns how long it takes until a scheduled update begins, 0 if none is
+// ahead.
 func untilStart(now time.Time, n *v1beta1.NodeSet) time.Duration {
 	if u := n.Spec.UpdateStrategy.ScheduledUpdate; n.Spec.UpdateStrategy.Type == v1beta1.UpdateScheduled && u != nil && u.StartTime != nil {
 		return max(0, u.StartTime.Sub(now))
@@ -116,7 +117,7 @@ func untilStart(now time.Time, n *v1beta1.NodeSet) time.Duration {
 	return 0
 }
 
-// sooner is the shorter of two waits, of which 0 is none.
+// shorterDelay returns the shorter of two delays, of which 0 is none.
 func sooner(a, b time.Duration) time.Duration {
 	if a == 0 || b != 0 && b < a {
 		return b
@@ -124,8 +125,7 @@ func sooner(a, b time.Duration) time.Duration {
 	return a
 }
 
-// result leaves out of the errors that what was decided on has changed: it is looked at
-// anew.
+// resultOf turns errors that report only a change of the observed objects into a requeue.
 func result(again time.Duration, err error) (ctrl.Result, error) {
 	if err == nil {
 		return ctrl.Result{RequeueAfter: again}, nil
@@ -139,7 +139,7 @@ func result(again time.Duration, err error) (ctrl.Result, error) {
 	return ctrl.Result{RequeueAfter: afterLook}, nil
 }
 
-// onlyChanges reports that each of the joined errors says that something has changed.
+// isOnlyChange reports whether each of the joined errors says that an observed object has changed.
 func onlyChanges(err error) bool {
 	if joined, ok := err.(interface{ Unwrap() []error }); ok {
 		for _, e := range joined.Unwrap() {

@@ -142,7 +142,7 @@ func TestWorkIsWaitedFor(t *testing.T) {
 		r.turn()
 	}
 	expect(t, "the events", r.told(), "Normal DrainStarted worker gpu-0: slurm-operator: scale-in",
-		"Normal DrainWaiting worker gpu-0 is to go (ScaleIn) and waits: job 7 is running on it, until 2026-11-22T12:00:00Z at the latest")
+		"Normal DrainWaiting worker gpu-0 is to be removed (ScaleIn) and waits: job 7 is running on it, until 2026-11-22T12:00:00Z at the latest")
 	if c := r.has("Draining", "True", "WaitingForJobs"); !strings.Contains(c.Message, "job 7") {
 		t.Errorf("it says %q", c.Message)
 	}
@@ -164,7 +164,7 @@ func TestAWorkerThatIsWantedAgainIsUndrained(t *testing.T) {
 	r.scale(1)
 	r.turn()
 	expect(t, "the calls", r.slurm.calls, "undrain gpu-0")
-	expect(t, "the events", r.told(), "Normal Undrained worker gpu-0: nothing asks for its drain any more")
+	expect(t, "the events", r.told(), "Normal Undrained worker gpu-0: its drain is no longer needed")
 	if pod := r.pod("gpu-0"); noteOf(pod).Cause != "" {
 		t.Errorf("it still is noted to go: %v", pod.Annotations)
 	}

@@ -10,8 +10,7 @@ import (
 	"github.com/slurmtide/slurmtide/slurmclient/slurm"
 )
 
-// recordOf is a Slurm node as the plan sees it. kubeNodes reports whether a
-// Kubernetes node is there.
+// recordOf converts a Slurm node for the plan. kubeNodes reports whether a Kubernetes node exists.
 func recordOf(n *slurm.Node, kubeNodes func(name string) bool) plan.Record {
 	state := n.State
 	r := plan.Record{
@@ -35,8 +34,8 @@ func recordOf(n *slurm.Node, kubeNodes func(name string) bool) plan.Record {
 	return r
 }
 
-// heldByOthers reports that a person or Slurm's health check set a Slurm node FAIL, or DOWN for a
-// reason that is neither ours nor one that slurmctld gives nodes whose slurmd went away.
+// isDownByOthers reports whether a person or Slurm's health check set a Slurm node FAIL, or DOWN
+// for a reason that is neither ours nor one that slurmctld gives to nodes whose slurmd disappeared.
 func heldByOthers(n *slurm.Node) bool {
 	if n.State.Base == slurm.NodeFuture {
 		return false
@@ -50,13 +49,13 @@ func heldByOthers(n *slurm.Node) bool {
 	})
 }
 
-// absenceReasons begin the reasons of nodes that went DOWN with their slurmd.
+// absenceReasons returns the prefixes of the reasons of nodes that went DOWN with their slurmd.
 func absenceReasons() []string {
 	return []string{v1beta1.DrainReasonPrefix, "Not responding", "Node unexpectedly rebooted"}
 }
 
-// busy reports that a Slurm node has work, or that its state does not say that it
-// has none: what is unknown is never taken for idle.
+// isBusy reports whether a Slurm node has work, or a state that does not rule work out: an unknown
+// state never counts as idle.
 func busy(s slurm.NodeState) bool {
 	switch s.Base {
 	case slurm.NodeIdle, slurm.NodeDown, slurm.NodeFuture:

@@ -16,12 +16,12 @@ import (
 	"github.com/slurmtide/slurmtide/slurmclient/slurm"
 )
 
-// recordsRetry is how long making FUTURE records is left alone after it failed.
+// recordsRetry is the pause after a failed creation of FUTURE records.
 const recordsRetry = time.Minute
 
-// makeRecords makes FUTURE records, by which jobs can be submitted while there are no
-// workers, and writes on them whose they are. That it fails is a condition, and is tried
-// again after a while; it keeps nothing else from being done.
+// createRecords creates FUTURE records, with which jobs can be submitted while there are no
+// workers, and writes their owner. A failure becomes a condition and is retried after recordsRetry.
+// It blocks nothing else.
 func (r *Reconciler) makeRecords(ctx context.Context, s *seen, step plan.Step) error {
 	if s.memory.recordsProblem != "" && r.now().Before(s.memory.recordsTried.Add(recordsRetry)) {
 		return nil
@@ -31,26 +31,26 @@ func (r *Reconciler) makeRecords(ctx context.Context, s *seen, step plan.Step) e
 	at := r.now()
 	s.memory.recordsTried, s.memory.recordsProblem = at, ""
 	if err != nil {
-		s.memory.recordsProblem = fmt.Sprintf("making records of %s: %v", names, err)
+		s.memory.recordsProblem = fmt.Sprintf("creating records of %s: %v", names, err)
 	}
 	s.recordsProblem = s.memory.recordsProblem
 	if err != nil {
-		log.FromContext(ctx).Error(err, "making future records", "slurmNode", names)
+		log.FromContext(ctx).Error(err, "creating future records", "slurmNode", names)
 		return nil
 	}
 	r.memory.wrote(s.memory, step.Names, plan.Records, at)
-	log.FromContext(ctx).Info("made future records", "slurmNode", names)
+	log.FromContext(ctx).Info("created future records", "slurmNode", names)
 	return nil
 }
 
-// unclaimed reports that a FUTURE record is one that we made, though it does not say so:
-// the process may have been killed in between.
+// isUnmarkedRecord reports whether a FUTURE record is one that we created although it has no owner:
+// the process may have been killed between the two writes.
 func (s *seen) unclaimed(name string) bool {
 	n := s.records[name]
 	return n != nil && n.State.Base == slurm.NodeFuture && n.Comment == "" && slices.Contains(n.Features, s.nodeSet.Name)
 }
 
-// own takes unclaimed records of workers for the NodeSet's own.
+// assumeOwnership treats unmarked records of workers as the NodeSet's own.
 func (s *seen) own() {
 	for name, record := range s.slurm.Records {
 		if record.Owner == "" && s.unclaimed(name) {
@@ -60,9 +60,9 @@ func (s *seen) own() {
 	}
 }
 
-// claim writes on unclaimed records whose they are.
+// adoptRecords writes the owner on unmarked records.
 func (r *Reconciler) claim(ctx context.Context, s *seen) error {
-	if !s.slurm.Fresh || s.wish.Deleting {
+	if !s.slurm.Fresh || s.desired.Deleting {
 		return nil
 	}
 	var names []string
@@ -76,7 +76,7 @@ func (r *Reconciler) claim(ctx context.Context, s *seen) error {
 	}
 	owner := render.FutureComment(s.nodeSet, s.namespaceUID)
 	if err := s.live.UpdateNode(ctx, hostlist.Compress(names), slurmclient.NodeUpdate{Comment: &owner}); err != nil {
-		return fmt.Errorf("claiming records of nodeset %s: %w", s.nodeSet.Name, err)
+		return fmt.Errorf("adopting records of nodeset %s: %w", s.nodeSet.Name, err)
 	}
 	r.memory.wrote(s.memory, names, plan.Records, r.now())
 	return nil
@@ -85,7 +85,7 @@ func (r *Reconciler) claim(ctx context.Context, s *seen) error {
 func (r *Reconciler) tryRecords(ctx context.Context, s *seen, names string) error {
 	have, known := shape.Of(s.nodeSet)
 	if !known {
-		return fmt.Errorf("what a worker has is not known")
+		return fmt.Errorf("the resources of a worker are not known")
 	}
 	if err := s.live.CreateNodes(ctx, names, render.FutureOptions(s.input, have)); err != nil {
 		return err

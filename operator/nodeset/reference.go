@@ -18,10 +18,10 @@ import (
 	"github.com/slurmtide/slurmtide/operator/nodeset/render"
 )
 
-// slurmctldPort is slurmctld's port (slurm.conf(5), SlurmctldPort).
+// slurmctldPort is the default port of slurmctld (slurm.conf(5), SlurmctldPort).
 const slurmctldPort = 6817
 
-// errProblem is a problem of what a NodeSet refers to.
+// problemError is a problem with an object that a NodeSet refers to.
 type errProblem struct{ problem }
 
 func (e errProblem) Error() string { return e.message }
@@ -30,8 +30,8 @@ func missing(format string, args ...any) error {
 	return errProblem{problem{v1beta1.ReasonReferenceNotFound, fmt.Sprintf(format, args...)}}
 }
 
-// observeReferences finds where the NodeSet's workers join, and makes what they are
-// rendered from. What is wrong with that becomes the NodeSet's problem.
+// observeReferences finds the cluster that the NodeSet's workers join, and builds what they are
+// rendered from. Faults become the NodeSet's problem.
 func (r *Reconciler) observeReferences(ctx context.Context, s *seen) error {
 	unread := r.observeNamespace(ctx, s)
 	err := cmp.Or(r.resolve(ctx, s), unread)
@@ -58,7 +58,7 @@ func (r *Reconciler) resolve(ctx context.Context, s *seen) error {
 		s.cluster = spec.ClusterRef.Name
 		s.input.Endpoint, s.input.SlurmKey, err = r.ofCluster(ctx, s, s.cluster)
 	default:
-		err = errProblem{problem{v1beta1.ReasonInvalidSpec, "neither spec.controllerRef nor spec.clusterRef is given"}}
+		err = errProblem{problem{v1beta1.ReasonInvalidSpec, "neither spec.controllerRef nor spec.clusterRef is set"}}
 	}
 	s.input.Cluster = s.cluster
 	if err != nil {
@@ -101,13 +101,13 @@ func (r *Reconciler) ofCluster(ctx context.Context, s *seen, name string) (rende
 func (r *Reconciler) get(ctx context.Context, s *seen, name, kind string, into client.Object) error {
 	err := r.client.Get(ctx, types.NamespacedName{Namespace: s.nodeSet.Namespace, Name: name}, into)
 	if apierrors.IsNotFound(err) {
-		return missing("there is no %s %s in namespace %s", kind, name, s.nodeSet.Namespace)
+		return missing("%s %s does not exist in namespace %s", kind, name, s.nodeSet.Namespace)
 	}
 	s.found = err == nil
 	return err
 }
 
-// render makes what all workers share.
+// renderTemplate renders what all workers share.
 func (s *seen) render() error {
 	invalid := func(err error) error {
 		if err == nil {
@@ -129,8 +129,8 @@ func (s *seen) render() error {
 	return invalid(err)
 }
 
-// last is the worker with the highest ordinal, or any: if it can have its names and its
-// claims, all can.
+// lastIdentity returns the worker with the highest ordinal, or any worker in scaling mode
+// DaemonSet. If its names and claims are valid, those of all workers are.
 func last(n *v1beta1.NodeSet) render.Identity {
 	if n.Spec.ScalingMode == v1beta1.ScalingModeDaemonSet {
 		return render.Identity{KubeNode: "any"}
@@ -138,8 +138,8 @@ func last(n *v1beta1.NodeSet) render.Identity {
 	return render.Identity{Ordinal: new(max(0, replicas(n)-1))}
 }
 
-// keyEvery is how often the Secret with the Slurm key is read: often enough to roll
-// the workers when it changes.
+// keyReadInterval is how often the Secret with the Slurm key is read: often enough to replace the
+// workers when it changes.
 const keyEvery = time.Minute
 
 type readKey struct {
@@ -147,8 +147,8 @@ type readKey struct {
 	at   time.Time
 }
 
-// keyHash is the hash of the Slurm key. Secrets are neither listed nor watched: the
-// one is read by itself, once in a while.
+// keyHash returns the hash of the Slurm key. Secrets are neither listed nor watched: it reads the
+// single Secret, at most once per keyReadInterval.
 func (r *Reconciler) keyHash(ctx context.Context, namespace string, ref corev1.SecretKeySelector) (string, error) {
 	id := namespace + "/" + ref.Name + "/" + ref.Key
 	if had, ok := r.keys.Load(id); ok && r.now().Sub(had.(readKey).at) < keyEvery {
@@ -157,7 +157,7 @@ func (r *Reconciler) keyHash(ctx context.Context, namespace string, ref corev1.S
 	secret := &corev1.Secret{}
 	err := r.direct.Get(ctx, types.NamespacedName{Namespace: namespace, Name: ref.Name}, secret)
 	if apierrors.IsNotFound(err) || err == nil && len(secret.Data[ref.Key]) == 0 {
-		return "", missing("there is no key %q in Secret %s, which workers need", ref.Key, ref.Name)
+		return "", missing("Secret %s has no key %q, which workers need", ref.Name, ref.Key)
 	}
 	if err != nil {
 		return "", fmt.Errorf("reading the slurm key: %w", err)

@@ -31,19 +31,19 @@ func TestWhatIsMissingIsACondition(t *testing.T) {
 	}{
 		{"no Controller", gpu(1), nil, func(r *rig) {
 			r.must(r.Delete(r.t.Context(), &v1beta1.Controller{ObjectMeta: metav1.ObjectMeta{Name: "slurm", Namespace: "slurm"}}))
-		}, "ReferenceNotFound", "there is no Controller slurm in namespace slurm"},
-		{"no Cluster", gpu(1, ofCluster), nil, nil, "ReferenceNotFound", "there is no Cluster far in namespace slurm"},
+		}, "ReferenceNotFound", "Controller slurm does not exist in namespace slurm"},
+		{"no Cluster", gpu(1, ofCluster), nil, nil, "ReferenceNotFound", "Cluster far does not exist in namespace slurm"},
 		{"no slurmctld", gpu(1, ofCluster), []client.Object{&v1beta1.Cluster{ObjectMeta: meta, Spec: v1beta1.ClusterSpec{SlurmKeyRef: key}}}, nil,
 			"ReferenceNotFound", "Cluster far has no slurmctld, which workers join"},
 		{"no key", gpu(1, ofCluster), []client.Object{&v1beta1.Cluster{ObjectMeta: meta, Spec: v1beta1.ClusterSpec{Slurmctld: ctld}}}, nil,
 			"ReferenceNotFound", "Cluster far has no slurmKeyRef, which workers need"},
 		{"no Secret", gpu(1), nil, func(r *rig) {
 			r.must(r.Delete(r.t.Context(), &corev1.Secret{ObjectMeta: metav1.ObjectMeta{Name: "auth", Namespace: "slurm"}}))
-		}, "ReferenceNotFound", `there is no key "slurm.key" in Secret auth, which workers need`},
+		}, "ReferenceNotFound", `Secret auth has no key "slurm.key", which workers need`},
 		{"an empty Secret", gpu(1), nil, func(r *rig) {
 			r.must(r.Update(r.t.Context(), &corev1.Secret{ObjectMeta: metav1.ObjectMeta{Name: "auth", Namespace: "slurm"}, Data: map[string][]byte{"slurm.key": {}}}))
-		}, "ReferenceNotFound", `there is no key "slurm.key" in Secret auth, which workers need`},
-		{"no reference", gpu(1, func(n *v1beta1.NodeSet) { n.Spec.ControllerRef = nil }), nil, nil, "InvalidSpec", "neither spec.controllerRef nor spec.clusterRef is given"},
+		}, "ReferenceNotFound", `Secret auth has no key "slurm.key", which workers need`},
+		{"no reference", gpu(1, func(n *v1beta1.NodeSet) { n.Spec.ControllerRef = nil }), nil, nil, "InvalidSpec", "neither spec.controllerRef nor spec.clusterRef is set"},
 		{"a malformed slurmd", gpu(1, broken), nil, nil, "InvalidSpec", "spec.slurmd"},
 		{"a malformed pod", gpu(1, func(n *v1beta1.NodeSet) { n.Spec.Template.Spec.Raw = []byte(`{"hostname": {}}`) }), nil, nil, "InvalidSpec", "spec.template.spec"},
 		{"a malformed logfile", gpu(1, func(n *v1beta1.NodeSet) { n.Spec.Logfile.Raw = []byte(`{"image": []}`) }), nil, nil, "InvalidSpec", "spec.logfile"},
@@ -93,7 +93,7 @@ func TestWhatIsMissingTouchesNoWorker(t *testing.T) {
 			}
 			tc.with(r)
 			r.scale(0)
-			r.restart() // so that the key is read anew
+			r.restart() // so that the key is read again
 			r.forget()
 			for range 4 {
 				r.turn()

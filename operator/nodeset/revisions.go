@@ -20,12 +20,12 @@ import (
 	"github.com/slurmtide/slurmtide/operator/nodeset/render"
 )
 
-// keptOf are the old revisions that ordinals below the partition keep, by ordinal: that
-// of the worker, or, while there is none, what its revision says of the ordinal.
-// Revisions that are not there any more are left out.
+// keptRevisionsOf returns the old revisions that ordinals below the partition keep, by ordinal: the
+// revision of the worker or, while there is none, the revision annotated with the ordinal.
+// Revisions that do not exist any more are left out.
 func keptOf(s *seen) map[int]string {
 	out := map[int]string{}
-	if s.problem.reason != "" || s.wish.PerKubeNode || s.wish.Update.Partition == 0 {
+	if s.problem.reason != "" || s.desired.PerKubeNode || s.desired.Update.Partition == 0 {
 		return out
 	}
 	old := map[string]bool{}
@@ -35,14 +35,14 @@ func keptOf(s *seen) map[int]string {
 			continue
 		}
 		old[hash] = true
-		for _, ordinal := range ordinalsOf(s.revisions[i].Annotations[v1beta1.AnnotationOrdinals], s.wish.Update.Partition) {
+		for _, ordinal := range ordinalsOf(s.revisions[i].Annotations[v1beta1.AnnotationOrdinals], s.desired.Update.Partition) {
 			out[ordinal] = hash
 		}
 	}
 	for i := range s.workers {
 		w := &s.workers[i]
 		switch {
-		case w.Slot.Ordinal >= s.wish.Update.Partition:
+		case w.Slot.Ordinal >= s.desired.Update.Partition:
 		case old[w.Revision]:
 			out[w.Slot.Ordinal] = w.Revision
 		default:
@@ -52,12 +52,12 @@ func keptOf(s *seen) map[int]string {
 	return out
 }
 
-// mostOrdinals is how many ordinals are read of one AnnotationOrdinals, which may have some
-// twice: more workers than any NodeSet has.
+// maxOrdinals is the largest number of ordinals read from one AnnotationOrdinals, which may repeat
+// some. It is more than any NodeSet has workers.
 const mostOrdinals = 1 << 20
 
-// ordinalsOf reads AnnotationOrdinals, up to an end that is not in it. What is no list
-// of ordinals is left out.
+// parseOrdinals parses AnnotationOrdinals, up to but excluding end. It skips text that is not a
+// list of ordinals.
 func ordinalsOf(text string, end int) []int {
 	var out []int
 	for part := range strings.SplitSeq(text, ",") {
@@ -77,7 +77,7 @@ func ordinalsOf(text string, end int) []int {
 	return out
 }
 
-// ordinalsText writes AnnotationOrdinals; empty for none.
+// formatOrdinals formats AnnotationOrdinals; empty for none.
 func ordinalsText(ordinals []int) string {
 	ordinals = slices.Sorted(slices.Values(ordinals))
 	var parts []string
@@ -95,7 +95,7 @@ func ordinalsText(ordinals []int) string {
 	return strings.Join(parts, ",")
 }
 
-// recipe is what a worker is made from.
+// workerSource is what a worker is rendered from.
 type recipe struct {
 	hash     string
 	input    render.Input
@@ -103,8 +103,8 @@ type recipe struct {
 	template corev1.PodTemplateSpec
 }
 
-// recipeOf is what the worker of an ordinal is made from: the newest revision, or the
-// one that the ordinal keeps.
+// workerSourceOf returns what the worker of an ordinal is rendered from: the newest revision, or
+// the one that the ordinal keeps.
 func (s *seen) recipeOf(ordinal int) (recipe, error) {
 	out := recipe{s.revision.Hash, s.input, s.names, s.template}
 	hash, old := s.kept[ordinal]
@@ -113,7 +113,7 @@ func (s *seen) recipeOf(ordinal int) (recipe, error) {
 	}
 	i := slices.IndexFunc(s.revisions, func(r appsv1.ControllerRevision) bool { return r.Labels[render.LabelRevision] == hash })
 	if i < 0 {
-		return recipe{}, fmt.Errorf("worker %d keeps revision %s, which is not there", ordinal, hash)
+		return recipe{}, fmt.Errorf("worker %d keeps revision %s, which does not exist", ordinal, hash)
 	}
 	var err error
 	out.hash = hash
@@ -129,9 +129,9 @@ func (s *seen) recipeOf(ordinal int) (recipe, error) {
 	return out, nil
 }
 
-// applyRevisions makes the newest revision, and deletes those beyond the history
-// limit that no worker has or keeps. It notes on old ones which ordinals keep them,
-// before anything happens to the workers.
+// applyRevisions creates the newest revision, and deletes those beyond the history limit that no
+// worker uses or keeps. It annotates old revisions with the ordinals that keep them before anything
+// happens to the workers.
 func (r *Reconciler) applyRevisions(ctx context.Context, s *seen) error {
 	top, there := int64(0), false
 	used := map[string]bool{s.revision.Hash: true}
@@ -168,7 +168,7 @@ func (r *Reconciler) applyRevisions(ctx context.Context, s *seen) error {
 	return nil
 }
 
-// noteKept writes on the revisions which ordinals keep them, where that differs.
+// annotateKeptOrdinals writes on the revisions which ordinals keep them, where that differs.
 func (r *Reconciler) noteKept(ctx context.Context, s *seen) error {
 	keep := map[string][]int{}
 	for _, ordinal := range slices.Sorted(maps.Keys(s.kept)) {
@@ -189,7 +189,7 @@ func (r *Reconciler) noteKept(ctx context.Context, s *seen) error {
 			return err
 		}
 		if err := r.client.Patch(ctx, revision.DeepCopy(), client.RawPatch(types.MergePatchType, data), client.FieldOwner(FieldManager)); err != nil {
-			return ignoreGone(fmt.Errorf("noting on controller revision %s: %w", revision.Name, err))
+			return ignoreGone(fmt.Errorf("annotating controller revision %s: %w", revision.Name, err))
 		}
 	}
 	return nil

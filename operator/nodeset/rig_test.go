@@ -139,7 +139,8 @@ func (r *rig) kubelet() {
 	}
 }
 
-// serve has the NodeSet's workers made, and told of, until nothing changes any more.
+// startWorkers reconciles until the NodeSet's workers exist, Slurm lists them and nothing
+// changes any more.
 func (r *rig) serve() {
 	r.t.Helper()
 	for range 4 {
@@ -149,7 +150,7 @@ func (r *rig) serve() {
 	r.forget()
 }
 
-// forget drops what was written and told so far.
+// clearWrites drops the recorded writes and events.
 func (r *rig) forget() {
 	r.writes, r.slurm.calls = nil, nil
 	for len(r.events.Events) > 0 {

@@ -15,13 +15,14 @@ import (
 	"github.com/slurmtide/slurmtide/slurmclient/slurm"
 )
 
-// reservationFlags are those of the reservation of a scheduled update: it is for
-// maintenance, and may be made although jobs run past its start. Those are waited for.
+// reservationFlags returns the flags of the reservation of a scheduled update: it is for
+// maintenance, and may be created although jobs run past its start. The update waits for those
+// jobs.
 func reservationFlags() []string { return []string{"MAINT", "IGNORE_JOBS"} }
 
-// reservationAmong is the name of the reservation of the NodeSet's scheduled update, and
-// which of those that are there it is, nil for none. The name has the namespace in it where
-// a NodeSet of the same name, of another namespace, has the short one.
+// findReservation returns the name of the reservation of the NodeSet's scheduled update, and the
+// reservation if it exists. The name includes the namespace if a NodeSet of the same name in
+// another namespace uses the short one.
 func reservationAmong(s *seen, list []*slurm.Reservation) (string, *slurm.Reservation) {
 	short := v1beta1.ReservationPrefix + s.nodeSet.Name
 	long := v1beta1.ReservationPrefix + s.nodeSet.Namespace + "_" + s.nodeSet.Name
@@ -39,8 +40,8 @@ func reservationAmong(s *seen, list []*slurm.Reservation) (string, *slurm.Reserv
 	return name, have
 }
 
-// concerns reports that a reservation has a Slurm node of the NodeSet, or none that can
-// be read.
+// hasReservedNode reports whether a reservation contains a Slurm node of the NodeSet, or no
+// readable node.
 func (s *seen) concerns(r *slurm.Reservation) bool {
 	names, err := hostlist.Expand(r.Nodes)
 	return err != nil || len(names) == 0 || slices.ContainsFunc(names, func(name string) bool {
@@ -49,12 +50,12 @@ func (s *seen) concerns(r *slurm.Reservation) bool {
 	})
 }
 
-// reservationOf is the reservation that a scheduled update needs, nil for none: from
-// when it is known that workers are outdated until its time is over.
+// desiredReservation returns the reservation that a scheduled update needs, nil for none: from when
+// workers are known to be outdated until the end of its window.
 func reservationOf(now time.Time, s *seen, name string, outdated int) *slurm.ReservationRequest {
 	strategy := s.nodeSet.Spec.UpdateStrategy
 	u := strategy.ScheduledUpdate
-	if strategy.Type != v1beta1.UpdateScheduled || strategy.Paused || outdated == 0 || u == nil || u.StartTime == nil || s.wish.Deleting {
+	if strategy.Type != v1beta1.UpdateScheduled || strategy.Paused || outdated == 0 || u == nil || u.StartTime == nil || s.desired.Deleting {
 		return nil
 	}
 	end := u.StartTime.Add(lengthOf(u))
@@ -71,7 +72,7 @@ func reservationOf(now time.Time, s *seen, name string, outdated int) *slurm.Res
 	}
 	slices.Sort(names)
 	start := u.StartTime.Time
-	if start.Before(now) { // Slurm makes none that begins long ago
+	if start.Before(now) { // Slurm refuses a start in the past
 		start = now.Truncate(time.Second)
 	}
 	return &slurm.ReservationRequest{
@@ -89,10 +90,9 @@ const (
 	deleteReservation
 )
 
-// reservationStepOf says how the reservation that is there, nil for none, comes to be the
-// one that is wanted, nil for none. Slurm does not move the start of one that has begun:
-// it is ended, and made anew when it is gone. One whose work is still under way is left
-// as it is.
+// reservationStepOf returns how to change the existing reservation, nil for none, to the wanted
+// one, nil for none. Slurm does not move the start of a reservation that has begun: it is deleted,
+// and created again once it is gone. A reservation whose update is still under way stays.
 func reservationStepOf(now time.Time, have *slurm.Reservation, want *slurm.ReservationRequest, underWay bool) reservationStep {
 	switch {
 	case have == nil && want == nil:
@@ -118,7 +118,8 @@ func reservationStepOf(now time.Time, have *slurm.Reservation, want *slurm.Reser
 	return leaveReservation
 }
 
-// sameNodes reports whether a host list names just these. One that cannot be read does not.
+// hasSameNodes reports whether a host list contains exactly these names. An unreadable list does
+// not.
 func sameNodes(list string, names []string) bool {
 	have, err := hostlist.Expand(list)
 	if err != nil {
@@ -128,11 +129,11 @@ func sameNodes(list string, names []string) bool {
 	return slices.Equal(have, slices.Sorted(slices.Values(names)))
 }
 
-// reserve makes the reservation of a scheduled update, changes it with the schedule, and
-// ends it when nothing is left to update or another strategy is asked for. Where the
-// server cannot, the update goes on without one. What was written is not written again
-// before a reading can have it.
-func (r *Reconciler) reserve(ctx context.Context, s *seen, todo *plan.Todo) error {
+// applyReservation creates the reservation of a scheduled update, changes it with the schedule, and
+// deletes it when nothing is left to update or the strategy changes. If the server does not support
+// reservations, the update continues without one. A write is not repeated before a reading can show
+// it.
+func (r *Reconciler) reserve(ctx context.Context, s *seen, actions *plan.Todo) error {
 	if s.live == nil || !s.slurm.Fresh {
 		return nil
 	}
@@ -141,9 +142,9 @@ func (r *Reconciler) reserve(ctx context.Context, s *seen, todo *plan.Todo) erro
 		return nil
 	}
 	name, have := reservationAmong(s, read.Value)
-	want := reservationOf(r.now(), s, name, todo.Outdated)
+	want := reservationOf(r.now(), s, name, actions.Outdated)
 	var err error
-	switch reservationStepOf(r.now(), have, want, len(todo.Waits) > 0) {
+	switch reservationStepOf(r.now(), have, want, len(actions.Waits) > 0) {
 	case setReservation:
 		err = s.live.SetReservation(ctx, *want)
 	case deleteReservation:

@@ -28,18 +28,18 @@ import (
 	"github.com/slurmtide/slurmtide/operator/wakeup"
 )
 
-// Indexes.
+// Names of field indexes.
 const (
-	// nodeSetField is of pods and controller revisions, by the name of the NodeSet that
-	// they belong to.
+	// nodeSetField indexes pods and controller revisions by the name of the NodeSet that they
+	// belong to.
 	nodeSetField = "nodeSet"
-	// clusterField is of NodeSets, by the kind and name of what they join.
+	// clusterField indexes NodeSets by kind and name of the object whose cluster they join.
 	clusterField = "joinedCluster"
 )
 
-// SetupWithManager makes the manager run the reconciler for NodeSets that change, and
-// whose pods, Kubernetes nodes, HPAs, Controllers or Clusters do. changed tells of new
-// readings of Slurm by the object that a cluster is known by; nil for none.
+// SetupWithManager registers the reconciler with the manager. It reconciles NodeSets that change,
+// and those whose pods, Kubernetes nodes, HPAs, Controllers or Clusters change. changed delivers
+// new readings of Slurm by the object that stands for the cluster; it may be nil.
 func (r *Reconciler) SetupWithManager(ctx context.Context, mgr ctrl.Manager, changed source.Source) error {
 	if err := index(ctx, mgr.GetFieldIndexer()); err != nil {
 		return err
@@ -56,7 +56,7 @@ func (r *Reconciler) SetupWithManager(ctx context.Context, mgr ctrl.Manager, cha
 		Watches(&corev1.Node{}, handler.EnqueueRequestsFromMapFunc(r.everyNodeSet), builder.WithPredicates(kubeNodeChanged())).
 		WithOptions(controller.Options{
 			MaxConcurrentReconciles: r.cfg.Concurrent,
-			EnableWarmup:            new(true), // a new leader begins with what it knows
+			EnableWarmup:            new(true), // a new leader starts with filled caches
 			LogConstructor:          logConstructor(mgr.GetLogger()),
 		})
 	if changed != nil {
@@ -65,13 +65,13 @@ func (r *Reconciler) SetupWithManager(ctx context.Context, mgr ctrl.Manager, cha
 	return b.Complete(r)
 }
 
-// podsAtMost is how long a look at a NodeSet may be held back for more of its pods to
+// maxPodDelay is the longest delay of a reconciliation to wait for more pods of the NodeSet to
 // change.
 const podsAtMost = 500 * time.Millisecond
 
-// ownedPods has the NodeSet of a pod that changed looked at after as long as a look at
-// it takes: pods that change by the thousand have it looked at half of the time, not all
-// of it, and one that changes alone waits for milliseconds.
+// enqueueOwner enqueues the NodeSet of a changed pod after the time that observing it takes. When
+// thousands of pods change, reconciliations take half of the time, not all of it. A single change
+// is delayed by milliseconds.
 func (r *Reconciler) ownedPods() handler.EventHandler {
 	enqueue := func(obj client.Object, q workqueue.TypedRateLimitingInterface[reconcile.Request]) {
 		if nodeSet := nodeSetOf(obj); nodeSet != "" {
@@ -96,7 +96,7 @@ func (r *Reconciler) ownedPods() handler.EventHandler {
 func (r *Reconciler) Requests(ctx context.Context, key access.Key) []reconcile.Request {
 	list := &v1beta1.NodeSetList{}
 	if err := r.client.List(ctx, list, client.InNamespace(key.Namespace), client.MatchingFields{clusterField: key.Kind + "/" + key.Name}); err != nil {
-		return nil // the cache is not filled yet: every NodeSet is looked at then
+		return nil // the cache is not filled yet: every NodeSet is reconciled after that
 	}
 	return requestsOf(list)
 }
@@ -155,7 +155,7 @@ func index(ctx context.Context, indexer client.FieldIndexer) error {
 	return nil
 }
 
-// leaving lets an update through that begins a deletion or changes finalizers.
+// deletionOrFinalizersChanged passes updates that begin a deletion or change finalizers.
 func leaving() predicate.Predicate {
 	return predicate.Funcs{UpdateFunc: func(e event.UpdateEvent) bool {
 		return !e.ObjectNew.GetDeletionTimestamp().Equal(e.ObjectOld.GetDeletionTimestamp()) ||
@@ -163,8 +163,7 @@ func leaving() predicate.Predicate {
 	}}
 }
 
-// kubeNodeChanged lets a change of a Kubernetes node through that matters: not its
-// heartbeats.
+// kubeNodeChanged passes the changes of a Kubernetes node that matter, which excludes heartbeats.
 func kubeNodeChanged() predicate.Predicate {
 	return predicate.Funcs{UpdateFunc: func(e event.UpdateEvent) bool {
 		was, ok := e.ObjectOld.(*corev1.Node)
@@ -175,7 +174,7 @@ func kubeNodeChanged() predicate.Predicate {
 	}}
 }
 
-// scaled are the NodeSets that an HPA scales.
+// requestsOfHPA returns the NodeSets that an HPA scales.
 func scaled(_ context.Context, hpa client.Object) []reconcile.Request {
 	var out []reconcile.Request
 	for _, name := range wakeup.Target(hpa) {
@@ -184,7 +183,7 @@ func scaled(_ context.Context, hpa client.Object) []reconcile.Request {
 	return out
 }
 
-// logConstructor puts what a line is about into each.
+// logConstructor adds controller, namespace and name to each log line.
 func logConstructor(log logr.Logger) func(*reconcile.Request) logr.Logger {
 	log = log.WithValues("controller", "nodeset")
 	return func(r *reconcile.Request) logr.Logger {

@@ -13,13 +13,13 @@ import (
 	"github.com/slurmtide/slurmtide/slurmclient/slurm"
 )
 
-// Slurm is a live Slurm cluster. live.Slurm is one.
+// SlurmCluster is a live Slurm cluster.
 type Slurm interface {
-	// Reading is the newest reading, never nil. It does not block.
+	// Reading returns the newest reading, never nil. It does not block.
 	Reading() *live.Reading
-	// Problem says why there is no connection, empty for none.
+	// Problem explains why there is no connection, empty if there is one.
 	Problem() string
-	// LookNode asks slurmrestd for one node, FUTURE ones too.
+	// LookNode reads one node from slurmrestd, also a FUTURE one.
 	LookNode(ctx context.Context, name string) (*slurm.Node, error)
 	Drain(ctx context.Context, name, reason string) error
 	Undrain(ctx context.Context, name string) error
@@ -30,21 +30,21 @@ type Slurm interface {
 	UpdateNode(ctx context.Context, name string, update slurmclient.NodeUpdate) error
 	SetReservation(ctx context.Context, r slurm.ReservationRequest) error
 	DeleteReservation(ctx context.Context, name string) error
-	// Soon has Slurm read sooner than at the end of the period. It does not block.
+	// RequestRefresh requests a reading before the end of the poll interval. It does not block.
 	Soon()
 }
 
-// freshness is when a reading counts as fresh.
+// freshness decides whether a reading is fresh.
 type freshness struct {
 	staleAfter time.Duration
 }
 
-// slurmOf is a reading as the plan sees it: the records whose name ours reports to be
-// that of a worker, present or possible, or whose comment names the NodeSet. slurm is
-// nil when there is no such cluster.
+// readingOf converts a reading for the plan. It includes the records whose name belongs to an
+// existing or possible worker, as ours reports, and those whose comment names the NodeSet. slurm is
+// nil if the cluster does not exist.
 func (f freshness) slurmOf(now time.Time, s Slurm, r *live.Reading, uid string, ours func(name string) bool, kubeNodes func(string) bool) plan.Slurm {
 	if s == nil {
-		return plan.Slurm{Problem: "there is no Controller or Cluster of that name"}
+		return plan.Slurm{Problem: "its Controller or Cluster does not exist"}
 	}
 	out := plan.Slurm{Connected: true, Known: r.Complete(), Records: map[string]plan.Record{}, Work: map[string]plan.Work{}, DrainedSince: r.DrainedSince}
 	if !out.Known {
@@ -59,7 +59,7 @@ func (f freshness) slurmOf(now time.Time, s Slurm, r *live.Reading, uid string, 
 		if n.State.Base != slurm.NodeFuture {
 			out.Total++
 		}
-		// Most nodes are of others: their comments are not worth reading.
+		// Most nodes belong to others. Parsing their comments would cost too much.
 		if !ours(name) && !strings.Contains(n.Comment, uid) {
 			continue
 		}
@@ -75,13 +75,13 @@ func (f freshness) slurmOf(now time.Time, s Slurm, r *live.Reading, uid string, 
 	return out
 }
 
-// problem says why a reading is not fresh, empty when it is.
+// stalenessOf explains why a reading is not fresh, empty if it is.
 func (f freshness) problem(now time.Time, r *live.Reading) string {
 	if r.Problem != "" {
 		return r.Problem
 	}
 	if a, b := r.Snapshot.Nodes.Cluster, r.Snapshot.Jobs.Cluster; a != b && a != "" && b != "" {
-		return fmt.Sprintf("the nodes are those of the Slurm cluster %s, the jobs of %s", a, b)
+		return fmt.Sprintf("the nodes were read from the Slurm cluster %s, the jobs from %s", a, b)
 	}
 	for _, p := range []slurmclient.Poll{r.Snapshot.Nodes.Poll, r.Snapshot.Jobs.Poll} {
 		switch age := p.Age(now); {
@@ -94,22 +94,22 @@ func (f freshness) problem(now time.Time, r *live.Reading) string {
 	return ""
 }
 
-// look is the last look before a step, which finds nothing to be done to Slurm nodes of
-// others. It reports whether the Slurm node is as the
-// step needs it; an error is not that.
+// checkPrecondition reads the Slurm node right before a step, and reports whether the step's
+// precondition is met. It is never met for Slurm nodes of other NodeSets. An error means that the
+// node could not be read.
 func look(ctx context.Context, s Slurm, own func(*slurm.Node) bool, step plan.Step) (bool, error) {
 	if step.Look == plan.LookAtNothing {
 		return true, nil
 	}
 	if s == nil {
-		return false, fmt.Errorf("looking at slurm node %s: there is no Slurm cluster", step.SlurmName)
+		return false, fmt.Errorf("reading slurm node %s: the Slurm cluster does not exist", step.SlurmName)
 	}
 	n, err := s.LookNode(ctx, step.SlurmName)
 	switch {
 	case slurmclient.IsNotFound(err):
 		return step.Look.Passes(nil), nil
 	case err != nil:
-		return false, fmt.Errorf("looking at slurm node %s: %w", step.SlurmName, err)
+		return false, fmt.Errorf("reading slurm node %s: %w", step.SlurmName, err)
 	}
 	if !own(n) {
 		return false, nil

@@ -44,7 +44,7 @@ func TestFreshness(t *testing.T) {
 		{"jobs that cannot be placed leave all unknown", func(r *live.Reading) { r.Work, r.Problem = nil, "the nodes of job 7 cannot be read" }, 0, "", false, false, "the nodes of job 7 cannot be read"},
 		{"nodes grow old", func(*live.Reading) {}, time.Minute + 1, "", true, false, "the reading of nodes is 1m0s old"},
 		{"jobs grow old", func(r *live.Reading) { r.Snapshot.Jobs.ReadAt = noon.Add(-time.Hour) }, 0, "", true, false, "the reading of jobs is 1h0m0s old"},
-		{"nodes and jobs of two clusters", from("one", "two"), 0, "", true, false, "the nodes are those of the Slurm cluster one, the jobs of two"},
+		{"nodes and jobs of two clusters", from("one", "two"), 0, "", true, false, "the nodes were read from the Slurm cluster one, the jobs from two"},
 		{"jobs of a cluster that does not tell its name", from("one", ""), 0, "", true, true, ""},
 		{"a poll of nodes that failed", func(r *live.Reading) { r.Snapshot.Nodes.Err = errors.New("no route") }, 0, "no route", true, false, "reading nodes: no route"},
 		{"a poll of jobs that failed", func(r *live.Reading) { r.Snapshot.Jobs.Err = errors.New("no route") }, 0, "", true, false, "reading jobs: no route"},

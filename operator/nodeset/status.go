@@ -15,21 +15,21 @@ import (
 	"github.com/slurmtide/slurmtide/slurmclient/hostlist"
 )
 
-// statusOf is what is to be told of a NodeSet. Conditions that are not told here,
-// and the times of those that stay the same, are as before.
-func statusOf(now time.Time, s *seen, todo *plan.Todo) v1beta1.NodeSetStatus {
+// statusOf computes the status of a NodeSet. Conditions of other controllers, and the transition
+// times of unchanged ones, stay.
+func statusOf(now time.Time, s *seen, actions *plan.Todo) v1beta1.NodeSetStatus {
 	out := *s.nodeSet.Status.DeepCopy()
 	out.ObservedGeneration = s.nodeSet.Generation
 	out.Selector = labels.Set(render.Selector(s.nodeSet.Name, s.cluster)).String()
 	if s.problem.reason == "" {
 		out.NodeSetHash = s.revision.Hash
 	}
-	out.Desired = int32(s.wish.Desired())
-	count(&out, now, s, todo)
-	if s.wish.PerKubeNode || s.wish.Deleting {
+	out.Desired = int32(s.desired.Desired())
+	count(&out, now, s, actions)
+	if s.desired.PerKubeNode || s.desired.Deleting {
 		meta.RemoveStatusCondition(&out.Conditions, v1beta1.ConditionSubmittable)
 	}
-	for _, c := range []metav1.Condition{ready(&out, s, todo), draining(s, todo), updated(s, todo), submittable(s)} {
+	for _, c := range []metav1.Condition{ready(&out, s, actions), draining(s, actions), updated(s, actions), submittable(s)} {
 		if c.Type != "" {
 			c.ObservedGeneration, c.LastTransitionTime = s.nodeSet.Generation, metav1.NewTime(now)
 			meta.SetStatusCondition(&out.Conditions, c)
@@ -39,9 +39,8 @@ func statusOf(now time.Time, s *seen, todo *plan.Todo) v1beta1.NodeSetStatus {
 	return out
 }
 
-// count counts the workers. What Slurm has of them stays as it was told while nothing
-// was read of it.
-func count(out *v1beta1.NodeSetStatus, now time.Time, s *seen, todo *plan.Todo) {
+// countWorkers counts the workers. Counts of Slurm states keep their values until Slurm is read.
+func count(out *v1beta1.NodeSetStatus, now time.Time, s *seen, actions *plan.Todo) {
 	out.Replicas, out.UpdatedReplicas, out.ReadyReplicas, out.AvailableReplicas = 0, 0, 0, 0
 	if s.slurm.Known {
 		out.SlurmIdle, out.SlurmAllocated, out.SlurmDown, out.SlurmDrain = 0, 0, 0, 0
@@ -54,7 +53,7 @@ func count(out *v1beta1.NodeSetStatus, now time.Time, s *seen, todo *plan.Todo) 
 		out.Replicas++
 		add(&out.UpdatedReplicas, w.Revision == out.NodeSetHash)
 		add(&out.ReadyReplicas, w.Ready)
-		add(&out.AvailableReplicas, w.Ready && !now.Before(w.ReadySince.Add(s.wish.MinReady)))
+		add(&out.AvailableReplicas, w.Ready && !now.Before(w.ReadySince.Add(s.desired.MinReady)))
 		record, known := s.slurm.Records[w.SlurmName]
 		if !known || record.Future {
 			continue
@@ -70,11 +69,11 @@ func count(out *v1beta1.NodeSetStatus, now time.Time, s *seen, todo *plan.Todo) 
 		}
 	}
 	out.UnavailableReplicas = max(0, out.Desired-out.AvailableReplicas)
-	out.DrainingReplicas = int32(len(todo.Waits))
+	out.DrainingReplicas = int32(len(actions.Waits))
 }
 
-func add(to *int32, if_ bool) {
-	if if_ {
+func add(to *int32, isSet bool) {
+	if isSet {
 		*to++
 	}
 }
@@ -83,60 +82,60 @@ func condition(kind string, status metav1.ConditionStatus, reason, format string
 	return metav1.Condition{Type: kind, Status: status, Reason: reason, Message: fmt.Sprintf(format, args...)}
 }
 
-func ready(out *v1beta1.NodeSetStatus, s *seen, todo *plan.Todo) metav1.Condition {
+func ready(out *v1beta1.NodeSetStatus, s *seen, actions *plan.Todo) metav1.Condition {
 	say := func(status metav1.ConditionStatus, reason, format string, args ...any) metav1.Condition {
 		return condition(v1beta1.ConditionReady, status, reason, format, args...)
 	}
-	switch desired := s.wish.Desired(); {
+	switch desired := s.desired.Desired(); {
 	case s.problem.reason != "":
 		return say(metav1.ConditionFalse, s.problem.reason, "%s", s.problem.message)
 	case s.slurm.Clash != "":
-		return say(metav1.ConditionFalse, v1beta1.ReasonOtherSlurmCluster, "%s; nothing is changed", s.slurm.Clash)
+		return say(metav1.ConditionFalse, v1beta1.ReasonOtherSlurmCluster, "%s; the operator changes nothing", s.slurm.Clash)
 	case !s.slurm.Known && int(out.Replicas) < desired:
-		return say(metav1.ConditionUnknown, v1beta1.ReasonNotObserved, "%s; workers are made once Slurm has been read", s.slurm.Problem)
+		return say(metav1.ConditionUnknown, v1beta1.ReasonNotObserved, "%s; workers are created once Slurm has been read", s.slurm.Problem)
 	case !s.slurm.Fresh:
 		return say(metav1.ConditionUnknown, v1beta1.ReasonNotObserved, "%s", s.slurm.Problem)
 	case len(s.slurm.Taken) > 0:
-		return say(metav1.ConditionFalse, v1beta1.ReasonSlurmNodesTaken, "%s; they are not changed", takenText(s.slurm.Taken))
-	case todo.Available < desired:
-		text := fmt.Sprintf("%d of %d workers are in service", todo.Available, desired)
-		if len(todo.Lost) > 0 {
-			text += fmt.Sprintf("; slurmd runs on %s, which Slurm does not list: it may have jobs that slurmctld lost, so delete the pod by hand once it has none", clean(hostlist.Compress(todo.Lost)))
+		return say(metav1.ConditionFalse, v1beta1.ReasonSlurmNodesTaken, "%s; the operator does not change them", takenText(s.slurm.Taken))
+	case actions.Available < desired:
+		text := fmt.Sprintf("%d of %d workers are in service", actions.Available, desired)
+		if len(actions.Lost) > 0 {
+			text += fmt.Sprintf("; slurmd runs on %s, which Slurm does not list: it may have jobs that slurmctld lost, so delete the pod by hand once it has none", clean(hostlist.Compress(actions.Lost)))
 		}
-		if len(todo.Unclaimed) > 0 {
-			text += fmt.Sprintf("; Slurm nodes %s answer and do not say whose they are, so no worker is made in their names", clean(hostlist.Compress(todo.Unclaimed)))
+		if len(actions.Unclaimed) > 0 {
+			text += fmt.Sprintf("; Slurm nodes %s respond and have no owner in their comment, so no worker is created with their names", clean(hostlist.Compress(actions.Unclaimed)))
 		}
 		return say(metav1.ConditionFalse, v1beta1.ReasonProgressing, "%s", text)
 	case int(out.Replicas) > desired:
-		return say(metav1.ConditionFalse, v1beta1.ReasonProgressing, "%s to go", workers(int(out.Replicas)-desired))
+		return say(metav1.ConditionFalse, v1beta1.ReasonProgressing, "%s to be removed", workers(int(out.Replicas)-desired))
 	default:
-		return say(metav1.ConditionTrue, v1beta1.ReasonAvailable, "%d of %d workers are in service", todo.Available, desired)
+		return say(metav1.ConditionTrue, v1beta1.ReasonAvailable, "%d of %d workers are in service", actions.Available, desired)
 	}
 }
 
-// draining tells what the first of the workers that are to go waits for.
-func draining(s *seen, todo *plan.Todo) metav1.Condition {
-	if len(todo.Waits) == 0 {
+// drainingCondition reports what the first worker that is to be removed waits for.
+func draining(s *seen, actions *plan.Todo) metav1.Condition {
+	if len(actions.Waits) == 0 {
 		if text := refusals(s); text != "" {
 			return condition(v1beta1.ConditionDraining, metav1.ConditionTrue, v1beta1.ReasonRecordsLeft, "%s", text)
 		}
-		return condition(v1beta1.ConditionDraining, metav1.ConditionFalse, v1beta1.ReasonNotDraining, "no worker is to go")
+		return condition(v1beta1.ConditionDraining, metav1.ConditionFalse, v1beta1.ReasonNotDraining, "no worker is to be removed")
 	}
-	first, reason := todo.Waits[0], v1beta1.ReasonWaitingForSlurm
-	for _, w := range todo.Waits {
+	first, reason := actions.Waits[0], v1beta1.ReasonWaitingForSlurm
+	for _, w := range actions.Waits {
 		if w.Jobs > 0 {
 			first, reason = w, v1beta1.ReasonWaitingForJobs
 			break
 		}
 	}
 	text := told(first)
-	if more := len(todo.Waits) - 1; more > 0 {
+	if more := len(actions.Waits) - 1; more > 0 {
 		text += fmt.Sprintf("; %d more wait", more)
 	}
 	return condition(v1beta1.ConditionDraining, metav1.ConditionTrue, reason, "%s", text)
 }
 
-// refusals tells of records that Slurm refuses to delete, empty for none.
+// formatRefusals lists the records that Slurm refuses to delete, empty for none.
 func refusals(s *seen) string {
 	var names []string
 	for name := range s.memory.refused {
@@ -155,9 +154,9 @@ func refusals(s *seen) string {
 	return text
 }
 
-// told is a wait for people.
+// formatWait describes a wait for people.
 func told(w plan.Wait) string {
-	text := fmt.Sprintf("worker %s is to go (%s) and waits: %s", w.Pod, w.Cause, w.Why)
+	text := fmt.Sprintf("worker %s is to be removed (%s) and waits: %s", w.Pod, w.Cause, w.Why)
 	switch {
 	case w.Jobs == 0:
 	case w.Until.IsZero():
@@ -168,14 +167,14 @@ func told(w plan.Wait) string {
 	return text
 }
 
-// updated is empty while it is not known what the newest revision is.
-func updated(s *seen, todo *plan.Todo) metav1.Condition {
+// updatedCondition is empty while the newest revision is not known.
+func updated(s *seen, actions *plan.Todo) metav1.Condition {
 	reason := v1beta1.ReasonUpdating
 	switch strategy := s.nodeSet.Spec.UpdateStrategy; {
 	case s.problem.reason != "", s.slurm.Clash != "":
 		return metav1.Condition{}
-	case todo.Outdated == 0:
-		return condition(v1beta1.ConditionUpdated, metav1.ConditionTrue, v1beta1.ReasonUpToDate, "every worker is of revision %s", s.revision.Hash)
+	case actions.Outdated == 0:
+		return condition(v1beta1.ConditionUpdated, metav1.ConditionTrue, v1beta1.ReasonUpToDate, "every worker has revision %s", s.revision.Hash)
 	case strategy.Type == v1beta1.UpdateOnDelete:
 		reason = v1beta1.ReasonOnDelete
 	case strategy.Paused:
@@ -184,12 +183,12 @@ func updated(s *seen, todo *plan.Todo) metav1.Condition {
 		reason = v1beta1.ReasonScheduled
 	case neverUpdates(strategy):
 		return condition(v1beta1.ConditionUpdated, metav1.ConditionFalse, v1beta1.ReasonUpdatePaused,
-			"%s of an old revision, and rollingUpdate.maxUnavailable is 0", workers(todo.Outdated))
+			"%s of an old revision, and rollingUpdate.maxUnavailable is 0", workers(actions.Outdated))
 	}
-	return condition(v1beta1.ConditionUpdated, metav1.ConditionFalse, reason, "%s of an old revision", workers(todo.Outdated))
+	return condition(v1beta1.ConditionUpdated, metav1.ConditionFalse, reason, "%s of an old revision", workers(actions.Outdated))
 }
 
-// workers is so many of them, before what they are.
+// formatWorkers returns "1 worker is" or "n workers are".
 func workers(n int) string {
 	if n == 1 {
 		return "1 worker is"
@@ -197,26 +196,26 @@ func workers(n int) string {
 	return fmt.Sprintf("%d workers are", n)
 }
 
-// submittable is empty where it makes no sense.
+// submittableCondition is empty where it does not apply.
 func submittable(s *seen) metav1.Condition {
 	say := func(status metav1.ConditionStatus, reason, format string, args ...any) metav1.Condition {
 		return condition(v1beta1.ConditionSubmittable, status, reason, format, args...)
 	}
 	switch {
-	case s.wish.PerKubeNode || s.wish.Deleting || s.problem.reason != "":
+	case s.desired.PerKubeNode || s.desired.Deleting || s.problem.reason != "":
 		return metav1.Condition{}
-	case s.wish.Max == nil:
-		return say(metav1.ConditionFalse, v1beta1.ReasonNoMaximum, "neither spec.maxReplicas nor a HorizontalPodAutoscaler says how many workers may come")
-	case s.wish.SlurmName(0) == "":
-		return say(metav1.ConditionFalse, v1beta1.ReasonNamesUnknown, "with hostNetwork the workers have the names of Kubernetes nodes")
-	case !s.wish.Records:
-		return say(metav1.ConditionFalse, v1beta1.ReasonShapeUnknown, "neither limits of spec.slurmd nor CPUs in spec.extraConf say what a worker has")
+	case s.desired.Max == nil:
+		return say(metav1.ConditionFalse, v1beta1.ReasonNoMaximum, "neither spec.maxReplicas nor a HorizontalPodAutoscaler sets the maximum number of workers")
+	case s.desired.SlurmName(0) == "":
+		return say(metav1.ConditionFalse, v1beta1.ReasonNamesUnknown, "with hostNetwork workers are named after Kubernetes nodes")
+	case !s.desired.Records:
+		return say(metav1.ConditionFalse, v1beta1.ReasonShapeUnknown, "neither limits of spec.slurmd nor CPUs in spec.extraConf give the resources of a worker")
 	case !s.slurm.Fresh:
 		return say(metav1.ConditionUnknown, v1beta1.ReasonNotObserved, "%s", s.slurm.Problem)
 	}
 	missing := 0
-	for i := range *s.wish.Max {
-		name := s.wish.SlurmName(i)
+	for i := range *s.desired.Max {
+		name := s.desired.SlurmName(i)
 		if _, there := s.slurm.Records[name]; !there && s.slurm.Taken[name] == "" {
 			missing++
 		}
@@ -225,10 +224,10 @@ func submittable(s *seen) metav1.Condition {
 	case missing > 0 && s.recordsProblem != "":
 		return say(metav1.ConditionFalse, v1beta1.ReasonRecordsMissing, "%s", s.recordsProblem)
 	case missing > 0:
-		return say(metav1.ConditionFalse, v1beta1.ReasonRecordsMissing, "%d of %d records are still to be made", missing, *s.wish.Max)
+		return say(metav1.ConditionFalse, v1beta1.ReasonRecordsMissing, "%d of %d records do not exist yet", missing, *s.desired.Max)
 	}
-	text := fmt.Sprintf("Slurm takes jobs for %d workers", *s.wish.Max)
-	if s.asked != nil && int(*s.asked) > *s.wish.Max {
+	text := fmt.Sprintf("Slurm accepts jobs for %d workers", *s.desired.Max)
+	if s.asked != nil && int(*s.asked) > *s.desired.Max {
 		text += fmt.Sprintf(": the operator keeps no more records, though the maximum is %d", *s.asked)
 	}
 	return say(metav1.ConditionTrue, v1beta1.ReasonRecordsReady, "%s", text)

@@ -21,24 +21,24 @@ func says(kind string, status metav1.ConditionStatus, reason, message string, si
 
 func TestTheStatusOfWorkersThatServe(t *testing.T) {
 	s := saw(3)
-	todo := &plan.Todo{Available: 3}
+	actions := &plan.Todo{Available: 3}
 	want := v1beta1.NodeSetStatus{
 		ObservedGeneration: 1, NodeSetHash: "new",
 		Selector: "app.kubernetes.io/instance=gpu,app.kubernetes.io/name=slurmd,slinky.slurm.net/cluster=slurm",
 		Desired:  3, Replicas: 3, UpdatedReplicas: 3, ReadyReplicas: 3, AvailableReplicas: 3, SlurmIdle: 3,
 		Conditions: []metav1.Condition{
 			says("Ready", "True", "Available", "3 of 3 workers are in service", noon),
-			says("Draining", "False", "NotDraining", "no worker is to go", noon),
-			says("Updated", "True", "UpToDate", "every worker is of revision new", noon),
-			says("Submittable", "True", "RecordsReady", "Slurm takes jobs for 3 workers", noon),
+			says("Draining", "False", "NotDraining", "no worker is to be removed", noon),
+			says("Updated", "True", "UpToDate", "every worker has revision new", noon),
+			says("Submittable", "True", "RecordsReady", "Slurm accepts jobs for 3 workers", noon),
 		},
 	}
-	got := statusOf(noon, s, todo)
+	got := statusOf(noon, s, actions)
 	if diff := cmp.Diff(want, got); diff != "" {
 		t.Fatal(diff)
 	}
 	s.nodeSet.Status = got
-	if diff := cmp.Diff(want, statusOf(noon.Add(time.Hour), s, todo)); diff != "" {
+	if diff := cmp.Diff(want, statusOf(noon.Add(time.Hour), s, actions)); diff != "" {
 		t.Errorf("an hour later: %s", diff)
 	}
 }
@@ -52,15 +52,15 @@ func TestTimesOfConditionsChangeWithTheirStatus(t *testing.T) {
 	})
 	later := noon.Add(time.Hour)
 	for _, tc := range []struct {
-		name  string
-		todo  plan.Todo
-		ready metav1.Condition
+		name    string
+		actions plan.Todo
+		ready   metav1.Condition
 	}{
 		{"another message keeps the time", plan.Todo{Available: 0}, says("Ready", "False", "Progressing", "0 of 2 workers are in service", noon)},
 		{"another status is of now", plan.Todo{Available: 2}, says("Ready", "True", "Available", "2 of 2 workers are in service", later)},
 	} {
 		t.Run(tc.name, func(t *testing.T) {
-			got := statusOf(later, s, &tc.todo).Conditions
+			got := statusOf(later, s, &tc.actions).Conditions
 			if diff := cmp.Diff(tc.ready, got[0]); diff != "" {
 				t.Error(diff)
 			}
@@ -75,16 +75,16 @@ func TestCounts(t *testing.T) {
 	type counts struct{ Replicas, Updated, Ready, Available, Unavailable, Idle, Allocated, Down, Drain, Draining int32 }
 	record := func(i string, r plan.Record) func(*seen) { return func(s *seen) { s.slurm.Records["gpu-"+i] = r } }
 	for _, tc := range []struct {
-		name   string
-		change func(*seen)
-		todo   plan.Todo
-		want   counts
+		name    string
+		change  func(*seen)
+		actions plan.Todo
+		want    counts
 	}{
 		{"workers that go or have ended do not count", func(s *seen) { s.workers[0].Going, s.workers[1].Finished = noon, true }, plan.Todo{}, counts{1, 1, 1, 1, 2, 1, 0, 0, 0, 0}},
 		{"workers of an old revision are not updated", func(s *seen) { s.workers[0].Revision = "old" }, plan.Todo{}, counts{3, 2, 3, 3, 0, 3, 0, 0, 0, 0}},
 		{"workers that are not Ready are not available", func(s *seen) { s.workers[0].Ready = false }, plan.Todo{}, counts{3, 3, 2, 2, 1, 3, 0, 0, 0, 0}},
 		{"workers are available after minReadySeconds", func(s *seen) {
-			s.wish.MinReady = time.Minute
+			s.desired.MinReady = time.Minute
 			s.workers[0].ReadySince, s.workers[1].ReadySince = noon.Add(-time.Minute), noon.Add(-time.Minute+1)
 		}, plan.Todo{}, counts{3, 3, 3, 2, 1, 3, 0, 0, 0, 0}},
 		{"busy and drained counts as both", record("0", plan.Record{Busy: true, Drain: true}), plan.Todo{}, counts{3, 3, 3, 3, 0, 2, 1, 0, 1, 0}},
@@ -92,7 +92,7 @@ func TestCounts(t *testing.T) {
 		{"down goes before busy", record("0", plan.Record{Down: true, Busy: true}), plan.Todo{}, counts{3, 3, 3, 3, 0, 2, 0, 1, 0, 0}},
 		{"a FUTURE record is none of these", record("0", plan.Record{Future: true, Down: true, Drain: true}), plan.Todo{}, counts{3, 3, 3, 3, 0, 2, 0, 0, 0, 0}},
 		{"one that Slurm does not know is none of these", func(s *seen) { delete(s.slurm.Records, "gpu-0") }, plan.Todo{}, counts{3, 3, 3, 3, 0, 2, 0, 0, 0, 0}},
-		{"more workers than wanted are none too few", func(s *seen) { s.wish.Replicas = 1 }, plan.Todo{Waits: make([]plan.Wait, 2)}, counts{3, 3, 3, 3, 0, 3, 0, 0, 0, 2}},
+		{"more workers than wanted are none too few", func(s *seen) { s.desired.Replicas = 1 }, plan.Todo{Waits: make([]plan.Wait, 2)}, counts{3, 3, 3, 3, 0, 3, 0, 0, 0, 2}},
 		{"of what was not read the last counts stay", func(s *seen) {
 			s.slurm = plan.Slurm{Connected: true}
 			s.nodeSet.Status = v1beta1.NodeSetStatus{SlurmIdle: 1, SlurmAllocated: 2, SlurmDown: 3, SlurmDrain: 4}
@@ -103,7 +103,7 @@ func TestCounts(t *testing.T) {
 		}, plan.Todo{}, counts{Unavailable: 3}},
 	} {
 		t.Run(tc.name, func(t *testing.T) {
-			got := statusOf(noon, saw(3, tc.change), &tc.todo)
+			got := statusOf(noon, saw(3, tc.change), &tc.actions)
 			if diff := cmp.Diff(tc.want, counts{got.Replicas, got.UpdatedReplicas, got.ReadyReplicas, got.AvailableReplicas, got.UnavailableReplicas,
 				got.SlurmIdle, got.SlurmAllocated, got.SlurmDown, got.SlurmDrain, got.DrainingReplicas}); diff != "" {
 				t.Error(diff)
@@ -121,36 +121,36 @@ func TestConditions(t *testing.T) {
 		return w
 	}
 	stale := func(s *seen) { s.slurm.Fresh, s.slurm.Problem = false, "slurmrestd does not answer" }
-	deleting := func(s *seen) { s.wish.Deleting = true }
+	deleting := func(s *seen) { s.desired.Deleting = true }
 	trouble := func(s *seen) { s.problem = problem{v1beta1.ReasonReferenceNotFound, "there is no Controller slurm"} }
 	strategy := func(u v1beta1.NodeSetUpdateStrategy) func(*seen) {
 		return func(s *seen) { s.nodeSet.Spec.UpdateStrategy = u }
 	}
 	fewer := func(s *seen) { delete(s.slurm.Records, "gpu-1") }
-	failed := func(s *seen) { s.recordsProblem = "making records of gpu-1: no" }
+	failed := func(s *seen) { s.recordsProblem = "creating records of gpu-1: no" }
 	both := func(a, b func(*seen)) func(*seen) { return func(s *seen) { a(s); b(s) } }
 	serves := plan.Todo{Available: 2}
 	for _, tc := range []struct {
 		name            string
 		change          func(*seen)
-		todo            plan.Todo
+		actions         plan.Todo
 		kind            string
 		status          metav1.ConditionStatus
 		reason, message string
 	}{
 		{"workers are missing", func(*seen) {}, plan.Todo{Available: 1}, "Ready", "False", "Progressing", "1 of 2 workers are in service"},
-		{"there are too many", func(s *seen) { s.wish.Replicas = 1 }, plan.Todo{Available: 1}, "Ready", "False", "Progressing", "1 worker is to go"},
-		{"there are none and none should be", func(s *seen) { s.wish.Replicas, s.workers = 0, nil }, plan.Todo{}, "Ready", "True", "Available", "0 of 0 workers are in service"},
+		{"there are too many", func(s *seen) { s.desired.Replicas = 1 }, plan.Todo{Available: 1}, "Ready", "False", "Progressing", "1 worker is to be removed"},
+		{"there are none and none should be", func(s *seen) { s.desired.Replicas, s.workers = 0, nil }, plan.Todo{}, "Ready", "True", "Available", "0 of 0 workers are in service"},
 		{"what is not fresh is not Ready", stale, serves, "Ready", "Unknown", "NotObserved", "slurmrestd does not answer"},
 		{"a problem goes before that", both(stale, trouble), serves, "Ready", "False", "ReferenceNotFound", "there is no Controller slurm"},
-		{"a deletion that waits", deleting, plan.Todo{}, "Ready", "False", "Progressing", "2 workers are to go"},
+		{"a deletion that waits", deleting, plan.Todo{}, "Ready", "False", "Progressing", "2 workers are to be removed"},
 
 		{"a wait for Slurm", func(*seen) {}, plan.Todo{Waits: []plan.Wait{wait("gpu-1", 0, time.Time{})}}, "Draining", "True", "WaitingForSlurm",
-			"worker gpu-1 is to go (ScaleIn) and waits: its Slurm node is not drained yet"},
+			"worker gpu-1 is to be removed (ScaleIn) and waits: its Slurm node is not drained yet"},
 		{"a wait for a job goes first", func(*seen) {}, plan.Todo{Waits: []plan.Wait{wait("gpu-1", 0, time.Time{}), wait("gpu-0", 1, noon)}}, "Draining", "True", "WaitingForJobs",
-			"worker gpu-0 is to go (ScaleIn) and waits: job 7 is running on it, until 2026-11-21T12:00:00Z at the latest; 1 more wait"},
+			"worker gpu-0 is to be removed (ScaleIn) and waits: job 7 is running on it, until 2026-11-21T12:00:00Z at the latest; 1 more wait"},
 		{"a wait for a job without a limit", func(*seen) {}, plan.Todo{Waits: []plan.Wait{wait("gpu-0", 1, time.Time{})}}, "Draining", "True", "WaitingForJobs",
-			"worker gpu-0 is to go (ScaleIn) and waits: job 7 is running on it, without a time limit"},
+			"worker gpu-0 is to be removed (ScaleIn) and waits: job 7 is running on it, without a time limit"},
 
 		{"an update", func(*seen) {}, plan.Todo{Outdated: 2}, "Updated", "False", "Updating", "2 workers are of an old revision"},
 		{"an update that is paused", strategy(v1beta1.NodeSetUpdateStrategy{Type: v1beta1.UpdateScheduled, Paused: true}), plan.Todo{Outdated: 1}, "Updated", "False", "UpdatePaused", "1 worker is of an old revision"},
@@ -158,19 +158,19 @@ func TestConditions(t *testing.T) {
 		{"an update at its time", strategy(v1beta1.NodeSetUpdateStrategy{Type: v1beta1.UpdateScheduled}), plan.Todo{Outdated: 1}, "Updated", "False", "Scheduled", "1 worker is of an old revision"},
 		{"of what revision workers are is not told of a broken NodeSet", trouble, plan.Todo{Outdated: 2}, "Updated", "", "", ""},
 
-		{"no maximum", func(s *seen) { s.wish.Max = nil }, serves, "Submittable", "False", "NoMaximum", "neither spec.maxReplicas nor a HorizontalPodAutoscaler says how many workers may come"},
-		{"no names", func(s *seen) { s.wish.SlurmName = func(int) string { return "" } }, serves, "Submittable", "False", "NamesUnknown", "with hostNetwork the workers have the names of Kubernetes nodes"},
-		{"no shape", func(s *seen) { s.wish.Records = false }, serves, "Submittable", "False", "ShapeUnknown", "neither limits of spec.slurmd nor CPUs in spec.extraConf say what a worker has"},
+		{"no maximum", func(s *seen) { s.desired.Max = nil }, serves, "Submittable", "False", "NoMaximum", "neither spec.maxReplicas nor a HorizontalPodAutoscaler sets the maximum number of workers"},
+		{"no names", func(s *seen) { s.desired.SlurmName = func(int) string { return "" } }, serves, "Submittable", "False", "NamesUnknown", "with hostNetwork workers are named after Kubernetes nodes"},
+		{"no shape", func(s *seen) { s.desired.Records = false }, serves, "Submittable", "False", "ShapeUnknown", "neither limits of spec.slurmd nor CPUs in spec.extraConf give the resources of a worker"},
 		{"no fresh reading", both(stale, failed), serves, "Submittable", "Unknown", "NotObserved", "slurmrestd does not answer"},
-		{"records that are missing", fewer, serves, "Submittable", "False", "RecordsMissing", "1 of 2 records are still to be made"},
-		{"records that cannot be made", both(fewer, failed), serves, "Submittable", "False", "RecordsMissing", "making records of gpu-1: no"},
-		{"records that are there though they could not be made", failed, serves, "Submittable", "True", "RecordsReady", "Slurm takes jobs for 2 workers"},
+		{"records that are missing", fewer, serves, "Submittable", "False", "RecordsMissing", "1 of 2 records do not exist yet"},
+		{"records that cannot be made", both(fewer, failed), serves, "Submittable", "False", "RecordsMissing", "creating records of gpu-1: no"},
+		{"records that are there though they could not be made", failed, serves, "Submittable", "True", "RecordsReady", "Slurm accepts jobs for 2 workers"},
 		{"a NodeSet that is being deleted takes no jobs", deleting, serves, "Submittable", "", "", ""},
-		{"one worker per Kubernetes node has no maximum", func(s *seen) { s.wish.PerKubeNode = true }, serves, "Submittable", "", "", ""},
+		{"one worker per Kubernetes node has no maximum", func(s *seen) { s.desired.PerKubeNode = true }, serves, "Submittable", "", "", ""},
 	} {
 		t.Run(tc.name, func(t *testing.T) {
 			var got metav1.Condition
-			for _, c := range statusOf(noon, saw(2, tc.change), &tc.todo).Conditions {
+			for _, c := range statusOf(noon, saw(2, tc.change), &tc.actions).Conditions {
 				if c.Type == tc.kind {
 					got = c
 				}
@@ -185,7 +185,7 @@ func TestConditions(t *testing.T) {
 func TestConditionsThatMakeNoSenseAnyMoreGo(t *testing.T) {
 	s := saw(1)
 	s.nodeSet.Status = statusOf(noon, s, &plan.Todo{})
-	s.wish.Deleting = true
+	s.desired.Deleting = true
 	for _, c := range statusOf(noon, s, &plan.Todo{}).Conditions {
 		if c.Type == v1beta1.ConditionSubmittable {
 			t.Errorf("there still is %+v", c)

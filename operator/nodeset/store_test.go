@@ -22,7 +22,7 @@ func (i indexes) IndexField(_ context.Context, of client.Object, field string, v
 	return nil
 }
 
-// write tells of a write to the store, and whether it may be made.
+// recordWrite records a write to the store and returns an error if the write must fail.
 func (r *rig) write(verb string, obj client.Object) error {
 	r.mu.Lock()
 	defer r.mu.Unlock()

@@ -4,11 +4,8 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
-	"maps"
-	"slices"
 	"time"
 
-	corev1 "k8s.io/api/core/v1"
 	apiequality "k8s.io/apimachinery/pkg/api/equality"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
@@ -16,19 +13,17 @@ import (
 
 	"github.com/slurmtide/slurmtide/operator/api/v1beta1"
 	"github.com/slurmtide/slurmtide/operator/nodeset/plan"
-	"github.com/slurmtide/slurmtide/slurmclient/hostlist"
 )
 
-// tell writes the status if it says something else than before. A process that has just
-// begun tells nothing before it has read Slurm, or knows why it cannot: the one before
-// it knew more.
-func (r *Reconciler) tell(ctx context.Context, s *seen, todo *plan.Todo) error {
+// patchStatus writes the status if it differs. A process that has just started writes none before
+// it has read Slurm, or knows why it cannot: its predecessor knew more.
+func (r *Reconciler) tell(ctx context.Context, s *seen, actions *plan.Todo) error {
 	if s.expected() && s.nodeSet.Status.Selector != "" {
 		return nil
 	}
-	status := statusOf(r.now(), s, todo)
+	status := statusOf(r.now(), s, actions)
 	status.OrdinalToNode = pinsOf(s)
-	r.emitWaits(s, todo)
+	r.emitWaits(s, actions)
 	r.tellClash(s)
 	if apiequality.Semantic.DeepEqual(status, s.nodeSet.Status) {
 		return nil
@@ -51,13 +46,12 @@ func (r *Reconciler) tell(ctx context.Context, s *seen, todo *plan.Todo) error {
 	return nil
 }
 
-// countedEvery is how often a status is written that says no more than that it goes on:
-// a thousand workers that come up would have it written a hundred times.
+// statusInterval is how often a status is written that shows only progress. Otherwise a thousand
+// starting workers would cause a hundred writes.
 const countedEvery = time.Second
 
-// onlyProgress reports that all that is new in a status is counts on their way, and the
-// words of conditions that go with them: no condition is another, nothing that is waited
-// for was reached.
+// isOnlyProgress reports whether only intermediate counts, and the messages of conditions that
+// contain them, differ: no condition changes, and no count reaches its goal.
 func onlyProgress(from, to *v1beta1.NodeSetStatus) bool {
 	plain := func(s *v1beta1.NodeSetStatus) v1beta1.NodeSetStatus {
 		out := *s.DeepCopy()
@@ -78,7 +72,7 @@ func onlyProgress(from, to *v1beta1.NodeSetStatus) bool {
 	return apiequality.Semantic.DeepEqual(plain(from), plain(to))
 }
 
-// counts are the counts of workers in a status.
+// countFields returns the counts of workers in a status.
 func counts(s *v1beta1.NodeSetStatus) []*int32 {
 	return []*int32{
 		&s.Replicas, &s.UpdatedReplicas, &s.ReadyReplicas, &s.AvailableReplicas, &s.UnavailableReplicas, &s.DrainingReplicas,
@@ -86,9 +80,9 @@ func counts(s *v1beta1.NodeSetStatus) []*int32 {
 	}
 }
 
-// statusPatch is the merge patch from one status to another. Only what differs is in
-// it, what became empty as null, with what no status is valid without. It fits the
-// version that was seen alone: others keep conditions in the same list.
+// statusPatch returns the merge patch from one status to another. It contains only what differs,
+// with null for what became empty, and the fields that every valid status needs. It applies only to
+// the observed version, because others keep conditions in the same list.
 func statusPatch(from, to *v1beta1.NodeSet) ([]byte, error) {
 	data, err := client.MergeFromWithOptions(from, client.MergeFromWithOptimisticLock{}).Data(to)
 	if err != nil {
@@ -103,63 +97,9 @@ func statusPatch(from, to *v1beta1.NodeSet) ([]byte, error) {
 		status = map[string]any{}
 	}
 	status["selector"], status["nodeSetHash"] = to.Status.Selector, to.Status.NodeSetHash
-	// What people see of a NodeSet at zero is 0, not nothing.
+	// kubectl should show 0 for a NodeSet at zero, not nothing.
 	status["desired"], status["replicas"] = to.Status.Desired, to.Status.Replicas
 	status["updatedReplicas"], status["readyReplicas"] = to.Status.UpdatedReplicas, to.Status.ReadyReplicas
 	patch["status"] = status
 	return json.Marshal(patch)
-}
-
-// waitTold is what was told of a worker that waits to go: the job that it waits for, and
-// what else keeps it.
-type waitTold struct {
-	job   uint32
-	block plan.Block
-}
-
-// emitWaits records an event when a worker begins to wait for a job, and when something
-// else keeps it: of many workers, and of an outage, one for all. What was told before an
-// outage is not told again after it.
-func (r *Reconciler) emitWaits(s *seen, todo *plan.Todo) {
-	told := map[string]waitTold{}
-	fresh := map[string][]plan.Wait{}
-	for _, w := range todo.Waits {
-		was := s.memory.told[w.Pod]
-		is := waitTold{was.job, w.Block}
-		if w.Block == plan.NotBlocked && w.Jobs > 0 {
-			is.job = w.Job
-		}
-		told[w.Pod] = is
-		switch {
-		case w.Block == plan.Unread && was.block != w.Block:
-			fresh["DeletionBlocked"] = append(fresh["DeletionBlocked"], w)
-		case w.Block == plan.Unregistered && was.block != w.Block:
-			fresh["SlurmNodeNotRegistered"] = append(fresh["SlurmNodeNotRegistered"], w)
-		case w.Block == plan.NotBlocked && is.job != was.job:
-			fresh["DrainWaiting"] = append(fresh["DrainWaiting"], w)
-		}
-	}
-	s.memory.told = told
-	for _, reason := range slices.Sorted(maps.Keys(fresh)) {
-		r.emitWaitsFor(s, reason, fresh[reason])
-	}
-}
-
-// emitWaitsFor records the events of workers that begin to wait for the same reason.
-func (r *Reconciler) emitWaitsFor(s *seen, reason string, waits []plan.Wait) {
-	kind := corev1.EventTypeWarning
-	if reason == "DrainWaiting" {
-		kind = corev1.EventTypeNormal
-	}
-	if len(waits) == 1 || len(waits) <= toldEach && reason != "DeletionBlocked" {
-		for _, w := range waits {
-			r.events.Eventf(s.nodeSet, s.pod(w.Pod), kind, reason, "Drain", "%s", told(w))
-		}
-		return
-	}
-	names := make([]string, len(waits))
-	for i, w := range waits {
-		names[i] = w.Pod
-	}
-	r.events.Eventf(s.nodeSet, nil, kind, reason, "Drain", "%d workers wait (%s), the first: %s", len(waits), clean(hostlist.Compress(names)), told(waits[0]))
 }

@@ -15,7 +15,7 @@ import (
 	"github.com/slurmtide/slurmtide/operator/nodeset/render"
 )
 
-// retention is what becomes of claims, Retain where the NodeSet does not say.
+// retentionPolicy returns what happens to claims, Retain where the NodeSet does not say.
 func retention(n *v1beta1.NodeSet) v1beta1.ClaimRetentionPolicy {
 	out := v1beta1.ClaimRetentionPolicy{WhenDeleted: v1beta1.ClaimRetain, WhenScaled: v1beta1.ClaimRetain}
 	if p := n.Spec.PersistentVolumeClaimRetentionPolicy; p != nil {
@@ -29,9 +29,9 @@ func retention(n *v1beta1.NodeSet) v1beta1.ClaimRetentionPolicy {
 	return out
 }
 
-// follow makes a claim follow the retention policy, and reports whether that changes it.
-// A claim that a worker uses follows it in full. One that was left over keeps to what it
-// was left under, except that Retain always keeps it.
+// applyRetention applies the retention policy to a claim, and reports whether that changes it. The
+// policy applies in full to a claim that a worker uses. A claim without a worker keeps the policy
+// under which its worker was removed, except that Retain always keeps it.
 func follow(n *v1beta1.NodeSet, claim *corev1.PersistentVolumeClaim, inUse bool) bool {
 	policy := retention(n)
 	owned := slices.IndexFunc(claim.OwnerReferences, func(o metav1.OwnerReference) bool { return o.UID == n.UID })
@@ -56,7 +56,7 @@ func follow(n *v1beta1.NodeSet, claim *corev1.PersistentVolumeClaim, inUse bool)
 	return changed
 }
 
-// claimsInUse are the names of the claims that pods of the NodeSet have.
+// claimsInUse returns the names of the claims that pods of the NodeSet use.
 func claimsInUse(s *seen) map[string]bool {
 	out := map[string]bool{}
 	for i := range s.workers {
@@ -69,18 +69,18 @@ func claimsInUse(s *seen) map[string]bool {
 	return out
 }
 
-// surplus are the claims, of all that the NodeSet has, whose worker scale-in has taken
-// away for good under a policy that deletes them: none while a worker is missing or on its way out, since the next
-// one may have its name.
-func surplus(s *seen, todo *plan.Todo, claims []corev1.PersistentVolumeClaim) []*corev1.PersistentVolumeClaim {
-	if s.problem.reason != "" || s.wish.Deleting || s.wish.PerKubeNode || retention(s.nodeSet).WhenScaled != v1beta1.ClaimDelete {
+// surplusClaims returns the claims whose worker was removed for good by scale-in under a policy
+// that deletes them. It returns none while a worker is missing or terminating, since the next
+// worker may use its name.
+func surplus(s *seen, actions *plan.Todo, claims []corev1.PersistentVolumeClaim) []*corev1.PersistentVolumeClaim {
+	if s.problem.reason != "" || s.desired.Deleting || s.desired.PerKubeNode || retention(s.nodeSet).WhenScaled != v1beta1.ClaimDelete {
 		return nil
 	}
 	if slices.ContainsFunc(s.workers, func(w plan.Worker) bool { return !w.Going.IsZero() || w.Finished }) {
 		return nil
 	}
 	needed := claimsInUse(s)
-	if len(s.workers) < s.wish.Desired() || slices.ContainsFunc(todo.Steps, func(step plan.Step) bool { return step.Verb == plan.Create }) {
+	if len(s.workers) < s.desired.Desired() || slices.ContainsFunc(actions.Steps, func(step plan.Step) bool { return step.Verb == plan.Create }) {
 		return nil
 	}
 	var out []*corev1.PersistentVolumeClaim
@@ -92,9 +92,8 @@ func surplus(s *seen, todo *plan.Todo, claims []corev1.PersistentVolumeClaim) []
 	return out
 }
 
-// retain has the claims follow the retention policy, and deletes those that it does not
-// keep.
-func (r *Reconciler) retain(ctx context.Context, s *seen, todo *plan.Todo) error {
+// pruneClaims applies the retention policy to the claims, and deletes those that it does not keep.
+func (r *Reconciler) retain(ctx context.Context, s *seen, actions *plan.Todo) error {
 	if len(s.nodeSet.Spec.VolumeClaimTemplates) == 0 {
 		return nil
 	}
@@ -112,16 +111,16 @@ func (r *Reconciler) retain(ctx context.Context, s *seen, todo *plan.Todo) error
 		}
 		patch := client.MergeFromWithOptions(was, client.MergeFromWithOptimisticLock{})
 		if err := ignoreGone(r.client.Patch(ctx, claim, patch, client.FieldOwner(FieldManager))); err != nil {
-			return fmt.Errorf("changing claim %s to its retention policy: %w", claim.Name, err)
+			return fmt.Errorf("applying the retention policy to claim %s: %w", claim.Name, err)
 		}
 	}
-	for _, claim := range surplus(s, todo, list.Items) {
+	for _, claim := range surplus(s, actions, list.Items) {
 		uid := claim.UID
 		err := r.client.Delete(ctx, claim, &client.DeleteOptions{Preconditions: &metav1.Preconditions{UID: &uid}})
 		if err := ignoreGone(err); err != nil {
 			return fmt.Errorf("deleting claim %s: %w", claim.Name, err)
 		}
-		r.events.Eventf(s.nodeSet, claim, corev1.EventTypeNormal, "SuccessfulDelete", "Delete", "deleted claim %s of a worker that scale-in took away", claim.Name)
+		r.events.Eventf(s.nodeSet, claim, corev1.EventTypeNormal, "SuccessfulDelete", "Delete", "deleted claim %s of a worker that scale-in removed", claim.Name)
 	}
 	return nil
 }

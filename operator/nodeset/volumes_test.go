@@ -30,27 +30,27 @@ func TestClaimsThatScaleInLeaves(t *testing.T) {
 		{"stay while a worker is on its way out", &v1beta1.ClaimRetentionPolicy{WhenScaled: v1beta1.ClaimDelete},
 			func(s *seen, _ *plan.Todo) { s.workers[0].Going = time.Now() }, nil},
 		{"stay while a worker is missing", &v1beta1.ClaimRetentionPolicy{WhenScaled: v1beta1.ClaimDelete},
-			func(s *seen, _ *plan.Todo) { s.wish.Replicas = 2 }, nil},
+			func(s *seen, _ *plan.Todo) { s.desired.Replicas = 2 }, nil},
 		{"stay while one is being made", &v1beta1.ClaimRetentionPolicy{WhenScaled: v1beta1.ClaimDelete},
-			func(_ *seen, todo *plan.Todo) { todo.Steps = []plan.Step{{Verb: plan.Create}} }, nil},
+			func(_ *seen, actions *plan.Todo) { actions.Steps = []plan.Step{{Verb: plan.Create}} }, nil},
 		{"stay when the NodeSet is deleted", &v1beta1.ClaimRetentionPolicy{WhenScaled: v1beta1.ClaimDelete},
-			func(s *seen, _ *plan.Todo) { s.wish.Deleting = true }, nil},
+			func(s *seen, _ *plan.Todo) { s.desired.Deleting = true }, nil},
 		{"stay while it cannot be followed", &v1beta1.ClaimRetentionPolicy{WhenScaled: v1beta1.ClaimDelete},
 			func(s *seen, _ *plan.Todo) { s.problem.reason = v1beta1.ReasonInvalidSpec }, nil},
 	} {
 		t.Run(tc.name, func(t *testing.T) {
 			s := &seen{
 				nodeSet: &v1beta1.NodeSet{Spec: v1beta1.NodeSetSpec{PersistentVolumeClaimRetentionPolicy: tc.policy}},
-				wish:    plan.Wish{Replicas: 1},
+				desired: plan.Wish{Replicas: 1},
 				workers: []plan.Worker{{Pod: "n-0"}},
 				pods:    map[string]*corev1.Pod{"n-0": {}},
 			}
 			s.pods["n-0"].Spec.Volumes = []corev1.Volume{{Name: "data", VolumeSource: corev1.VolumeSource{
 				PersistentVolumeClaim: &corev1.PersistentVolumeClaimVolumeSource{ClaimName: "data-n-0"}}}}
-			todo := &plan.Todo{}
+			actions := &plan.Todo{}
 			kept = false
 			if tc.change != nil {
-				tc.change(s, todo)
+				tc.change(s, actions)
 			}
 			claims := make([]corev1.PersistentVolumeClaim, 2)
 			claims[0].Name, claims[1].Name = "data-n-0", "data-n-1"
@@ -58,7 +58,7 @@ func TestClaimsThatScaleInLeaves(t *testing.T) {
 				claims[1].Annotations = map[string]string{v1beta1.AnnotationDeleteWhenScaled: "true"}
 			}
 			var got []string
-			for _, c := range surplus(s, todo, claims) {
+			for _, c := range surplus(s, actions, claims) {
 				got = append(got, c.Name)
 			}
 			if !slices.Equal(got, tc.want) {

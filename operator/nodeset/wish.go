@@ -18,8 +18,8 @@ import (
 	"github.com/slurmtide/slurmtide/operator/nodeset/render"
 )
 
-// wishOf is what the NodeSet asks for. A NodeSet with a problem asks for as many
-// workers as it has, so that none is made and none goes but by deletion.
+// desiredOf returns what the NodeSet specifies. A NodeSet with a problem desires the workers that
+// it has, so that none is created and none is removed except by deletion.
 func wishOf(now time.Time, s *seen, hpas []autoscalingv2.HorizontalPodAutoscaler) plan.Wish {
 	spec := &s.nodeSet.Spec
 	w := plan.Wish{
@@ -45,8 +45,8 @@ func wishOf(now time.Time, s *seen, hpas []autoscalingv2.HorizontalPodAutoscaler
 	return w
 }
 
-// frozen keeps what there is, as there is no telling what new workers would be. Those
-// that were chosen before still go.
+// freezeDesired keeps the existing workers, because new ones cannot be rendered. Workers that were
+// chosen for scale-in before are still removed.
 func frozen(w plan.Wish, s *seen) plan.Wish {
 	w.Max, w.Records, w.Update = nil, false, plan.Update{}
 	w.Replicas = 0
@@ -61,8 +61,8 @@ func frozen(w plan.Wish, s *seen) plan.Wish {
 	return w
 }
 
-// replicas is how many workers there should be in scaling mode StatefulSet. The API
-// server fills it in; one is its default.
+// desiredReplicas returns how many workers there should be in scaling mode StatefulSet. The API
+// server sets the default, one.
 func replicas(n *v1beta1.NodeSet) int {
 	if n.Spec.Replicas == nil {
 		return 1
@@ -70,8 +70,8 @@ func replicas(n *v1beta1.NodeSet) int {
 	return int(max(0, *n.Spec.Replicas))
 }
 
-// maxOf is the most workers that there may ever be: the smaller of what the NodeSet and
-// its HPA say, but never less than it has now. nil for not known.
+// maxWorkers returns the largest number of workers there may ever be: the smaller of the maxima of
+// the NodeSet and its HPA, but at least the present replicas. It is nil if it is not known.
 func maxOf(n *v1beta1.NodeSet, hpas []autoscalingv2.HorizontalPodAutoscaler) *int {
 	most := askedMost(n, hpas)
 	if most == nil {
@@ -80,12 +80,12 @@ func maxOf(n *v1beta1.NodeSet, hpas []autoscalingv2.HorizontalPodAutoscaler) *in
 	return new(max(min(int(*most), recordsAtMost), replicas(n)))
 }
 
-// recordsAtMost is for how many workers of a NodeSet Slurm keeps records at most, unless
-// it has more of them: each record costs slurmctld, and every look at the NodeSet.
+// maxRecords is how many records Slurm keeps for the workers of a NodeSet, unless it has more
+// workers. Each record costs slurmctld and every reconciliation of the NodeSet.
 const recordsAtMost = 10_000
 
-// askedMost is the maximum as it is asked for. Of several HPAs the one that may go highest
-// counts: records that one of them needs must not go for the other.
+// requestedMax returns the requested maximum. Of several HPAs the highest counts, so that records
+// which one of them needs are not deleted because of another.
 func askedMost(n *v1beta1.NodeSet, hpas []autoscalingv2.HorizontalPodAutoscaler) *int32 {
 	var hpa *autoscalingv2.HorizontalPodAutoscaler
 	for i := range hpas {
@@ -107,12 +107,12 @@ func policyOf(p *v1beta1.DrainPolicy) plan.Policy {
 	return plan.Policy{}
 }
 
-// defaultUnavailable is the share of workers that may be out of service when the
-// NodeSet does not say.
+// defaultMaxUnavailable is the share of workers that may be out of service if the NodeSet does not
+// say.
 const defaultUnavailable = "25%"
 
-// updateOf says how workers change. A share is rounded up, and is at least one, unless it
-// is zero: then none of them changes.
+// updateOf returns how workers change. A share is rounded up and is at least one, unless it is
+// zero: then no worker changes.
 func updateOf(now time.Time, u v1beta1.NodeSetUpdateStrategy, desired int) plan.Update {
 	out := plan.Update{Open: !u.Paused, MaxUnavailable: 1}
 	limit := intstr.FromString(defaultUnavailable)
@@ -132,7 +132,7 @@ func updateOf(now time.Time, u v1beta1.NodeSetUpdateStrategy, desired int) plan.
 		out.Open = false
 	case v1beta1.UpdateScheduled:
 		out.Open = out.Open && within(now, u.ScheduledUpdate)
-		out.MaxUnavailable = max(1, desired) // Slurm keeps the nodes free for it
+		out.MaxUnavailable = max(1, desired) // the reservation keeps the nodes free
 	default:
 		out.Open = out.Open && !neverUpdates(u)
 	}
@@ -148,7 +148,7 @@ func neverUpdates(u v1beta1.NodeSetUpdateStrategy) bool {
 	return err == nil && n <= 0
 }
 
-// defaultWindow is the length of a scheduled update that does not say.
+// defaultScheduleDuration is the duration of a scheduled update that does not set one.
 const defaultWindow = 30 * time.Minute
 
 func within(now time.Time, s *v1beta1.ScheduledUpdate) bool {
@@ -165,8 +165,8 @@ func lengthOf(s *v1beta1.ScheduledUpdate) time.Duration {
 	return s.Duration.Duration
 }
 
-// slurmNameOn is the name of the Slurm node of the worker on a Kubernetes node; empty for one
-// that cannot be.
+// slurmNameOn returns the name of the Slurm node of the worker on a Kubernetes node, or empty if
+// that name is invalid.
 func (s *seen) slurmNameOn(kubeNode string) string {
 	id := render.Identity{KubeNode: kubeNode}
 	if node := s.kubeNodes[kubeNode]; node != nil {
@@ -179,7 +179,8 @@ func (s *seen) slurmNameOn(kubeNode string) string {
 	return name
 }
 
-// matching are the Kubernetes nodes that are to have a worker in scaling mode DaemonSet.
+// matchingKubeNodes returns the Kubernetes nodes that should have a worker in scaling mode
+// DaemonSet.
 func matching(s *seen) []string {
 	var out []string
 	for name, node := range s.kubeNodes {
@@ -191,9 +192,9 @@ func matching(s *seen) []string {
 	return out
 }
 
-// fits reports whether a pod may run on a Kubernetes node, by its node selector, its
-// required node affinity and its tolerations. That the node is unschedulable or not
-// ready is no reason against it, as with a DaemonSet.
+// canRunOn reports whether a pod may run on a Kubernetes node, by its node selector, its required
+// node affinity and its tolerations. As with a DaemonSet, the node may be unschedulable or not
+// ready.
 func fits(spec *corev1.PodSpec, node *corev1.Node) bool {
 	pod := &corev1.Pod{Spec: *spec}
 	match, err := nodeaffinity.GetRequiredNodeAffinity(pod).Match(node)

@@ -15,8 +15,8 @@ import (
 	"github.com/slurmtide/slurmtide/operator/nodeset/render"
 )
 
-// workerOf is a pod as the plan sees it. kubeNode is the Kubernetes node where it
-// runs, nil for none or one that is not known.
+// workerOf converts a pod for the plan. kubeNode is the Kubernetes node where it runs, nil if there
+// is none or it is not known.
 func workerOf(pod *corev1.Pod, kubeNode *corev1.Node, propagated []string) plan.Worker {
 	w := plan.Worker{
 		Pod: pod.Name, UID: string(pod.UID), SlurmName: slurmNameOf(pod), Revision: pod.Labels[render.LabelRevision], Joined: pod.Labels[v1beta1.LabelCluster],
@@ -46,12 +46,13 @@ func workerOf(pod *corev1.Pod, kubeNode *corev1.Node, propagated []string) plan.
 			w.Ready, w.ReadySince = true, c.LastTransitionTime.Time
 		}
 	}
-	// What is no number is as if it were not there.
+	// A value that is not a number counts as absent.
 	w.Cost, _ = strconv.Atoi(pod.Annotations[v1beta1.AnnotationPodDeletionCost])
 	return w
 }
 
-// pinnedTo is the Kubernetes node that a pod must run on, empty for any.
+// requiredKubeNode returns the Kubernetes node that a pod must run on, or where it runs if it may
+// run anywhere.
 func pinnedTo(pod *corev1.Pod) string {
 	if pod.Spec.Affinity == nil || pod.Spec.Affinity.NodeAffinity == nil {
 		return pod.Spec.NodeName
@@ -70,7 +71,7 @@ func pinnedTo(pod *corev1.Pod) string {
 	return pod.Spec.NodeName
 }
 
-// slurmNameOf is the name of a worker's Slurm node, empty before it is known.
+// slurmNameOf returns the name of a worker's Slurm node, empty before it is known.
 func slurmNameOf(pod *corev1.Pod) string {
 	if name := pod.Labels[v1beta1.LabelPodHostname]; name != "" {
 		return name
@@ -78,7 +79,7 @@ func slurmNameOf(pod *corev1.Pod) string {
 	return pod.Spec.NodeName // it shares the Kubernetes node's network and name
 }
 
-// noteOf is what was noted on a pod. A time that cannot be read is none.
+// drainMarkOf reads the drain mark of a pod. An unreadable time counts as none.
 func noteOf(pod *corev1.Pod) plan.Note {
 	n := plan.Note{Cause: pod.Annotations[v1beta1.AnnotationDrainCause], Protect: pod.Labels[v1beta1.LabelPodProtect] == "true"}
 	n.Since, _ = time.Parse(time.RFC3339, pod.Annotations[v1beta1.AnnotationDrainStarted])
@@ -86,9 +87,9 @@ func noteOf(pod *corev1.Pod) plan.Note {
 	return n
 }
 
-// notePatch is the change of a pod's metadata from one note to another, as a merge patch.
-// own are the annotations of the template: what protects a worker with work from others
-// goes back to what the user has there.
+// drainMarkPatch returns the merge patch of a pod's metadata from one drain mark to another. own
+// are the annotations of the template: when the protection ends, the annotations that protect a
+// worker return to their values there.
 func notePatch(n, was plan.Note, own map[string]string) map[string]any {
 	text := func(on bool, value string) any {
 		if !on {
@@ -115,15 +116,15 @@ func notePatch(n, was plan.Note, own map[string]string) map[string]any {
 	}}
 }
 
-// maxReason is how many characters of an annotation become a drainReason.
+// maxReasonLength is how many characters of an annotation become a drainReason.
 const maxReason = 256
 
-// cordonOf is why a user or the Kubernetes node wants the worker drained.
+// cordonReasonOf returns why a user or the Kubernetes node wants the worker drained.
 func cordonOf(pod *corev1.Pod, kubeNode *corev1.Node, propagated []string) string {
 	if pod.Annotations[v1beta1.AnnotationPodCordon] == "true" {
 		return "pod " + pod.Name + " is cordoned"
 	}
-	// A cordon of ours follows a drain in Slurm, and must not be one's reason.
+	// Our own cordon follows a drain in Slurm, and must not cause one.
 	if kubeNode == nil || !kubeNode.Spec.Unschedulable || cordonedByUs(kubeNode) {
 		return ""
 	}
@@ -144,7 +145,7 @@ func cordonOf(pod *corev1.Pod, kubeNode *corev1.Node, propagated []string) strin
 	return "Kubernetes node " + kubeNode.Name + " is cordoned"
 }
 
-// clean keeps the characters of a text that a drainReason can have.
+// cleanReason keeps the characters of a text that a drainReason may contain.
 func clean(text string) string {
 	out := []rune(strings.TrimSpace(strings.Map(func(r rune) rune {
 		switch {

@@ -14,64 +14,64 @@ import (
 	"github.com/slurmtide/slurmtide/slurmclient"
 )
 
-// memory is what the process knows beside what it reads: its own writes to Slurm that
-// no reading shows yet, and when it deleted workers that were not registered. Losing
-// it loses nothing: writes are repeated, and the brake begins closed.
+// expectations is what the process knows besides what it reads: its own writes to Slurm that no
+// reading shows yet, and when it deleted unregistered workers. Losing it is harmless: writes are
+// repeated, and no unregistered worker is deleted at first.
 type memory struct {
 	mu   sync.Mutex
 	sets map[types.NamespacedName]*setMemory
 }
 
 type setMemory struct {
-	// sequence is that of the list of nodes that was last looked at.
+	// sequence is that of the list of nodes that was last observed.
 	sequence     uint64
 	writes       map[string]write // by Slurm node
 	unregistered []time.Time
-	// recordsProblem is why FUTURE records could not be made, recordsTried when.
+	// recordsProblem is why FUTURE records could not be created, recordsTriedAt when that was.
 	recordsProblem string
 	recordsTried   time.Time
-	// createFailures counts the rounds in a row in which workers could not be made, failedNow
-	// those that could not in this one; none is made before createAfter.
+	// createFailures counts the consecutive rounds in which creations failed, roundFailures the
+	// failures in this round. No worker is created before createAfter.
 	createFailures, failedNow int
 	createAfter               time.Time
-	// told are the waits that were told of, by pod.
+	// reportedWaits are the waits that were reported, by pod.
 	told map[string]waitTold
-	// refused is why Slurm refuses to delete records, by Slurm node.
+	// refusedDeletions is why Slurm refuses to delete records, by Slurm node.
 	refused map[string]string
-	// updates are what Slurm was told of a Slurm node, by its name.
+	// pendingUpdates are the updates of Slurm nodes that no reading shows yet, by name.
 	updates map[string]update
 	pods    *podMemory
-	// clash is the clash that was told of.
+	// reportedMismatch is the mismatch that was last reported.
 	clash string
 	// namespace is what was read of the NodeSet's namespace.
 	namespace namespaceOf
-	// reservedAt is when the reservation of a scheduled update was last written.
+	// reservationWrittenAt is when the reservation of a scheduled update was last written.
 	reservedAt time.Time
-	// shownAt is when pods and Slurm nodes were last told of.
+	// conditionsWrittenAt is when pod conditions and Slurm nodes were last updated.
 	shownAt time.Time
-	// countedAt is when the status was last written.
+	// statusWrittenAt is when the status was last written.
 	countedAt time.Time
-	// look is how long the last look at what there is took, in nanoseconds.
+	// observeNanos is how long the last observation took, in nanoseconds.
 	look atomic.Int64
 }
 
 type write struct {
 	verb plan.Verb
 	at   time.Time
-	// sequence is that of the list of nodes when it was written.
+	// sequence is that of the list of nodes at the time of the write.
 	sequence uint64
 }
 
-// doubtful is a write that failed, and may have been done all the same: until a reading
-// that began later, no other one proves that the Slurm node is drained.
-const doubtful plan.Verb = "doubtful"
+// outcomeUnknown is a write that failed and may nevertheless have taken effect. Only a reading that
+// began later can prove that the Slurm node is drained.
+const doubtful plan.Verb = "outcome-unknown"
 
 type update struct {
 	slurmclient.NodeUpdate
 	at time.Time
 }
 
-// lookOf is how long the last look at a NodeSet took, 0 for none.
+// observeDuration returns how long the last observation of a NodeSet took, 0 if there was none.
 func (m *memory) lookOf(name types.NamespacedName) time.Duration {
 	m.mu.Lock()
 	defer m.mu.Unlock()
@@ -83,8 +83,9 @@ func (m *memory) lookOf(name types.NamespacedName) time.Duration {
 
 func newMemory() *memory { return &memory{sets: map[types.NamespacedName]*setMemory{}} }
 
-// of returns the memory of a NodeSet. What was deleted before the process began is
-// not known, so that a new memory counts as if the brake had been used up.
+// forNodeSet returns the expectations of a NodeSet. Deletions before the process started are not
+// known, so new expectations count as if the allowed number of unregistered workers had just been
+// deleted.
 func (m *memory) of(name types.NamespacedName, now time.Time) *setMemory {
 	m.mu.Lock()
 	defer m.mu.Unlock()
@@ -99,15 +100,15 @@ func (m *memory) of(name types.NamespacedName, now time.Time) *setMemory {
 	return s
 }
 
-// forget drops the memory of a NodeSet that is gone.
+// forgetNodeSet drops the expectations of a NodeSet that is gone.
 func (m *memory) forget(name types.NamespacedName) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	delete(m.sets, name)
 }
 
-// wrote remembers a write to Slurm. One NodeSet is reconciled by one goroutine at a
-// time, but its steps are applied by several.
+// expectWrite remembers a write to Slurm. One NodeSet is reconciled by one goroutine at a time, but
+// several apply its steps.
 func (m *memory) wrote(s *setMemory, names []string, verb plan.Verb, at time.Time) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
@@ -116,7 +117,8 @@ func (m *memory) wrote(s *setMemory, names []string, verb plan.Verb, at time.Tim
 	}
 }
 
-// refuse remembers why Slurm refuses to delete a record, nil for that it was deleted.
+// recordRefusal remembers why Slurm refuses to delete a record; nil means that the record was
+// deleted.
 func (m *memory) refuse(s *setMemory, name string, err error) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
@@ -131,17 +133,17 @@ func (m *memory) refuse(s *setMemory, name string, err error) {
 }
 
 const (
-	// createRetry is how long making workers is left alone after some could not be made; it
-	// doubles with each round in which that is so, up to createRetryMost.
+	// createRetry is the pause after a round in which creations failed. It doubles with each such
+	// round, up to createRetryMost.
 	createRetry     = time.Second
 	createRetryMost = 5 * time.Minute
-	// createTries is how many may fail in a round until the others are left out, and how
-	// many are tried in the next.
+	// createTries is how many creations may fail in a round before the others are skipped, and how
+	// many are tried in the next round.
 	createTries = 5
 )
 
-// createFailed remembers that a worker could not be made, and reports whether it is the
-// first of its round.
+// recordCreateFailure remembers that a worker could not be created, and reports whether it is the
+// first failure of the round.
 func (m *memory) createFailed(s *setMemory, at time.Time) bool {
 	m.mu.Lock()
 	defer m.mu.Unlock()
@@ -154,16 +156,16 @@ func (m *memory) createFailed(s *setMemory, at time.Time) bool {
 	return true
 }
 
-// hopeless reports that so many workers could not be made in this round that the others
-// are not tried.
+// hasTooManyFailures reports whether so many creations failed in this round that the others are
+// skipped.
 func (m *memory) hopeless(s *setMemory) bool {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	return s.failedNow >= createTries
 }
 
-// beginCreations begins a round. It returns for how long no worker is to be made, and how
-// many rounds in a row have failed.
+// beginCreations begins a round. It returns how long no worker may be created, and how many
+// consecutive rounds have failed.
 func (m *memory) beginCreations(s *setMemory, now time.Time) (wait time.Duration, failures int) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
@@ -171,8 +173,8 @@ func (m *memory) beginCreations(s *setMemory, now time.Time) (wait time.Duration
 	return max(0, s.createAfter.Sub(now)), s.createFailures
 }
 
-// endCreations ends a round, and with one that made workers and failed at none the row of
-// failures.
+// endCreations ends a round. A round that created workers without a failure resets the count of
+// failed rounds.
 func (m *memory) endCreations(s *setMemory, made int) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
@@ -181,33 +183,31 @@ func (m *memory) endCreations(s *setMemory, made int) {
 	}
 }
 
-// deletedUnregistered remembers that a worker was deleted for not being registered.
+// recordUnregisteredDeletion remembers that a worker was deleted because it had not registered.
 func (m *memory) deletedUnregistered(s *setMemory, at time.Time) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	s.unregistered = append(s.unregistered, at)
 }
 
-// updated remembers what Slurm was told of a Slurm node.
+// expectUpdate remembers the update of a Slurm node.
 func (m *memory) updated(s *setMemory, name string, u slurmclient.NodeUpdate, at time.Time) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	s.updates[name] = update{u, at}
 }
 
-// knows reports that Slurm was told the same already, which no reading shows yet.
+// expectsUpdate reports whether the same update was already written and no reading shows it yet.
 func (s *setMemory) knows(name string, u slurmclient.NodeUpdate) bool {
-	told, ok := s.updates[name]
-	return ok && reflect.DeepEqual(told.NodeUpdate, u)
+	pending, ok := s.updates[name]
+	return ok && reflect.DeepEqual(pending.NodeUpdate, u)
 }
 
-// overlay shows in what was read what was written since the reading of the nodes
-// began: such a write is not to be repeated, nor is it proof of anything. It forgets
-// writes that the reading has.
+// overlayWrites applies to a reading the writes since the reading of the nodes began. Such a write
+// must not be repeated, and proves nothing. It forgets the writes that the reading shows.
 func (s *setMemory) overlay(to *plan.Slurm, nodesReadAt time.Time, brake time.Duration, now time.Time) {
 	for name, w := range s.writes {
-		// A list that is said to be unchanged need not have been made after a deletion:
-		// lists were seen to go on having the node.
+		// slurmrestd may report a list as unchanged that still contains a deleted node.
 		unchanged := w.verb == plan.Forget && w.sequence == s.sequence
 		if w.at.Before(nodesReadAt) && !unchanged {
 			delete(s.writes, name)

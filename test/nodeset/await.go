@@ -7,16 +7,16 @@ import (
 	"time"
 )
 
-// look is the pause between two looks.
+// pollInterval is the pause between two attempts.
 const look = 200 * time.Millisecond
 
-// Await waits until true is told, and returns how long that took. The error holds what
-// was told last.
-func (s *Scene) Await(ctx context.Context, what string, limit time.Duration, true_ func(context.Context) (bool, string)) (time.Duration, error) {
+// Await polls until the condition is true, and returns how long that took. After limit it returns
+// an error with the last description.
+func (s *Scene) Await(ctx context.Context, what string, limit time.Duration, isTrue func(context.Context) (bool, string)) (time.Duration, error) {
 	begin, last := time.Now(), ""
 	for {
-		ok, told := true_(ctx)
-		last = told
+		ok, text := isTrue(ctx)
+		last = text
 		took := time.Since(begin)
 		switch {
 		case ok:
@@ -29,14 +29,14 @@ func (s *Scene) Await(ctx context.Context, what string, limit time.Duration, tru
 	}
 }
 
-// Pods are the workers of a NodeSet that are there, also those on their way out.
+// Pods returns the names of the NodeSet's workers, including terminating ones.
 func (s *Scene) Pods(ctx context.Context, nodeSet string) ([]string, error) {
 	out, err := s.kubectl(ctx, "get", "pods", "--selector", "app.kubernetes.io/name=slurmd,app.kubernetes.io/instance="+nodeSet,
 		"--output", "jsonpath={range .items[*]}{.metadata.name}{\"\\n\"}{end}")
 	return strings.Fields(out), err
 }
 
-// Jobs tells the state of each job of a name, of arrays that of each task.
+// Jobs returns the state of each job of a name, with one entry per task of an array.
 func (s *Scene) Jobs(ctx context.Context, name string) (map[string]string, error) {
 	out, err := s.Slurm(ctx, "squeue", "--all", "--array", "--noheader", "--states=all", "--name="+name, "--format=%i %T")
 	jobs := map[string]string{}

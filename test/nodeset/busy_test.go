@@ -13,8 +13,8 @@ import (
 	"github.com/slurmtide/slurmtide/test/nodeset"
 )
 
-// scaleIn: of four workers two have jobs. The idle ones go first, then one that waits
-// for its job; meanwhile more replicas take the choice back.
+// testScaleIn scales in four workers, two of which have jobs. The idle ones are deleted first, then
+// one that waits for its job. More replicas in between undo the choice.
 func scaleIn(t *testing.T, s *nodeset.Scene) {
 	c := hire(t, s, nodeset.NodeSet{Name: "in", Replicas: 4})
 	long := c.hold("in-1", 60)
@@ -54,7 +54,7 @@ func pick(workers map[string]nodeset.Worker, names ...string) map[string]nodeset
 	return out
 }
 
-// update: idle workers change first, one at a time; a busy one after its job.
+// testUpdate expects idle workers to be replaced first, one at a time, and a busy one after its job.
 func update(t *testing.T, s *nodeset.Scene) {
 	c := hire(t, s, nodeset.NodeSet{Name: "up", Replicas: 3})
 	job := c.hold("up-1", 30)
@@ -82,8 +82,8 @@ func update(t *testing.T, s *nodeset.Scene) {
 	c.dismiss()
 }
 
-// deletion: a NodeSet that is deleted stays until its last job has ended, and leaves
-// nothing.
+// testDeletion expects a deleted NodeSet to stay until its last job has ended, and to leave nothing
+// behind.
 func deletion(t *testing.T, s *nodeset.Scene) {
 	c := hire(t, s, nodeset.NodeSet{Name: "gone", Replicas: 2})
 	job := c.hold("gone-0", 30)
@@ -119,14 +119,14 @@ func (c crew) awaitGone() {
 	}
 }
 
-// dismiss deletes the NodeSet.
+// deleteAndWait deletes the NodeSet.
 func (c crew) dismiss() {
 	c.t.Helper()
 	c.delete()
 	c.awaitGone()
 }
 
-// event waits for an event about the NodeSet.
+// awaitEvent waits for an event about the NodeSet.
 func (c crew) event(reason, words string) {
 	c.t.Helper()
 	c.await("event "+reason, func(ctx context.Context) (bool, string) {

@@ -11,7 +11,7 @@ import (
 	"syscall"
 )
 
-// KillOperator ends the operator in its pod by SIGKILL; the kubelet starts it again.
+// KillOperator kills the operator in its pod with SIGKILL. The kubelet starts it again.
 func (s *Scene) KillOperator(ctx context.Context) error {
 	uid, err := s.kubectl(ctx, "get", "pods", "--selector=app.kubernetes.io/name=slurm-operator", "--output", "jsonpath={.items[0].metadata.uid}")
 	if err != nil {
@@ -24,8 +24,8 @@ func (s *Scene) KillOperator(ctx context.Context) error {
 	return syscall.Kill(pid, syscall.SIGKILL)
 }
 
-// processOf finds the process of a name in the cgroup of a pod: those of the node are
-// processes of this machine.
+// processOf finds the process of a name in the cgroup of a pod. The processes of the Kubernetes
+// node are processes of this machine.
 func processOf(podUID, name string) (int, error) {
 	files, err := filepath.Glob("/proc/[0-9]*/cgroup")
 	if err != nil {
@@ -34,14 +34,14 @@ func processOf(podUID, name string) (int, error) {
 	for _, file := range files {
 		groups, err := os.ReadFile(file)
 		if err != nil || !strings.Contains(string(groups), podUID) {
-			continue // it has ended, or is another's
+			continue // the process has ended, or belongs to another pod
 		}
 		dir := filepath.Dir(file)
 		if comm, err := os.ReadFile(filepath.Join(dir, "comm")); err == nil && strings.TrimSpace(string(comm)) == name {
 			return strconv.Atoi(filepath.Base(dir))
 		}
 	}
-	return 0, errors.New("there is no process " + name + " in the pod")
+	return 0, errors.New("no process " + name + " in the pod")
 }
 
 // SignalSlurmctld sends slurmctld a signal, such as STOP or CONT.
@@ -50,7 +50,7 @@ func (s *Scene) SignalSlurmctld(ctx context.Context, signal string) error {
 	return err
 }
 
-// SignalSlurmd sends the slurmd of a worker a signal.
+// SignalSlurmd sends a signal to the slurmd of a worker.
 func (w Worker) SignalSlurmd(signal syscall.Signal) error {
 	pid, err := processOf(w.UID, "slurmd")
 	if err != nil {
@@ -59,7 +59,7 @@ func (w Worker) SignalSlurmd(signal syscall.Signal) error {
 	return syscall.Kill(pid, signal)
 }
 
-// ScaleSlurmrestd sets how many slurmrestds there are, and waits until there are.
+// ScaleSlurmrestd sets the number of slurmrestd pods, and waits for the rollout.
 func (s *Scene) ScaleSlurmrestd(ctx context.Context, replicas int) error {
 	if _, err := s.kubectl(ctx, "scale", "deployment", "slurmrestd", fmt.Sprintf("--replicas=%d", replicas)); err != nil {
 		return err

@@ -16,9 +16,9 @@ import (
 
 var chaosSeed = flag.Uint64("seed", 1, "of the moments at which things fail")
 
-// random scales a NodeSet out and in while jobs come and things fail at moments that
-// nobody chose: the operator is killed in its pod, slurmctld stands still, slurmrestd is
-// gone. In the end every job has run once and well, and nothing is left.
+// testRandomFaults scales a NodeSet out and in while jobs arrive and faults occur at random
+// moments: the operator is killed in its pod, slurmctld is suspended, slurmrestd is unavailable.
+// In the end every job has succeeded on its only run, and nothing is left.
 func random(t *testing.T, s *nodeset.Scene) {
 	t.Logf("the seed is %d", *chaosSeed)
 	dice := rand.New(rand.NewPCG(*chaosSeed, 0))

@@ -15,7 +15,7 @@ import (
 	"github.com/slurmtide/slurmtide/test/process"
 )
 
-// crew are the workers of one NodeSet that has no HPA.
+// nodeSetEnv is one NodeSet without an HPA, and its workers.
 type crew struct {
 	t *testing.T
 	*nodeset.Scene
@@ -24,7 +24,7 @@ type crew struct {
 	within time.Duration
 }
 
-// hire makes a NodeSet, and waits until its workers take jobs.
+// startNodeSet creates a NodeSet and waits until its workers accept jobs.
 func hire(t *testing.T, s *nodeset.Scene, spec nodeset.NodeSet) crew {
 	t.Helper()
 	spec.ExtraConf = "CPUs=2 RealMemory=500"
@@ -38,12 +38,12 @@ func hire(t *testing.T, s *nodeset.Scene, spec nodeset.NodeSet) crew {
 
 func (c crew) worker(i int) string { return fmt.Sprintf("%s-%d", c.spec.Name, i) }
 
-func (c crew) await(what string, true_ func(context.Context) (bool, string)) {
+func (c crew) await(what string, isTrue func(context.Context) (bool, string)) {
 	c.t.Helper()
-	await(c.t, c.Scene, c.spec.Name+": "+what, c.within, true_)
+	await(c.t, c.Scene, c.spec.Name+": "+what, c.within, isTrue)
 }
 
-// awaitState waits for the state of a Slurm node, without what comes and goes, and for
+// awaitState waits for the state of a Slurm node, without its transient flags, and for
 // its reason.
 func (c crew) awaitState(slurmNode, state, reason string) {
 	c.t.Helper()
@@ -53,8 +53,8 @@ func (c crew) awaitState(slurmNode, state, reason string) {
 	})
 }
 
-// lasting is a state without what comes and goes. That a FUTURE record does not respond,
-// as one whose slurmd was killed under a job may tell on 24.11, says nothing.
+// stableState returns a state without its transient flags. It drops NOT_RESPONDING from FUTURE
+// records too: on 24.11 a record whose slurmd was killed while it ran a job may have it.
 func lasting(state string) string {
 	state = strings.Replace(state, "+DYNAMIC_NORM", "", 1)
 	if strings.HasPrefix(state, "FUTURE") {
@@ -63,7 +63,7 @@ func lasting(state string) string {
 	return state
 }
 
-// awaitWorkers waits until these are the workers, and no others, nor any that go.
+// awaitWorkers waits until exactly these workers exist and none of them is being deleted.
 func (c crew) awaitWorkers(want ...string) map[string]nodeset.Worker {
 	c.t.Helper()
 	var workers map[string]nodeset.Worker
@@ -80,7 +80,7 @@ func (c crew) awaitWorkers(want ...string) map[string]nodeset.Worker {
 	return workers
 }
 
-// hold starts a job on a worker and waits until Kubernetes is told of it too, and of
+// startJob starts a job on a worker and waits until Kubernetes shows it too, and of
 // when it ends at the latest.
 func (c crew) hold(slurmNode string, limit int) string {
 	c.t.Helper()
@@ -116,7 +116,7 @@ func (c crew) mustWorkers() map[string]nodeset.Worker {
 	return workers
 }
 
-// release ends a job, which is to end well: until then it runs.
+// finishJob ends a job and expects it to run until then and to succeed.
 func (c crew) release(id string) {
 	c.t.Helper()
 	job, err := c.Job(c.t.Context(), id)
@@ -131,24 +131,24 @@ func (c crew) release(id string) {
 	})
 }
 
-// tells waits until a condition is true whose message holds words.
+// awaitCondition waits until a condition is true and its message contains the words.
 func (c crew) tells(kind string, words ...string) {
 	c.t.Helper()
-	c.await(fmt.Sprint(kind, " tells of ", words), func(ctx context.Context) (bool, string) {
-		ok, told := condition(ctx, c.Scene, c.spec.Name, kind, "True")
+	c.await(fmt.Sprint(kind, " mentions ", words), func(ctx context.Context) (bool, string) {
+		ok, text := condition(ctx, c.Scene, c.spec.Name, kind, "True")
 		for _, word := range words {
-			ok = ok && strings.Contains(told, word)
+			ok = ok && strings.Contains(text, word)
 		}
-		return ok, told
+		return ok, text
 	})
 }
 
-// stays has something be so for a while: long enough for the operator to look thrice.
-func (c crew) stays(what string, true_ func() (bool, string)) {
+// expectSteady expects something to stay true long enough for the operator to reconcile three times.
+func (c crew) stays(what string, isTrue func() (bool, string)) {
 	c.t.Helper()
 	for end := time.Now().Add(3 * time.Second); time.Now().Before(end); time.Sleep(300 * time.Millisecond) {
-		if ok, told := true_(); !ok {
-			c.t.Fatalf("%s: %s does not stay so: %s", c.spec.Name, what, told)
+		if ok, text := isTrue(); !ok {
+			c.t.Fatalf("%s: %s does not stay so: %s", c.spec.Name, what, text)
 		}
 	}
 }

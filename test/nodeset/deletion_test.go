@@ -13,14 +13,14 @@ import (
 	"github.com/slurmtide/slurmtide/test/nodeset"
 )
 
-// deleteBy deletes objects of the NodeSet's name, and has Kubernetes treat their
-// dependents in a way.
+// deleteBy deletes objects of the NodeSet's name, with a propagation
+// policy for their dependents.
 func (c crew) deleteBy(cascade, kinds string) {
 	c.t.Helper()
 	c.kubectl("--namespace", c.Site.Namespace, "delete", kinds, c.spec.Name, "--cascade="+cascade, "--wait=false")
 }
 
-// foreground: Kubernetes' garbage collector deletes what a NodeSet owns at once; its
+// testForegroundDeletion: Kubernetes' garbage collector deletes what a NodeSet owns at once; its
 // workers wait for their jobs all the same.
 func foreground(t *testing.T, s *nodeset.Scene) {
 	c := hire(t, s, nodeset.NodeSet{Name: "fore", Replicas: 2})
@@ -32,7 +32,7 @@ func foreground(t *testing.T, s *nodeset.Scene) {
 	c.awaitGone()
 }
 
-// outlives has one worker, with a job, go on while its NodeSet is deleted.
+// expectOutlivesDeletion expects one worker with a job to keep running while its NodeSet is deleted.
 func (c crew) outlives(job, pod string, before map[string]nodeset.Worker) {
 	c.t.Helper()
 	c.awaitWorkers(pod)
@@ -45,8 +45,8 @@ func (c crew) outlives(job, pod string, before map[string]nodeset.Worker) {
 	c.refused(pod)
 }
 
-// prune: what Argo CD does when a NodeSet leaves its repository, and comes back while it is
-// still being deleted.
+// testPrune does what Argo CD does when a NodeSet is removed from its repository and added again
+// while it is still being deleted.
 func prune(t *testing.T, s *nodeset.Scene) {
 	c := hire(t, s, nodeset.NodeSet{Name: "prune", Replicas: 1})
 	job := c.hold("prune-0", 30)
@@ -65,7 +65,7 @@ func prune(t *testing.T, s *nodeset.Scene) {
 	c.dismiss()
 }
 
-// orphaned: a NodeSet that leaves its workers behind touches nothing, and the next one of
+// testOrphaning: a NodeSet that leaves its workers behind touches nothing, and the next one of
 // the name takes them over with their jobs.
 func orphaned(t *testing.T, s *nodeset.Scene) {
 	c := hire(t, s, nodeset.NodeSet{Name: "left", Replicas: 2})
@@ -90,7 +90,7 @@ func orphaned(t *testing.T, s *nodeset.Scene) {
 	c.dismiss()
 }
 
-// untouched has both workers of "left" stay as they were, in Slurm too.
+// expectUntouched expects both workers of "left" to stay as they were, in Slurm too.
 func (c crew) untouched(before map[string]nodeset.Worker) {
 	c.t.Helper()
 	c.stays("all is as it was", func() (bool, string) {

@@ -1,5 +1,5 @@
-// Package nodeset holds the end-to-end tests of the NodeSet operator: real Slurm and
-// real Kubernetes with a real node. slurmctld and slurmrestd run in plain pods that
-// the tests make; operator and adapter are installed by Helm; the workers are the
-// operator's own pods, scaled by a stock HorizontalPodAutoscaler.
+// Package nodeset provides the environment of the NodeSet operator's end-to-end tests: real Slurm
+// and real Kubernetes with a real node. slurmctld and slurmrestd run in plain pods of the tests.
+// Helm installs the operator and the adapter. The workers are the operator's own pods, scaled by a
+// stock HorizontalPodAutoscaler.
 package nodeset

@@ -5,32 +5,32 @@ import (
 	"net/http"
 )
 
-// twinNamespace is a namespace in which the operator may read Secrets too.
+// twinNamespace is a second namespace in which the operator may read Secrets.
 const twinNamespace = "twin"
 
-// steadyNamespace is where the Slurm of Steady runs.
+// steadyNamespace is the namespace of the Slurm that StartSteadySlurm starts.
 const steadyNamespace = "steady"
 
-// in is the scene as it is seen in another namespace.
+// inNamespace returns the environment as seen from another namespace.
 func (s *Scene) in(namespace string) *Scene {
 	other := *s
 	other.Site.Namespace = namespace
 	return &other
 }
 
-// restURL is where a Slurm in the namespace answers.
+// restURL returns the URL of slurmrestd in the namespace.
 func (s Site) restURL() string { return "http://e2e-restapi." + s.Namespace + ":6820" }
 
-// beside is what a Cluster of the scene is made from.
+// clusterManifest contains the values of a Cluster manifest.
 type beside struct{ Name, Server string }
 
-// Beside makes a Cluster of a name that stands for the Slurm of a scene, or has it stand
-// for that.
+// ApplyCluster applies a Cluster of a name that stands for the Slurm of an environment.
 func (s *Scene) Beside(ctx context.Context, name string, of *Scene) error {
 	return s.apply(ctx, "gate.yaml", beside{name, of.Site.restURL()})
 }
 
-// Behind makes a Cluster of a name that stands for the scene's Slurm behind a gate.
+// ApplyClusterBehindProxy applies a Cluster of a name that stands for the environment's Slurm
+// behind a new proxy.
 func (s *Scene) Behind(ctx context.Context, name string) (*Gate, error) {
 	gate, err := s.gateBeforeSlurm(ctx)
 	if err != nil {
@@ -39,7 +39,7 @@ func (s *Scene) Behind(ctx context.Context, name string) (*Gate, error) {
 	return gate, s.apply(ctx, "gate.yaml", beside{name, gate.URL})
 }
 
-// gateBeforeSlurm makes a gate before slurmrestd.
+// proxySlurm starts a proxy in front of slurmrestd.
 func (s *Scene) gateBeforeSlurm(ctx context.Context) (*Gate, error) {
 	ip, err := s.kubectl(ctx, "get", "pods", "--selector=app=slurmrestd", "--output", "jsonpath={.items[0].status.podIP}")
 	if err != nil {
@@ -48,15 +48,15 @@ func (s *Scene) gateBeforeSlurm(ctx context.Context) (*Gate, error) {
 	return newGate(s.Kube.HostAddress, "http://"+ip+":6820", &http.Transport{})
 }
 
-// Twin is another namespace, with a Cluster "e2e" that stands for the scene's Slurm. Slurm
-// runs in the scene's own.
+// CreateTwin returns another namespace with a Cluster "e2e" that stands for the environment's own
+// Slurm.
 func (s *Scene) Twin(ctx context.Context) (*Scene, error) {
 	twin := s.in(twinNamespace)
 	return twin, twin.apply(ctx, "twin.yaml", s.Site.Namespace)
 }
 
-// AnotherSlurm starts a second Slurm with the same keys, in a namespace of its own: of that
-// cluster name, and with nodes, as NodeName in slurm.conf has them, that nothing answers for.
+// StartSecondSlurm starts a second Slurm with the same keys in a namespace of its own. name is its
+// cluster name. nodes are the nodes of its NodeName line in slurm.conf, for which no slurmd runs.
 func (s *Scene) AnotherSlurm(ctx context.Context, name, nodes string) (*Scene, error) {
 	if _, err := s.Kube.Kubectl(ctx, "create", "namespace", name); err != nil {
 		return nil, err
@@ -65,10 +65,11 @@ func (s *Scene) AnotherSlurm(ctx context.Context, name, nodes string) (*Scene, e
 	return other, other.startSlurm(ctx, slurmCluster{Name: name, Nodes: nodes})
 }
 
-// Steady starts a second Slurm whose SlurmdTimeout is Slurm's default, with the object by which it
-// is known. At each twentieth ping, three of which it sends within that time, slurmctld has the
-// nodes register again, for which slurmd asks each of its steps. With the 30 s of the scene's own
-// Slurm that is every 200 s, and a batch step may just be starting: see runShortJobs.
+// StartSteadySlurm starts a second Slurm whose SlurmdTimeout is Slurm's default, with the object
+// that stands for it. slurmctld pings three times within SlurmdTimeout, and at each twentieth ping
+// has the nodes register again, for which slurmd queries each of its steps. With the 30 s of the
+// environment's own Slurm that is every 200 s, and a batch step may just be starting: see
+// runShortJobs.
 func (s *Scene) Steady(ctx context.Context) (*Scene, error) {
 	steady := s.in(steadyNamespace)
 	if err := steady.startSlurm(ctx, slurmCluster{Name: "steady", SlurmdTimeout: 300}); err != nil {

@@ -16,7 +16,7 @@ import (
 	"github.com/slurmtide/slurmtide/test/nodeset"
 )
 
-// evict asks for the eviction of a pod, as kubectl drain does.
+// evict requests the eviction of a pod, as kubectl drain does.
 func (c crew) evict(pod string) error {
 	c.t.Helper()
 	config, err := c.Kube.RESTConfig()
@@ -27,7 +27,7 @@ func (c crew) evict(pod string) error {
 		&policyv1.Eviction{ObjectMeta: metav1.ObjectMeta{Name: pod, Namespace: c.Site.Namespace}})
 }
 
-// refused has the disruption controller refuse the eviction of workers.
+// expectEvictionRefused expects the eviction API to refuse the eviction of workers.
 func (c crew) refused(pods ...string) {
 	c.t.Helper()
 	for _, pod := range pods {
@@ -48,8 +48,8 @@ const (
 	adminReason  = "disk check"
 )
 
-// cordon: workers on a cordoned Kubernetes node are drained, jobs run on, an idle one
-// may be evicted; afterwards all are back, but for one that an administrator drained.
+// testCordon: workers on a cordoned Kubernetes node are drained, jobs run on, an idle one
+// may be evicted; afterwards all are in service again except one that an administrator drained.
 func cordon(t *testing.T, s *nodeset.Scene) {
 	c := hire(t, s, nodeset.NodeSet{Name: "ck", Replicas: 3})
 	job := c.hold("ck-0", 30)
@@ -66,7 +66,7 @@ func cordon(t *testing.T, s *nodeset.Scene) {
 		err := c.evict("ck-2") // once jobs were listed after its drain
 		return err == nil, fmt.Sprint(err)
 	})
-	c.await("ck-2 is made anew", func(context.Context) (bool, string) {
+	c.await("ck-2 is created again", func(context.Context) (bool, string) {
 		w := c.mustWorkers()["ck-2"]
 		return w.UID != "" && w.UID != before["ck-2"].UID, fmt.Sprint(w)
 	})
@@ -101,7 +101,7 @@ func drainKubeNode(c crew, job string) {
 	c.kubectl("uncordon", "node")
 }
 
-// cordonKubeNodes: the Kubernetes node follows a drain that somebody made in Slurm, and
+// testCordonKubeNodes: the Kubernetes node follows a drain that somebody made in Slurm, and
 // is uncordoned with it, or with the NodeSet.
 func cordonKubeNodes(t *testing.T, s *nodeset.Scene) {
 	c := hire(t, s, nodeset.NodeSet{Name: "ckn", Replicas: 1, Spec: "  cordonKubeNodes: true"})
@@ -128,7 +128,7 @@ func cordonKubeNodes(t *testing.T, s *nodeset.Scene) {
 	slurm("delete", "NodeName=ckn-0") // an administrator's drain is left with its record
 }
 
-// cordoned is whether the Kubernetes node is unschedulable, and for what.
+// cordonOf returns whether the Kubernetes node is unschedulable, and the reason.
 func (c crew) cordoned() string {
 	c.t.Helper()
 	out, err := c.Kube.Kubectl(c.t.Context(), "get", "node", "node", "--output",
@@ -142,7 +142,7 @@ func (c crew) awaitCordon(want string) {
 	c.await("the cordon is "+want, func(context.Context) (bool, string) { out := c.cordoned(); return out == want, out })
 }
 
-// perKubeNode: the same protection where there is a worker on each Kubernetes node, also where
+// testPerKubeNode: the same protection where there is a worker on each Kubernetes node, also where
 // the node gets another hostname-override.
 func perKubeNode(t *testing.T, s *nodeset.Scene) {
 	c := hire(t, s, nodeset.NodeSet{Name: "ds", Spec: "  scalingMode: DaemonSet"})

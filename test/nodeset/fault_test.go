@@ -18,8 +18,8 @@ import (
 
 var faults = flag.String("faults", releases[0].version, "the releases of Slurm on which things fail, separated by commas")
 
-// TestNothingIsLostWhenThingsFail takes workers away while parts of the whole fail at
-// random; and by scale-in, update and deletion while the operator dies after each of its
+// TestNothingIsLostWhenThingsFail takes workers away while components fail at
+// random, and by scale-in, update and deletion while the operator dies after each of its
 // writes, and while slurmrestd fails at each.
 func TestNothingIsLostWhenThingsFail(t *testing.T) {
 	for _, of := range releases {
@@ -43,8 +43,8 @@ func thingsFail(t *testing.T, s *nodeset.Scene) {
 	t.Run("slurmrestd fails at each write and at some readings", func(t *testing.T) { failing(t, s, o) })
 }
 
-// killed gives each process of the operator one write, to Kubernetes or to Slurm, by
-// which it is killed: the answer does not reach it.
+// testOperatorKilled kills each process of the operator at its first write, to Kubernetes or to
+// Slurm, before the answer reaches it.
 func killed(t *testing.T, s *nodeset.Scene, o *nodeset.Outside) {
 	var life sync.Mutex
 	var writes []string // one for each that was killed
@@ -88,7 +88,7 @@ func killed(t *testing.T, s *nodeset.Scene, o *nodeset.Outside) {
 	}
 }
 
-// kinds counts writes by what they do.
+// countWrites counts writes by what they do.
 func kinds(writes []string) map[string]int {
 	out := map[string]int{}
 	for _, w := range writes {
@@ -108,8 +108,8 @@ func kinds(writes []string) map[string]int {
 	return out
 }
 
-// failing refuses each write to Slurm at first, then does it and loses the answer; and
-// every fifth reading.
+// testSlurmrestdFails refuses each write to Slurm at first, then performs it and loses the answer.
+// It also fails every fifth reading.
 func failing(t *testing.T, s *nodeset.Scene, o *nodeset.Outside) {
 	var mu sync.Mutex
 	tries, reads, refused, lost := map[string]int{}, 0, 0, 0
@@ -145,8 +145,8 @@ func failing(t *testing.T, s *nodeset.Scene, o *nodeset.Outside) {
 	}
 }
 
-// leaveBusy scales in, updates and deletes a NodeSet; a job is on the worker that each
-// of them wants, and ends well.
+// scaleUpdateAndDelete scales in, updates and deletes a NodeSet. The worker that each of them
+// chooses runs a job, which succeeds.
 func leaveBusy(t *testing.T, s *nodeset.Scene, name string) {
 	t.Helper()
 	c := crew{t, s, nodeset.NodeSet{Name: name, Cluster: "gate", Replicas: 3, ExtraConf: "CPUs=2 RealMemory=500"}, 3 * time.Minute}

@@ -14,11 +14,11 @@ import (
 	"github.com/slurmtide/slurmtide/test/nodeset"
 )
 
-var fresh = flag.Int("fresh", 0, "how many times workers are started anew under waiting jobs, on 24.11; 0 leaves the test out")
+var fresh = flag.Int("fresh", 0, "how many times workers are started again under waiting jobs, on 24.11; 0 skips the test")
 
 // TestTheFirstJobsOfFreshWorkers has jobs wait while there are no workers, so that each
 // worker has its first job in the moment of its registration, again and again. What slurmd
-// and slurmctld said of a job that did not end well is told.
+// and slurmctld said of a job that did not end well is logged.
 func TestTheFirstJobsOfFreshWorkers(t *testing.T) {
 	if *fresh == 0 {
 		t.Skip("it is played with -fresh=12")

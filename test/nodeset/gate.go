@@ -19,7 +19,7 @@ import (
 	"time"
 )
 
-// Gate stands before a server, and may break requests.
+// Proxy forwards requests to a server, and may inject faults.
 type Gate struct {
 	URL string
 
@@ -29,24 +29,24 @@ type Gate struct {
 	server *http.Server
 }
 
-// Fate is what becomes of a request. Its zero value is that it passes.
+// Fault is what happens to a request. The zero value forwards it.
 type Fate struct {
-	// Refused: it is answered with HTTP 500 and not passed on.
+	// Refused requests are answered with HTTP 500 and not forwarded.
 	Refused bool
-	// Lost: it is passed on, but its answer is not; the connection ends.
+	// AnswerLost requests are forwarded, but the connection is closed without the answer.
 	Lost bool
-	// Then is called before it ends, nil for nothing.
+	// After is called after the request was forwarded or refused; nil for none.
 	Then func()
 }
 
-// newGate starts a gate at an address without port, before what transport reaches at
-// a URL.
+// newProxy starts a proxy at an address without port, in front of the server that transport reaches
+// at target.
 func newGate(address, target string, transport http.RoundTripper) (*Gate, error) {
 	to, err := url.Parse(target)
 	if err != nil {
 		return nil, err
 	}
-	listener, err := net.Listen("tcp", net.JoinHostPort(address, "0")) //nolint:noctx // it is closed with the server
+	listener, err := net.Listen("tcp", net.JoinHostPort(address, "0")) //nolint:noctx // the server closes it
 	if err != nil {
 		return nil, err
 	}
@@ -62,7 +62,7 @@ func newGate(address, target string, transport http.RoundTripper) (*Gate, error)
 	return g, nil
 }
 
-// HideNode has lists of Slurm nodes lack one; empty for none.
+// HideNode removes a node from lists of Slurm nodes; empty for none.
 func (g *Gate) HideNode(name string) { g.hidden.Store(&name) }
 
 // removeHidden removes the hidden node from an answer that lists nodes.
@@ -86,8 +86,8 @@ func (g *Gate) removeHidden(r *http.Response) error {
 	return err
 }
 
-// Decide has requests meet what is decided of each; nil lets all pass. The function is
-// called by several goroutines.
+// InjectFaults sets the function that chooses the fault of each request; nil forwards all. Several
+// goroutines call the function.
 func (g *Gate) Decide(fate func(*http.Request) Fate) {
 	if fate == nil {
 		fate = func(*http.Request) Fate { return Fate{} }
@@ -95,10 +95,10 @@ func (g *Gate) Decide(fate func(*http.Request) Fate) {
 	g.fate.Store(&fate)
 }
 
-// Close ends the gate and its connections.
+// Close stops the proxy and closes its connections.
 func (g *Gate) Close() error { return g.server.Close() }
 
-// ServeHTTP passes a request on, or not.
+// ServeHTTP forwards a request or injects a fault.
 func (g *Gate) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	var fate Fate
 	if decide := g.fate.Load(); decide != nil {
@@ -120,8 +120,8 @@ func (g *Gate) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	}
 }
 
-// Writes reports whether a request changes something that lasts: events and reviews
-// do not.
+// IsWrite reports whether a request changes something that lasts, which excludes events, leases and
+// reviews.
 func Writes(r *http.Request) bool {
 	passing := []string{"/events", "/leases", "reviews"}
 	return r.Method != http.MethodGet && !slices.ContainsFunc(passing, func(s string) bool { return strings.Contains(r.URL.Path, s) })

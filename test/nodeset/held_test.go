@@ -13,9 +13,9 @@ import (
 	"github.com/slurmtide/slurmtide/test/nodeset"
 )
 
-// held: what an administrator sets DOWN or FAIL stays so with its reason, through scale-in,
-// without a pod, and when its worker comes back. Idle workers are protected from their
-// creation on.
+// testHeldByAdmin: a Slurm node that an administrator sets DOWN or FAIL keeps its state and reason
+// through scale-in, without a pod, and when its worker is created again. Idle workers are protected
+// from their creation on.
 func held(t *testing.T, s *nodeset.Scene) {
 	c := hire(t, s, nodeset.NodeSet{Name: "held", Replicas: 3})
 	c.refused("held-0", "held-1", "held-2")
@@ -58,7 +58,7 @@ func held(t *testing.T, s *nodeset.Scene) {
 	c.dismiss()
 }
 
-// holdNode sets a Slurm node's state with a reason, and waits until its pod shows it.
+// setNodeState sets a Slurm node's state with a reason, and waits until its pod shows it.
 func (c crew) holdNode(slurmNode, state, reason, condition string) {
 	c.t.Helper()
 	_, err := c.Slurm(c.t.Context(), "scontrol", "update", "NodeName="+slurmNode, "State="+state, "Reason="+reason)
@@ -66,7 +66,7 @@ func (c crew) holdNode(slurmNode, state, reason, condition string) {
 	c.kubectl("--namespace", c.Site.Namespace, "wait", "pod/"+slurmNode, "--for=condition=SlurmNodeState"+condition, "--timeout=60s")
 }
 
-// setDownAgain sets a Slurm node DOWN again until it stays so for five seconds: a registration
+// keepNodeDown sets a Slurm node DOWN again until it stays so for five seconds: a registration
 // that slurmd sent before it was stopped may arrive late, and ends DOWN.
 func (c crew) setDownAgain(slurmNode, reason string) {
 	c.t.Helper()
@@ -81,7 +81,7 @@ func (c crew) setDownAgain(slurmNode, reason string) {
 	})
 }
 
-// staysHeld has a Slurm node stay out of service with the reason.
+// expectNodeHeld expects a Slurm node to stay out of service with the reason.
 func (c crew) staysHeld(slurmNode, want string) {
 	c.t.Helper()
 	c.stays(slurmNode+" is held", func() (bool, string) {

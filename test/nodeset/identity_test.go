@@ -14,7 +14,7 @@ import (
 	"github.com/slurmtide/slurmtide/test/process"
 )
 
-// anotherSlurm: the Cluster of workers, one with a job, is pointed at another Slurm that
+// testOtherSlurmAnswers: the Cluster of workers, one with a job, is pointed at another Slurm that
 // has nodes of the same names, drained and idle; then the NodeSet at another Cluster. Nothing
 // happens in either Slurm until they are pointed back.
 func anotherSlurm(t *testing.T, s *nodeset.Scene) {
@@ -27,7 +27,7 @@ func anotherSlurm(t *testing.T, s *nodeset.Scene) {
 	job := c.hold("away-0", 30)
 	before := c.mustWorkers()
 	must(t, s.Beside(t.Context(), "away", other))
-	c.awaitClash("OtherSlurmCluster", "the Slurm cluster other answers")
+	c.awaitClash("OtherSlurmCluster", "but the Slurm cluster other answers")
 	must(t, s.Scale(t.Context(), "away", 0))
 	c.untouchedBeside(other, before)
 	must(t, s.Beside(t.Context(), "away", s))
@@ -37,7 +37,7 @@ func anotherSlurm(t *testing.T, s *nodeset.Scene) {
 	before = c.mustWorkers()
 	must(t, s.Beside(t.Context(), "beyond", other))
 	c.nameCluster("beyond")
-	c.awaitClash("OtherSlurmCluster", "worker away-0 joined away, and the NodeSet names beyond")
+	c.awaitClash("OtherSlurmCluster", "worker away-0 joined away, but the NodeSet names beyond")
 	c.untouchedBeside(other, before)
 	c.nameCluster("away")
 	c.release(job)
@@ -45,7 +45,7 @@ func anotherSlurm(t *testing.T, s *nodeset.Scene) {
 	c.dismiss()
 }
 
-// untouchedBeside has the workers stay as they are, and the nodes of the other Slurm too.
+// expectBothUntouched expects the workers and the nodes of the other Slurm to stay as they are.
 func (c crew) untouchedBeside(other *nodeset.Scene, before map[string]nodeset.Worker) {
 	c.t.Helper()
 	c.stays("all is as it was", func() (bool, string) {
@@ -57,7 +57,7 @@ func (c crew) untouchedBeside(other *nodeset.Scene, before map[string]nodeset.Wo
 	})
 }
 
-// nameCluster has the NodeSet name another Cluster, while no webhook refuses that.
+// nameCluster points the NodeSet at another Cluster, with the webhook that refuses it switched off.
 func (c crew) nameCluster(cluster string) {
 	c.t.Helper()
 	name, err := c.Kube.Kubectl(c.t.Context(), "get", "validatingwebhookconfigurations", "--output=name")
@@ -72,8 +72,8 @@ func (c crew) nameCluster(cluster string) {
 	})
 }
 
-// sameName: a NodeSet of the same name in another namespace leaves the Slurm nodes of the
-// first alone, and makes its workers when the first is gone.
+// testSameName: a NodeSet of the same name in another namespace leaves the Slurm nodes of the
+// first untouched, and creates its workers when the first is gone.
 func sameName(t *testing.T, s *nodeset.Scene) {
 	c := hire(t, s, nodeset.NodeSet{Name: "same", Replicas: 2})
 	job := c.hold("same-0", 30)
@@ -117,12 +117,12 @@ func sameName(t *testing.T, s *nodeset.Scene) {
 	})
 }
 
-// awaitClash waits until the NodeSet is not Ready for a reason, which an event tells too.
+// awaitMismatch waits until the NodeSet is not Ready for a reason, which an event reports too.
 func (c crew) awaitClash(reason, words string) {
 	c.t.Helper()
 	c.await("clashes: "+reason, func(ctx context.Context) (bool, string) {
-		ok, told := condition(ctx, c.Scene, c.spec.Name, "Ready", "False")
-		return ok && strings.Contains(told, reason) && strings.Contains(told, words), told
+		ok, text := condition(ctx, c.Scene, c.spec.Name, "Ready", "False")
+		return ok && strings.Contains(text, reason) && strings.Contains(text, words), text
 	})
 	c.event(reason, words)
 }

@@ -15,7 +15,7 @@ import (
 	"github.com/slurmtide/slurmtide/test/process"
 )
 
-// start starts a scene, or skips the test where it cannot run.
+// startEnv starts an Env, or skips the test where it cannot run.
 func start(t *testing.T, of release) *nodeset.Scene {
 	t.Helper()
 	if why := nodeset.Missing(); why != "" {
@@ -47,13 +47,13 @@ func sbatch(t *testing.T, s *nodeset.Scene, args ...string) string {
 	return out
 }
 
-func await(t *testing.T, s *nodeset.Scene, what string, limit time.Duration, true_ func(context.Context) (bool, string)) {
+func await(t *testing.T, s *nodeset.Scene, what string, limit time.Duration, isTrue func(context.Context) (bool, string)) {
 	t.Helper()
-	_, err := s.Await(t.Context(), what, limit, true_)
+	_, err := s.Await(t.Context(), what, limit, isTrue)
 	must(t, err)
 }
 
-// fromZeroAndBack is the loop as a whole: jobs wait, a stock HPA scales NodeSets from
+// testFromZeroAndBack runs the whole loop: jobs wait, a stock HPA scales NodeSets from
 // zero, slurmds in pods run the jobs, and all is at zero again with nothing lost.
 func fromZeroAndBack(t *testing.T, s *nodeset.Scene) {
 	must(t, s.Apply(t.Context(), nodeset.NodeSet{Name: "cpu", ExtraConf: "CPUs=2 RealMemory=500", Max: 6}))
@@ -63,7 +63,7 @@ func fromZeroAndBack(t *testing.T, s *nodeset.Scene) {
 	atZero(t, s, "cpu", "gpu")
 }
 
-// submittable waits until Slurm takes jobs for workers that are not there.
+// awaitSubmittable waits until Slurm accepts jobs for workers that do not exist yet.
 func submittable(t *testing.T, s *nodeset.Scene, nodeSets ...string) {
 	t.Helper()
 	for _, name := range nodeSets {
@@ -73,7 +73,7 @@ func submittable(t *testing.T, s *nodeset.Scene, nodeSets ...string) {
 	}
 }
 
-// condition reports whether a condition of a NodeSet has a status, and what it says.
+// conditionOf reports whether a condition of a NodeSet has a status, and what it says.
 func condition(ctx context.Context, s *nodeset.Scene, name, kind, status string) (bool, string) {
 	var n struct {
 		Status struct {
@@ -91,7 +91,7 @@ func condition(ctx context.Context, s *nodeset.Scene, name, kind, status string)
 	return false, "no condition " + kind
 }
 
-// jobsRun submits jobs of several shapes and waits for all of them.
+// runJobs submits jobs of several shapes and waits for all of them.
 func jobsRun(t *testing.T, s *nodeset.Scene) {
 	t.Helper()
 	sbatch(t, s, "-J", "work", "--array=1-6", "--exclusive", "--wrap", "sleep 5")
@@ -115,8 +115,8 @@ func jobsRun(t *testing.T, s *nodeset.Scene) {
 	notRequeued(t, s)
 }
 
-// tooLarge submits a job that can never fit. Slurm refuses it, or takes it; then it is
-// reported, and cancelled.
+// expectTooLargeReported submits a job that can never fit. Slurm refuses or accepts it. An accepted
+// job is reported and cancelled.
 func tooLarge(t *testing.T, s *nodeset.Scene) {
 	t.Helper()
 	out, err := s.Slurm(t.Context(), "sbatch", "--parsable", "-p", "cpu", "-N7", "--wrap", "true")
@@ -144,7 +144,7 @@ func notRequeued(t *testing.T, s *nodeset.Scene) {
 	}
 }
 
-// atZero waits until no worker is left, and nothing of them in Slurm.
+// awaitZero waits until no worker is left, in Kubernetes or in Slurm.
 func atZero(t *testing.T, s *nodeset.Scene, nodeSets ...string) {
 	t.Helper()
 	for _, name := range nodeSets {

@@ -12,15 +12,15 @@ import (
 //go:embed testdata/*.yaml
 var manifests embed.FS
 
-// Site is what the manifests are filled in with.
+// ManifestValues are the values for all manifests.
 type Site struct {
 	Namespace string
-	// Version is Slurm's, such as "26.05".
+	// Version is Slurm's version, such as "26.05".
 	Version string
-	// Controller: the Slurm cluster is known by an external Controller, whose
-	// slurmctld's pod the operator may use, instead of by a Cluster.
+	// Controller: an external Controller stands for the Slurm cluster, whose slurmctld pod the
+	// operator may use, instead of a Cluster.
 	Controller bool
-	// SlurmKey and JWTKey are base64.
+	// SlurmKey and JWTKey are base64-encoded.
 	SlurmKey, JWTKey string
 }
 
@@ -29,42 +29,42 @@ func newSite(version string, controller bool) (Site, error) {
 	for _, key := range []*string{&s.SlurmKey, &s.JWTKey} {
 		raw := make([]byte, 64)
 		if _, err := rand.Read(raw); err != nil {
-			return s, fmt.Errorf("making a key: %w", err)
+			return s, fmt.Errorf("generating a key: %w", err)
 		}
 		*key = base64.StdEncoding.EncodeToString(raw)
 	}
 	return s, nil
 }
 
-// render fills in a manifest.
+// render renders a manifest.
 func (s Site) render(name string, more any) (string, error) {
 	t, err := template.ParseFS(manifests, "testdata/"+name)
 	if err != nil {
-		return "", fmt.Errorf("reading the manifest: %w", err)
+		return "", fmt.Errorf("parsing the manifest: %w", err)
 	}
 	var out bytes.Buffer
 	if err := t.Execute(&out, struct {
 		Site
 		More any
 	}{s, more}); err != nil {
-		return "", fmt.Errorf("filling in the manifest: %w", err)
+		return "", fmt.Errorf("rendering the manifest: %w", err)
 	}
 	return out.String(), nil
 }
 
-// NodeSet is a NodeSet with its HorizontalPodAutoscaler.
+// NodeSet contains the values of a NodeSet with its HorizontalPodAutoscaler.
 type NodeSet struct {
 	Name      string
 	ExtraConf string
-	// Cluster is the name of another one than the scene's, empty for that.
+	// Cluster is the name of a Cluster; empty for the environment's own.
 	Cluster  string
 	Replicas int
-	// Max is the HPA's maxReplicas; 0: there is no HPA, and maxReplicas is 6.
+	// Max is the HPA's maxReplicas. With 0 there is no HPA, and maxReplicas is 6.
 	Max int
-	// Round is on the pods' template: another one makes another revision.
+	// Round is an annotation of the pods' template. Another value makes another revision.
 	Round int
-	// Mount is a volume that slurmd has at the path of its name, empty for none.
+	// Mount is a volume that slurmd mounts at the path of its name, empty for none.
 	Mount string
-	// Spec is further YAML of the spec, indented by two.
+	// Spec is further YAML of the spec, indented by two spaces.
 	Spec string
 }

@@ -2,5 +2,5 @@ package nodeset
 
 import "github.com/slurmtide/slurmtide/test/realkube"
 
-// Missing says why these tests cannot run here, empty when they can.
+// Missing returns why these tests cannot run here, empty if they can.
 func Missing() string { return realkube.MissingNode() }

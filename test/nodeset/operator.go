@@ -14,10 +14,10 @@ import (
 	"k8s.io/client-go/rest"
 )
 
-// Outside is the operator as a process of this machine, instead of the one in a pod.
-// All that it says goes through gates.
+// LocalOperator is the operator as a process of this machine, instead of the one in a pod. All of
+// its requests go through proxies.
 type Outside struct {
-	// Kube is the gate before the API server, Slurm the one before slurmrestd.
+	// Kube is the proxy in front of the API server, Slurm the one in front of slurmrestd.
 	Kube, Slurm *Gate
 
 	program, kubeconfig string
@@ -26,8 +26,8 @@ type Outside struct {
 	log                 bytes.Buffer
 }
 
-// TakeOut ends the operator's pod and makes the gates, and a Cluster "gate" that goes
-// by one of them; Start starts the operator.
+// RunOperatorLocally stops the operator's pod, starts the proxies, and applies a Cluster "gate"
+// behind one of them. Start starts the operator.
 func (s *Scene) TakeOut(ctx context.Context) (*Outside, error) {
 	if _, err := s.kubectl(ctx, "scale", "deployment", "slurm-operator", "--replicas=0"); err != nil {
 		return nil, err
@@ -77,7 +77,7 @@ func (o *Outside) gates(ctx context.Context, s *Scene) error {
 func (o *Outside) Start() error {
 	o.mu.Lock()
 	defer o.mu.Unlock()
-	o.process = exec.Command(o.program, "--kube.config="+o.kubeconfig, "--reconcilers=nodeset", "--no-webhook", //nolint:noctx // Kill ends it
+	o.process = exec.Command(o.program, "--kube.config="+o.kubeconfig, "--reconcilers=nodeset", "--no-webhook", //nolint:noctx // Kill stops it
 		"--no-leader-election", "--health.listen-address=0", "--metrics.listen-address=0",
 		"--slurm.user=root", "--slurm.poll-interval=300ms", "--slurm.timeout=5s")
 	o.process.Stdout, o.process.Stderr = &o.log, &o.log
@@ -85,7 +85,7 @@ func (o *Outside) Start() error {
 	return o.process.Start()
 }
 
-// Kill ends the operator by SIGKILL, and returns when it is gone.
+// Kill kills the operator with SIGKILL, and returns when it is gone.
 func (o *Outside) Kill() {
 	o.mu.Lock()
 	defer o.mu.Unlock()
@@ -97,10 +97,10 @@ func (o *Outside) Kill() {
 	o.process = nil
 }
 
-// Log is what it has said. It may be called when it is killed.
+// Log returns the operator's output. Call it only after Kill.
 func (o *Outside) Log() string { return o.log.String() }
 
-// Close ends all of it.
+// Close stops the operator and the proxies.
 func (o *Outside) Close() error {
 	o.Kill()
 	var errs []error

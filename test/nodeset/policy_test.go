@@ -14,7 +14,7 @@ import (
 	"github.com/slurmtide/slurmtide/test/nodeset"
 )
 
-// timeout: a job that still runs when the time is over is not waited for.
+// testTimeoutPolicy: the operator does not wait for a job that runs longer than the timeout.
 func timeout(t *testing.T, s *nodeset.Scene) {
 	c := hire(t, s, nodeset.NodeSet{Name: "late", Replicas: 1, Spec: "  drainPolicy: {type: Timeout, timeout: 20s}"})
 	job := c.hold("late-0", 30)
@@ -33,7 +33,7 @@ func timeout(t *testing.T, s *nodeset.Scene) {
 	c.goesUnder(job, "the drain policy's timeout of 20s has passed")
 }
 
-// force: a job is not waited for at all.
+// testForcePolicy: the operator does not wait for jobs.
 func force(t *testing.T, s *nodeset.Scene) {
 	c := hire(t, s, nodeset.NodeSet{Name: "force", Replicas: 1, Spec: "  drainPolicy: {type: Force}"})
 	job := c.hold("force-0", 30)
@@ -41,7 +41,7 @@ func force(t *testing.T, s *nodeset.Scene) {
 	c.goesUnder(job, "the drain policy is Force")
 }
 
-// goesUnder has the one worker go under a job. Slurm queues the job again, and it runs on
+// expectRequeue deletes the one worker while it runs a job. Slurm requeues the job, and it runs on
 // the next worker of that name.
 func (c crew) goesUnder(job, why string) {
 	c.t.Helper()
@@ -59,7 +59,7 @@ func (c crew) goesUnder(job, why string) {
 	c.dismiss()
 }
 
-// awaitJob waits for the state of a job, and how often it was started anew.
+// awaitJob waits for the state of a job, and how often it was restarted.
 func (c crew) awaitJob(id, state, restarts string) {
 	c.t.Helper()
 	c.await("job "+id+" is "+state, func(ctx context.Context) (bool, string) {
@@ -68,7 +68,7 @@ func (c crew) awaitJob(id, state, restarts string) {
 	})
 }
 
-// forced: the workers of a NodeSet that is deleted go with their jobs.
+// testForcedDeletion: the workers of a deleted NodeSet are deleted with their jobs.
 func forced(t *testing.T, s *nodeset.Scene) {
 	c := hire(t, s, nodeset.NodeSet{Name: "forced", Replicas: 1, Spec: "  drainPolicy: {type: Force}"})
 	job := c.hold("forced-0", 30)
@@ -79,8 +79,8 @@ func forced(t *testing.T, s *nodeset.Scene) {
 	must(t, err)
 }
 
-// orphan: a NodeSet is deleted whose Cluster is not there. It says what to do; when the
-// Cluster is there again it goes on.
+// testMissingCluster deletes a NodeSet whose Cluster does not exist. Its condition says what to do.
+// When the Cluster exists again, the deletion continues.
 func orphan(t *testing.T, s *nodeset.Scene) {
 	must(t, s.Beside(t.Context(), "gate", s))
 	c := hire(t, s, nodeset.NodeSet{Name: "orphan", Cluster: "gate", Replicas: 1})
@@ -88,7 +88,7 @@ func orphan(t *testing.T, s *nodeset.Scene) {
 	before := c.mustWorkers()
 	c.kubectl("--namespace", s.Site.Namespace, "delete", "cluster", "gate")
 	c.delete()
-	c.tells("Draining", "orphan-0", "make it again, or set spec.drainPolicy.type to Force")
+	c.tells("Draining", "orphan-0", "create it again, or set spec.drainPolicy.type to Force")
 	c.stays("the busy worker", func() (bool, string) {
 		diff := cmp.Diff(before, c.mustWorkers())
 		return diff == "", diff
@@ -99,7 +99,7 @@ func orphan(t *testing.T, s *nodeset.Scene) {
 	c.awaitGone()
 }
 
-// claims: what becomes of volumes when workers go for good.
+// testClaims: what happens to volumes when workers are deleted for good.
 func claims(t *testing.T, s *nodeset.Scene) {
 	must(t, s.Volumes(t.Context(), 5))
 	template := "  volumeClaimTemplates: [{metadata: {name: data}, spec: {storageClassName: e2e, accessModes: [ReadWriteOnce], resources: {requests: {storage: 1Mi}}}}]\n"
@@ -127,8 +127,7 @@ func claims(t *testing.T, s *nodeset.Scene) {
 	changedRetention(t, s, template)
 }
 
-// changedRetention: a claim that was left over keeps to the policy that it was left under,
-// but for Retain.
+// testChangedRetention: a left-over claim follows the policy under which it was left, except Retain.
 func changedRetention(t *testing.T, s *nodeset.Scene, template string) {
 	t.Helper()
 	policy := "  persistentVolumeClaimRetentionPolicy: {whenScaled: %s, whenDeleted: %s}"
@@ -154,7 +153,7 @@ func changedRetention(t *testing.T, s *nodeset.Scene, template string) {
 	c.awaitClaims("data-vol-0")
 }
 
-// runs runs a command on a worker as a job, which is to end well.
+// runJob runs a command on a worker as a job and expects it to succeed.
 func (c crew) runs(slurmNode, command string) {
 	c.t.Helper()
 	id := sbatch(c.t, c.Scene, "-J", "runs", "-p", "all", "-w", slurmNode, "--wrap", command)

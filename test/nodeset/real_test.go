@@ -10,8 +10,8 @@ import (
 	"github.com/slurmtide/slurmtide/test/nodeset"
 )
 
-// TestMain has more scenes played beside each other than there are processors: they
-// wait most of the time.
+// TestMain runs more scenarios in parallel than there are processors, because they wait most of
+// the time.
 func TestMain(m *testing.M) {
 	if err := flag.Set("test.parallel", "4"); err != nil {
 		panic(err)
@@ -19,21 +19,21 @@ func TestMain(m *testing.M) {
 	os.Exit(m.Run())
 }
 
-// release is a release of Slurm and by what object it is known.
+// release is a release of Slurm and the object that represents it.
 type release struct {
 	version    string
 	controller bool
 }
 
-// releases are those that the scenes are played on.
+// releases are the releases that the scenarios run on.
 var releases = []release{{"26.05", false}, {"24.11", true}}
 
-// scene is played in a Kubernetes and a Slurm that others may be played in too.
+// scenario runs in a Kubernetes and a Slurm cluster that other scenarios may share.
 type scene = func(*testing.T, *nodeset.Scene)
 
-// TestRealWorkers plays the scenes on each release, in one Kubernetes and Slurm each.
-// Wherever a policy does not give jobs up, each is to end with exit code 0 at its first
-// start.
+// TestRealWorkers runs the scenarios on each release, each in its own Kubernetes and Slurm cluster.
+// Wherever a policy does not give jobs up, each job must end with exit code 0 on its first
+// run.
 func TestRealWorkers(t *testing.T) {
 	for _, of := range releases {
 		t.Run(of.version, func(t *testing.T) {
@@ -48,8 +48,8 @@ func TestRealWorkers(t *testing.T) {
 	}
 }
 
-// besideEachOther takes workers away in every way there is, while they have jobs, and
-// plays each policy and strategy that a NodeSet may ask for.
+// runScenarios removes workers in every possible way while they have jobs, and runs each policy and
+// strategy that a NodeSet may request.
 func besideEachOther(t *testing.T, s *nodeset.Scene) {
 	for name, play := range map[string]scene{
 		"scale-in": scaleIn, "update": update, "deletion": deletion,

@@ -10,7 +10,7 @@ import (
 	"github.com/slurmtide/slurmtide/test/process"
 )
 
-// twoAutoscalers: a second HPA that allows fewer workers takes no records away.
+// testTwoAutoscalers: a second HPA that allows fewer workers removes no records.
 func twoAutoscalers(t *testing.T, s *nodeset.Scene) {
 	c := crew{t, s, nodeset.NodeSet{Name: "two", ExtraConf: "CPUs=2 RealMemory=500", Max: 3}, process.Patience}
 	must(t, s.Apply(t.Context(), c.spec))

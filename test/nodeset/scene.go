@@ -15,17 +15,17 @@ import (
 	"github.com/slurmtide/slurmtide/test/realkube"
 )
 
-// Scene is a Kubernetes with a node, a Slurm in it, and the operator and the adapter
-// as pods that Helm installed.
+// Env is a Kubernetes cluster with one node and with Slurm, the operator and the adapter. Helm
+// installed the latter two.
 type Scene struct {
 	Kube *realkube.Cluster
 	Site Site
-	// Say is told what is done, with how long it took.
+	// Logf logs what is done and how long it took.
 	Say func(format string, args ...any)
 }
 
-// Start starts everything and returns when Slurm answers and the operator is Ready.
-// What it started ends at Close, or with this process.
+// Start starts everything, and returns when Slurm answers and the operator is Ready. What it
+// started ends with Close, or with this process.
 func Start(ctx context.Context, version string, controller bool, say func(format string, args ...any)) (*Scene, error) {
 	site, err := newSite(version, controller)
 	if err != nil {
@@ -66,10 +66,10 @@ func (s *Scene) timed(name string, do func() error) error {
 	return nil
 }
 
-// Close ends everything.
+// Close stops everything.
 func (s *Scene) Close() error { return s.Kube.Close() }
 
-// root is the module's folder.
+// moduleRoot returns the folder of the module.
 func root(ctx context.Context) (string, error) {
 	out, err := exec.CommandContext(ctx, "go", "list", "-m", "-f", "{{.Dir}}").Output()
 	return strings.TrimSpace(string(out)), err
@@ -99,10 +99,12 @@ func (s *Scene) slurm(ctx context.Context) error {
 	return s.startSlurm(ctx, slurmCluster{Name: "e2e"})
 }
 
-// slurmCluster is Slurm's name of a cluster, and a line NodeName of its slurm.conf, or none.
+// slurmCluster contains Slurm's name of a cluster, and the NodeName line of its slurm.conf, or
+// none.
 type slurmCluster struct {
 	Name, Nodes string
-	// SlurmdTimeout is slurm.conf's, in seconds; 0 stands for one that has silent nodes noticed soon.
+	// SlurmdTimeout is that of slurm.conf, in seconds. 0 stands for a short one that detects
+	// unresponsive nodes soon.
 	SlurmdTimeout int
 }
 
@@ -123,7 +125,7 @@ func (s *Scene) startSlurm(ctx context.Context, cluster slurmCluster) error {
 	return err
 }
 
-// charts installs the operator and the adapter, that look at Slurm every second.
+// installCharts installs the operator and the adapter, which read Slurm every second.
 func (s *Scene) charts(ctx context.Context) error {
 	dir, err := root(ctx)
 	if err != nil {
@@ -144,8 +146,8 @@ func (s *Scene) charts(ctx context.Context) error {
 	return nil
 }
 
-// cluster makes the object by which the Slurm cluster is known, and waits for a Cluster
-// to be Ready; a Controller does not tell.
+// applyClusterObject applies the object that stands for the Slurm cluster. It waits until a Cluster
+// is Ready; a Controller does not report that.
 func (s *Scene) cluster(ctx context.Context) error {
 	if err := s.apply(ctx, "cluster.yaml", nil); err != nil || s.Site.Controller {
 		return err
@@ -154,15 +156,15 @@ func (s *Scene) cluster(ctx context.Context) error {
 	return err
 }
 
-// Volumes makes as many volumes of storage class "e2e" on the Kubernetes node.
+// Volumes creates count volumes of storage class "e2e" on the Kubernetes node.
 func (s *Scene) Volumes(ctx context.Context, count int) error {
 	return s.apply(ctx, "volumes.yaml", make([]int, count))
 }
 
-// Apply makes or changes a NodeSet, with its HPA if it is to have one.
+// Apply applies a NodeSet, with its HPA if it has one.
 func (s *Scene) Apply(ctx context.Context, n NodeSet) error { return s.apply(ctx, "nodeset.yaml", n) }
 
-// Autoscaler makes a HorizontalPodAutoscaler of a name for a NodeSet.
+// Autoscaler creates a HorizontalPodAutoscaler of a name for a NodeSet.
 func (s *Scene) Autoscaler(ctx context.Context, nodeSet, name string, most int) error {
 	return s.apply(ctx, "hpa.yaml", struct {
 		Target, Name string
@@ -182,7 +184,7 @@ func (s *Scene) kubectl(ctx context.Context, args ...string) (string, error) {
 	return s.Kube.Kubectl(ctx, append([]string{"--namespace", s.Site.Namespace}, args...)...)
 }
 
-// Slurm runs a command of Slurm where slurmctld runs, as root.
+// Slurm runs a Slurm command in slurmctld's pod, as root.
 func (s *Scene) Slurm(ctx context.Context, args ...string) (string, error) {
 	out, err := s.kubectl(ctx, append([]string{"exec", "slurmctld-0", "--"}, args...)...)
 	return strings.TrimSpace(out), err
@@ -197,7 +199,7 @@ func (s *Scene) Get(ctx context.Context, into any, args ...string) error {
 	return json.Unmarshal([]byte(out), into)
 }
 
-// Logs tells what there is and what was said, for a test that failed.
+// Logs returns the objects, logs and Slurm state that help to understand a failed test.
 func (s *Scene) Logs() string {
 	ctx, cancel := context.WithTimeout(context.Background(), time.Minute)
 	defer cancel()

@@ -27,7 +27,8 @@ func TestManyShortJobs(t *testing.T) {
 	}
 }
 
-// shortJobs runs enough short jobs, on both releases, to notice a probe that fails one in a thousand.
+// testShortJobs runs enough short jobs, on both releases, to notice a probe
+// that fails one in a thousand.
 func shortJobs(t *testing.T, s *nodeset.Scene) { runShortJobs(t, s, arraySize) }
 
 // runShortJobs runs jobs that end at once, so that some batch steps are always starting

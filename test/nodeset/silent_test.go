@@ -13,8 +13,8 @@ import (
 	"github.com/slurmtide/slurmtide/test/nodeset"
 )
 
-// silent: no slurmd responds during an update. No more workers than the disruption budget
-// are out of service by the operator's choice, and what is chosen above it is given back.
+// testNoSlurmdResponds: no slurmd responds during an update. No more workers than the
+// disruption budget are out of service by the operator's choice, and the operator releases workers chosen above it.
 func silent(t *testing.T, s *nodeset.Scene) {
 	c := hire(t, s, nodeset.NodeSet{Name: "mute", Replicas: 4, Spec: "  updateStrategy: {rollingUpdate: {maxUnavailable: 1}}"})
 	c.within *= 4 // four workers change one after the other
@@ -55,7 +55,7 @@ func silent(t *testing.T, s *nodeset.Scene) {
 	c.dismiss()
 }
 
-// listChosen returns the workers that are to go for an update and were not deleted yet.
+// listChosen returns the workers that were chosen for an update and not deleted yet.
 func (c crew) listChosen() []string {
 	c.t.Helper()
 	out, err := c.Kube.Kubectl(c.t.Context(), "--namespace", c.Site.Namespace, "get", "pods", "--selector=app.kubernetes.io/instance="+c.spec.Name, "--output",
@@ -80,7 +80,7 @@ func (c crew) chosenAtMost(limit int) []string {
 	return chosen
 }
 
-// outlastsKubelet: Kubernetes does not evict a worker whose kubelet is silent, not even after
+// checkTolerations: Kubernetes does not evict a worker whose kubelet is silent, not even after
 // five minutes.
 func (c crew) outlastsKubelet(pod string) {
 	c.t.Helper()
@@ -94,8 +94,8 @@ func (c crew) outlastsKubelet(pod string) {
 	}
 }
 
-// lacking: readings of Slurm lack the node of a worker that has a job. It stays as it is, and
-// protected, while another one leaves.
+// testReadingLacksNode: readings of Slurm lack the node of a worker that has a job. It
+// stays as it is, and protected, while another one leaves.
 func lacking(t *testing.T, s *nodeset.Scene) {
 	gate, err := s.Behind(t.Context(), "dim")
 	must(t, err)

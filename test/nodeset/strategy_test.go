@@ -12,7 +12,7 @@ import (
 	"github.com/slurmtide/slurmtide/test/nodeset"
 )
 
-// onDelete: a worker changes when somebody deletes it.
+// testOnDelete: a worker is updated when somebody deletes its pod.
 func onDelete(t *testing.T, s *nodeset.Scene) {
 	c := hire(t, s, nodeset.NodeSet{Name: "od", Replicas: 2, Spec: "  updateStrategy: {type: OnDelete}"})
 	c.change(2, c.spec.Spec)
@@ -25,7 +25,7 @@ func onDelete(t *testing.T, s *nodeset.Scene) {
 	c.dismiss()
 }
 
-// partition: workers below it keep their revision, also when they are lost.
+// testPartition: workers below it keep their revision, also when they are lost.
 func partition(t *testing.T, s *nodeset.Scene) {
 	spec := "  updateStrategy: {type: RollingUpdate, rollingUpdate: {partition: %d, maxUnavailable: 2}}"
 	c := hire(t, s, nodeset.NodeSet{Name: "part", Replicas: 3, Spec: fmt.Sprintf(spec, 2)})
@@ -41,7 +41,7 @@ func partition(t *testing.T, s *nodeset.Scene) {
 	c.dismiss()
 }
 
-// paused: an update that is under way stops, and its drain is taken back.
+// testPaused: an update that is under way stops, and its drain is undone.
 func paused(t *testing.T, s *nodeset.Scene) {
 	c := hire(t, s, nodeset.NodeSet{Name: "pause", Replicas: 1})
 	job := c.hold("pause-0", 30)
@@ -58,7 +58,7 @@ func paused(t *testing.T, s *nodeset.Scene) {
 	c.dismiss()
 }
 
-// scheduled: workers change within a reservation, which follows the schedule. A job that
+// testScheduled: workers are replaced within a reservation, which follows the schedule. A job that
 // would run into it waits, and runs on the new worker.
 func scheduled(t *testing.T, s *nodeset.Scene) {
 	spec := func(start time.Time) string {
@@ -104,23 +104,23 @@ func (c crew) awaitReservation(words ...string) {
 	})
 }
 
-// change makes another round of the pods' template, and sets further words of the spec.
+// applyRound applies another round of the pod template and further fields of the spec.
 func (c *crew) change(round int, spec string) {
 	c.t.Helper()
 	c.spec.Round, c.spec.Spec = round, spec
 	must(c.t, c.Apply(c.t.Context(), c.spec))
 }
 
-// updated waits for the condition Updated.
+// awaitUpdated waits for the condition Updated.
 func (c crew) updated(status, reason, words string) {
 	c.t.Helper()
 	c.await(fmt.Sprint("Updated is ", status, " ", reason), func(ctx context.Context) (bool, string) {
-		ok, told := condition(ctx, c.Scene, c.spec.Name, "Updated", status)
-		return ok && strings.Contains(told, ": "+reason+": ") && strings.Contains(told, words), told
+		ok, text := condition(ctx, c.Scene, c.spec.Name, "Updated", status)
+		return ok && strings.Contains(text, ": "+reason+": ") && strings.Contains(text, words), text
 	})
 }
 
-// rounds reports whether these are the workers, each with its round.
+// hasRounds reports whether these are the workers, each with its round.
 func (c crew) rounds(want []string) (bool, string) {
 	c.t.Helper()
 	workers := c.mustWorkers()
@@ -132,8 +132,8 @@ func (c crew) rounds(want []string) (bool, string) {
 	return ok, fmt.Sprint(workers)
 }
 
-// awaitOwned waits until the Slurm nodes tell whose they are. While one that responds does not, no
-// worker is made in its name: one that follows a deleted pod has the next.
+// awaitOwned waits until the Slurm nodes name their owner. While one that responds does not, no
+// worker is created with its name: one that follows a deleted pod has the next.
 func (c crew) awaitOwned(slurmNodes ...string) {
 	c.t.Helper()
 	for _, name := range slurmNodes {

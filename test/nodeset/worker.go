@@ -11,17 +11,17 @@ import (
 // Worker is a pod of a NodeSet.
 type Worker struct {
 	Name, UID string
-	// Protected: it is marked as one that has or may get work, for Kubernetes, for cluster
+	// Protected reports whether the pod is marked as having work, for Kubernetes, for cluster
 	// autoscalers and for Karpenter.
 	Protected bool
-	// Going: it is deleted, and not gone yet.
+	// Deleting reports that the pod has a deletion timestamp.
 	Going bool
 	Round string
-	// Deadline is when the time limit of its last job ends, empty for none or not known.
+	// Deadline is when the time limit of its last job ends, empty for none or if it is not known.
 	Deadline string
 }
 
-// Workers are the workers of a NodeSet by name.
+// Workers returns the workers of a NodeSet by name.
 func (s *Scene) Workers(ctx context.Context, nodeSet string) (map[string]Worker, error) {
 	var list struct {
 		Items []struct {
@@ -45,45 +45,43 @@ func (s *Scene) Workers(ctx context.Context, nodeSet string) (map[string]Worker,
 		}
 		if shown := out[m.Name].Protected; shown != (m.Annotations["karpenter.sh/do-not-disrupt"] == "true") ||
 			shown != (m.Annotations["cluster-autoscaler.kubernetes.io/safe-to-evict"] == "false") {
-			return nil, fmt.Errorf("worker %s is protected from some only: labels %v, annotations %v", m.Name, m.Labels, m.Annotations)
+			return nil, fmt.Errorf("worker %s is only partly protected: labels %v, annotations %v", m.Name, m.Labels, m.Annotations)
 		}
 	}
 	return out, nil
 }
 
-// SlurmNode is the state of a Slurm node, such as IDLE+DRAIN+DYNAMIC_NORM, and its
-// reason.
+// SlurmNode returns the state of a Slurm node, such as IDLE+DRAIN+DYNAMIC_NORM, and its reason.
 func (s *Scene) SlurmNode(ctx context.Context, name string) (state, reason string, err error) {
 	out, err := s.Slurm(ctx, "scontrol", "show", "node", name, "--future", "--oneliner")
 	return field(out, `State=(\S+)`), field(out, `Reason=(.*?) \[`), err
 }
 
-// Job is what Slurm knows of a job.
+// Job is the state of a job in Slurm.
 type Job struct{ State, ExitCode, Restarts string }
 
-// Good reports that it ended by itself, at its first start.
+// CompletedOnce reports whether the job completed at its first start.
 func (j Job) Good() bool { return j == Job{"COMPLETED", "0:0", "0"} }
 
-// Job looks at a job.
+// Job reads the state of a job.
 func (s *Scene) Job(ctx context.Context, id string) (Job, error) {
 	out, err := s.Slurm(ctx, "scontrol", "show", "job", id, "--oneliner")
 	return Job{field(out, `JobState=(\S+)`), field(out, `ExitCode=(\S+)`), field(out, `Restarts=(\S+)`)}, err
 }
 
-// Hold submits a job for one worker that lasts until Release, with a time limit in
-// minutes.
+// SubmitJob submits a job for one worker that runs until FinishJob, with a time limit in minutes.
 func (s *Scene) Hold(ctx context.Context, slurmNode string, limit int) (id string, err error) {
 	return s.Slurm(ctx, "sbatch", "--parsable", "-J", "held", "-o", "/out/%x-%j-%N", "-p", "all", "-w", slurmNode,
 		"--time", strconv.Itoa(limit), "--wrap", "until test -e /out/over-$SLURM_JOB_ID; do sleep 0.2; done")
 }
 
-// Release has a job end that Hold submitted.
+// FinishJob ends a job that SubmitJob submitted.
 func (s *Scene) Release(ctx context.Context, id string) error {
 	_, err := s.Slurm(ctx, "touch", "/out/over-"+id)
 	return err
 }
 
-// Scale sets how many workers a NodeSet is to have, by the scale subresource.
+// Scale sets the replicas of a NodeSet through its scale subresource.
 func (s *Scene) Scale(ctx context.Context, nodeSet string, replicas int) error {
 	_, err := s.kubectl(ctx, "scale", "nodeset", nodeSet, fmt.Sprintf("--replicas=%d", replicas))
 	return err

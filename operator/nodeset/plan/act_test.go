@@ -8,18 +8,18 @@ import (
 // reconcile is one run of the operator: it plans on what it has and applies the
 // steps, of which each may fail, and at each of which the process may be killed.
 func (w *world) reconcile(faults bool) Todo {
-	if w.wish.Joins == "b" && len(w.pods) == 0 {
+	if w.desired.Joins == "b" && len(w.pods) == 0 {
 		w.repoint()
 	}
 	if !faults || w.chance(80) {
 		w.readPods()
 	}
-	seen := w.seen()
+	observed := w.observed()
 	w.sayMixed()
-	todo := w.plan(seen)
-	w.checkBudget(&seen, todo.Steps)
-	skip, open, exchanges := map[string]bool{}, w.openNodes(&seen), w.exchanges
-	for _, s := range todo.Steps {
+	actions := w.plan(observed)
+	w.checkBudget(&observed, actions.Steps)
+	skip, open, exchanges := map[string]bool{}, w.openNodes(&observed), w.exchanges
+	for _, s := range actions.Steps {
 		if skip[s.Pod+s.SlurmName] {
 			continue
 		}
@@ -33,21 +33,21 @@ func (w *world) reconcile(faults bool) Todo {
 		if faults && w.chance(2) {
 			w.say("operator killed")
 			w.restart()
-			return todo
+			return actions
 		}
 	}
 	for name := range open {
 		w.leftOpen[name] = exchanges == w.exchanges && w.isOpen(name)
 	}
-	return todo
+	return actions
 }
 
 // plan decides, by the planner or by what a test has in its place.
-func (w *world) plan(seen Seen) Todo {
+func (w *world) plan(observed Seen) Todo {
 	if w.alter != nil {
-		return w.alter(w.op.planner, w.now, w.wish, seen)
+		return w.alter(w.op.planner, w.now, w.desired, observed)
 	}
-	return w.op.planner.Plan(w.now, w.wish, seen)
+	return w.op.planner.Plan(w.now, w.desired, observed)
 }
 
 // apply takes a step and reports whether it was taken.
@@ -59,7 +59,7 @@ func (w *world) apply(s Step) bool {
 	}
 	switch s.Verb {
 	case Create:
-		if name := w.wish.SlurmName(s.Slot.Ordinal); w.op.nodesAt.IsZero() || w.shownTaken(name) {
+		if name := w.desired.SlurmName(s.Slot.Ordinal); w.op.nodesAt.IsZero() || w.shownTaken(name) {
 			w.fail("worker %s is made, and its Slurm node is another NodeSet's, or may be", name)
 		}
 		return w.createPod(s)
@@ -83,30 +83,30 @@ func (w *world) apply(s Step) bool {
 }
 
 func (w *world) createPod(s Step) bool {
-	name := w.wish.SlurmName(s.Slot.Ordinal)
+	name := w.desired.SlurmName(s.Slot.Ordinal)
 	if w.pods[name] != nil {
 		return false // AlreadyExists
 	}
 	read := w.op.nodes[name]
-	shown := read.Held && !read.Drain && w.seen().Slurm.Fresh
+	shown := read.Held && !read.Drain && w.observed().Slurm.Fresh
 	if n := w.slurm[name]; n != nil && w.held[name] && !n.Drain && !n.fail && (shown || w.leftOpen[name]) {
 		w.fail("a worker is made that ends an administrator's DOWN by registering")
 	}
 	w.uids++
-	w.pods[name] = &simPod{name: name, uid: fmt.Sprint(w.uids), ordinal: s.Slot.Ordinal, revision: w.wish.Revision, created: w.now, joined: w.wish.Joins, work: map[uint32]bool{}, stuck: w.chance(10), refused: !w.calm && w.chance(10), note: Note{Protect: true}}
+	w.pods[name] = &simPod{name: name, uid: fmt.Sprint(w.uids), ordinal: s.Slot.Ordinal, revision: w.desired.Revision, created: w.now, joined: w.desired.Joins, work: map[uint32]bool{}, stuck: w.chance(10), refused: !w.calm && w.chance(10), note: Note{Protect: true}}
 	return true
 }
 
 // onPod changes a pod that still is as it was seen.
 func (w *world) onPod(s Step, change func(*simPod)) bool {
-	p, seen := w.pods[s.Pod], w.op.pods[s.Pod]
-	if p == nil || p.uid != s.UID || p.version != seen.version {
+	p, observed := w.pods[s.Pod], w.op.pods[s.Pod]
+	if p == nil || p.uid != s.UID || p.version != observed.version {
 		return false // NotFound or Conflict
 	}
 	change(p)
 	p.version++
-	seen.version, seen.note, seen.bond = p.version, p.note, p.bond
-	w.op.pods[s.Pod] = seen
+	observed.version, observed.note, observed.bond = p.version, p.note, p.bond
+	w.op.pods[s.Pod] = observed
 	return true
 }
 
@@ -116,7 +116,7 @@ func (w *world) deletePod(s Step) bool {
 	}
 	return w.onPod(s, func(p *simPod) {
 		w.checkTime(s, p)
-		if len(p.work) > 0 && !w.wish.Policy.Force && (w.wish.Policy.Timeout == 0 || w.now.Sub(p.note.Since) < w.wish.Policy.Timeout) {
+		if len(p.work) > 0 && !w.desired.Policy.Force && (w.desired.Policy.Timeout == 0 || w.now.Sub(p.note.Since) < w.desired.Policy.Timeout) {
 			w.fail("pod %s was deleted with %d jobs on it: %s", p.name, len(p.work), s.Reason)
 		}
 		if s.Look == LookUnregistered || s.Look == LookFuture {
@@ -134,7 +134,7 @@ func (w *world) write(s Step) bool {
 				w.fail("a record of %s is made, which is another NodeSet's", name)
 			}
 			if w.slurm[name] == nil {
-				w.slurm[name] = &simRecord{Record: Record{Name: name, Future: true, Dynamic: true, Owner: w.wish.UID}, jobs: map[uint32]bool{}}
+				w.slurm[name] = &simRecord{Record: Record{Name: name, Future: true, Dynamic: true, Owner: w.desired.UID}, jobs: map[uint32]bool{}}
 			}
 		}
 		return true
@@ -168,7 +168,7 @@ func (w *world) write(s Step) bool {
 			delete(w.slurm, s.SlurmName)
 			return true
 		}
-		n.Record = Record{Name: n.Name, Future: true, Dynamic: true, Owner: w.wish.UID}
+		n.Record = Record{Name: n.Name, Future: true, Dynamic: true, Owner: w.desired.UID}
 		n.up, n.reason, n.fail = false, "", false
 	}
 	return true
@@ -181,7 +181,7 @@ func (w *world) join(p *simPod) {
 		n = &simRecord{Record: Record{Name: p.name, Dynamic: true}, jobs: map[uint32]bool{}}
 		w.slurm[p.name] = n
 	}
-	n.up, n.Owner, n.IdleSince = true, w.wish.UID, w.now
+	n.up, n.Owner, n.IdleSince = true, w.desired.UID, w.now
 	if n.reason == "" || w.returnToService == 2 {
 		n.Down = false // ReturnToService, which leaves the reason
 	}

@@ -1,22 +1,22 @@
 package plan
 
-// Bond is what a worker's owner references lack; the zero value lacks nothing.
+// MissingOwners are the owner references that a worker lacks.
 type Bond struct {
-	// Orphaned: the NodeSet is not its controller.
+	// NodeSet: the NodeSet is not its controller.
 	Orphaned bool
-	// Loose: its namespace is no owner, so that the garbage collector deletes the pod with
-	// the NodeSet.
+	// Namespace: its namespace is not an owner, so that the garbage collector deletes the pod
+	// together with the NodeSet.
 	Loose bool
 }
 
-// adopt ties the workers that are not: those that a NodeSet of the same name left behind,
-// and those that an earlier version made. A NodeSet that is being deleted takes none, but
-// anchors those that it has.
+// adoptPods adds missing owners: to workers that an earlier NodeSet of the name left behind, and to
+// those of earlier operator versions. A NodeSet that is being deleted adopts no orphans, but adds
+// the namespace as owner of the workers that it has.
 func (b *pass) adopt() {
-	for _, w := range sortedByName(b.seen.Workers) {
-		missing := w.Bond.Loose || w.Bond.Orphaned && !b.wish.Deleting
+	for _, w := range sortedByName(b.observed.Workers) {
+		missing := w.Bond.Loose || w.Bond.Orphaned && !b.desired.Deleting
 		if missing && w.Going.IsZero() && b.mayAdopt(w) {
-			b.add(Step{Verb: Adopt, Pod: w.Pod, UID: w.UID, SlurmName: w.SlurmName, Reason: "it is kept from the garbage collector"})
+			b.add(Step{Verb: Adopt, Pod: w.Pod, UID: w.UID, SlurmName: w.SlurmName, Reason: "its owners protect it from the garbage collector"})
 		}
 	}
 }

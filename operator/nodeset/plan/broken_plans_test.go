@@ -7,30 +7,30 @@ import (
 )
 
 // alteredPlan plans with a rule broken that is no function of the Planner.
-type alteredPlan func(p *Planner, now time.Time, wish Wish, seen Seen) Todo
+type alteredPlan func(p *Planner, now time.Time, desired Wish, observed Seen) Todo
 
 // without leaves out steps.
 func without(which func(*Wish, Step) bool) alteredPlan {
-	return func(p *Planner, now time.Time, wish Wish, seen Seen) Todo {
-		todo := p.Plan(now, wish, seen)
-		todo.Steps = slices.DeleteFunc(todo.Steps, func(s Step) bool { return which(&wish, s) })
-		return todo
+	return func(p *Planner, now time.Time, desired Wish, observed Seen) Todo {
+		actions := p.Plan(now, desired, observed)
+		actions.Steps = slices.DeleteFunc(actions.Steps, func(s Step) bool { return which(&desired, s) })
+		return actions
 	}
 }
 
 // withoutClosing leaves out that held Slurm nodes without a worker are closed: of those
 // that get one at once, or of the others.
 func withoutClosing(gets bool) alteredPlan {
-	return func(p *Planner, now time.Time, wish Wish, seen Seen) Todo {
-		todo := p.Plan(now, wish, seen)
+	return func(p *Planner, now time.Time, desired Wish, observed Seen) Todo {
+		actions := p.Plan(now, desired, observed)
 		created := map[string]bool{}
-		for _, s := range todo.Steps {
+		for _, s := range actions.Steps {
 			created[s.SlurmName] = created[s.SlurmName] || s.Verb == Create
 		}
-		todo.Steps = slices.DeleteFunc(todo.Steps, func(s Step) bool {
+		actions.Steps = slices.DeleteFunc(actions.Steps, func(s Step) bool {
 			return s.Verb == Close && s.Pod == "" && created[s.SlurmName] == gets
 		})
-		return todo
+		return actions
 	}
 }
 
@@ -38,55 +38,55 @@ func withoutClosing(gets bool) alteredPlan {
 // what was seen.
 func createOn(other func(*Wish, *Slurm)) alteredPlan {
 	isCreation := func(s Step) bool { return s.Verb == Create }
-	return func(p *Planner, now time.Time, wish Wish, seen Seen) Todo {
-		todo := p.Plan(now, wish, seen)
-		other(&wish, &seen.Slurm)
-		steps := slices.DeleteFunc(p.Plan(now, wish, seen).Steps, func(s Step) bool { return !isCreation(s) })
-		todo.Steps = slices.Concat(slices.DeleteFunc(todo.Steps, isCreation), steps)
-		return todo
+	return func(p *Planner, now time.Time, desired Wish, observed Seen) Todo {
+		actions := p.Plan(now, desired, observed)
+		other(&desired, &observed.Slurm)
+		steps := slices.DeleteFunc(p.Plan(now, desired, observed).Steps, func(s Step) bool { return !isCreation(s) })
+		actions.Steps = slices.Concat(slices.DeleteFunc(actions.Steps, isCreation), steps)
+		return actions
 	}
 }
 
 // replaceRunning deletes running workers that did not register, if the rule has it.
 func replaceRunning(look Look, rule func(now time.Time, w *Worker, r Record, known bool) bool) alteredPlan {
-	return func(p *Planner, now time.Time, wish Wish, seen Seen) Todo {
-		todo := p.Plan(now, wish, seen)
-		s := p.Identify(&wish, seen.Workers, seen.Slurm)
-		if left, _ := p.cfg.brake(now, len(seen.Workers), seen.Unregistered); left == 0 {
-			return todo
+	return func(p *Planner, now time.Time, desired Wish, observed Seen) Todo {
+		actions := p.Plan(now, desired, observed)
+		s := p.Identify(&desired, observed.Workers, observed.Slurm)
+		if left, _ := p.cfg.brake(now, len(observed.Workers), observed.Unregistered); left == 0 {
+			return actions
 		}
-		for _, w := range sortedByName(seen.Workers) {
+		for _, w := range sortedByName(observed.Workers) {
 			r, known := s.Records[w.SlurmName]
 			if s.Fresh && w.Running && w.Going.IsZero() && s.Work[w.SlurmName].Jobs == 0 && s.Taken[w.SlurmName] == "" && rule(now, w, r, known) {
-				todo.Steps = append(todo.Steps, Step{Verb: Delete, Pod: w.Pod, UID: w.UID, SlurmName: w.SlurmName, Look: look})
+				actions.Steps = append(actions.Steps, Step{Verb: Delete, Pod: w.Pod, UID: w.UID, SlurmName: w.SlurmName, Look: look})
 				break
 			}
 		}
-		return todo
+		return actions
 	}
 }
 
 // takeOrphansBack adopts orphans while the NodeSet is being deleted.
-func takeOrphansBack(p *Planner, now time.Time, wish Wish, seen Seen) Todo {
-	todo := p.Plan(now, wish, seen)
-	for _, w := range sortedByName(seen.Workers) {
-		if wish.Deleting && w.Bond.Orphaned && w.Going.IsZero() {
-			todo.Steps = slices.Insert(todo.Steps, 0, Step{Verb: Adopt, Pod: w.Pod, UID: w.UID, SlurmName: w.SlurmName})
+func takeOrphansBack(p *Planner, now time.Time, desired Wish, observed Seen) Todo {
+	actions := p.Plan(now, desired, observed)
+	for _, w := range sortedByName(observed.Workers) {
+		if desired.Deleting && w.Bond.Orphaned && w.Going.IsZero() {
+			actions.Steps = slices.Insert(actions.Steps, 0, Step{Verb: Adopt, Pod: w.Pod, UID: w.UID, SlurmName: w.SlurmName})
 		}
 	}
-	return todo
+	return actions
 }
 
 // keepChoices gives no choice for an update back.
-func keepChoices(p *Planner, now time.Time, wish Wish, seen Seen) Todo {
+func keepChoices(p *Planner, now time.Time, desired Wish, observed Seen) Todo {
 	chosen := 0
-	for _, w := range seen.Workers {
+	for _, w := range observed.Workers {
 		if w.Note.Cause == update && w.Going.IsZero() {
 			chosen++
 		}
 	}
-	wish.Update.MaxUnavailable = max(wish.Update.MaxUnavailable, chosen)
-	return p.Plan(now, wish, seen)
+	desired.Update.MaxUnavailable = max(desired.Update.MaxUnavailable, chosen)
+	return p.Plan(now, desired, observed)
 }
 
 // TestBrokenPlansAreNoticed breaks one rule at a time in what the planner returns.
@@ -94,19 +94,19 @@ func TestBrokenPlansAreNoticed(t *testing.T) {
 	overdue := func(since, now time.Time) bool { return !now.Before(since.Add(DefaultConfig().RegisterWithin)) }
 	for name, alter := range map[string]alteredPlan{
 		"workers are made before Slurm has been read": createOn(func(_ *Wish, s *Slurm) { s.Known = true }),
-		"a worker is made in the name of another NodeSet's Slurm node": createOn(func(wish *Wish, s *Slurm) {
+		"a worker is made in the name of another NodeSet's Slurm node": createOn(func(desired *Wish, s *Slurm) {
 			records := map[string]Record{}
 			for name, r := range s.Records {
-				r.Owner = wish.UID
+				r.Owner = desired.UID
 				records[name] = r
 			}
 			s.Records = records
 		}),
-		"a worker is made in a name whose owner is not known": createOn(func(wish *Wish, s *Slurm) {
+		"a worker is made in a name whose owner is not known": createOn(func(desired *Wish, s *Slurm) {
 			records := map[string]Record{}
 			for name, r := range s.Records {
 				if r.Owner == "" {
-					r.Owner = wish.UID
+					r.Owner = desired.UID
 				}
 				records[name] = r
 			}
@@ -127,7 +127,7 @@ func TestBrokenPlansAreNoticed(t *testing.T) {
 		}),
 		"a held node is not closed before its worker comes back":   withoutClosing(true),
 		"a NodeSet that is being deleted takes its orphans back":   takeOrphansBack,
-		"a NodeSet that is being deleted leaves its workers loose": without(func(wish *Wish, s Step) bool { return s.Verb == Adopt && wish.Deleting }),
+		"a NodeSet that is being deleted leaves its workers loose": without(func(desired *Wish, s Step) bool { return s.Verb == Adopt && desired.Deleting }),
 	} {
 		t.Run(name, func(t *testing.T) {
 			notices(t, New(DefaultConfig()), func(w *world) { w.alter = alter })

@@ -9,36 +9,36 @@ import (
 // promise.
 func TestBrokenVerdictsAreNoticed(t *testing.T) {
 	cfg := DefaultConfig()
-	for name, judge := range map[string]func(now time.Time, wish *Wish, s *Slurm, w *Worker, since time.Time) verdict{
-		"a node that Slurm does not know is taken for drained": func(now time.Time, wish *Wish, s *Slurm, w *Worker, since time.Time) verdict {
+	for name, judge := range map[string]func(now time.Time, desired *Wish, s *Slurm, w *Worker, since time.Time) verdict{
+		"a node that Slurm does not know is taken for drained": func(now time.Time, desired *Wish, s *Slurm, w *Worker, since time.Time) verdict {
 			if _, known := s.Records[w.SlurmName]; s.Fresh && !known {
 				return allowed(LookUnregistered, "unknown")
 			}
-			return cfg.judge(now, wish, s, w, since)
+			return cfg.judge(now, desired, s, w, since)
 		},
-		"the list of jobs is not looked at": func(now time.Time, wish *Wish, s *Slurm, w *Worker, since time.Time) verdict {
+		"the list of jobs is not looked at": func(now time.Time, desired *Wish, s *Slurm, w *Worker, since time.Time) verdict {
 			t := *s
 			t.Work, t.JobsReadAt = nil, now
-			return cfg.judge(now, wish, &t, w, since)
+			return cfg.judge(now, desired, &t, w, since)
 		},
-		"an idle node need not be drained": func(now time.Time, wish *Wish, s *Slurm, w *Worker, since time.Time) verdict {
+		"an idle node need not be drained": func(now time.Time, desired *Wish, s *Slurm, w *Worker, since time.Time) verdict {
 			if r, known := s.Records[w.SlurmName]; s.Fresh && known && !r.Future && !r.Busy && s.Work[w.SlurmName].Jobs == 0 {
 				return allowed(LookAtNothing, "idle")
 			}
-			return cfg.judge(now, wish, s, w, since)
+			return cfg.judge(now, desired, s, w, since)
 		},
-		"a stale reading is taken for a fresh one, and the last look left out": func(now time.Time, wish *Wish, s *Slurm, w *Worker, since time.Time) verdict {
+		"a stale reading is taken for a fresh one, and the last look left out": func(now time.Time, desired *Wish, s *Slurm, w *Worker, since time.Time) verdict {
 			t := *s
 			t.Fresh = s.Known
-			v := cfg.judge(now, wish, &t, w, since)
+			v := cfg.judge(now, desired, &t, w, since)
 			v.look = LookAtNothing
 			return v
 		},
-		"an error is taken for drained": func(now time.Time, wish *Wish, s *Slurm, w *Worker, since time.Time) verdict {
+		"an error is taken for drained": func(now time.Time, desired *Wish, s *Slurm, w *Worker, since time.Time) verdict {
 			if !s.Fresh {
 				return allowed(LookAtNothing, "no answer")
 			}
-			return cfg.judge(now, wish, s, w, since)
+			return cfg.judge(now, desired, s, w, since)
 		},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -49,10 +49,10 @@ func TestBrokenVerdictsAreNoticed(t *testing.T) {
 	}
 	t.Run("a list of jobs from before the drain will do", func(t *testing.T) {
 		p := New(cfg)
-		p.judge = func(now time.Time, wish *Wish, s *Slurm, w *Worker, since time.Time) verdict {
+		p.judge = func(now time.Time, desired *Wish, s *Slurm, w *Worker, since time.Time) verdict {
 			t := *s
 			t.JobsReadAt = now
-			return cfg.judge(now, wish, &t, w, since)
+			return cfg.judge(now, desired, &t, w, since)
 		}
 		notices(t, p, much(onClusters))
 	})
@@ -82,22 +82,22 @@ func TestBrokenRulesAreNoticed(t *testing.T) {
 		"the brake does not hold":            func(p *Planner) { p.cfg.BrakeShare = 1 },
 		"whatever Slurm answers is believed": func(p *Planner) { p.identify = func(_ *Wish, _ []Worker, s Slurm) Slurm { return s } },
 		"nobody asks which Slurm cluster answers": func(p *Planner) {
-			p.identify = func(wish *Wish, workers []Worker, s Slurm) Slurm {
-				other := *wish
+			p.identify = func(desired *Wish, workers []Worker, s Slurm) Slurm {
+				other := *desired
 				other.Cluster = ""
 				return identify(&other, workers, s)
 			}
 		},
 		"nobody asks which cluster a worker was made for": func(p *Planner) {
-			p.identify = func(wish *Wish, workers []Worker, s Slurm) Slurm {
-				other := *wish
+			p.identify = func(desired *Wish, workers []Worker, s Slurm) Slurm {
+				other := *desired
 				other.Joins = ""
 				return identify(&other, workers, s)
 			}
 		},
 		"nobody asks which NodeSet a Slurm node belongs to": func(p *Planner) {
-			p.identify = func(wish *Wish, workers []Worker, s Slurm) Slurm {
-				if got := identify(wish, workers, s); got.Clash != "" {
+			p.identify = func(desired *Wish, workers []Worker, s Slurm) Slurm {
+				if got := identify(desired, workers, s); got.Clash != "" {
 					return got
 				}
 				return s

@@ -5,37 +5,37 @@ import (
 	"time"
 )
 
-// create makes the workers that are missing, once Slurm has been read: a slurmd that joins
-// under the name of another NodeSet's Slurm node would take that over with its jobs.
+// createWorkers creates missing workers once Slurm has been read. A slurmd that registers with the
+// name of another NodeSet's Slurm node would take over that node with its jobs.
 func (b *pass) create() {
 	switch {
-	case b.wish.Deleting, !b.slurm.Known:
-	case b.wish.PerKubeNode:
+	case b.desired.Deleting, !b.slurm.Known:
+	case b.desired.PerKubeNode:
 		b.createPerKubeNode()
 	default:
 		b.createOrdinals()
 	}
 }
 
-// createPerKubeNode makes a worker where there is no pod at all.
+// createPerKubeNode creates a worker on each Kubernetes node that has no pod at all.
 func (b *pass) createPerKubeNode() {
 	held := map[string]bool{}
-	for i := range b.seen.Workers {
-		held[b.seen.Workers[i].Slot.KubeNode] = true
+	for i := range b.observed.Workers {
+		held[b.observed.Workers[i].Slot.KubeNode] = true
 	}
-	for _, n := range slices.Sorted(slices.Values(b.wish.KubeNodes)) {
-		switch name := b.wish.SlurmNameOn(n); {
+	for _, n := range slices.Sorted(slices.Values(b.desired.KubeNodes)) {
+		switch name := b.desired.SlurmNameOn(n); {
 		case held[n], b.slurm.Taken[name] != "":
 		case b.isUnclaimed(name):
-			b.todo.Unclaimed = append(b.todo.Unclaimed, name)
+			b.actions.Unclaimed = append(b.actions.Unclaimed, name)
 		default:
 			b.createAt(Slot{Ordinal: NoOrdinal, KubeNode: n}, name)
 		}
 	}
 }
 
-// createAt makes a worker. Where somebody else set its Slurm node DOWN or FAIL, its slurmd
-// must not end that by registering.
+// createAt creates a worker. If somebody else set its Slurm node DOWN or FAIL, the registration of
+// its slurmd must not return the node to service.
 func (b *pass) createAt(slot Slot, name string) {
 	b.taken[name] = true
 	if r := b.slurm.Records[name]; b.slurm.Fresh && !r.Future && b.foreign(r) && !r.Drain {
@@ -44,11 +44,11 @@ func (b *pass) createAt(slot Slot, name string) {
 	b.add(Step{Verb: Create, Slot: slot, SlurmName: name})
 }
 
-// createOrdinals makes workers at the lowest free ordinals; those whose Slurm node
-// somebody else took out of service come last. A pod that is on its way out is waited for,
-// since another of its name will follow, but not for ever.
+// createOrdinals creates workers at the lowest free ordinals. Ordinals whose Slurm node somebody
+// else took out of service come last. It waits for a terminating pod, whose name another will use,
+// but not forever.
 func (b *pass) createOrdinals() {
-	missing := b.wish.Desired() - len(b.active) - len(b.finished) - len(b.strangers)
+	missing := b.desired.Desired() - len(b.active) - len(b.finished) - len(b.strangers)
 	for _, w := range b.going {
 		if end := w.Going.Add(b.cfg.GoneWithin); b.now.Before(end) {
 			missing--
@@ -56,30 +56,29 @@ func (b *pass) createOrdinals() {
 		}
 	}
 	for _, ordinal := range b.freeOrdinals(missing) {
-		b.createAt(Slot{Ordinal: ordinal}, b.wish.SlurmName(ordinal))
+		b.createAt(Slot{Ordinal: ordinal}, b.desired.SlurmName(ordinal))
 	}
 }
 
-// freeOrdinals returns up to count ordinals that no pod has, all below the maximum
-// where there is one.
+// freeOrdinals returns up to count ordinals without a pod, all below the maximum if there is one.
 func (b *pass) freeOrdinals(count int) []int {
 	if count <= 0 {
 		return nil
 	}
 	held := map[int]bool{}
-	for i := range b.seen.Workers {
-		held[b.seen.Workers[i].Slot.Ordinal] = true
+	for i := range b.observed.Workers {
+		held[b.observed.Workers[i].Slot.Ordinal] = true
 	}
-	end := b.wish.Desired() + len(b.seen.Workers)
-	if b.wish.Max != nil {
-		end = max(*b.wish.Max, b.wish.Desired())
+	end := b.desired.Desired() + len(b.observed.Workers)
+	if b.desired.Max != nil {
+		end = max(*b.desired.Max, b.desired.Desired())
 	}
 	var good, drained []int
 	for i := 0; i < end && len(good) < count; i++ {
-		switch name := b.wish.SlurmName(i); {
+		switch name := b.desired.SlurmName(i); {
 		case held[i], b.slurm.Taken[name] != "":
 		case b.isUnclaimed(name):
-			b.todo.Unclaimed = append(b.todo.Unclaimed, name)
+			b.actions.Unclaimed = append(b.actions.Unclaimed, name)
 		case b.slurm.Records[name].Foreign():
 			drained = append(drained, i)
 		default:
@@ -90,36 +89,36 @@ func (b *pass) freeOrdinals(count int) []int {
 	return free[:min(count, len(free))]
 }
 
-// finish says whether nothing is left of a NodeSet that is being deleted. Where there
-// is no Slurm cluster any more its records are not waited for; with Force not for long, and
-// not at all where Slurm was never read. A reading that is late does not end the wait, nor
-// does one that began before the deletion: records may have been made since.
+// checkDeletionDone determines whether nothing is left of a NodeSet that is being deleted. Records
+// do not delay the deletion if the Slurm cluster does not exist any more. With Force they delay it
+// only for a limited time, and not at all if Slurm was never read. A stale reading does not end the
+// wait, nor does one that began before the deletion: records may have been created since.
 func (b *pass) finish() {
-	if !b.wish.Deleting || len(b.seen.Workers) > 0 {
+	if !b.desired.Deleting || len(b.observed.Workers) > 0 {
 		return
 	}
 	left := !b.slurm.Fresh || b.recordsLeft() || b.readBeforeDeletion()
-	if b.wish.Policy.Force {
-		end := b.wish.DeletingSince.Add(b.cfg.RecordsWithin)
+	if b.desired.Policy.Force {
+		end := b.desired.DeletingSince.Add(b.cfg.RecordsWithin)
 		b.lookAt(end)
 		left = b.slurm.Known && left && b.now.Before(end)
 	}
-	b.todo.Finished = !b.slurm.Connected || !left
+	b.actions.Finished = !b.slurm.Connected || !left
 }
 
-// readBeforeDeletion reports whether the nodes were read before the NodeSet was deleted, or
-// right then: what was made until then may be missing. Where the API server's clock is
-// ahead of ours that is not known.
+// wasReadBeforeDeletion reports whether the nodes were read before or around the deletion of the
+// NodeSet, so that records created until then may be missing. That is unknown if the clock of the
+// API server is ahead of ours.
 func (b *pass) readBeforeDeletion() bool {
-	at, since := b.slurm.NodesReadAt, b.wish.DeletingSince
+	at, since := b.slurm.NodesReadAt, b.desired.DeletingSince
 	return !at.IsZero() && !since.IsZero() && !b.now.Before(since) && at.Before(since.Add(aroundDeletion))
 }
 
-// aroundDeletion is for how long after its deletion a NodeSet's records may still be made by
-// a pass that did not know of it.
+// deletionRaceWindow is how long after the deletion of a NodeSet a run that did not see the
+// deletion may still create records.
 const aroundDeletion = 3 * time.Second
 
-// recordsLeft reports whether there are records of ours that can be deleted.
+// hasRecordsLeft reports whether records of the NodeSet are left that the operator may delete.
 func (b *pass) recordsLeft() bool {
 	for _, r := range b.slurm.Records {
 		if b.mine(r) && !r.Foreign() {

@@ -85,7 +85,7 @@ func (w *world) oneOtherPoll() {
 func (w *world) replacementEvent() {
 	switch w.r.IntN(13) {
 	case 0:
-		w.wish.Revision += "b"
+		w.desired.Revision += "b"
 	case 1:
 		w.cordoned[w.r.IntN(3)] = w.chance(70)
 	case 2, 3, 4:
@@ -107,7 +107,7 @@ func (w *world) holdEvent() {
 	case 0:
 		w.foreign()
 	case 1:
-		w.wish.Replicas = 5 * w.r.IntN(2)
+		w.desired.Replicas = 5 * w.r.IntN(2)
 	case 2:
 		w.dead = w.chance(30)
 		w.readNodes()

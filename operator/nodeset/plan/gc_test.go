@@ -9,7 +9,7 @@ import (
 // has looked once before, at least.
 func (w *world) deleteNodeSet() {
 	w.reconcile(false)
-	if w.wish.Deleting { // it may be asked for once more, by other means
+	if w.desired.Deleting { // it may be asked for once more, by other means
 		w.say("in the foreground the NodeSet is deleted, which it was already")
 		w.foreground = true
 		return
@@ -17,10 +17,10 @@ func (w *world) deleteNodeSet() {
 	switch w.r.IntN(3) {
 	case 0:
 		w.say("the NodeSet is deleted")
-		w.wish.Deleting = true
+		w.desired.Deleting = true
 	case 1:
 		w.say("in the foreground the NodeSet is deleted")
-		w.wish.Deleting, w.foreground = true, true
+		w.desired.Deleting, w.foreground = true, true
 		w.collect()
 	case 2:
 		w.orphan()
@@ -55,7 +55,7 @@ func (w *world) collect() {
 func (w *world) adopt(s Step) bool {
 	return w.onPod(s, func(p *simPod) {
 		was := p.bond
-		p.bond = Bond{Orphaned: was.Orphaned && w.wish.Deleting && !w.faults.takesBack}
+		p.bond = Bond{Orphaned: was.Orphaned && w.desired.Deleting && !w.faults.takesBack}
 		if p.bond == was {
 			w.fail("the owners of %s are written, and nothing changes", p.name)
 		}
@@ -66,7 +66,7 @@ func (w *world) adopt(s Step) bool {
 // takes over from an earlier version.
 func (w *world) beginDeleted() {
 	w.say("the NodeSet is deleted under an earlier version")
-	w.wish.Deleting = true
+	w.desired.Deleting = true
 	for range 4 {
 		for _, name := range slices.Sorted(maps.Keys(w.pods)) {
 			w.advance(w.pods[name])
@@ -79,14 +79,14 @@ func (w *world) beginDeleted() {
 // or while jobs go on.
 func (w *world) orphan() {
 	w.say("orphans are left by the NodeSet")
-	wish := w.wish
-	wish.Deleting, wish.Orphaning = true, true
+	desired := w.desired
+	desired.Deleting, desired.Orphaning = true, true
 	for _, p := range w.pods {
 		p.bond.Orphaned = true
 		p.version++
 	}
-	if todo := w.op.planner.Plan(w.now, wish, w.seen()); !todo.Finished || len(todo.Steps) > 0 {
-		w.fail("a NodeSet that is to leave its workers behind takes the steps %+v", todo.Steps)
+	if actions := w.op.planner.Plan(w.now, desired, w.observed()); !actions.Finished || len(actions.Steps) > 0 {
+		w.fail("a NodeSet that is to leave its workers behind takes the steps %+v", actions.Steps)
 	}
 	w.restart()
 }

@@ -8,7 +8,7 @@ import (
 
 // gone takes the Slurm cluster away, as it is seen by a process that never saw it.
 func gone(s *scene) {
-	s.seen.Slurm = Slurm{Problem: "there is no Controller or Cluster of that name"}
+	s.observed.Slurm = Slurm{Problem: "its Controller or Cluster does not exist"}
 }
 
 func TestDeletionWithoutASlurmCluster(t *testing.T) {
@@ -19,19 +19,19 @@ func TestDeletionWithoutASlurmCluster(t *testing.T) {
 		waits  bool
 	}{
 		{"a worker that runs stays, since it may have a job", nil, nil, true},
-		{"with Force it goes", []func(*scene){func(s *scene) { s.wish.Policy.Force = true }}, []string{"delete n-0"}, false},
-		{"with Timeout it goes when that is over", []func(*scene){func(s *scene) { s.wish.Policy.Timeout = time.Minute }}, []string{"delete n-0"}, false},
+		{"with Force it goes", []func(*scene){func(s *scene) { s.desired.Policy.Force = true }}, []string{"delete n-0"}, false},
+		{"with Timeout it goes when that is over", []func(*scene){func(s *scene) { s.desired.Policy.Timeout = time.Minute }}, []string{"delete n-0"}, false},
 		{"one that was never scheduled goes", []func(*scene){worker(0, func(w *Worker) { w.KubeNode, w.Running, w.Ready = "", false, false })}, []string{"delete n-0"}, false},
 		{"one whose containers have ended goes", []func(*scene){worker(0, func(w *Worker) { w.Finished, w.Running, w.Ready = true, false, false })}, []string{"delete n-0"}, false},
 	} {
 		t.Run(tc.name, func(t *testing.T) {
 			s := set(1, 1, append([]func(*scene){gone, deleting, chosen(0, deletion)}, tc.change...)...)
-			todo := expect(t, s, tc.want...)
-			if tc.waits != (len(todo.Waits) == 1) {
-				t.Fatalf("it waits for %+v", todo.Waits)
+			actions := expect(t, s, tc.want...)
+			if tc.waits != (len(actions.Waits) == 1) {
+				t.Fatalf("it waits for %+v", actions.Waits)
 			}
-			if tc.waits && (!strings.Contains(todo.Waits[0].Why, "make it again, or set spec.drainPolicy.type to Force") || todo.Waits[0].Block != Unread) {
-				t.Errorf("it tells %+v", todo.Waits[0])
+			if tc.waits && (!strings.Contains(actions.Waits[0].Why, "create it again, or set spec.drainPolicy.type to Force") || actions.Waits[0].Block != Unread) {
+				t.Errorf("it tells %+v", actions.Waits[0])
 			}
 		})
 	}
@@ -41,12 +41,12 @@ func TestDeletionWithoutASlurmCluster(t *testing.T) {
 func TestRecordsOfANodeSetThatIsDeleted(t *testing.T) {
 	left := record(0, func(r *Record) { r.Dynamic, r.Owner, r.Ours, r.Down = true, "set", true, true })
 	forced := func(since time.Duration) func(*scene) {
-		return func(s *scene) { s.wish.Policy.Force, s.wish.DeletingSince = true, noon.Add(-since) }
+		return func(s *scene) { s.desired.Policy.Force, s.desired.DeletingSince = true, noon.Add(-since) }
 	}
 	readAt := func(after time.Duration) func(*scene) {
 		return func(s *scene) {
-			s.wish.DeletingSince = noon.Add(-10 * time.Second)
-			s.seen.Slurm.NodesReadAt = s.wish.DeletingSince.Add(after)
+			s.desired.DeletingSince = noon.Add(-10 * time.Second)
+			s.observed.Slurm.NodesReadAt = s.desired.DeletingSince.Add(after)
 		}
 	}
 	for _, tc := range []struct {
@@ -61,16 +61,16 @@ func TestRecordsOfANodeSetThatIsDeleted(t *testing.T) {
 		{"while Slurm cannot be read nobody knows", []func(*scene){left, stale}, false},
 		{"which Force waits for", []func(*scene){left, stale, forced(time.Minute)}, false},
 		{"but not for long", []func(*scene){left, stale, forced(10 * time.Minute)}, true},
-		{"nor at all where Slurm was never read", []func(*scene){forced(time.Minute), func(s *scene) { s.seen.Slurm = Slurm{Connected: true} }}, true},
+		{"nor at all where Slurm was never read", []func(*scene){forced(time.Minute), func(s *scene) { s.observed.Slurm = Slurm{Connected: true} }}, true},
 		{"a reading of before the deletion lacks what was made since", []func(*scene){readAt(-time.Second)}, false},
 		{"or around it", []func(*scene){readAt(2 * time.Second)}, false},
 		{"a later one does not", []func(*scene){readAt(4 * time.Second)}, true},
 		{"without a Slurm cluster there are none", []func(*scene){gone}, true},
 	} {
 		t.Run(tc.name, func(t *testing.T) {
-			todo := set(0, 0, append([]func(*scene){deleting}, tc.change...)...).plan()
-			if todo.Finished != tc.finished {
-				t.Errorf("it is finished: %v; the steps are %q", todo.Finished, told(todo))
+			actions := set(0, 0, append([]func(*scene){deleting}, tc.change...)...).plan()
+			if actions.Finished != tc.finished {
+				t.Errorf("it is finished: %v; the steps are %q", actions.Finished, told(actions))
 			}
 		})
 	}
@@ -85,9 +85,9 @@ func TestReasonsOfOursThatAreLeftOver(t *testing.T) {
 		change []func(*scene)
 		want   []string
 	}{
-		{"of a node in service it is taken away", []func(*scene){ours(func(*Record) {})}, []string{"unmark n-0"}},
-		{"of a busy one too", []func(*scene){ours(func(*Record) {}), job(0, 7, 0), worker(0, func(w *Worker) { w.Note.Protect = true })}, []string{"unmark n-0"}},
-		{"of one that does not answer yet it is, and there is nothing to be resumed", []func(*scene){ours(func(r *Record) { r.Down, r.Silent = true, true })}, []string{"unmark n-0"}},
+		{"of a node in service it is taken away", []func(*scene){ours(func(*Record) {})}, []string{"clear-reason n-0"}},
+		{"of a busy one too", []func(*scene){ours(func(*Record) {}), job(0, 7, 0), worker(0, func(w *Worker) { w.Note.Protect = true })}, []string{"clear-reason n-0"}},
+		{"of one that does not answer yet it is, and there is nothing to be resumed", []func(*scene){ours(func(r *Record) { r.Down, r.Silent = true, true })}, []string{"clear-reason n-0"}},
 		{"one that is down is resumed", []func(*scene){ours(func(r *Record) { r.Down = true })}, []string{"resume n-0"}},
 		{"one that is drained is undrained", []func(*scene){ours(func(r *Record) { r.Drain = true })}, []string{"undrain n-0"}},
 		{"on a stale reading nothing is done", []func(*scene){ours(func(*Record) {}), stale}, nil},
@@ -123,17 +123,17 @@ func TestScaleInWaitsUntilAllWorkIsListed(t *testing.T) {
 	unlisted := func(s *scene) {
 		job(0, 7, time.Hour)(s)
 		record(1, func(r *Record) { r.Busy = true })(s)
-		for i := range s.seen.Workers {
-			s.seen.Workers[i].Note.Protect = true
+		for i := range s.observed.Workers {
+			s.observed.Workers[i].Note.Protect = true
 		}
-		s.seen.Workers[0].Note.Deadline = noon.Add(time.Hour)
-		s.seen.Slurm.NodesReadAt = noon.Add(time.Second)
+		s.observed.Workers[0].Note.Deadline = noon.Add(time.Hour)
+		s.observed.Slurm.NodesReadAt = noon.Add(time.Second)
 	}
 	listed := func(end time.Duration) func(*scene) {
 		return func(s *scene) {
 			job(1, 8, end)(s)
-			s.seen.Workers[1].Note.Deadline = noon.Add(end)
-			s.seen.Slurm.JobsReadAt = noon.Add(2 * time.Second)
+			s.observed.Workers[1].Note.Deadline = noon.Add(end)
+			s.observed.Slurm.JobsReadAt = noon.Add(2 * time.Second)
 		}
 	}
 	for _, tc := range []struct {
@@ -142,19 +142,19 @@ func TestScaleInWaitsUntilAllWorkIsListed(t *testing.T) {
 		want   []string
 	}{
 		{"none is chosen before it is", nil, nil},
-		{"then the one whose job ends first", []func(*scene){listed(time.Minute)}, []string{"note n-1 ScaleIn", "drain n-1"}},
-		{"or the other", []func(*scene){listed(2 * time.Hour)}, []string{"note n-0 ScaleIn", "drain n-0"}},
-		{"a node that is busy without a job in a list made later ends last", []func(*scene){func(s *scene) { s.seen.Slurm.JobsReadAt = noon.Add(2 * time.Second) }}, []string{"note n-0 ScaleIn", "drain n-0"}},
+		{"then the one whose job ends first", []func(*scene){listed(time.Minute)}, []string{"annotate n-1 ScaleIn", "drain n-1"}},
+		{"or the other", []func(*scene){listed(2 * time.Hour)}, []string{"annotate n-0 ScaleIn", "drain n-0"}},
+		{"a node that is busy without a job in a list made later ends last", []func(*scene){func(s *scene) { s.observed.Slurm.JobsReadAt = noon.Add(2 * time.Second) }}, []string{"annotate n-0 ScaleIn", "drain n-0"}},
 	} {
 		t.Run(tc.name, func(t *testing.T) {
-			todo := expect(t, set(1, 2, append([]func(*scene){unlisted}, tc.change...)...), tc.want...)
-			if len(tc.want) == 0 && todo.Again == 0 {
+			actions := expect(t, set(1, 2, append([]func(*scene){unlisted}, tc.change...)...), tc.want...)
+			if len(tc.want) == 0 && actions.Again == 0 {
 				t.Error("it does not look again")
 			}
 		})
 	}
 	// An idle one goes at once.
-	expect(t, set(2, 3, unlisted), "note n-2 ScaleIn", "drain n-2")
+	expect(t, set(2, 3, unlisted), "annotate n-2 ScaleIn", "drain n-2")
 }
 
 func TestWhoIsTiedToTheNodeSet(t *testing.T) {
@@ -171,11 +171,11 @@ func TestWhoIsTiedToTheNodeSet(t *testing.T) {
 		{"a NodeSet that is being deleted takes none back", set(1, 1, bond(Bond{Orphaned: true}), deleting, job(0, 7, 0), drained(0), chosen(0, deletion), protected), nil},
 		{"but anchors what it has", set(1, 1, bond(Bond{Loose: true}), deleting, job(0, 7, 0), drained(0), chosen(0, deletion), protected), []string{"adopt n-0"}},
 		{"a worker that is on its way out is left as it is", set(1, 1, bond(Bond{Loose: true}), worker(0, func(w *Worker) { w.Going = noon })), nil},
-		{"a NodeSet that leaves its workers behind does nothing", set(1, 1, deleting, func(s *scene) { s.wish.Orphaning = true }), nil},
+		{"a NodeSet that leaves its workers behind does nothing", set(1, 1, deleting, func(s *scene) { s.desired.Orphaning = true }), nil},
 	} {
 		t.Run(tc.name, func(t *testing.T) { expect(t, tc.set, tc.want...) })
 	}
-	if !set(1, 1, deleting, func(s *scene) { s.wish.Orphaning = true }).plan().Finished {
+	if !set(1, 1, deleting, func(s *scene) { s.desired.Orphaning = true }).plan().Finished {
 		t.Error("a NodeSet that leaves its workers behind stays")
 	}
 }

@@ -18,13 +18,13 @@ func of(i int, change ...func(*Record)) func(*scene) {
 
 func TestWhatIsNotOursIsNotTouched(t *testing.T) {
 	cluster := func(want, is string) func(*scene) {
-		return func(s *scene) { s.wish.Cluster, s.seen.Slurm.Cluster = want, is }
+		return func(s *scene) { s.desired.Cluster, s.observed.Slurm.Cluster = want, is }
 	}
 	joined := worker(0, func(w *Worker) { w.Joined = "a" })
-	names := func(s *scene) { s.wish.Joins = "b" }
-	withPolicy := func(p Policy) func(*scene) { return func(s *scene) { s.wish.Policy = p } }
+	names := func(s *scene) { s.desired.Joins = "b" }
+	withPolicy := func(p Policy) func(*scene) { return func(s *scene) { s.desired.Policy = p } }
 	drain := func(r *Record) { r.Drain, r.Ours = true, true }
-	records := func(s *scene) { s.wish.Records = true }
+	records := func(s *scene) { s.desired.Records = true }
 	for _, tc := range []struct {
 		name string
 		set  *scene
@@ -50,13 +50,13 @@ func TestWhatIsNotOursIsNotTouched(t *testing.T) {
 		{"its record stays without a worker", set(0, 0, of(0, drain), of(1, func(r *Record) { r.Future = true })), nil},
 	} {
 		t.Run(tc.name, func(t *testing.T) {
-			todo := expect(t, tc.set, tc.want...)
-			if tc.set.wish.Deleting && len(tc.want) == 0 && (len(todo.Waits) != 1 || !strings.Contains(todo.Waits[0].Why, "the Slurm cluster b answers")) {
-				t.Errorf("it waits: %+v", todo.Waits)
+			actions := expect(t, tc.set, tc.want...)
+			if tc.set.desired.Deleting && len(tc.want) == 0 && (len(actions.Waits) != 1 || !strings.Contains(actions.Waits[0].Why, "but the Slurm cluster b answers")) {
+				t.Errorf("it waits: %+v", actions.Waits)
 			}
 		})
 	}
-	if steps := set(2, 2, of(0), of(1), func(s *scene) { top := 4; s.wish.Max, s.wish.Records = &top, true }).plan().Steps; slices.ContainsFunc(steps, func(s Step) bool { return slices.Contains(s.Names, "n-0") }) {
-		t.Errorf("records are made anew: %+v", steps)
+	if steps := set(2, 2, of(0), of(1), func(s *scene) { top := 4; s.desired.Max, s.desired.Records = &top, true }).plan().Steps; slices.ContainsFunc(steps, func(s Step) bool { return slices.Contains(s.Names, "n-0") }) {
+		t.Errorf("records are created again: %+v", steps)
 	}
 }

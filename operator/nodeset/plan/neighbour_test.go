@@ -19,7 +19,7 @@ func (w *world) taken(name string) bool {
 // neighbourEvent is the other NodeSet of the same name: its operator takes a free name, or
 // does to one of its Slurm nodes what ours might.
 func (w *world) neighbourEvent() {
-	name := w.wish.SlurmName(w.r.IntN(5))
+	name := w.desired.SlurmName(w.r.IntN(5))
 	n := w.slurm[name]
 	switch {
 	case n == nil && w.pods[name] == nil:

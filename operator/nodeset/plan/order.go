@@ -8,7 +8,7 @@ import (
 	"time"
 )
 
-// What a worker loses by going, least first.
+// What the removal of a worker loses, least first.
 const (
 	unscheduled = iota
 	notRunning
@@ -17,8 +17,8 @@ const (
 	busy
 )
 
-// rank says how much would be lost with the worker. Without a fresh reading every
-// scheduled one may be busy.
+// rankOf ranks how much the removal of the worker would lose. Without a fresh reading every
+// scheduled worker may be busy.
 func (s *Slurm) rank(w *Worker) int {
 	record, known := s.Records[w.SlurmName]
 	switch {
@@ -34,9 +34,9 @@ func (s *Slurm) rank(w *Worker) int {
 	return idle
 }
 
-// order compares two workers: the one that goes first is less. First what would be
-// lost, then those that drain already, lower deletion cost, idle for longer or
-// work that ends sooner, higher ordinal.
+// compare orders workers by removal: the one to remove first is less. It compares what would be
+// lost, whether the worker already drains, the deletion cost, how long it has been idle or when its
+// work ends, and the ordinal, highest first.
 func (s *Slurm) order(a, b *Worker) int {
 	ra, rb := s.rank(a), s.rank(b)
 	return cmp.Or(
@@ -49,7 +49,7 @@ func (s *Slurm) order(a, b *Worker) int {
 	)
 }
 
-// steady is 0 for a worker that drains already, for whatever reason, else 1.
+// drainRank returns 0 for a worker that already drains, for whatever reason, else 1.
 func (s *Slurm) steady(w *Worker) int {
 	if w.Note.Cause != "" || w.Cordon != "" || s.Records[w.SlurmName].Drain {
 		return 0
@@ -57,7 +57,7 @@ func (s *Slurm) steady(w *Worker) int {
 	return 1
 }
 
-// moment is since when a worker is idle, or when its work ends.
+// tieBreakTime returns since when a worker is idle, or when its work ends.
 func (s *Slurm) moment(w *Worker, rank int) time.Time {
 	switch rank {
 	case idle:

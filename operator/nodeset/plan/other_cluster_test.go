@@ -2,7 +2,7 @@ package plan
 
 // faults are protections outside the planner that a test takes away.
 type faults struct {
-	// blind: the operator is not told who set a node DOWN or FAIL.
+	// blind: the operator does not learn who set a node DOWN or FAIL.
 	blind bool
 	// mixes: nodes and jobs of different Slurm clusters are taken for one reading.
 	mixes bool
@@ -17,12 +17,12 @@ type faults struct {
 	takesBack bool
 }
 
-// answering is the name of the Slurm cluster that answers, as it tells it.
+// answering is the name of the Slurm cluster that answers, as it reports it.
 func (w *world) answering() string {
 	switch {
 	case !w.swapped:
 		return "a"
-	case w.wish.Joins == "b" && w.untold:
+	case w.desired.Joins == "b" && w.untold:
 		return ""
 	}
 	return "b"
@@ -30,7 +30,7 @@ func (w *world) answering() string {
 
 // exchange has the other Slurm cluster answer, or ours again. Nothing is read yet.
 func (w *world) exchange() {
-	if w.wish.Joins == "b" {
+	if w.desired.Joins == "b" {
 		return
 	}
 	w.swapped = !w.swapped
@@ -41,7 +41,7 @@ func (w *world) exchange() {
 // swap exchanges the Slurm clusters, and the operator reads both lists at once, one of
 // them, or none: the last look is what meets the other cluster then.
 func (w *world) swap() {
-	if w.wish.Joins == "b" {
+	if w.desired.Joins == "b" {
 		return
 	}
 	w.exchange()
@@ -74,9 +74,9 @@ func (w *world) beginRun() {
 // readOther is a poll of the other cluster's nodes, which are drained and idle.
 func (w *world) readOther() {
 	for i := range 5 {
-		r := w.elsewhere(w.wish.SlurmName(i))
+		r := w.elsewhere(w.desired.SlurmName(i))
 		w.op.nodes[r.Name] = r
-		if _, seen := w.op.drained[r.Name]; !seen {
+		if _, observed := w.op.drained[r.Name]; !observed {
 			w.op.drained[r.Name] = w.now
 		}
 	}
@@ -85,7 +85,7 @@ func (w *world) readOther() {
 
 // elsewhere is what the other cluster has under a name.
 func (w *world) elsewhere(name string) Record {
-	return Record{Name: name, Dynamic: true, Owner: w.wish.UID, Drain: true, Ours: true}
+	return Record{Name: name, Dynamic: true, Owner: w.desired.UID, Drain: true, Ours: true}
 }
 
 // look is the last look.
@@ -128,7 +128,7 @@ func (w *world) lookElsewhere(s Step) bool {
 
 // clashes reports that what was read, or is to be, is not of the cluster that the workers
 // joined.
-func (w *world) clashes() bool { return w.op.cluster == "b" || w.wish.Joins == "b" }
+func (w *world) clashes() bool { return w.op.cluster == "b" || w.desired.Joins == "b" }
 
 // sayMixed logs a plan on nodes and jobs of different Slurm clusters.
 func (w *world) sayMixed() {
@@ -141,15 +141,15 @@ func (w *world) sayMixed() {
 // nodes of the same names, or the right one again. What was read is forgotten.
 func (w *world) repoint() {
 	switch {
-	case w.wish.Joins == "b":
-		w.wish.Joins = "a"
+	case w.desired.Joins == "b":
+		w.desired.Joins = "a"
 	case len(w.pods) == 0:
 		return // without workers it may join whatever it likes
 	default:
-		w.wish.Joins = "b"
+		w.desired.Joins = "b"
 	}
-	w.swapped = w.wish.Joins == "b"
-	w.say("the NodeSet joins %s", w.wish.Joins)
+	w.swapped = w.desired.Joins == "b"
+	w.say("the NodeSet joins %s", w.desired.Joins)
 	w.forget()
 	w.readPods()
 	if w.chance(70) {

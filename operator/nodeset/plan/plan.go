@@ -7,23 +7,23 @@ import (
 	"github.com/slurmtide/slurmtide/operator/api/v1beta1"
 )
 
-// Planner decides. Its rules are its Config and its functions; tests break those to see
-// that they would notice.
+// Planner decides what to do with the workers of a NodeSet. Its rules are its Config and its
+// functions. Tests replace those functions to check that they notice a broken rule.
 type Planner struct {
 	cfg      Config
-	judge    func(now time.Time, wish *Wish, s *Slurm, w *Worker, since time.Time) verdict
+	judge    func(now time.Time, desired *Wish, s *Slurm, w *Worker, since time.Time) verdict
 	protects func(s *Slurm, w *Worker) bool
 	// updateLimit is how many workers may be chosen for an update at a time.
 	updateLimit func(*Wish) int
-	// foreign reports that somebody else took a Slurm node out of service.
+	// outOfServiceByOthers reports whether somebody else took a Slurm node out of service.
 	foreign func(Record) bool
-	// mayAdopt reports whether a worker may be tied to the NodeSet and the namespace.
+	// mayAdopt reports whether the missing owners of a worker may be added.
 	mayAdopt func(*Worker) bool
-	// identify is what may be believed of a reading.
+	// filterReading returns the part of a reading that the NodeSet may trust.
 	identify func(*Wish, []Worker, Slurm) Slurm
 }
 
-// New returns a Planner.
+// New returns a Planner with the given limits.
 func New(cfg Config) *Planner {
 	return &Planner{
 		cfg: cfg, judge: cfg.judge, protects: protects, updateLimit: func(w *Wish) int { return w.Update.MaxUnavailable },
@@ -31,22 +31,22 @@ func New(cfg Config) *Planner {
 	}
 }
 
-// Identify is what the NodeSet may believe of what was read of Slurm.
-func (p *Planner) Identify(wish *Wish, workers []Worker, s Slurm) Slurm {
-	return p.identify(wish, workers, s)
+// FilterReading returns the part of a Slurm reading that the NodeSet may trust.
+func (p *Planner) Identify(desired *Wish, workers []Worker, s Slurm) Slurm {
+	return p.identify(desired, workers, s)
 }
 
-// Plan decides what to do. It is total and deterministic: the order of what was
-// seen changes nothing, and once its steps have taken effect it wants no more.
-func (p *Planner) Plan(now time.Time, wish Wish, seen Seen) Todo {
-	if wish.Orphaning {
+// Plan decides what to do. It is total and deterministic: the order of the observed workers does
+// not matter, and once its steps have taken effect it returns no more.
+func (p *Planner) Plan(now time.Time, desired Wish, observed Seen) Todo {
+	if desired.Orphaning {
 		return Todo{Finished: true}
 	}
-	seen.Slurm = p.identify(&wish, seen.Workers, seen.Slurm)
-	b := newPass(p, now.Truncate(time.Second), &wish, &seen)
+	observed.Slurm = p.identify(&desired, observed.Workers, observed.Slurm)
+	b := newPass(p, now.Truncate(time.Second), &desired, &observed)
 	b.adopt()
-	if seen.Slurm.Clash != "" && !wish.Deleting {
-		return b.todo
+	if observed.Slurm.Clash != "" && !desired.Deleting {
+		return b.actions
 	}
 	b.chooseExits()
 	b.chooseUpdates()
@@ -57,31 +57,31 @@ func (p *Planner) Plan(now time.Time, wish Wish, seen Seen) Todo {
 	b.remove()
 	b.records()
 	b.finish()
-	return b.todo
+	return b.actions
 }
 
-// pass is one run of Plan.
+// planRun is one run of Plan.
 type pass struct {
 	*Planner
-	now   time.Time
-	wish  *Wish
-	seen  *Seen
-	slurm *Slurm
-	todo  Todo
-	// active are the workers that count, by name; finished have ended, going are
-	// deleted.
+	now      time.Time
+	desired  *Wish
+	observed *Seen
+	slurm    *Slurm
+	actions  Todo
+	// active are the workers that count, sorted by name. The containers of finished ones have
+	// ended, and deleting ones have a deletion timestamp.
 	active, finished, going []*Worker
-	// strangers are those whose Slurm node belongs to another NodeSet.
+	// ownedByOthers are the workers whose Slurm node belongs to another NodeSet.
 	strangers []*Worker
-	// cause is why an active worker is to go, by pod.
+	// causes is why each active worker is to be removed, by pod; empty for a worker that stays.
 	cause map[string]string
-	// taken are the Slurm names of pods, those that are about to be created too.
+	// usedSlurmNames are the Slurm node names of all pods, including those about to be created.
 	taken map[string]bool
 }
 
-func newPass(p *Planner, now time.Time, wish *Wish, seen *Seen) *pass {
-	b := &pass{Planner: p, now: now, wish: wish, seen: seen, slurm: &seen.Slurm, cause: map[string]string{}, taken: map[string]bool{}}
-	for _, w := range sortedByName(seen.Workers) {
+func newPass(p *Planner, now time.Time, desired *Wish, observed *Seen) *pass {
+	b := &pass{Planner: p, now: now, desired: desired, observed: observed, slurm: &observed.Slurm, cause: map[string]string{}, taken: map[string]bool{}}
+	for _, w := range sortedByName(observed.Workers) {
 		b.taken[w.SlurmName] = true
 		switch {
 		case !w.Going.IsZero():
@@ -98,38 +98,38 @@ func newPass(p *Planner, now time.Time, wish *Wish, seen *Seen) *pass {
 	return b
 }
 
-func (b *pass) add(s Step) { b.todo.Steps = append(b.todo.Steps, s) }
+func (b *pass) add(s Step) { b.actions.Steps = append(b.actions.Steps, s) }
 
-// lookAt remembers that something is due then.
+// requeueAt plans again at t, or earlier.
 func (b *pass) lookAt(t time.Time) {
-	if d := t.Sub(b.now); d > 0 && (b.todo.Again == 0 || d < b.todo.Again) {
-		b.todo.Again = d
+	if d := t.Sub(b.now); d > 0 && (b.actions.Again == 0 || d < b.actions.Again) {
+		b.actions.Again = d
 	}
 }
 
-// chooseExits decides who goes for good.
+// chooseLeaving chooses the workers that are removed for good.
 func (b *pass) chooseExits() {
 	switch {
-	case b.wish.Deleting:
+	case b.desired.Deleting:
 		for _, w := range b.active {
 			b.cause[w.Pod] = v1beta1.CauseDeletion
 		}
-	case b.wish.PerKubeNode:
+	case b.desired.PerKubeNode:
 		b.chooseMisplaced()
 	default:
 		b.chooseExcess()
 	}
 	for _, c := range b.cause {
 		if c != "" {
-			b.todo.Exits++
+			b.actions.Exits++
 		}
 	}
 }
 
-// chooseExcess keeps those that were chosen as long as there is an excess, and
-// chooses more when it grew. Without a fresh reading only those that were never
-// scheduled are chosen: any other may be busy. Among those with work none is chosen
-// before it is known what work all of them have.
+// chooseScaleIn keeps the workers that were chosen before as long as there is an excess, and
+// chooses more when it grows. Without a fresh reading it chooses only workers that were never
+// scheduled, because any other may be busy. It chooses no worker with work before the work of all
+// of them is known.
 func (b *pass) chooseExcess() {
 	var chosen, others []*Worker
 	for _, w := range b.active {
@@ -139,7 +139,7 @@ func (b *pass) chooseExcess() {
 			others = append(others, w)
 		}
 	}
-	excess := min(len(b.active), max(0, len(b.active)+len(b.strangers)-b.wish.Desired()))
+	excess := min(len(b.active), max(0, len(b.active)+len(b.strangers)-b.desired.Desired()))
 	chosen = b.slurm.sorted(chosen)
 	for _, w := range b.slurm.sorted(others) {
 		if len(chosen) >= excess {
@@ -158,22 +158,22 @@ func (b *pass) chooseExcess() {
 	}
 }
 
-// unlistedWithin is when to look again whether jobs were listed.
+// unlistedRecheck is how soon to plan again while jobs have not been listed.
 const unlistedWithin = 2 * time.Second
 
-// unlisted reports that a worker has work that began after the jobs were last listed: it
-// may be the one that ends first. The list comes before long.
+// hasUnlistedWork reports whether a worker has work that began after jobs were last listed. That
+// worker may be the one whose work ends first, and the next list comes soon.
 func (b *pass) unlisted() bool {
 	return b.slurm.Fresh && b.slurm.JobsReadAt.Before(b.slurm.NodesReadAt) && slices.ContainsFunc(b.active, func(w *Worker) bool {
 		return b.slurm.Records[w.SlurmName].Busy && b.slurm.Work[w.SlurmName].Jobs == 0
 	})
 }
 
-// chooseMisplaced chooses workers on Kubernetes nodes that should have none, and
-// all but the oldest where there are several.
+// chooseMisplaced chooses the workers on Kubernetes nodes that should have none, and all but the
+// oldest on nodes with several.
 func (b *pass) chooseMisplaced() {
 	wanted := map[string]bool{}
-	for _, n := range b.wish.KubeNodes {
+	for _, n := range b.desired.KubeNodes {
 		wanted[n] = true
 	}
 	holder := map[string]*Worker{}
@@ -189,38 +189,37 @@ func (b *pass) chooseMisplaced() {
 	}
 }
 
-// outdated reports that the worker is to change to the newest revision.
+// isOutdated reports whether the worker should change to the newest revision.
 func (b *pass) outdated(w *Worker) bool {
-	if b.wish.PerKubeNode {
-		return w.Revision != b.wish.Revision || b.hasOldName(w)
+	if b.desired.PerKubeNode {
+		return w.Revision != b.desired.Revision || b.hasOldName(w)
 	}
-	return w.Revision != b.wish.Revision && w.Slot.Ordinal >= b.wish.Update.Partition
+	return w.Revision != b.desired.Revision && w.Slot.Ordinal >= b.desired.Update.Partition
 }
 
-// hasOldName reports that the worker's Kubernetes node names another Slurm node than the worker's
-// (hostname-override), which its replacement can be.
+// hasOldName reports whether the hostname-override of the worker's Kubernetes node names another
+// Slurm node, whose name a replacement could use.
 func (b *pass) hasOldName(w *Worker) bool {
-	name := b.wish.SlurmNameOn(w.Slot.KubeNode)
+	name := b.desired.SlurmNameOn(w.Slot.KubeNode)
 	return name != "" && name != w.SlurmName && !b.mayBeAnothers(name) &&
 		!slices.ContainsFunc(b.active, func(other *Worker) bool { return other.SlurmName == name })
 }
 
-// available reports that the worker is in service. It is true only of what a fresh
-// reading shows.
+// isAvailable reports whether a fresh reading shows the worker in service.
 func (b *pass) available(w *Worker) bool {
 	record, known := b.slurm.Records[w.SlurmName]
 	if !w.Ready || !known || record.Future || record.Down || record.Drain || record.Held || w.Cordon != "" || b.cause[w.Pod] != "" {
 		return false
 	}
-	since := w.ReadySince.Add(b.wish.MinReady)
+	since := w.ReadySince.Add(b.desired.MinReady)
 	b.lookAt(since)
 	return !b.now.Before(since)
 }
 
-// chooseUpdates decides who is replaced now. The disruption budget, which all causes
-// share, bounds how many are chosen at a time, whatever a reading shows of the others.
-// Of its own choice an update takes so many out of service that, with those that are so
-// anyway, there are no more than that.
+// chooseUpdates chooses the workers to replace now. The disruption budget, which all causes share,
+// bounds how many are chosen at a time, whatever a reading shows of the others. An update takes
+// further workers out of service only while the budget covers them and those already out of
+// service.
 func (b *pass) chooseUpdates() {
 	var c candidates
 	for _, w := range b.active {
@@ -231,22 +230,22 @@ func (b *pass) chooseUpdates() {
 		if b.cause[w.Pod] != "" || !b.outdated(w) {
 			continue
 		}
-		b.todo.Outdated++
-		if b.wish.Update.Open {
+		b.actions.Outdated++
+		if b.desired.Update.Open {
 			c.sort(w, up)
 		}
 	}
-	b.todo.Available = c.inService
+	b.actions.Available = c.inService
 	for _, w := range c.chosen {
 		b.cause[w.Pod] = v1beta1.CauseUpdate
 	}
-	if b.slurm.Fresh && !b.wish.Deleting {
+	if b.slurm.Fresh && !b.desired.Deleting {
 		b.choose(&c)
 	}
 }
 
-// candidates are the outdated workers: chosen before, out of service, in service, and
-// those in which nothing runs, which costs nothing to replace.
+// updateCandidates are the outdated workers: chosen before, out of service, in service, and those
+// in which nothing runs, which cost nothing to replace.
 type candidates struct {
 	chosen, broken, serving, unstarted []*Worker
 	inService                          int
@@ -268,19 +267,19 @@ func (c *candidates) sort(w *Worker, up bool) {
 	}
 }
 
-// choose gives back what was chosen above the budget, and chooses as far as it goes.
+// limitUpdates undoes choices above the budget, and chooses more workers as far as it allows.
 func (b *pass) choose(c *candidates) {
 	for _, w := range c.unstarted {
 		b.cause[w.Pod] = v1beta1.CauseUpdate
 	}
-	limit := b.updateLimit(b.wish)
+	limit := b.updateLimit(b.desired)
 	left := limit
 	for _, w := range b.slurm.sorted(c.chosen) {
 		if left--; left < 0 {
 			b.cause[w.Pod] = ""
 		}
 	}
-	out := limit - max(0, b.wish.Desired()-c.inService)
+	out := limit - max(0, b.desired.Desired()-c.inService)
 	for i, w := range slices.Concat(b.slurm.sorted(c.broken), b.slurm.sorted(c.serving)) {
 		serving := i >= len(c.broken)
 		if left <= 0 || serving && out <= 0 {

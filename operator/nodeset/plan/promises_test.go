@@ -1,9 +1,9 @@
 package plan
 
 // checkBudget holds the choice of workers for an update to the budget.
-func (w *world) checkBudget(seen *Seen, steps []Step) {
+func (w *world) checkBudget(observed *Seen, steps []Step) {
 	causes := map[string]string{}
-	for _, p := range seen.Workers {
+	for _, p := range observed.Workers {
 		if p.Running && p.Going.IsZero() && !p.Finished && !w.shownTaken(p.SlurmName) {
 			causes[p.Pod] = p.Note.Cause
 		}
@@ -15,11 +15,11 @@ func (w *world) checkBudget(seen *Seen, steps []Step) {
 		}
 	}
 	chosen := countUpdates(causes)
-	switch limit := w.wish.Update.MaxUnavailable; {
-	case !seen.Slurm.Fresh || w.clashes() || w.wish.Deleting:
+	switch limit := w.desired.Update.MaxUnavailable; {
+	case !observed.Slurm.Fresh || w.clashes() || w.desired.Deleting:
 	case chosen > limit:
 		w.fail("%d workers are chosen for an update at a time", chosen)
-	case before > limit && w.wish.Update.Open:
+	case before > limit && w.desired.Update.Open:
 		w.say("above the budget %d workers were chosen", before)
 	}
 }
@@ -70,11 +70,11 @@ func countUpdates(causes map[string]string) int {
 
 // openNodes are the Slurm nodes without a worker that the operator knows to be held and
 // open, as they are: nothing keeps it from closing them.
-func (w *world) openNodes(seen *Seen) map[string]bool {
+func (w *world) openNodes(observed *Seen) map[string]bool {
 	open := map[string]bool{}
 	for name, r := range w.op.nodes {
 		_, worker := w.op.pods[name]
-		if seen.Slurm.Fresh && !w.clashes() && !w.dead && !w.swapped && !worker && r.Held && !r.Drain && r.Owner == w.wish.UID && w.isOpen(name) {
+		if observed.Slurm.Fresh && !w.clashes() && !w.dead && !w.swapped && !worker && r.Held && !r.Drain && r.Owner == w.desired.UID && w.isOpen(name) {
 			open[name] = true
 		}
 	}

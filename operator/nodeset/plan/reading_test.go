@@ -36,7 +36,7 @@ func (w *world) readNodes() {
 		if !r.Future {
 			w.op.total++
 		}
-		if _, seen := w.op.drained[name]; r.Drain && !seen {
+		if _, observed := w.op.drained[name]; r.Drain && !observed {
 			w.op.drained[name] = w.now
 		}
 	}
@@ -81,7 +81,7 @@ func (w *world) readJobs() {
 }
 
 // seen is what the operator has.
-func (w *world) seen() Seen {
+func (w *world) observed() Seen {
 	s := Seen{Unregistered: w.op.unregistered, Slurm: Slurm{
 		Connected: true, Known: !w.op.nodesAt.IsZero() && !w.op.jobsAt.IsZero(),
 		Cluster: w.op.cluster, Records: maps.Clone(w.op.nodes), Total: w.op.total, Work: w.op.work, DrainedSince: w.op.drained, JobsReadAt: w.op.jobsAt, NodesReadAt: w.op.nodesAt,

@@ -7,8 +7,8 @@ import (
 	"github.com/slurmtide/slurmtide/operator/api/v1beta1"
 )
 
-// records keeps Slurm's records of workers that are not there: as FUTURE for those
-// that may come, none for others.
+// maintainRecords maintains Slurm's records of workers without a pod: FUTURE for those that may be
+// created, and none for others.
 func (b *pass) records() {
 	if !b.slurm.Fresh {
 		return
@@ -26,46 +26,46 @@ func (b *pass) records() {
 		}
 	}
 	if len(missing) > 0 {
-		b.add(Step{Verb: Records, Names: missing, Reason: "jobs can be submitted for workers that are not there yet"})
+		b.add(Step{Verb: Records, Names: missing, Reason: "jobs can be submitted for workers that do not exist yet"})
 	}
 }
 
-// futures are the names of workers that may come.
+// futureNames returns the names of workers that may be created.
 func (b *pass) futures() map[string]bool {
 	out := map[string]bool{}
-	if b.wish.Deleting || b.wish.PerKubeNode || b.wish.Max == nil || !b.wish.Records {
+	if b.desired.Deleting || b.desired.PerKubeNode || b.desired.Max == nil || !b.desired.Records {
 		return out
 	}
-	for i := range *b.wish.Max {
-		out[b.wish.SlurmName(i)] = true
+	for i := range *b.desired.Max {
+		out[b.desired.SlurmName(i)] = true
 	}
 	return out
 }
 
-// mine reports whether a record is of this NodeSet: it is dynamic, and its comment
-// says so. One without a comment is, if it has a name of ours and we put it out of
-// service. A FUTURE record without one may be an administrator's.
+// isOurs reports whether a record belongs to this NodeSet: it is dynamic, and its comment names the
+// NodeSet. A record without an owner does if it carries a name of ours and we put it out of
+// service. A FUTURE record without an owner may be an administrator's.
 func (b *pass) mine(r Record) bool {
 	if !r.Dynamic {
 		return false
 	}
 	if r.Owner != "" {
-		return r.Owner == b.wish.UID
+		return r.Owner == b.desired.UID
 	}
 	return r.Ours && !r.Future
 }
 
-// keep brings a record without a pod to rest. Like a pod it must be seen to have no
-// job and to get none before it is taken away.
+// settleRecord moves a record without a pod to its final state. As for a pod, readings must show
+// that it has no job and accepts none before it is removed.
 func (b *pass) keep(r Record, wanted bool) {
 	switch {
 	case r.Future && wanted:
 	case r.Future:
-		b.add(Step{Verb: Forget, SlurmName: r.Name, Look: LookUnregistered, Reason: "the NodeSet will not have this worker"})
+		b.add(Step{Verb: Forget, SlurmName: r.Name, Look: LookUnregistered, Reason: "the NodeSet will not create this worker"})
 	case b.foreign(r) && !r.Drain:
 		b.closeHeld(Step{SlurmName: r.Name})
 	case b.foreign(r), r.Busy, b.slurm.Work[r.Name].Jobs > 0:
-	case !r.Ours && !wanted && !b.wish.Deleting && !b.stale(r):
+	case !r.Ours && !wanted && !b.desired.Deleting && !b.stale(r):
 	case !r.Drain:
 		b.add(Step{Verb: Drain, SlurmName: r.Name, Look: LookUndrained, Reason: v1beta1.DrainReasonPrefix + "its pod is gone"})
 	case !b.slurm.drained(r.Name):
@@ -76,5 +76,6 @@ func (b *pass) keep(r Record, wanted bool) {
 	}
 }
 
-// stale reports that the NodeSet wants the record pruned, whose Kubernetes node is gone.
-func (b *pass) stale(r Record) bool { return b.wish.Prune && r.KubeNodeGone }
+// isPrunable reports whether the Kubernetes node of the record is gone and the NodeSet prunes such
+// records.
+func (b *pass) stale(r Record) bool { return b.desired.Prune && r.KubeNodeGone }

@@ -13,12 +13,12 @@ import (
 // rest lets everything that is under way come to an end, and looks at what is there
 // then.
 func (w *world) rest() {
-	w.dead, w.calm, w.swapped, w.wish.Joins = false, true, false, "a"
+	w.dead, w.calm, w.swapped, w.desired.Joins = false, true, false, "a"
 	w.neighbourLeaves()
 	w.readNodes()
 	w.readJobs()
 	clear(w.cordoned)
-	w.wish.Update.Open = true
+	w.desired.Update.Open = true
 	for _, id := range slices.Sorted(maps.Keys(w.jobs)) {
 		w.end(id)
 	}
@@ -45,8 +45,8 @@ func (w *world) rest() {
 		w.readNodes()
 		w.pass(time.Second)
 		w.readJobs()
-		todo := w.reconcile(false)
-		if quiet++; len(todo.Steps) > 0 || len(todo.Waits) > 0 || w.moving() {
+		actions := w.reconcile(false)
+		if quiet++; len(actions.Steps) > 0 || len(actions.Waits) > 0 || w.moving() {
 			quiet = 0
 		}
 		if quiet > 5 || w.broken != "" {
@@ -67,24 +67,24 @@ func (w *world) moving() bool {
 }
 
 func (w *world) check(quiet int) {
-	desired := w.wish.Desired()
+	desired := w.desired.Desired()
 	ready, outdated := 0, 0
 	for _, p := range w.pods {
 		if p.ready {
 			ready++
 		}
-		if p.revision != w.wish.Revision {
+		if p.revision != w.desired.Revision {
 			outdated++
 		}
 	}
 	switch {
 	case w.broken != "":
 	case quiet <= 5:
-		w.fail("it does not come to rest: %+v", w.plan(w.seen()))
+		w.fail("it does not come to rest: %+v", w.plan(w.observed()))
 	case len(w.pods) != desired || ready != desired:
 		w.fail("at rest there are %d pods, %d ready, and not %d", len(w.pods), ready, desired)
 	// Those that others keep out of service use up the disruption budget.
-	case outdated > w.drainedByOthers() && w.drainedByOthers() < w.wish.Update.MaxUnavailable:
+	case outdated > w.drainedByOthers() && w.drainedByOthers() < w.desired.Update.MaxUnavailable:
 		w.fail("at rest %d workers are of an old revision", outdated)
 	}
 	for _, p := range w.pods {
@@ -93,7 +93,7 @@ func (w *world) check(quiet int) {
 		}
 	}
 	for name, n := range w.slurm {
-		if p := w.pods[name]; p == nil && !n.Future && !n.Foreign() && w.wish.Records {
+		if p := w.pods[name]; p == nil && !n.Future && !n.Foreign() && w.desired.Records {
 			w.fail("at rest the record %s is left: %+v", name, n.Record)
 		}
 		if w.pods[name] != nil && n.Drain && n.Ours {
@@ -102,13 +102,13 @@ func (w *world) check(quiet int) {
 		if p := w.pods[name]; p != nil && p.ready && n.Ours && !n.Drain {
 			w.fail("at rest %s has a reason of ours: %+v", name, n.Record)
 		}
-		if w.wish.Deleting && !n.Foreign() && w.mineOrNone(n) {
+		if w.desired.Deleting && !n.Foreign() && w.mineOrNone(n) {
 			w.fail("at rest the record %s of a deleted NodeSet is left: %+v", name, n.Record)
 		}
 	}
 }
 
-func (w *world) mineOrNone(n *simRecord) bool { return n.Owner == w.wish.UID }
+func (w *world) mineOrNone(n *simRecord) bool { return n.Owner == w.desired.UID }
 
 func (w *world) drainedByOthers() int {
 	count := 0
@@ -126,10 +126,10 @@ func TestPlanIsDeterministic(t *testing.T) {
 		w := newWorld(seed, New(DefaultConfig()))
 		for range 60 {
 			w.event()
-			seen := w.seen()
-			first := w.op.planner.Plan(w.now, w.wish, seen)
-			slices.Reverse(seen.Workers)
-			if diff := cmp.Diff(first, w.op.planner.Plan(w.now, w.wish, seen), cmpopts.EquateEmpty()); diff != "" {
+			observed := w.observed()
+			first := w.op.planner.Plan(w.now, w.desired, observed)
+			slices.Reverse(observed.Workers)
+			if diff := cmp.Diff(first, w.op.planner.Plan(w.now, w.desired, observed), cmpopts.EquateEmpty()); diff != "" {
 				t.Fatalf("history %d: another order gives another plan:\n%s", seed, diff)
 			}
 		}

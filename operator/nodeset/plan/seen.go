@@ -2,8 +2,8 @@ package plan
 
 import "time"
 
-// Slot is the place of a worker: an ordinal, or a Kubernetes node. In scaling mode
-// DaemonSet the ordinal is NoOrdinal; elsewhere KubeNode is empty.
+// Slot is the place of a worker: an ordinal, or a Kubernetes node. In scaling mode DaemonSet the
+// ordinal is NoOrdinal. Otherwise KubeNode is empty.
 type Slot struct {
 	Ordinal  int
 	KubeNode string
@@ -12,42 +12,43 @@ type Slot struct {
 // NoOrdinal is the ordinal of workers that have none.
 const NoOrdinal = -1
 
-// Wish is what a NodeSet asks for.
+// Desired is what a NodeSet specifies.
 type Wish struct {
-	// UID is the NodeSet's.
+	// UID is the UID of the NodeSet.
 	UID string
-	// Deleting: the NodeSet has a deletion timestamp, DeletingSince.
+	// Deleting reports that the NodeSet has a deletion timestamp, DeletingSince.
 	Deleting      bool
 	DeletingSince time.Time
-	// Orphaning: it is deleted, and its workers and Slurm's records of them stay as they are.
+	// Orphaning reports that the NodeSet is deleted while its workers and their Slurm records stay
+	// as they are.
 	Orphaning bool
-	// Cluster is Slurm's own name of the cluster that the workers joined, empty while none
-	// has; Joins is the Controller or Cluster that the NodeSet names.
+	// ClusterName is Slurm's own name of the cluster that the workers joined, empty while there are
+	// none. ClusterRef is the Controller or Cluster that the NodeSet names.
 	Cluster, Joins string
-	// PerKubeNode is scaling mode DaemonSet: one worker for each of KubeNodes.
-	// Otherwise there are to be Replicas workers.
+	// PerKubeNode is scaling mode DaemonSet: one worker for each of KubeNodes. Otherwise the
+	// NodeSet has Replicas workers.
 	PerKubeNode bool
 	KubeNodes   []string
 	Replicas    int
-	// Max is the most workers there may ever be, for which Slurm keeps records; nil
-	// for not known. Records reports whether their shape is known, so that they can be made.
+	// MaxWorkers is the largest number of workers there may ever be, for which Slurm keeps records;
+	// nil if it is not known. CanCreateRecords reports whether their names and shape are known.
 	Max     *int
 	Records bool
-	// Prune: records are deleted when their Kubernetes node is gone.
+	// PruneRecords deletes records whose Kubernetes node is gone.
 	Prune bool
-	// SlurmName names the Slurm node of an ordinal, SlurmNameOn that of the worker on a
+	// SlurmName returns the Slurm node name of an ordinal, SlurmNameOn that of the worker on a
 	// Kubernetes node.
 	SlurmName   func(ordinal int) string
 	SlurmNameOn func(kubeNode string) string
-	// Revision is the newest, Update how workers change to it.
+	// Revision is the newest revision, Update how workers change to it.
 	Revision string
 	Update   Update
-	// MinReady is how long a worker is Ready until it is available.
+	// MinReady is how long a worker must be Ready before it is available.
 	MinReady time.Duration
 	Policy   Policy
 }
 
-// Desired is the number of workers that there should be.
+// WorkerCount is the number of workers that should exist.
 func (w *Wish) Desired() int {
 	switch {
 	case w.Deleting:
@@ -58,10 +59,10 @@ func (w *Wish) Desired() int {
 	return w.Replicas
 }
 
-// Update says how workers change to the newest revision.
+// Update describes how workers change to the newest revision.
 type Update struct {
-	// Open: outdated workers may be replaced now. It is false when that is paused,
-	// for OnDelete, and outside the time of a scheduled update.
+	// Allowed reports whether outdated workers may be replaced now. It is false while updates are
+	// paused, for OnDelete, and outside the window of a scheduled update.
 	Open bool
 	// MaxUnavailable is how many of the desired workers may be out of service.
 	MaxUnavailable int
@@ -69,10 +70,10 @@ type Update struct {
 	Partition int
 }
 
-// Policy says what happens to work on a worker that is to go.
+// DrainPolicy says what happens to work on a worker that is to be removed.
 type Policy struct {
-	// Force deletes without regard to work. Timeout, if not zero, does the same to a
-	// worker that was chosen that long ago.
+	// Force deletes the worker regardless of its work. A non-zero Timeout does the same that long
+	// after the worker was chosen.
 	Force   bool
 	Timeout time.Duration
 }
@@ -84,122 +85,128 @@ type Worker struct {
 	SlurmName string
 	Revision  string
 	Created   time.Time
-	// KubeNode is where the pod is scheduled, empty before.
+	// KubeNode is the Kubernetes node of the pod, empty before it is scheduled.
 	KubeNode string
-	// Running: its slurmd is running now, since RunningSince. Ready since ReadySince.
+	// Running reports that slurmd is running, since RunningSince. Ready and ReadySince are those of
+	// the pod condition Ready.
 	Running      bool
 	RunningSince time.Time
 	Ready        bool
 	ReadySince   time.Time
-	// Finished: all of its containers have ended for good.
+	// Finished reports that all of its containers have ended for good.
 	Finished bool
-	// Going is when it was deleted, zero for not. Until it is gone nothing is done to it.
+	// DeletedAt is the deletion timestamp, zero for none. Nothing is done to a pod that has one.
 	Going time.Time
-	// Cordon is why a user or a cordoned Kubernetes node wants it drained, as Slurm's
-	// drainReason; empty for neither.
+	// CordonReason is why a user or a cordoned Kubernetes node wants the worker drained, as Slurm's
+	// drainReason; empty if neither does.
 	Cordon string
-	// Joined is the Controller or Cluster for which it was made, empty for not known.
+	// ClusterRef is the Controller or Cluster that the pod was created for, empty if it is not
+	// known.
 	Joined string
-	// Bond is how it is tied to the NodeSet.
+	// MissingOwners are the owner references that the pod lacks.
 	Bond Bond
-	// Cost is the pod deletion cost.
+	// DeletionCost is the pod deletion cost.
 	Cost int
-	// Note is what is noted on the pod.
+	// DrainMark is what the operator recorded on the pod.
 	Note Note
 }
 
-// Note is what the operator notes on a pod. Its times have whole seconds.
+// DrainMark is what the operator records on a pod. Its times have whole seconds.
 type Note struct {
-	// Cause is why the worker is to go, and Since when it was chosen: one of
-	// v1beta1's causes, or empty.
+	// Cause is why the worker is to be removed, one of v1beta1's causes or empty. Since is when it
+	// was chosen.
 	Cause string
 	Since time.Time
-	// Protect: it has or may get work, and evictions are refused. Deadline is when the time limit
-	// of its last job ends, zero for none.
+	// Protect reports that the worker has or may get work, so that its evictions are refused.
+	// Deadline is when the time limit of its last job ends, zero for none.
 	Protect  bool
 	Deadline time.Time
 }
 
-// Record is a Slurm node as the list of nodes has it.
+// Record is a Slurm node as the list of nodes shows it.
 type Record struct {
 	Name string
-	// Future: there is no slurmd, there is only the record of one to come.
+	// Future reports state FUTURE: there is no slurmd yet.
 	Future bool
-	// Dynamic: slurmd brought it, and not slurm.conf.
+	// Dynamic reports that the node is not from slurm.conf.
 	Dynamic bool
-	// Busy: it has work, or a state that does not say that it has none.
+	// Busy reports that the node has work, or a state that does not rule work out.
 	Busy bool
-	// Down: DOWN at base, or not responding.
+	// Down reports base state DOWN, or NOT_RESPONDING.
 	Down bool
-	// Silent: it is Down only because it does not respond, as for seconds after a
-	// resume: there is nothing to be resumed.
+	// NotResponding reports that the node is Down only because it does not respond, as for some
+	// seconds after a resume. There is nothing to resume then.
 	Silent bool
-	// Drain: it takes no new jobs.
+	// Drain reports that the node accepts no new jobs.
 	Drain bool
-	// Ours: the reason of its drain, or of its being down, was set by us.
+	// OurReason reports that the operator set the reason for its drain or DOWN.
 	Ours bool
-	// Held: a person or Slurm's health check set it DOWN or FAIL, for a reason of theirs.
+	// DownByOthers reports that a person or Slurm's health check set the node DOWN or FAIL, with a
+	// reason of their own.
 	Held bool
-	// Owner is the UID of the NodeSet in its comment, empty for none; KubeNodeGone
-	// that the Kubernetes node named there is not there any more.
+	// OwnerUID is the UID of the NodeSet in the node's comment, empty for none. KubeNodeGone
+	// reports that the Kubernetes node named there does not exist any more.
 	Owner        string
 	KubeNodeGone bool
-	// OwnerName names the NodeSet in its comment for people.
+	// OwnerName is the NodeSet of the comment in readable form.
 	OwnerName string
-	// IdleSince is when it last had work, zero for not known.
+	// IdleSince is when the node last had work, zero if it is not known.
 	IdleSince time.Time
 }
 
-// leftOver reports that it has a reason of ours though it is in service: Slurm leaves one
-// on a node that registers again, and would keep it for a drain of its own.
+// hasLeftoverReason reports whether the node has a reason of ours although it is in service. Slurm
+// leaves the reason on a node that registers again, and would keep it for a later drain of its own.
 func (r Record) leftOver() bool {
 	return r.Ours && !r.Held && !r.Future && !r.Drain && (!r.Down || r.Silent)
 }
 
-// Foreign reports that somebody else took it out of service: drained it, or set it DOWN
-// or FAIL. That is theirs to take back.
+// OutOfServiceByOthers reports whether somebody else took the node out of service: drained it, or
+// set it DOWN or FAIL. Only they take that back.
 func (r Record) Foreign() bool { return r.Held || r.Drain && !r.Ours }
 
-// Work is what the list of jobs has on a Slurm node.
+// Work summarizes the listed jobs of a Slurm node.
 type Work struct {
 	Jobs int
-	// LastJob ends last, at End; zero for no limit or not known.
+	// LastJob is the job that ends last, at End. End is zero without a time limit, or if it is not
+	// known.
 	LastJob uint32
 	End     time.Time
 }
 
-// Slurm is what was last read of the Slurm cluster.
+// SlurmReading is what was last read of the Slurm cluster.
 type Slurm struct {
-	// Connected: its Controller or Cluster is there.
+	// Connected reports that the Controller or Cluster exists.
 	Connected bool
-	// Known: nodes and jobs were read since the process began. Fresh: both readings
-	// are young, and the last polls did not fail. Problem tells people why it is not.
+	// Known reports that nodes and jobs were read since the process started. Fresh reports that
+	// both readings are young and that the last polls succeeded. Problem explains to people why a
+	// reading is not fresh.
 	Known, Fresh bool
 	Problem      string
-	// Cluster is Slurm's own name of the cluster, empty for not told. Clash is why it is
-	// not the NodeSet's, empty when it is; nothing else is known then. Taken are the Slurm
-	// nodes that belong to other NodeSets, with the names of those.
+	// ClusterName is Slurm's own name of the cluster, empty if it does not report one.
+	// ClusterMismatch explains why it is not the cluster of the NodeSet; the other fields are then
+	// empty. It is empty if the cluster is the right one. OwnedByOthers are the Slurm nodes that
+	// belong to other NodeSets, with the names of those NodeSets.
 	Cluster, Clash string
 	Taken          map[string]string
-	// Records are the Slurm nodes whose name is that of a worker, or may become one,
-	// or whose comment names this NodeSet; Total counts all of the cluster that are
-	// not FUTURE.
+	// Records are the Slurm nodes that carry the name of an existing or possible worker, or whose
+	// comment names this NodeSet. TotalNodes counts all nodes of the cluster that are not FUTURE.
 	Records map[string]Record
 	Total   int
-	// Work is by Slurm node.
+	// Work is keyed by Slurm node.
 	Work map[string]Work
-	// DrainedSince is from when on the readings of nodes show DRAIN, by name;
-	// JobsReadAt is when the last reading of jobs began. By one clock.
+	// DrainedSince is the time since which every reading shows a node with DRAIN, by name.
+	// JobsReadAt is when the last reading of jobs began. Both use the same clock.
 	DrainedSince map[string]time.Time
 	JobsReadAt   time.Time
-	// NodesReadAt is when the last reading of nodes began, zero for not known.
+	// NodesReadAt is when the last reading of nodes began, zero if it is not known.
 	NodesReadAt time.Time
 }
 
-// Seen is all that a plan rests on.
+// Observation is everything that a plan is based on.
 type Seen struct {
 	Workers []Worker
 	Slurm   Slurm
-	// Unregistered are the times at which workers were deleted for not being registered.
+	// UnregisteredDeletions are the times at which workers were deleted because they had not
+	// registered.
 	Unregistered []time.Time
 }

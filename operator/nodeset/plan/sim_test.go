@@ -168,16 +168,16 @@ func (w *world) userEvent() {
 	case 9:
 		w.resumeOurs()
 	case 8:
-		w.wish.Update.MaxUnavailable = 1 + w.r.IntN(2)
-		w.say("the budget is %d", w.wish.Update.MaxUnavailable)
+		w.desired.Update.MaxUnavailable = 1 + w.r.IntN(2)
+		w.say("the budget is %d", w.desired.Update.MaxUnavailable)
 	case 0, 1, 2:
-		w.wish.Replicas = w.r.IntN(6)
-		w.say("replicas %d", w.wish.Replicas)
+		w.desired.Replicas = w.r.IntN(6)
+		w.say("replicas %d", w.desired.Replicas)
 	case 3:
-		w.wish.Revision += "b"
-		w.say("revision %s", w.wish.Revision)
+		w.desired.Revision += "b"
+		w.say("revision %s", w.desired.Revision)
 	case 4:
-		w.wish.Update.Open = !w.wish.Update.Open
+		w.desired.Update.Open = !w.desired.Update.Open
 	case 5:
 		o := w.r.IntN(5)
 		w.cordoned[o] = !w.cordoned[o]
@@ -185,7 +185,7 @@ func (w *world) userEvent() {
 	case 6:
 		w.foreign()
 	case 7:
-		if w.chance(20) || w.wish.Deleting {
+		if w.chance(20) || w.desired.Deleting {
 			w.deleteNodeSet()
 		}
 	}
@@ -267,7 +267,7 @@ func (w *world) accident() {
 }
 
 // crash restarts the containers of a pod: what ran in them is lost, and slurmd
-// registers anew, or never does.
+// registers again, or never does.
 func (w *world) crash(p *simPod) {
 	if !p.running || !p.going.IsZero() {
 		return

@@ -5,65 +5,66 @@ import "time"
 // Verb is what a step does.
 type Verb string
 
-// The verbs.
+// Verbs of steps.
 const (
-	// Create makes the pod of Slot.
+	// CreatePod creates the pod of Slot.
 	Create Verb = "create"
-	// Adopt ties Pod to the NodeSet and its namespace.
+	// AdoptPod adds the missing owners of Pod.
 	Adopt Verb = "adopt"
-	// Notes writes Note on Pod.
-	Notes Verb = "note"
+	// Annotate writes DrainMark on Pod.
+	Notes Verb = "annotate"
 	// Drain drains SlurmName, with Reason.
 	Drain Verb = "drain"
-	// Close adds DRAIN to SlurmName, which somebody else set DOWN or FAIL. Their reason stays.
-	Close Verb = "close"
-	// Undrain takes our drain of SlurmName back.
+	// AddDrain adds DRAIN to SlurmName, which somebody else set DOWN or FAIL. Their reason stays.
+	Close Verb = "add-drain"
+	// Undrain undoes our drain of SlurmName.
 	Undrain Verb = "undrain"
-	// Resume puts SlurmName, that went down with a pod before, back into service.
+	// Resume returns SlurmName, which went down with an earlier pod, to service.
 	Resume Verb = "resume"
-	// Unmark takes a reason of ours away from SlurmName, that is in service.
-	Unmark Verb = "unmark"
-	// Delete deletes Pod, which must still be as it was seen.
+	// ClearReason removes our reason from SlurmName, which is in service.
+	Unmark Verb = "clear-reason"
+	// DeletePod deletes Pod if it is still as it was observed.
 	Delete Verb = "delete"
-	// Retire turns the record SlurmName, that has no pod, to FUTURE.
-	Retire Verb = "retire"
-	// Forget deletes the record SlurmName, that has no pod.
-	Forget Verb = "forget"
-	// Records makes FUTURE records of Names.
-	Records Verb = "record"
+	// MarkFuture sets the record SlurmName, which has no pod, to FUTURE.
+	Retire Verb = "mark-future"
+	// DeleteRecord deletes the record SlurmName, which has no pod.
+	Forget Verb = "delete-record"
+	// CreateRecords creates FUTURE records of Names.
+	Records Verb = "create-records"
 )
 
-// Look is what a last look at the Slurm node must find right before the step: since
-// the reading that the plan rests on, somebody may have drained it, or a job started.
+// Precondition is what a read of the Slurm node right before the step must show. Since the reading
+// that the plan is based on, somebody may have drained the node, or a job may have started.
 type Look string
 
-// The looks.
+// Preconditions of steps.
 const (
-	// LookAtNothing: no Slurm node is concerned, nothing of the pod runs, or the policy
-	// says so.
+	// NoPrecondition: the step concerns no Slurm node, nothing of the pod runs, or the drain policy
+	// requires it.
 	LookAtNothing Look = ""
-	// LookDrained: it has DRAIN and no work.
+	// PreconditionDrained: the node has DRAIN and no work.
 	LookDrained Look = "drained"
-	// LookDrainedByUs: the same, with a reason of ours.
+	// PreconditionDrainedByUs: the node has DRAIN with our reason, and no work.
 	LookDrainedByUs Look = "drained by us"
-	// LookUnregistered: Slurm does not know it, or as FUTURE.
+	// PreconditionUnregistered: Slurm does not know the node, or only as FUTURE.
 	LookUnregistered Look = "unregistered"
-	// LookUndrained: it is neither drained nor held by somebody else.
+	// PreconditionUndrained: the node is not drained, and others did not set it DOWN or FAIL.
 	LookUndrained Look = "undrained"
-	// LookHeld: somebody else set it DOWN or FAIL, and it has no DRAIN.
-	LookHeld Look = "held"
-	// LookFuture: Slurm has it as FUTURE.
+	// PreconditionDownByOthers: somebody else set the node DOWN or FAIL, and it has no DRAIN.
+	LookHeld Look = "down by others"
+	// PreconditionFuture: the node is FUTURE.
 	LookFuture Look = "future"
-	// LookUndrainable: it is drained with a reason of ours, and not down, since that
-	// would lose the reason and leave it down.
+	// PreconditionUndrainable: the node is drained with our reason and not down. Undraining a node
+	// that is down would lose the reason and leave it down.
 	LookUndrainable Look = "undrainable"
-	// LookOurs: it is out of service with a reason of ours.
-	LookOurs Look = "ours"
-	// LookLeftOver: it is in service, with a reason of ours still.
-	LookLeftOver Look = "left over"
+	// PreconditionOurReason: the node is out of service with our reason.
+	LookOurs Look = "our reason"
+	// PreconditionLeftoverReason: the node is in service and still has our reason.
+	LookLeftOver Look = "leftover reason"
 )
 
-// Passes reports whether the record, nil for none, is what the look must find.
+// IsMetBy reports whether the record meets the precondition; nil stands for a node that Slurm does
+// not know.
 func (l Look) Passes(r *Record) bool {
 	switch l {
 	case LookAtNothing:
@@ -103,30 +104,30 @@ type Step struct {
 	SlurmName string
 	Note      Note
 	Look      Look
-	// Reason is why, for an event; of a drain it is Slurm's drainReason.
+	// Reason is the text for an event. For a drain it is Slurm's drainReason.
 	Reason string
 	Names  []string
 }
 
-// Block is what keeps a worker that is to go, though no work on it is known of.
+// BlockReason is why a worker that is to be removed stays although no work on it is known.
 type Block string
 
-// The blocks.
+// Reasons for which a worker stays.
 const (
-	// NotBlocked: it takes its course.
+	// NotBlocked: nothing but its drain or its work delays the worker.
 	NotBlocked Block = ""
-	// Unread: there is no fresh reading of Slurm.
+	// BlockedByStaleReading: there is no fresh reading of Slurm.
 	Unread Block = "unread"
-	// Unregistered: Slurm does not know its node.
+	// BlockedByRegistration: the worker is not registered with Slurm.
 	Unregistered Block = "unregistered"
 )
 
-// Wait is a worker that is to go and does not yet.
+// Wait is a worker that is to be removed and cannot be removed yet.
 type Wait struct {
 	Pod, SlurmName string
 	Cause          string
-	// Why is for people, Block what keeps it beside work. Job is the one whose end is waited for, with Jobs in all, and
-	// Until when its time limit ends, zero for not known.
+	// Message explains the wait to people. BlockReason is what else than work keeps the worker. Job
+	// is the last of its Jobs to end, at Until when its time limit ends; zero if it is not known.
 	Why   string
 	Block Block
 	Job   uint32
@@ -134,23 +135,23 @@ type Wait struct {
 	Until time.Time
 }
 
-// Todo is what is to be done.
+// Actions is the result of a plan.
 type Todo struct {
-	// Steps are in order. A step that fails keeps the later ones about the same pod or
-	// Slurm node from being taken, and no others.
+	// Steps are in order. When a step fails, later steps for the same pod or Slurm node are
+	// skipped, and no others.
 	Steps []Step
 	Waits []Wait
-	// Outdated counts the workers of an old revision, Exits those that are to go for
-	// good, Available those in service.
+	// Outdated counts the workers of an old revision, Leaving those that are removed for good, and
+	// Available those in service.
 	Outdated, Exits, Available int
-	// Lost are the pods whose slurmd has run for long and that Slurm does not list at all:
-	// they may have jobs that slurmctld lost, and stay.
+	// UnknownToSlurm are the pods whose slurmd has long been running while Slurm does not list them
+	// at all. They may have jobs that slurmctld lost, so they stay.
 	Lost []string
-	// Unclaimed are the Slurm nodes that answer and do not say whose they are: no worker is
-	// made in their names.
+	// OwnerUnknown are the Slurm nodes that respond and have no owner in their comment. No worker
+	// is created with their names.
 	Unclaimed []string
-	// Finished: the NodeSet is being deleted, and nothing of it is left.
+	// DeletionDone reports that the NodeSet is being deleted and that nothing of it is left.
 	Finished bool
-	// Again is when to look again without a change, 0 for never.
+	// RequeueAfter is when to plan again if nothing changes, 0 for never.
 	Again time.Duration
 }

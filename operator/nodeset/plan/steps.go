@@ -17,7 +17,7 @@ func sortedByName(workers []Worker) []*Worker {
 	return out
 }
 
-// since is when the worker was chosen for its cause.
+// chosenSince returns when the worker was chosen for its cause.
 func (b *pass) since(w *Worker) time.Time {
 	if w.Note.Cause != "" && !w.Note.Since.IsZero() {
 		return w.Note.Since
@@ -25,7 +25,7 @@ func (b *pass) since(w *Worker) time.Time {
 	return b.now
 }
 
-// note keeps on each pod what is to outlive the process, and what others read.
+// annotatePods records on each pod what must survive a restart of the process and what others read.
 func (b *pass) note() {
 	for _, w := range b.active {
 		n := Note{Cause: b.cause[w.Pod], Protect: b.protects(b.slurm, w), Deadline: w.Note.Deadline}
@@ -41,11 +41,10 @@ func (b *pass) note() {
 	}
 }
 
-// protects reports whether others must be kept from evicting the worker. Slurm may give
-// any worker a job at any moment, so that only one that is cordoned loses its protection,
-// on a reading that shows it drained and without work: whoever empties its Kubernetes
-// node may go on. A reading that is not fresh, is from before the worker was created, or lacks
-// its Slurm node changes nothing.
+// needsProtection reports whether the worker must be protected from eviction. Slurm may give any
+// worker a job at any moment. Only a cordoned worker loses its protection, on a reading that shows
+// it drained and without work, so that whoever empties its Kubernetes node can continue. A reading
+// that is not fresh, that predates the worker, or that lacks its Slurm node changes nothing.
 func protects(s *Slurm, w *Worker) bool {
 	record, known := s.Records[w.SlurmName]
 	switch {
@@ -61,8 +60,8 @@ func (n Note) same(m Note) bool {
 	return n.Cause == m.Cause && n.Since.Equal(m.Since) && n.Protect == m.Protect && n.Deadline.Equal(m.Deadline)
 }
 
-// drainReason is why the worker's Slurm node should take no new jobs, empty if it
-// should.
+// drainReason returns why the worker's Slurm node should accept no new jobs, or empty if it should
+// accept them.
 func (b *pass) drainReason(w *Worker) string {
 	switch b.cause[w.Pod] {
 	case v1beta1.CauseScaleIn:
@@ -78,14 +77,14 @@ func (b *pass) drainReason(w *Worker) string {
 	return ""
 }
 
-// registered returns the worker's record if a fresh reading has one.
+// registeredRecord returns the worker's record if a fresh reading has one that is not FUTURE.
 func (b *pass) registered(w *Worker) (Record, bool) {
 	record, ok := b.slurm.Records[w.SlurmName]
 	return record, ok && b.slurm.Fresh && !record.Future
 }
 
-// undrain takes our own drains back where nothing asks for them any more, and puts
-// workers into service whose node went down with the pod before.
+// undrainNodes undoes our own drains that are no longer needed, and resumes workers whose node went
+// down with an earlier pod.
 func (b *pass) undrain() {
 	for _, w := range b.active {
 		record, ok := b.registered(w)
@@ -94,17 +93,17 @@ func (b *pass) undrain() {
 		}
 		switch {
 		case record.Drain && !record.Down:
-			b.add(Step{Verb: Undrain, Pod: w.Pod, UID: w.UID, SlurmName: w.SlurmName, Look: LookUndrainable, Reason: "nothing asks for its drain any more"})
+			b.add(Step{Verb: Undrain, Pod: w.Pod, UID: w.UID, SlurmName: w.SlurmName, Look: LookUndrainable, Reason: "its drain is no longer needed"})
 		case record.leftOver():
-			b.add(Step{Verb: Unmark, Pod: w.Pod, UID: w.UID, SlurmName: w.SlurmName, Look: LookLeftOver, Reason: "its reason is of a drain that is over"})
+			b.add(Step{Verb: Unmark, Pod: w.Pod, UID: w.UID, SlurmName: w.SlurmName, Look: LookLeftOver, Reason: "its reason belongs to a drain that is over"})
 		case record.Down && record.Ours && w.Ready:
 			b.add(Step{Verb: Resume, Pod: w.Pod, UID: w.UID, SlurmName: w.SlurmName, Look: LookOurs, Reason: "its pod is Ready again"})
 		}
 	}
 }
 
-// drain drains the Slurm nodes of workers that are to go or are cordoned. A drain
-// that is there is enough, whoever made it.
+// drainNodes drains the Slurm nodes of workers that are to be removed or are cordoned. An existing
+// drain suffices, whoever made it.
 func (b *pass) drain() {
 	for _, w := range b.active {
 		reason := b.drainReason(w)
@@ -119,26 +118,26 @@ func (b *pass) drain() {
 	}
 }
 
-// closeHeld adds DRAIN to a Slurm node that somebody else set DOWN or FAIL: where
-// ReturnToService is 2 slurmd's next registration would put it back into service.
+// addDrain adds DRAIN to a Slurm node that somebody else set DOWN or FAIL. With ReturnToService=2
+// (slurm.conf(5)) the next registration of slurmd would return it to service.
 func (b *pass) closeHeld(s Step) {
-	s.Verb, s.Look, s.Reason = Close, LookHeld, "it stays out of service until those who set it DOWN or FAIL resume it"
+	s.Verb, s.Look, s.Reason = Close, LookHeld, "it stays out of service until whoever set it DOWN or FAIL resumes it"
 	b.add(s)
 }
 
-// remove deletes the workers that are to go and may.
+// deletePods deletes the workers that are to be removed and may be deleted now.
 func (b *pass) remove() {
-	if b.slurm.Known || b.wish.Deleting && !b.slurm.Connected {
+	if b.slurm.Known || b.desired.Deleting && !b.slurm.Connected {
 		for _, w := range b.finished {
 			b.add(Step{Verb: Delete, Pod: w.Pod, UID: w.UID, SlurmName: w.SlurmName, Reason: "its containers have ended"})
 		}
 	}
-	left, grows := b.cfg.brake(b.now, len(b.active), b.seen.Unregistered)
+	left, grows := b.cfg.brake(b.now, len(b.active), b.observed.Unregistered)
 	for _, w := range b.slurm.sorted(b.active) {
 		v, asked := b.verdictOn(w)
 		if v.ok && v.unregistered {
 			if left--; left < 0 {
-				v = blocked(Unregistered, "too many workers were deleted lately that did not register with Slurm")
+				v = blocked(Unregistered, "too many workers that did not register with Slurm were deleted recently")
 				v.at = grows
 			}
 		}
@@ -153,11 +152,11 @@ func (b *pass) remove() {
 	}
 }
 
-// verdictOn is whether the worker may be deleted now, and whether it is to go. One that
-// is to stay is replaced only when its slurmd strayed.
+// verdictOn returns whether the worker may be deleted now, and whether it was chosen for removal. A
+// worker that was not chosen is replaced only if its slurmd never took over its FUTURE record.
 func (b *pass) verdictOn(w *Worker) (v verdict, asked bool) {
 	if b.cause[w.Pod] != "" {
-		return b.judge(b.now, b.wish, b.slurm, w, b.since(w)), true
+		return b.judge(b.now, b.desired, b.slurm, w, b.since(w)), true
 	}
 	record, known := b.slurm.Records[w.SlurmName]
 	if !b.slurm.Fresh || known && !record.Future || !w.Running {
@@ -165,7 +164,7 @@ func (b *pass) verdictOn(w *Worker) (v verdict, asked bool) {
 	}
 	if !known {
 		if !b.now.Before(w.RunningSince.Add(b.cfg.RegisterWithin)) {
-			b.todo.Lost = append(b.todo.Lost, w.Pod)
+			b.actions.Lost = append(b.actions.Lost, w.Pod)
 		}
 		return verdict{}, false
 	}
@@ -177,12 +176,12 @@ func (b *pass) verdictOn(w *Worker) (v verdict, asked bool) {
 
 func (b *pass) waitFor(w *Worker, v verdict) {
 	work := b.slurm.Work[w.SlurmName]
-	b.todo.Waits = append(b.todo.Waits, Wait{
+	b.actions.Waits = append(b.actions.Waits, Wait{
 		Pod: w.Pod, SlurmName: w.SlurmName, Cause: b.cause[w.Pod], Why: v.why, Block: v.block,
 		Job: work.LastJob, Jobs: work.Jobs, Until: work.End,
 	})
 	b.lookAt(v.at)
-	if t := b.wish.Policy.Timeout; t > 0 {
+	if t := b.desired.Policy.Timeout; t > 0 {
 		b.lookAt(b.since(w).Add(t))
 	}
 }

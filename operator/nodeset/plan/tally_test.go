@@ -5,7 +5,7 @@ import "strings"
 // tally counts what happened, by the names of rareEvents.
 type tally map[string]int
 
-// rareEvent is something that a line of a history's log tells of.
+// rareEvent is an event that a line of a history's log reports.
 type rareEvent struct{ name, begins, has string }
 
 // rareEvents must all be in the histories that a test plays.
@@ -16,12 +16,12 @@ func rareEvents() []rareEvent {
 		{"a Slurm node is drained", "drain ", ""},
 		{"a Slurm node is undrained", "undrain ", ""},
 		{"a Slurm node is resumed", "resume ", ""},
-		{"a record returns to FUTURE", "retire ", ""},
-		{"a reason of ours is taken away", "unmark ", ""},
-		{"a node that others hold is closed", "close ", ""},
+		{"a record returns to FUTURE", "mark-future ", ""},
+		{"a reason of ours is taken away", "clear-reason ", ""},
+		{"a node that others hold is closed", "add-drain ", ""},
 		{"a worker is adopted", "adopt ", ""},
-		{"a worker did not register", "delete ", "it did not register with Slurm in"},
-		{"a running worker did not register", "delete ", "its slurmd runs and did not register with Slurm in"},
+		{"a worker did not register", "delete ", "it did not register with Slurm within"},
+		{"a running worker did not register", "delete ", "its slurmd is running and did not register with Slurm within"},
 		{"a choice above the budget is given back", "above the budget", ""},
 		{"the operator is killed", "operator killed", ""},
 		{"a reading lacks nodes", "odd reading: ", "nodes are missing"},

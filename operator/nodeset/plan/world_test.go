@@ -9,9 +9,9 @@ import (
 
 // world is Kubernetes, Slurm and an operator that sees both late and in part.
 type world struct {
-	r    *rand.Rand
-	now  time.Time
-	wish Wish
+	r       *rand.Rand
+	now     time.Time
+	desired Wish
 
 	pods  map[string]*simPod
 	slurm map[string]*simRecord
@@ -88,7 +88,7 @@ func (n *simRecord) Foreign() bool { return n.holds() || n.Drain && !n.Ours }
 
 func (n *simRecord) holds() bool { return n.fail || n.Down && !n.Ours && n.reason != "" }
 
-// record is the node as slurmrestd tells it.
+// record is the node as slurmrestd returns it.
 func (w *world) record(n *simRecord) Record {
 	r := n.Record
 	r.Busy = w.allocated(n) > 0
@@ -128,17 +128,17 @@ func newWorld(seed uint64, planner *Planner) *world {
 	}
 	w.returnToService, w.untold, w.focus = 1+w.r.IntN(2), w.chance(20), focus(max(0, w.r.IntN(8)-4))
 	top := 5
-	w.wish = Wish{
+	w.desired = Wish{
 		UID: "set", Cluster: "a", Joins: "a", Replicas: w.r.IntN(4), Revision: "a", SlurmName: func(i int) string { return fmt.Sprintf("n-%d", i) },
 		Update: Update{Open: true, MaxUnavailable: 1 + w.r.IntN(2)},
 	}
 	if w.r.IntN(3) > 0 {
-		w.wish.Max, w.wish.Records = &top, true
+		w.desired.Max, w.desired.Records = &top, true
 	}
 	w.op = operator{planner: planner}
 	for i := range w.r.IntN(3) { // an earlier version made them
 		w.createPod(Step{Slot: Slot{Ordinal: i}})
-		w.pods[w.wish.SlurmName(i)].bond.Loose = true
+		w.pods[w.desired.SlurmName(i)].bond.Loose = true
 	}
 	if w.chance(3) {
 		w.beginDeleted()

@@ -10,7 +10,7 @@ import (
 	"github.com/slurmtide/slurmtide/test/realkube"
 )
 
-// A real API server takes every object of the goldens, and knows every field of them.
+// A real API server accepts every object of the goldens and knows every field of them.
 func TestKubernetesTakesTheGoldens(t *testing.T) {
 	if missing := realkube.Missing(); missing != "" {
 		t.Fatal(missing)

@@ -11,7 +11,7 @@ import (
 	"github.com/slurmtide/slurmtide/operator/api/v1beta1"
 )
 
-// input is that of a NodeSet in testdata.
+// loadInput returns the input of a NodeSet in testdata.
 func input(t *testing.T, name string) Input {
 	t.Helper()
 	text, err := os.ReadFile(filepath.Join("testdata", name+".yaml"))
@@ -21,7 +21,7 @@ func input(t *testing.T, name string) Input {
 	return inputOf(t, string(text))
 }
 
-// inputOf is the input of a NodeSet in YAML.
+// parseInput returns the input of a NodeSet in YAML.
 func inputOf(t *testing.T, text string) Input {
 	t.Helper()
 	n := new(v1beta1.NodeSet)
@@ -39,7 +39,7 @@ func inputOf(t *testing.T, text string) Input {
 	return in
 }
 
-// spec is the input of NodeSet "n" with a spec in YAML flow style.
+// newInput returns the input of NodeSet "n" with a spec in YAML flow style.
 func spec(t *testing.T, flow string) Input {
 	t.Helper()
 	return inputOf(t, "metadata: {name: \"n\", namespace: slurm, uid: u}\nspec: {"+flow+"}")

@@ -8,9 +8,9 @@ import (
 	"k8s.io/apimachinery/pkg/util/validation"
 )
 
-// Claims are the claims of one worker, "<template>-<pod>", in the order of the
-// templates. They have no owner: what becomes of them is the retention policy's
-// affair. An error names the field, or says which name is too long.
+// Claims returns the claims of one worker, named "<template>-<pod>", in the order of the templates.
+// They have no owner, because the retention policy decides about them. An error names the field, or
+// the name that is too long.
 func Claims(in Input, id Identity) ([]*corev1.PersistentVolumeClaim, error) {
 	names, err := NamesOf(in)
 	if err != nil {

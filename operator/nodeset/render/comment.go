@@ -9,30 +9,30 @@ import (
 	"github.com/slurmtide/slurmtide/operator/api/v1beta1"
 )
 
-// Note is the comment of a worker's Slurm node: which pod stands behind it. Node is
-// the name of the Kubernetes node, empty before the pod has one.
+// NodeComment is the comment of a worker's Slurm node. It names the pod that runs the node.
+// KubeNode is empty before the pod is scheduled.
 type Note struct {
 	Namespace   string `json:"namespace"`
 	PodName     string `json:"podName"`
 	Node        string `json:"node"`
 	NodeSetName string `json:"nodeSetName"`
 	NodeSetUID  string `json:"nodeSetUID"`
-	// NamespaceUID tells namespaces of that name apart, in this Kubernetes cluster and
-	// others; a NodeSet of the name that is made anew is the same owner.
+	// NamespaceUID distinguishes namespaces of the same name, in this and in other Kubernetes
+	// clusters. A NodeSet that is created again with the same name is the same owner.
 	NamespaceUID string `json:"namespaceUID,omitempty"`
 }
 
-// Comment is the text of the comment for a worker's pod.
+// Comment returns the comment of the Slurm node of a worker's pod.
 func Comment(nodeSet *v1beta1.NodeSet, namespace types.UID, pod *corev1.Pod) string {
 	return noteOf(nodeSet, namespace, pod.Name, pod.Spec.NodeName)
 }
 
-// FutureComment is the text of the comment of a FUTURE record: no pod stands behind it.
+// FutureComment returns the comment of a FUTURE record, which no pod runs.
 func FutureComment(nodeSet *v1beta1.NodeSet, namespace types.UID) string {
 	return noteOf(nodeSet, namespace, "", "")
 }
 
-// Of reports whether the note names the NodeSet, or one of its name that was there before.
+// BelongsTo reports whether the comment names the NodeSet, or an earlier one of its name.
 func (n Note) Of(nodeSet *v1beta1.NodeSet, namespace types.UID) bool {
 	same := namespace != "" && n.NamespaceUID == string(namespace) && n.NodeSetName == nodeSet.Name
 	return same || n.NodeSetUID == string(nodeSet.UID)
@@ -44,13 +44,13 @@ func noteOf(nodeSet *v1beta1.NodeSet, namespace types.UID, pod, kubeNode string)
 		NodeSetName: nodeSet.Name, NodeSetUID: string(nodeSet.UID), NamespaceUID: string(namespace),
 	})
 	if err != nil {
-		panic(err) // strings always are JSON
+		panic(err) // strings can always be encoded
 	}
 	return string(text)
 }
 
-// ReadComment reads a comment. It reports false for texts that are not one of ours,
-// such as an administrator's.
+// ParseComment parses a comment. It reports false for a text that is not one of ours, such as an
+// administrator's.
 func ReadComment(text string) (Note, bool) {
 	var n Note
 	err := json.Unmarshal([]byte(text), &n)

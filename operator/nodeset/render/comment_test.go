@@ -45,7 +45,7 @@ func FuzzCommentsAreReadAsWritten(f *testing.F) {
 }
 
 // FuzzComments reads any text as a comment: one of ours names a NodeSet, and is read the
-// same once it is written anew.
+// same once it is written again.
 func FuzzComments(f *testing.F) {
 	for _, text := range []string{`{"nodeSetName":"gpu","nodeSetUID":"u"}`, "rack 4, fan broken", "{", "null", `[]`, `{"NODESETNAME":"a","nodesetuid":1}`} {
 		f.Add(text)

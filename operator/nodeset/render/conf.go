@@ -8,15 +8,13 @@ import (
 	"github.com/slurmtide/slurmtide/operator/api/v1beta1"
 )
 
-// Conf is slurmd's --conf: extraConf with the NodeSet's name as the first feature,
-// with the worker's limits as CPUs and RealMemory, and with the topology and features
-// of the Kubernetes node as far as they are known. What extraConf says wins. Every
-// option of it is there once, with its name and its quotes as they are written; see
-// options for options that are there twice.
+// Conf returns slurmd's --conf: extraConf with the NodeSet's name as the first feature, with the
+// worker's limits as CPUs and RealMemory, and with the topology and features of the Kubernetes node
+// as far as they are known. extraConf takes precedence. Each of its options appears once, with its
+// name and quotes as written; the type options describes how repeated options are merged.
 //
-// A slurmd that takes over a record (FutureRecords) has the features and the weight
-// of the record, not those of its --conf: topology and features of the Kubernetes
-// node must be set in Slurm then.
+// A slurmd that takes over a record (FutureOptions) has the features and the weight of the record,
+// not those of its --conf. Topology and features of the Kubernetes node must then be set in Slurm.
 func Conf(in Input, facts KubeNodeFacts) string {
 	o := in.options(facts.Features)
 	if facts.Topology != "" && !o.hasAny("Topology") {
@@ -25,11 +23,11 @@ func Conf(in Input, facts KubeNodeFacts) string {
 	return o.String()
 }
 
-// options are those of extraConf with the features and what the worker's limits say.
+// options returns the options of extraConf with the features and the worker's limits.
 //
-// Limits become CPUs and RealMemory and not CoreSpecCount and MemSpecLimit: what the
-// Kubernetes node has beyond them is not known when a record is made, and a worker
-// whose CoreSpecCount is not the record's becomes INVALID ("CoreSpec differ").
+// Limits become CPUs and RealMemory, not CoreSpecCount and MemSpecLimit: when a record is created
+// it is not known what the Kubernetes node has beyond them, and a worker whose CoreSpecCount
+// differs from the record's becomes INVALID ("CoreSpec differ").
 func (in Input) options(kubeFeatures string) options {
 	o := parseOptions(in.NodeSet.Spec.ExtraConf)
 	o.features(in.NodeSet.Name, kubeFeatures)
@@ -39,9 +37,9 @@ func (in Input) options(kubeFeatures string) options {
 	return o
 }
 
-// option is one option of a node's line of configuration (slurm.conf(5), NodeName).
+// option is one option of a NodeName line (slurm.conf(5)).
 type option struct {
-	// name is empty for a word that is no option; slurmd says what it thinks of it.
+	// name is empty for a word that is not an option; slurmd reports it.
 	name string
 	// value may be in quotes.
 	value string
@@ -54,9 +52,9 @@ func (o option) String() string {
 	return o.name + "=" + o.value
 }
 
-// options are the options of a line in the order of their first places. One that is
-// there several times has its last value, save that lists (features, Gres) are joined.
-// One without a value is left out: Slurm would take the next option for its value.
+// options are the options of a line in the order of their first occurrence. A repeated option has
+// its last value, except that the lists Feature and Gres are joined. An option without a value is
+// left out, because Slurm would take the next option for its value.
 type options struct{ list []option }
 
 func (o options) String() string {
@@ -67,7 +65,7 @@ func (o options) String() string {
 	return strings.Join(words, " ")
 }
 
-// canonical is by what name options are the same: Slurm knows no case.
+// canonicalOption returns the name by which options are compared. Slurm ignores case.
 func canonical(name string) string {
 	switch name = strings.ToLower(name); name {
 	case "features":
@@ -86,7 +84,7 @@ func (o options) hasAny(names ...string) bool {
 	return slices.ContainsFunc(names, func(n string) bool { return o.find(n) >= 0 })
 }
 
-// drop takes the options away.
+// removeAll removes the named options.
 func (o *options) drop(names ...string) {
 	for _, name := range names {
 		if i := o.find(name); i >= 0 {
@@ -95,7 +93,7 @@ func (o *options) drop(names ...string) {
 	}
 }
 
-// add lays one more option over the others.
+// add adds an option, which overrides an earlier one of the name.
 func (o *options) add(x option) {
 	i := o.find(x.name)
 	switch {
@@ -108,14 +106,14 @@ func (o *options) add(x option) {
 	}
 }
 
-// offer adds a number that is known (not 0), unless it or one of the others is there.
+// addNumber adds a known number (not 0), unless it or one of the others is present.
 func (o *options) offer(name string, number uint64, others ...string) {
 	if number > 0 && !o.hasAny(name) && !o.hasAny(others...) {
 		o.list = append(o.list, option{name, strconv.FormatUint(number, 10)})
 	}
 }
 
-// features puts the option with all features first.
+// setFeatures puts one option with all features first.
 func (o *options) features(nodeSet, ofKubeNode string) {
 	all := []string{nodeSet}
 	if i := o.find("Feature"); i >= 0 {
@@ -128,7 +126,7 @@ func (o *options) features(nodeSet, ofKubeNode string) {
 	o.list = slices.Insert(o.list, 0, option{"Feature", strings.Join(all, ",")})
 }
 
-// items are those of a list, which may be in quotes.
+// splitList returns the items of a list, which may be quoted.
 func items(list string) []string {
 	var out []string
 	for item := range strings.SplitSeq(strings.Trim(list, `"'`), ",") {
@@ -139,7 +137,7 @@ func items(list string) []string {
 	return out
 }
 
-// union is a and what of b is not in it.
+// mergeLists appends to a the items of b that a lacks.
 func union(a, b []string) []string {
 	for _, x := range b {
 		if !slices.Contains(a, x) {

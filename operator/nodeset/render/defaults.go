@@ -9,18 +9,18 @@ import (
 	"github.com/slurmtide/slurmtide/operator/api/v1beta1"
 )
 
-// Names of what is in a worker's pod. Users who lay something over it use them too.
+// Names of parts of a worker's pod. Users need them to override those parts.
 const (
 	// ContainerSlurmd is the first container.
 	ContainerSlurmd = "slurmd"
-	// ContainerLogfile is the one that shows slurmd's log file; it is a sidecar.
+	// ContainerLogfile is the sidecar that prints slurmd's log file.
 	ContainerLogfile = "logfile"
 
 	volumeKey = "slurm-key"
 	volumeLog = "slurm-log"
 )
 
-// Where things are in the slurmd container.
+// Paths in the slurmd container.
 const (
 	keyFile = "slurm.key"
 	keyPath = "/etc/slurm/" + keyFile
@@ -30,7 +30,7 @@ const (
 
 const topologyHostname = corev1.LabelHostname
 
-// defaultTemplate is the pod of a worker before the user's parts are laid over it.
+// defaultTemplate returns the pod of a worker before the user's parts are applied.
 func (in Input) defaultTemplate(user userParts) corev1.PodTemplateSpec {
 	spec := corev1.PodSpec{
 		Containers:                    []corev1.Container{in.defaultSlurmd(user)},
@@ -44,8 +44,8 @@ func (in Input) defaultTemplate(user userParts) corev1.PodTemplateSpec {
 		DNSConfig: &corev1.PodDNSConfig{Searches: []string{in.serviceDomain()}},
 	}
 	if !user.pod.HostPID {
-		// slurmd leaves slurmstepds to process 1 and never waits for them: as process
-		// 1 itself it would gather a zombie for each step.
+		// slurmd orphans slurmstepds and never waits for them. As process 1 it would
+		// accumulate a zombie for each step.
 		spec.ShareProcessNamespace = new(true)
 	}
 	if user.pod.HostNetwork {
@@ -65,7 +65,7 @@ func (in Input) defaultTemplate(user userParts) corev1.PodTemplateSpec {
 	return corev1.PodTemplateSpec{Spec: spec}
 }
 
-// serviceDomain is where DNS has the workers' names.
+// serviceDomain returns the DNS domain of the workers' names.
 func (in Input) serviceDomain() string {
 	domain := in.ClusterDomain
 	if domain == "" {
@@ -88,9 +88,9 @@ func (in Input) defaultVolumes(user userParts) []corev1.Volume {
 	return out
 }
 
-// defaultTolerations are those of all workers and, where there is one on each
-// Kubernetes node, those that Kubernetes gives to pods of DaemonSets. That a kubelet is
-// silent is no sign that the jobs are not running: no worker is deleted for it.
+// defaultTolerations returns the tolerations of all workers and, in scaling mode DaemonSet, those
+// that Kubernetes adds to the pods of a DaemonSet. Jobs may be running although a kubelet does not
+// respond, so no worker is evicted for that.
 func (in Input) defaultTolerations(user userParts) []corev1.Toleration {
 	out := []corev1.Toleration{
 		tolerate(v1beta1.TaintWorker, corev1.TaintEffectNoExecute),
@@ -115,8 +115,8 @@ func tolerate(taint string, effect corev1.TaintEffect) corev1.Toleration {
 	return corev1.Toleration{Key: taint, Operator: corev1.TolerationOpExists, Effect: effect}
 }
 
-// defaultLogfile shows slurmd's log file, and empties it before it fills the
-// Kubernetes node's disk; slurmd appends to it, so nothing but old lines is lost.
+// defaultLogfile prints slurmd's log file, and truncates it before it fills the disk of the
+// Kubernetes node. slurmd appends to the file, so only old lines are lost.
 func (in Input) defaultLogfile() corev1.Container {
 	const script = `touch "$0"
 (while sleep 60; do [ "$(wc -c <"$0")" -lt 67108864 ] || : >"$0"; done) &

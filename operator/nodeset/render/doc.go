@@ -1,29 +1,28 @@
-// Package render makes Kubernetes objects and Slurm's texts from the spec of a
-// NodeSet: pods of workers, their Service, disruption budget, claims and revisions,
-// slurmd's configuration and the FUTURE records. All functions are pure: no client,
-// no clock, no randomness; the same input gives the same bytes.
+// Package render builds Kubernetes objects and Slurm's texts from the spec of a NodeSet: the pods
+// of workers, their Service, disruption budget, claims and revisions, slurmd's configuration and
+// the FUTURE records. All functions are pure: no client, no clock, no randomness; the same input
+// gives the same bytes.
 //
-// # What wins
+// # Precedence
 //
-// A worker's pod is made in layers: our defaults, then spec.template, then
-// spec.slurmd and spec.logfile over their containers. Layers are laid over one
-// another by strategic merge on the JSON as the user wrote it, so false, 0 and ""
-// win over our defaults and null takes one away. Beyond the strategic merge:
+// The pod of a worker is built in layers: our defaults, then spec.template, then spec.slurmd and
+// spec.logfile over their containers. The layers are combined by strategic merge of the JSON as the
+// user wrote it, so false, 0 and "" override our defaults, and null removes one. In addition to the
+// strategic merge:
 //
-//   - Where Kubernetes allows one of several (a probe's or a hook's handler, the
-//     source of a volume or of a variable) the user's replaces ours.
-//   - Tolerations, required anti-affinity and DNS searches of ours stay beside the user's.
-//   - spec.slurmd.args follow ours, unless spec.slurmd.command is given too.
-//   - The name of the slurmd container and the labels by which workers are found are
-//     ours alone.
+//   - Where Kubernetes allows one of several alternatives (the handler of a probe or hook, the
+//     source of a volume or variable), the user's replaces ours.
+//   - Our tolerations, required anti-affinity and DNS searches stay beside the user's.
+//   - spec.slurmd.args follow our arguments, unless spec.slurmd.command is set too.
+//   - Users cannot change the name of the slurmd container and the labels by which workers are
+//     selected.
 //
 // # When workers are replaced
 //
-// A revision is a hash of what the user wrote (template, slurmd, logfile, extraConf,
-// ssh, ordinalPadding, oversubscribeNode, securityProfile), of how slurmctld is
-// reached and of the hashes of what the pods are given. Our defaults and the default
-// image are no part of it: a new version of the operator with other defaults makes
-// new workers by them and leaves those that run alone. Neither are replicas, the
-// update and drain policies and pinToNode, which say nothing of what runs in a pod.
-// White space and the order of keys make no difference.
+// A revision is a hash of what the user wrote (template, slurmd, logfile, extraConf, ssh,
+// ordinalPadding, oversubscribeNode, securityProfile), of the address of slurmctld, and of the
+// hashes of the data given to the pods. Our defaults and the default image are not part of it: a
+// new operator version with other defaults creates new workers with them and leaves running ones
+// alone. Nor are replicas, the update and drain policies and pinToNode, which do not affect what
+// runs in a pod. White space and the order of keys make no difference.
 package render

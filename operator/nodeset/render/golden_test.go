@@ -13,7 +13,7 @@ import (
 
 var update = flag.Bool("update", false, "rewrite the files in testdata")
 
-// goldens are the NodeSets of testdata with the worker that is looked at.
+// goldenIdentities are the NodeSets of testdata with the worker that is rendered.
 func goldens() map[string]Identity {
 	pinned := at(7)
 	pinned.KubeNode = "kube-a.example.com"
@@ -35,7 +35,7 @@ func TestObjectsOfANodeSet(t *testing.T) {
 	}
 }
 
-// objectsOf are all objects that a NodeSet and one of its workers become.
+// objectsOf returns all objects that are rendered for a NodeSet and one of its workers.
 func objectsOf(t *testing.T, in Input, id Identity) []any {
 	t.Helper()
 	pod, err := Worker(in, templateOf(t, in), id)
@@ -61,7 +61,7 @@ func TestObjectsOfACluster(t *testing.T) {
 	compare(t, "cluster", []any{Service("slurm", "slurm"), Budget("slurm", "slurm")})
 }
 
-// compare holds objects against a file.
+// compareGolden compares objects with a file.
 func compare(t *testing.T, name string, objects []any) {
 	t.Helper()
 	var got []byte

@@ -10,9 +10,9 @@ import (
 	"github.com/slurmtide/slurmtide/operator/api/v1beta1"
 )
 
-// Input is all that the objects of a NodeSet are made from.
+// Input is everything that the objects of a NodeSet are built from.
 type Input struct {
-	// NodeSet is not changed.
+	// NodeSet is not modified.
 	NodeSet *v1beta1.NodeSet
 	// NamespaceUID is the UID of the NodeSet's namespace.
 	NamespaceUID types.UID
@@ -20,14 +20,14 @@ type Input struct {
 	Cluster string
 	// Endpoint is where slurmd finds slurmctld.
 	Endpoint Endpoint
-	// SlurmKey is the key of a Secret that holds slurm.key.
+	// SlurmKey is the key of a Secret that contains slurm.key.
 	SlurmKey corev1.SecretKeySelector
-	// Image is the image of the slurmd container where the NodeSet names none.
+	// Image is the image of the slurmd container if the NodeSet names none.
 	Image string
 	// ClusterDomain is Kubernetes' DNS domain; empty is "cluster.local".
 	ClusterDomain string
-	// Hashes are annotations by which workers are replaced when what they are given
-	// changes (v1beta1.AnnotationSlurmKeyHash and the like).
+	// Hashes are annotations that replace the workers when the data given to them changes (such as
+	// v1beta1.AnnotationSlurmKeyHash).
 	Hashes map[string]string
 }
 
@@ -40,12 +40,12 @@ type Endpoint struct {
 // String returns "host:port", an IPv6 address in brackets.
 func (e Endpoint) String() string { return net.JoinHostPort(e.Host, strconv.Itoa(int(e.Port))) }
 
-// Identity is what tells a worker from the others of its NodeSet.
+// Identity distinguishes a worker from the others of its NodeSet.
 type Identity struct {
 	// Ordinal is the worker's number in scaling mode StatefulSet, else nil.
 	Ordinal *int
-	// KubeNode is the name of the Kubernetes node that the worker must run on: in
-	// scaling mode DaemonSet always, else where the worker is pinned. Empty: any.
+	// KubeNode is the name of the Kubernetes node that the worker must run on: always set in
+	// scaling mode DaemonSet, otherwise for pinned workers only. Empty means any node.
 	KubeNode string
 	// Facts are those of KubeNode; zero while they are not known.
 	Facts KubeNodeFacts
@@ -53,14 +53,14 @@ type Identity struct {
 	Revision string
 }
 
-// KubeNodeFacts is what a Kubernetes node's annotations say of its workers.
+// KubeNodeFacts is what the annotations of a Kubernetes node specify for its workers.
 type KubeNodeFacts struct {
-	// Hostname is the Slurm node's name in scaling mode DaemonSet; empty: the
-	// Kubernetes node's short name.
+	// Hostname is the name of the Slurm node in scaling mode DaemonSet. If it is empty, the
+	// Kubernetes node's short name is used.
 	Hostname string
-	// Topology is Slurm's topology; empty: not known.
+	// Topology is Slurm's topology, empty if it is not known.
 	Topology string
-	// Features is a list separated by commas, without v1beta1.FeaturePrefix.
+	// Features is a comma-separated list, without v1beta1.FeaturePrefix.
 	Features string
 }
 

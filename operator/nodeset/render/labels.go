@@ -13,7 +13,7 @@ import (
 // componentWorker is the value of LabelAppComponent on workers.
 const componentWorker = "worker"
 
-// LabelRevision is on workers: the Hash of their Revision. The operator reads it.
+// LabelRevision is the label of workers with the Hash of their Revision. The operator reads it.
 const LabelRevision = appsv1.ControllerRevisionHashLabelKey
 
 // ClusterSelector selects all workers of a cluster.
@@ -29,7 +29,7 @@ func Selector(nodeSet, cluster string) map[string]string {
 	return out
 }
 
-// shared are the labels that all workers of the NodeSet have.
+// sharedLabels returns the labels that all workers of the NodeSet have.
 func (in Input) shared() map[string]string {
 	out := Selector(in.NodeSet.Name, in.Cluster)
 	out[v1beta1.LabelAppComponent] = componentWorker
@@ -37,7 +37,8 @@ func (in Input) shared() map[string]string {
 	return out
 }
 
-// over returns the union of both; what is in over wins. nil when both are empty.
+// mergeMaps returns the union of both maps. Values of over take precedence. It returns nil if both
+// are empty.
 func over(under, over map[string]string) map[string]string {
 	out := maps.Clone(under)
 	if out == nil && len(over) > 0 {
@@ -47,14 +48,14 @@ func over(under, over map[string]string) map[string]string {
 	return out
 }
 
-// Owner is the reference by which a NodeSet owns what it makes.
+// Owner is the reference by which a NodeSet owns the objects that it creates.
 func Owner(n *v1beta1.NodeSet) metav1.OwnerReference {
 	return *metav1.NewControllerRef(n, v1beta1.SchemeGroupVersion.WithKind(v1beta1.KindNodeSet))
 }
 
-// Anchor is the reference by which a worker depends on its namespace, beside its NodeSet.
-// The garbage collector deletes an object only when none of its owners stays: with the
-// anchor it takes a NodeSet that is deleted off its workers, in the foreground too, and
+// Anchor is the reference that makes the namespace another owner of a worker, besides its NodeSet.
+// The garbage collector deletes an object only when none of its owners remains. With this reference
+// it removes a deleted NodeSet from the owners of its workers, with foreground deletion too, and
 // leaves the workers to the operator.
 func Anchor(namespace string, uid types.UID) metav1.OwnerReference {
 	return metav1.OwnerReference{APIVersion: "v1", Kind: "Namespace", Name: namespace, UID: uid}

@@ -7,9 +7,8 @@ import (
 	"k8s.io/apimachinery/pkg/api/resource"
 )
 
-// limits are the worker's limits of CPUs, at least one, and of MiB of memory, both
-// rounded down; 0 for none. Parts of the spec that are malformed count as absent:
-// Template tells of them.
+// limits returns the worker's limits of CPUs, at least one, and of memory in MiB. Both are rounded
+// down; 0 means no limit. Malformed parts of the spec count as absent: Template reports them.
 func (in Input) limits() (cpus, memory uint64) {
 	var u userParts
 	if pod, err := in.NodeSet.Spec.Template.Spec.PodSpec(); err == nil {
@@ -27,8 +26,8 @@ func (in Input) limits() (cpus, memory uint64) {
 	return cpus, memory
 }
 
-// limit is the limit of the slurmd container, and true, else that of the pod; zero
-// for none.
+// limit returns the limit of the slurmd container and true, otherwise the limit of the pod and
+// false; zero means no limit.
 func (u userParts) limit(name corev1.ResourceName) (resource.Quantity, bool) {
 	if q, ok := u.slurmd.Resources.Limits[name]; ok {
 		return q, true
@@ -39,14 +38,14 @@ func (u userParts) limit(name corev1.ResourceName) (resource.Quantity, bool) {
 	return u.pod.Resources.Limits[name], false
 }
 
-// limited is a resource whose limit the slurmd container is told.
+// limitVariable is a variable that contains a limit.
 type limited struct {
 	name    corev1.ResourceName
 	env     string
 	divisor resource.Quantity
 }
 
-// limitVariables tell the slurmd container its limits.
+// limitVariables returns the variables that pass its limits to the slurmd container.
 func (u userParts) limitVariables() []corev1.EnvVar {
 	var out []corev1.EnvVar
 	for _, l := range []limited{

@@ -12,21 +12,21 @@ import (
 	"github.com/slurmtide/slurmtide/operator/api/v1beta1"
 )
 
-// ServiceName is the name of the Service of all workers of a cluster.
+// ServiceName returns the name of the Service of all workers of a cluster.
 func ServiceName(cluster string) string { return "slurm-workers-" + cluster }
 
-// BudgetName is the name of the disruption budget of all workers of a cluster.
+// BudgetName returns the name of the disruption budget of all workers of a cluster.
 func BudgetName(cluster string) string { return "slurm-workers-pdb-" + cluster }
 
-// Names tells the names of a NodeSet's workers.
+// Names computes the names of a NodeSet's workers.
 type Names struct {
 	nodeSet, prefix          string
 	padding                  int
 	perKubeNode, hostNetwork bool
 }
 
-// NamesOf reads what the names are made from. It fails when spec.template.spec is
-// malformed, or when a name that all workers share breaks Kubernetes' rules.
+// NamesOf returns the Names of a NodeSet. It fails if spec.template.spec is malformed, or if a name
+// that all workers share is invalid in Kubernetes.
 func NamesOf(in Input) (Names, error) {
 	if bad := validation.IsDNS1035Label(ServiceName(in.Cluster)); len(bad) > 0 {
 		return Names{}, fmt.Errorf("naming the workers' Service %q: %s", ServiceName(in.Cluster), bad[0])
@@ -41,8 +41,8 @@ func NamesOf(in Input) (Names, error) {
 	}, nil
 }
 
-// Pod is the name of a worker's pod: "gpu-0", or in scaling mode DaemonSet one made
-// from the Kubernetes node's name with a hash, which no other worker has.
+// Pod returns the name of a worker's pod: "gpu-0", or in scaling mode DaemonSet a name made of the
+// Kubernetes node's name and a hash, which no other worker has.
 func (n Names) Pod(id Identity) string {
 	if !n.perKubeNode {
 		return n.nodeSet + "-" + n.ordinal(id)
@@ -56,8 +56,8 @@ func (n Names) Pod(id Identity) string {
 	return name + hash
 }
 
-// Slurm is the name of a worker's Slurm node. Empty: it is not known before the
-// worker is scheduled, since it shares the Kubernetes node's network and name.
+// SlurmNode returns the name of a worker's Slurm node. It is empty if it is not known before the
+// worker is scheduled, because the worker shares the network and the name of its Kubernetes node.
 func (n Names) Slurm(id Identity) string {
 	switch {
 	case n.perKubeNode && id.Facts.Hostname != "":
@@ -73,7 +73,7 @@ func (n Names) Slurm(id Identity) string {
 	return n.Pod(id)
 }
 
-// Claim is the name of a worker's claim of a template.
+// Claim returns the name of a worker's claim from a template.
 func (n Names) Claim(template string, id Identity) string { return template + "-" + n.Pod(id) }
 
 func (n Names) ordinal(id Identity) string {
@@ -83,8 +83,9 @@ func (n Names) ordinal(id Identity) string {
 	return fmt.Sprintf("%0*d", n.padding, *id.Ordinal)
 }
 
-// Check fails when a worker can not have its names: none is ever cut to fit, since
-// two would clash then. Workers up to an ordinal have good names when its has.
+// Check returns an error if a name of the worker is invalid. Names are never truncated, because two
+// of them could then be equal. If the names of an ordinal are valid, those of all lower ordinals
+// are.
 func (n Names) Check(id Identity) error {
 	if !n.perKubeNode && (id.Ordinal == nil || *id.Ordinal < 0) {
 		return fmt.Errorf("naming a worker of %s: it has no ordinal", n.nodeSet)
@@ -111,12 +112,12 @@ func (n Names) Check(id Identity) error {
 	return nil
 }
 
-// SlurmName is the name of the Slurm node of the worker with an ordinal; empty when
-// it is not known before the worker is scheduled.
+// SlurmName returns the name of the Slurm node of the worker with an ordinal. It is empty if it is
+// not known before the worker is scheduled.
 func (n Names) SlurmName(ordinal int) string { return n.Slurm(Identity{Ordinal: &ordinal}) }
 
-// Ordinal reads the ordinal from the label of a worker's pod, and reports whether
-// there is one.
+// ParseOrdinal parses the ordinal in the labels of a worker's pod, and reports whether there is
+// one.
 func Ordinal(labels map[string]string) (int, bool) {
 	n, err := strconv.Atoi(labels[v1beta1.LabelPodIndex])
 	return n, err == nil && n >= 0

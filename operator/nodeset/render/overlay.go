@@ -5,16 +5,16 @@ import (
 	"slices"
 )
 
-// keptLists are the lists of a PodSpec that Kubernetes would replace as a whole, and
-// in which ours must stay.
+// keptLists are the lists of a PodSpec that a strategic merge would replace as a whole, and
+// in which our items must stay.
 var keptLists = [...][]string{
 	{"tolerations"},
 	{"dnsConfig", "searches"},
 	{"affinity", "podAntiAffinity", "requiredDuringSchedulingIgnoredDuringExecution"},
 }
 
-// keepLists puts our items before the user's in the lists that are kept. A list that
-// is null is the user's wish to have none.
+// keepLists puts our items before the user's in the kept lists. If the user's list is null, none
+// stays.
 func keepLists(under, over object) {
 	for _, path := range keptLists {
 		a, b := under, over
@@ -38,7 +38,7 @@ func keepLists(under, over object) {
 	}
 }
 
-// keepArgs puts our arguments before the user's, unless the command is the user's as well.
+// keepArgs puts our arguments before the user's, unless the user sets the command too.
 func keepArgs(under, over object) {
 	theirs, ok := over["args"].([]any)
 	if _, command := over["command"]; !ok || command {
@@ -48,8 +48,8 @@ func keepArgs(under, over object) {
 	over["args"] = slices.Concat(ours, theirs)
 }
 
-// replaceNamed takes the items away from a list that the user has too: what is in
-// one and what is in the other must not be mixed, as it may be one of several only.
+// replaceNamed removes our items of a list that the user's list also names. Merging two such items
+// could combine alternatives of which only one is allowed.
 func replaceNamed(under, over object, list string) {
 	ours, ok := under[list].([]any)
 	theirs := named(over[list])
@@ -64,7 +64,7 @@ func replaceNamed(under, over object, list string) {
 	})
 }
 
-// named are the items of a list by name.
+// itemsByName returns the items of a list by name.
 func named(list any) map[string]object {
 	items, _ := list.([]any)
 	out := make(map[string]object, len(items))
@@ -77,7 +77,7 @@ func named(list any) map[string]object {
 	return out
 }
 
-// replaceHandlers takes our handler away from a probe or hook to which the user gives one.
+// replaceHandlers removes our handler from the probes and hooks for which the user sets one.
 func replaceHandlers(under, over object) {
 	for _, probe := range [...]string{"livenessProbe", "readinessProbe", "startupProbe"} {
 		replaceHandler(under, over, probe)

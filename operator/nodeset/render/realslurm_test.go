@@ -18,7 +18,7 @@ import (
 )
 
 // A real slurmd takes over the record that is rendered for it, runs a job, and is
-// DOWN when it is stopped; its name can be FUTURE again and start anew.
+// DOWN when it is stopped; its name can be FUTURE again and start once more.
 func TestSlurmTakesWhatIsRendered(t *testing.T) {
 	if missing := realslurm.Missing(); missing != "" {
 		t.Fatal(missing)
@@ -37,7 +37,7 @@ func TestSlurmTakesWhatIsRendered(t *testing.T) {
 	}
 }
 
-// startSlurm starts a Slurm that believes what slurmds report.
+// startSlurm starts a Slurm that trusts what slurmds report.
 func startSlurm(t *testing.T, version string) liveSlurm {
 	t.Helper()
 	c, err := realslurm.Start(t.Context(), realslurm.Config{Version: version, Name: "render", Nodes: 1, WithoutAccounting: true})

@@ -7,19 +7,18 @@ import (
 	"github.com/slurmtide/slurmtide/slurmclient/hostlist"
 )
 
-// FutureOptions are the options of the line by which Slurm makes FUTURE records of
-// workers that may come ("scontrol create", or node_conf of POST new/node), without
-// their names, so that jobs for them are taken while there are none. They are what
-// Conf says, and the numbers of the shape as far as neither extraConf nor the limits
-// give any.
+// FutureOptions returns the options with which Slurm creates the FUTURE records of workers
+// ("scontrol create", or node_conf of POST new/node), without their names. With these records Slurm
+// accepts jobs while there are no workers. They are the options of Conf, and the resources of the
+// shape where neither extraConf nor the limits give any.
 //
-// Gres come from extraConf alone, never from the shape: a record with Gres that
-// slurmd does not report makes the worker INVALID, and slurmd reports what its --conf
-// says. Topology is left out: it is the Kubernetes node's. Slurm 24.11 does not reach
-// workers of records with another Port than SlurmdPort.
+// Gres come only from extraConf, never from the shape: a record with Gres that slurmd does not
+// report makes the worker INVALID, and slurmd reports what its --conf contains. Topology is left
+// out because it belongs to the Kubernetes node. Slurm 24.11 cannot reach workers whose record has
+// a Port other than SlurmdPort.
 func FutureOptions(in Input, worker shape.Shape) string {
 	o := in.options("")
-	// What the line says itself, and what Slurm keeps for records in slurm.conf.
+	// These are set below, or belong to a single worker or to slurm.conf.
 	o.drop("NodeName", "NodeHostname", "NodeAddr", "BcastAddr", "State", "Reason", "Topology")
 	if port := o.find("Port"); port >= 0 && o.list[port].value == strconv.Itoa(SlurmdPort) {
 		o.drop("Port")
@@ -30,8 +29,8 @@ func FutureOptions(in Input, worker shape.Shape) string {
 	return o.String()
 }
 
-// Hostlist is the host list of the Slurm nodes of the workers with ordinals from 0
-// to max-1; empty when there are none or their names are not known.
+// Hostlist returns the host list of the Slurm nodes of the workers with ordinals from 0 to max-1.
+// It is empty if there are none or if their names are not known.
 func (n Names) Hostlist(max int) string {
 	if n.perKubeNode || n.hostNetwork {
 		return ""

@@ -14,18 +14,18 @@ import (
 	"github.com/slurmtide/slurmtide/operator/api/v1beta1"
 )
 
-// Revision is a state of a NodeSet by which workers were or are made.
+// Revision is a state of a NodeSet from which workers are created.
 type Revision struct {
 	// Hash is the value of LabelRevision on its workers, and of status.nodeSetHash.
 	Hash string
-	// Name is that of its ControllerRevision.
+	// Name is the name of its ControllerRevision.
 	Name string
-	// Data is the JSON of what the revision covers; At takes a NodeSet back to it.
+	// Data is the JSON of the fields that the revision covers; AtRevision restores them.
 	Data []byte
 }
 
-// revised is what a revision covers. The order of its fields and their names are part
-// of the hash: a change here replaces all workers of all NodeSets.
+// revisionData contains the fields that a revision covers. Their order and names are part of the
+// hash: a change here replaces all workers of all NodeSets.
 type revised struct {
 	Template          v1beta1.PodTemplate      `json:"template,omitzero"`
 	Slurmd            v1beta1.Raw              `json:"slurmd,omitzero"`
@@ -40,8 +40,8 @@ type revised struct {
 	Hashes            map[string]string        `json:"hashes,omitempty"`
 }
 
-// RevisionOf is the NodeSet's revision by its spec. It fails when an open part of the
-// spec is no JSON.
+// RevisionOf returns the revision of the NodeSet's spec. It fails if an open part of the spec is
+// not JSON.
 func RevisionOf(in Input) (Revision, error) {
 	spec := &in.NodeSet.Spec
 	r := revised{
@@ -52,28 +52,28 @@ func RevisionOf(in Input) (Revision, error) {
 	if spec.SSH != nil && spec.SSH.Enabled {
 		r.SSH = spec.SSH
 	}
-	if spec.SecurityProfile != v1beta1.SecurityPrivileged { // the default is as absent
+	if spec.SecurityProfile != v1beta1.SecurityPrivileged { // the default counts as absent
 		r.SecurityProfile = spec.SecurityProfile
 	}
 	object, err := toObject(r)
 	if err != nil {
-		return Revision{}, fmt.Errorf("writing the revision of nodeset %s: %w", in.NodeSet.Name, err)
+		return Revision{}, fmt.Errorf("encoding the revision of nodeset %s: %w", in.NodeSet.Name, err)
 	}
-	data, err := json.Marshal(object) // with its keys sorted at every depth
+	data, err := json.Marshal(object) // sorts the keys at every depth
 	if err != nil {
-		return Revision{}, fmt.Errorf("writing the revision of nodeset %s: %w", in.NodeSet.Name, err)
+		return Revision{}, fmt.Errorf("encoding the revision of nodeset %s: %w", in.NodeSet.Name, err)
 	}
 	sum := sha256.Sum256(data)
 	hash := hex.EncodeToString(sum[:5])
 	return Revision{Hash: hash, Name: in.NodeSet.Name + "-" + hash, Data: data}, nil
 }
 
-// At is the input as it was at a revision, given its Data: workers that keep an old
-// revision are made by it. All else is as it is now.
+// AtRevision returns the input with the Data of a revision restored. Workers that keep an old
+// revision are built from it. Fields that a revision does not cover stay as they are.
 func (in Input) At(data []byte) (Input, error) {
 	var r revised
 	if err := json.Unmarshal(data, &r); err != nil {
-		return Input{}, fmt.Errorf("reading a revision of nodeset %s: %w", in.NodeSet.Name, err)
+		return Input{}, fmt.Errorf("decoding a revision of nodeset %s: %w", in.NodeSet.Name, err)
 	}
 	in.NodeSet = in.NodeSet.DeepCopy()
 	spec := &in.NodeSet.Spec
@@ -87,7 +87,8 @@ func (in Input) At(data []byte) (Input, error) {
 	return in, nil
 }
 
-// RevisionObject is the object that keeps a revision; number grows with every new one.
+// RevisionObject returns the ControllerRevision that stores a revision. Each new revision needs a
+// larger number.
 func RevisionObject(in Input, r Revision, number int64) *appsv1.ControllerRevision {
 	labels := Selector(in.NodeSet.Name, in.Cluster)
 	labels[LabelRevision] = r.Hash

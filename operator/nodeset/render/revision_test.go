@@ -69,7 +69,7 @@ func TestWhatMakesNoRevision(t *testing.T) {
 	}
 }
 
-// Workers that keep an old revision are made as they were.
+// Workers that keep an old revision are rendered as before.
 func TestAnOldRevisionMakesTheSameWorker(t *testing.T) {
 	for name, id := range goldens() {
 		t.Run(name, func(t *testing.T) {

@@ -2,8 +2,8 @@ package render
 
 import "strings"
 
-// parseOptions reads a line of options ("Weight=10 Gres=gpu:1"). Values may be in
-// quotes, have quotes in them, and stand apart from the sign ("Weight = 10").
+// parseOptions parses a line of options ("Weight=10 Gres=gpu:1"). Values may be quoted, contain
+// quotes, and be separated from the sign ("Weight = 10").
 func parseOptions(line string) options {
 	var o options
 	for words := split(line); len(words) > 0; {
@@ -26,7 +26,7 @@ func parseOptions(line string) options {
 	return o
 }
 
-// split cuts a line at white space outside quotes.
+// splitWords splits a line at white space outside quotes.
 func split(line string) []string {
 	var words []string
 	start, quote := -1, rune(0)

@@ -8,7 +8,7 @@ import (
 	"testing"
 )
 
-// fake puts a program of a name on the path; it returns the folder.
+// writeProgram writes an executable of that name and returns its folder.
 func fake(t *testing.T, name, script string) string {
 	t.Helper()
 	dir := t.TempDir()
@@ -18,7 +18,7 @@ func fake(t *testing.T, name, script string) string {
 	return dir
 }
 
-// run runs a command with the folder first on the path, and returns what it printed.
+// runCommand runs a command with the folder first on the path, and returns what it printed.
 func run(t *testing.T, dir string, env []string, argv ...string) string {
 	t.Helper()
 	cmd := exec.CommandContext(t.Context(), argv[0], argv[1:]...)

@@ -11,8 +11,8 @@ import (
 	"github.com/slurmtide/slurmtide/operator/api/v1beta1"
 )
 
-// Service is the headless Service by which the workers of a cluster, of whatever
-// NodeSet, have names in DNS, also while they are not Ready.
+// Service returns the headless Service that gives the workers of a cluster, of all its NodeSets,
+// their DNS names, also while they are not Ready.
 func Service(cluster, namespace string, owners ...metav1.OwnerReference) *corev1.Service {
 	return &corev1.Service{
 		TypeMeta:   metav1.TypeMeta{APIVersion: "v1", Kind: "Service"},
@@ -27,11 +27,11 @@ func Service(cluster, namespace string, owners ...metav1.OwnerReference) *corev1
 	}
 }
 
-// Budget is the disruption budget that keeps all workers of a cluster that have work
-// from being evicted. minAvailable is a number that no count reaches: a percentage or
-// maxUnavailable would be reckoned from the owners' replicas, which are fewer than the
-// pods during scale-in. Unready workers are kept as well (IfHealthyBudget): that
-// slurmd does not answer is no sign that the job is not running.
+// Budget returns the disruption budget that protects all workers of a cluster that have work from
+// eviction. minAvailable is a number that no count reaches: a percentage or maxUnavailable would be
+// computed from the replicas of the owners, which are fewer than the pods during scale-in. Unready
+// workers are protected as well (IfHealthyBudget), because a job may be running although slurmd
+// does not respond.
 func Budget(cluster, namespace string, owners ...metav1.OwnerReference) *policyv1.PodDisruptionBudget {
 	selector := ClusterSelector(cluster)
 	selector[v1beta1.LabelPodProtect] = "true"

@@ -9,25 +9,25 @@ import (
 	"github.com/slurmtide/slurmtide/operator/api/v1beta1"
 )
 
-// SlurmdPort is where slurmd listens. Slurm takes it from the record of the node, and
-// without one it is this.
+// SlurmdPort is the port of slurmd. Slurm takes the port from the node's record, and without one it
+// is this.
 const SlurmdPort = 6818
 
-// Variables of the slurmd container.
+// Environment variables of the slurmd container.
 const (
-	// EnvHostname is the Slurm node's name.
+	// EnvHostname is the name of the Slurm node.
 	EnvHostname = "POD_HOSTNAME"
 	// EnvConf is slurmd's --conf.
 	EnvConf = "SLURMD_CONF"
-	// EnvCPUs and EnvMemory (MiB) are the limits of the worker, where it has any,
-	// rounded up.
+	// EnvCPUs and EnvMemory (MiB) are the limits of the worker if it has any, rounded up.
 	EnvCPUs   = "POD_CPUS"
 	EnvMemory = "POD_MEMORY"
 )
 
-// stopScript tells Slurm that the worker is going, so that its jobs are not waited
-// for until SlurmdTimeout. The reason for which it is out of service already stays; one that
-// 24.11 leaves on a node that was resumed does not. It never fails, and takes no longer than Slurm may.
+// stopScript sets the Slurm node DOWN, so that Slurm does not wait for its jobs until
+// SlurmdTimeout. A node that is already out of service keeps its reason. A leftover reason, as
+// 24.11 leaves on a resumed node, is replaced. The script never fails, and runs each Slurm command
+// with a timeout.
 const stopScript = `limit=
 if command -v timeout >/dev/null; then limit='timeout 5'; fi
 reason=$($limit scontrol show node "$POD_HOSTNAME" 2>/dev/null | sed -n '/^ *State=[^ ]*\(DOWN\|DRAIN\|FAIL\)/,$ s/^ *Reason=\(.*\) \[[^]]*\]$/\1/p')
@@ -36,7 +36,7 @@ $limit scontrol update NodeName="$POD_HOSTNAME" State=DOWN Reason="${reason:-$0}
 // StopReason is the reason of a Slurm node whose pod is being stopped.
 const StopReason = v1beta1.DrainReasonPrefix + "the pod is being stopped"
 
-// defaultSlurmd is the slurmd container before the user's is laid over it.
+// defaultSlurmd returns the slurmd container before the user's is applied.
 func (in Input) defaultSlurmd(user userParts) corev1.Container {
 	c := corev1.Container{
 		Name:    ContainerSlurmd,
@@ -66,10 +66,10 @@ func (in Input) defaultSlurmd(user userParts) corev1.Container {
 	return c
 }
 
-// defaultReadinessProbe connects to slurmd's port and asks nothing. A command that lists
-// steps must never be a probe: slurmd then connects to the socket of every step, takes a
-// batch step that does not listen yet for a stray one and deletes its script, and the job
-// fails. test/stepcommands names the commands.
+// defaultReadinessProbe connects to slurmd's port and sends nothing. A command that lists steps
+// must never be a probe: slurmd then connects to the socket of every step, takes a batch step that
+// does not listen yet for a stray one and deletes its script, and the job fails. test/stepcommands
+// lists the commands.
 func defaultReadinessProbe() *corev1.Probe {
 	return &corev1.Probe{
 		ProbeHandler:  corev1.ProbeHandler{TCPSocket: &corev1.TCPSocketAction{Port: intstr.FromInt32(SlurmdPort)}},
@@ -77,8 +77,8 @@ func defaultReadinessProbe() *corev1.Probe {
 	}
 }
 
-// fieldOf is where the Slurm node's name comes from: the pod's label, or with the
-// Kubernetes node's network that node's name, which the scheduler decides.
+// slurmNameSource returns the source of the Slurm node's name: the pod's label or, with the network
+// of the Kubernetes node, that node's name, which the scheduler chooses.
 func fieldOf(user userParts) *corev1.EnvVarSource {
 	path := "metadata.labels['" + v1beta1.LabelPodHostname + "']"
 	if user.pod.HostNetwork && !user.perKubeNode {
@@ -87,18 +87,18 @@ func fieldOf(user userParts) *corev1.EnvVarSource {
 	return &corev1.EnvVarSource{FieldRef: &corev1.ObjectFieldSelector{APIVersion: "v1", FieldPath: path}}
 }
 
-// literal keeps Kubernetes from putting variables into a text.
+// escapeVariables keeps Kubernetes from expanding variables in a text.
 func literal(text string) string { return strings.ReplaceAll(text, "$(", "$$(") }
 
-// securityOf is what slurmd may do.
+// securityContextOf returns the privileges of slurmd.
 //
-// Unprivileged it is root in its container with these capabilities and no others.
-// SETUID, SETGID: to become the user of a job. CHOWN: to give users the folders and
-// scripts of their jobs. DAC_OVERRIDE, FOWNER: to read, write and remove those. KILL:
-// to signal users' processes. Without SYS_ADMIN there are no cgroups for jobs, so
-// such workers need CgroupPlugin=disabled, ProctrackType=proctrack/linuxproc and no
-// task/cgroup; and without SYS_NICE and SYS_RESOURCE neither a negative nice value
-// nor hard limits above the container's. sshd would need SYS_CHROOT and AUDIT_WRITE.
+// With the profile Unprivileged, slurmd is root in its container with only these capabilities.
+// SETUID, SETGID: to become the user of a job. CHOWN: to give users the folders and scripts of
+// their jobs. DAC_OVERRIDE, FOWNER: to read, write and remove those. KILL: to signal users'
+// processes. Without SYS_ADMIN there are no cgroups for jobs, so such workers need
+// CgroupPlugin=disabled, ProctrackType=proctrack/linuxproc and no task/cgroup. Without SYS_NICE and
+// SYS_RESOURCE, jobs get neither a negative nice value nor hard limits above the container's. sshd
+// would need SYS_CHROOT and AUDIT_WRITE.
 func securityOf(profile v1beta1.SecurityProfile) *corev1.SecurityContext {
 	if profile != v1beta1.SecurityUnprivileged {
 		return &corev1.SecurityContext{Privileged: new(true)}

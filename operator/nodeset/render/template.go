@@ -10,9 +10,9 @@ import (
 	"github.com/slurmtide/slurmtide/operator/api/v1beta1"
 )
 
-// Template is what all workers of a NodeSet have alike. Of its metadata only labels
-// and annotations are set. Its hostname is the prefix of theirs. An error names the
-// field that is wrong: *v1beta1.MalformedError, or ErrNoSSH.
+// Template returns the pod template that all workers of a NodeSet share. Of its metadata only
+// labels and annotations are set. Its hostname is the prefix of the workers' hostnames. An error
+// names the faulty field: *v1beta1.MalformedError, or ErrNoSSH.
 func Template(in Input) (corev1.PodTemplateSpec, error) {
 	var none, out corev1.PodTemplateSpec
 	user, err := in.user()
@@ -21,7 +21,7 @@ func Template(in Input) (corev1.PodTemplateSpec, error) {
 	}
 	doc, err := toObject(in.defaultTemplate(user))
 	if err != nil {
-		return none, fmt.Errorf("writing the default pod: %w", err)
+		return none, fmt.Errorf("encoding the default pod: %w", err)
 	}
 	layers, err := in.layers(user)
 	if err != nil {
@@ -43,13 +43,13 @@ func Template(in Input) (corev1.PodTemplateSpec, error) {
 	return out, nil
 }
 
-// layer is a part of the user's as a patch of a pod template.
+// layer is one of the user's parts, as a patch of a pod template.
 type layer struct {
 	field string
 	patch object
 }
 
-// layers are the user's parts, the one that wins last.
+// layers returns the user's parts in ascending precedence.
 func (in Input) layers(user userParts) ([]layer, error) {
 	spec := &in.NodeSet.Spec
 	pod, err := objectOf(spec.Template.Spec)
@@ -57,7 +57,7 @@ func (in Input) layers(user userParts) ([]layer, error) {
 		return nil, v1beta1.InField(fieldPod, err)
 	}
 	if list, ok := pod["containers"]; ok && list == nil {
-		delete(pod, "containers") // as older clients write it; a pod without slurmd is no worker
+		delete(pod, "containers") // older clients write null, and a worker needs slurmd
 	}
 	out := []layer{{fieldPod, object{"spec": pod}}}
 	for _, c := range []struct {
@@ -81,7 +81,7 @@ func (in Input) layers(user userParts) ([]layer, error) {
 	return out, nil
 }
 
-// layOver lays a patch over a pod template. Both are consumed.
+// applyLayer applies a patch to a pod template. It modifies both.
 func layOver(doc, patch object) (object, error) {
 	pod, _ := doc["spec"].(object)
 	spec, _ := patch["spec"].(object)
@@ -101,7 +101,7 @@ func layOver(doc, patch object) (object, error) {
 	return strategicpatch.StrategicMergeMapPatch(doc, patch, corev1.PodTemplateSpec{})
 }
 
-// first moves the container of a name to the front; the others keep their order.
+// moveToFront moves the container of a name to the front. The others keep their order.
 func first(list []corev1.Container, name string) {
 	i := slices.IndexFunc(list, func(c corev1.Container) bool { return c.Name == name })
 	for ; i > 0; i-- {

@@ -130,7 +130,7 @@ func TestUnknownFieldsDoNoHarm(t *testing.T) {
 	}
 }
 
-// fields are values that users may give to single fields, with their zeros.
+// userFields are values that users may give to single fields, with their zeros.
 func fields() map[string][]any {
 	return map[string][]any{
 		"template.spec.hostNetwork":                           {true, false},
@@ -223,7 +223,7 @@ func put(doc object, value any, path ...string) {
 	doc[path[0]] = value
 }
 
-// valueAt is what became of a field of the spec in the pod.
+// valueAt returns the value in the pod of a field of the spec.
 func valueAt(t *testing.T, template corev1.PodTemplateSpec, path string) any {
 	t.Helper()
 	part, rest, _ := strings.Cut(path, ".")

@@ -9,18 +9,18 @@ import (
 	"github.com/slurmtide/slurmtide/operator/api/v1beta1"
 )
 
-// ErrNoSSH is that spec.ssh is enabled, which the operator can not do yet.
-var ErrNoSSH = errors.New("spec.ssh: sshd in workers is not there yet; set spec.ssh.enabled to false")
+// ErrNoSSH reports that spec.ssh is enabled, which the operator does not support yet.
+var ErrNoSSH = errors.New("spec.ssh: sshd in workers is not supported yet; set spec.ssh.enabled to false")
 
-// userParts are the user's parts as types, to decide by. What ends up in a pod comes
-// from the JSON.
+// userParts are the user's parts as typed values, for decisions. The pod itself is built from their
+// JSON.
 type userParts struct {
 	pod                     corev1.PodSpec
 	slurmd                  corev1.Container
 	hasLogfile, perKubeNode bool
 }
 
-// user reads the user's parts; an error names the field.
+// parseUser parses the user's parts. An error names the field.
 func (in Input) user() (userParts, error) {
 	spec := &in.NodeSet.Spec
 	if spec.SSH != nil && spec.SSH.Enabled {
@@ -42,7 +42,7 @@ func (in Input) user() (userParts, error) {
 	return u, v1beta1.InField(fieldLogfile, err)
 }
 
-// The fields that errors name.
+// Fields that errors name.
 const (
 	fieldPod     = "spec.template.spec"
 	fieldSlurmd  = "spec.slurmd"
@@ -53,7 +53,7 @@ const (
 // object is a JSON object.
 type object = map[string]any
 
-// objectOf reads an open part; nil when it is absent.
+// objectOf decodes an open part of the spec, nil if it is absent.
 func objectOf(r v1beta1.Raw) (object, error) {
 	if r.IsZero() {
 		return nil, nil
@@ -63,7 +63,7 @@ func objectOf(r v1beta1.Raw) (object, error) {
 	return out, err
 }
 
-// toObject writes a value as JSON; fromObject reads it back.
+// toObject converts a value to a JSON object, and fromObject back.
 func toObject(value any) (object, error) {
 	text, err := json.Marshal(value)
 	if err != nil {

@@ -11,9 +11,9 @@ import (
 	"github.com/slurmtide/slurmtide/operator/api/v1beta1"
 )
 
-// Worker is the pod of one worker: the template, which is not changed, with what is
-// the worker's own. It is protected from the start: slurmd may get a job before Slurm is
-// read again. It fails when the worker can not have its names.
+// Worker returns the pod of one worker: a copy of the template with the worker's own fields. The
+// pod is protected from the start, because slurmd may get a job before Slurm is read again. It
+// fails if a name of the worker is invalid.
 func Worker(in Input, template corev1.PodTemplateSpec, id Identity) (*corev1.Pod, error) {
 	names, err := NamesOf(in)
 	if err != nil {
@@ -38,7 +38,7 @@ func Worker(in Input, template corev1.PodTemplateSpec, id Identity) (*corev1.Pod
 	}
 	pod.Spec.Hostname = names.Slurm(id)
 	if pod.Spec.HostNetwork {
-		pod.Spec.Hostname, pod.Spec.Subdomain = "", "" // Kubernetes takes the Kubernetes node's
+		pod.Spec.Hostname, pod.Spec.Subdomain = "", "" // the pod has the hostname of its Kubernetes node
 	}
 	setConf(&pod.Spec, in, id.Facts)
 	if id.KubeNode != "" {
@@ -51,7 +51,7 @@ func Worker(in Input, template corev1.PodTemplateSpec, id Identity) (*corev1.Pod
 	return pod, nil
 }
 
-// ownLabels are those that tell a worker from the others.
+// workerLabels returns the labels that distinguish a worker from the others.
 func ownLabels(names Names, id Identity) map[string]string {
 	out := map[string]string{v1beta1.LabelPodName: names.Pod(id), LabelRevision: id.Revision, v1beta1.LabelPodProtect: "true"}
 	if id.Ordinal != nil && !names.perKubeNode {
@@ -63,8 +63,8 @@ func ownLabels(names Names, id Identity) map[string]string {
 	return out
 }
 
-// setConf puts what is known of the Kubernetes node into slurmd's --conf, unless the
-// user has one of their own.
+// setConf adds the known facts of the Kubernetes node to slurmd's --conf, unless the user set the
+// variable.
 func setConf(spec *corev1.PodSpec, in Input, facts KubeNodeFacts) {
 	common := literal(Conf(in, KubeNodeFacts{}))
 	for i := range spec.Containers {
@@ -77,8 +77,8 @@ func setConf(spec *corev1.PodSpec, in Input, facts KubeNodeFacts) {
 	}
 }
 
-// pin keeps the pod on a Kubernetes node, by its name: the label with the hostname
-// may be another. It holds beside whatever else the user asks of the node.
+// requireKubeNode restricts the pod to a Kubernetes node, by name because the hostname label may
+// differ. The restriction applies in addition to the user's.
 func pin(spec *corev1.PodSpec, kubeNode string) {
 	if spec.Affinity == nil {
 		spec.Affinity = &corev1.Affinity{}
@@ -94,14 +94,14 @@ func pin(spec *corev1.PodSpec, kubeNode string) {
 	if len(required.NodeSelectorTerms) == 0 {
 		required.NodeSelectorTerms = make([]corev1.NodeSelectorTerm, 1)
 	}
-	for i := range required.NodeSelectorTerms { // one of them is enough, so each must say it
+	for i := range required.NodeSelectorTerms { // one matching term suffices, so each needs the restriction
 		term := &required.NodeSelectorTerms[i]
 		term.MatchFields = append(term.MatchFields, corev1.NodeSelectorRequirement{
 			Key: metav1.ObjectNameField, Operator: corev1.NodeSelectorOpIn, Values: []string{kubeNode}})
 	}
 }
 
-// setVolume adds a volume, in the place of one of that name.
+// setVolume adds a volume, or replaces the one of its name.
 func setVolume(spec *corev1.PodSpec, v corev1.Volume) {
 	i := slices.IndexFunc(spec.Volumes, func(x corev1.Volume) bool { return x.Name == v.Name })
 	if i < 0 {
@@ -111,7 +111,7 @@ func setVolume(spec *corev1.PodSpec, v corev1.Volume) {
 	spec.Volumes[i] = v
 }
 
-// claims are the NodeSet's claim templates.
+// claimTemplates decodes the NodeSet's claim templates.
 func (in Input) claims() ([]corev1.PersistentVolumeClaim, error) {
 	out := make([]corev1.PersistentVolumeClaim, len(in.NodeSet.Spec.VolumeClaimTemplates))
 	for i, t := range in.NodeSet.Spec.VolumeClaimTemplates {
