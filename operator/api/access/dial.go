@@ -7,33 +7,33 @@ import (
 	"github.com/slurmtide/slurmtide/slurmclient"
 )
 
-// Config says how clusters are spoken with.
+// Config configures the access to all clusters.
 type Config struct {
-	// Kube reads Secrets and certificates.
+	// Secrets reads tokens, keys and certificates.
 	Kube Kube
 	// User and Lifetime are those of tokens minted for Controllers.
 	User     string
 	Lifetime time.Duration
-	// APIVersion and Timeout are as for slurmclient, of every cluster.
+	// APIVersion and Timeout apply to the client of every cluster, see slurmclient.Config.
 	APIVersion string
 	Timeout    time.Duration
 	// Now is the clock; nil means time.Now.
 	Now func() time.Time
 }
 
-// Link is a client with what keeps it going. Whoever made it closes the client.
+// Session is an open client with its token source. The caller of Dial closes the client.
 type Link struct {
 	Client *slurmclient.Client
 	Token  slurmclient.TokenSource
-	// keep renews the token until ctx ends; changed reports whether other
-	// certificates are to be used. Both may be nil.
+	// keepToken renews the token until ctx ends. certificatesChanged reports whether the
+	// certificates in Kubernetes differ from those of the client. Both may be nil.
 	keep    func(ctx context.Context)
 	changed func(ctx context.Context) bool
 }
 
-// Dial makes a client for the target. It does not speak with slurmrestd. A token
-// that can not be read is no error here: requests fail and tell why, until it can. ctx
-// bounds the readings of the token as long as the client lives. observer may be nil.
+// Dial creates a client for the endpoint. It reads Kubernetes but does not connect to slurmrestd. An
+// unreadable token is not an error here: requests fail with the cause until the token can be read.
+// ctx bounds all later reads of the token. observer may be nil.
 func (cfg Config) Dial(ctx context.Context, t Target, observer slurmclient.Observer) (Link, error) {
 	if cfg.Now == nil {
 		cfg.Now = time.Now

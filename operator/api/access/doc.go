@@ -1,9 +1,9 @@
-// Package access is how an object of Kubernetes becomes a Slurm client.
+// Package access turns a Kubernetes object into a Slurm client.
 //
-// Key names the Controller or Cluster, Target is where its slurmrestd is and what
-// opens it (TargetOfCluster, TargetOfController: pure). Config.Dial makes a Link of a
-// target: a client with a token that is read, or minted, from a Secret. Keep reads
-// a cluster until it is told to end, and connects anew when certificates have
-// changed. Secrets are read one by one when they are needed, and never listed or
-// watched; what they hold reaches no error.
+// A ClusterKey names a Controller or Cluster. An Endpoint says where its slurmrestd is and which
+// credentials it needs; ClusterEndpoint and ControllerEndpoint compute it and are pure. Config.Dial
+// opens a Session for an endpoint: a client whose token is read from a Secret, or minted with a key
+// from a Secret. KeepConnected reads a cluster until its context ends and reconnects when
+// certificates change. Secrets are read one by one when they are needed, and never listed or
+// watched. Their content never appears in an error.
 package access

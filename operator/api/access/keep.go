@@ -8,21 +8,23 @@ import (
 	"github.com/slurmtide/slurmtide/slurmclient"
 )
 
-// retryEvery is the pause before connecting is tried again, and the time between
-// looks at certificates while polls fail.
+// retryInterval is the pause between two attempts to connect, and between two checks of the
+// certificates while polls fail.
 const retryEvery = time.Minute
 
-// Connection is a link and the cache of what is read through it.
+// Connection is a session with the cache that polls through it.
 type Connection struct {
 	Link
 	Cache *slurmclient.Cache
 }
 
-// Keep reads a cluster until ctx ends: it dials, polls, renews the token, and dials
-// anew when certificates have changed. What fails to dial is told to failed, and tried
-// again after a while. use is called with each connection and returns when its ctx
-// ends, which is when the connection does. Nothing of it runs on after Keep.
-func Keep(ctx context.Context, cfg slurmclient.CacheConfig, dial func(context.Context) (Link, error), failed func(error), use func(context.Context, Connection)) {
+// KeepConnected reads a cluster until ctx ends: it dials, polls, renews the token, and dials again
+// when certificates change. It passes each dial error to failed and retries after a minute. It calls
+// use with each connection; use must return when its ctx ends, which is when the connection ends.
+// KeepConnected blocks, and all its goroutines have ended when it returns.
+func Keep(ctx context.Context, cfg slurmclient.CacheConfig, dial func(context.Context) (Link, error),
+	failed func(error), use func(context.Context, Connection),
+) {
 	for ctx.Err() == nil {
 		if err := connect(ctx, cfg, dial, use); err != nil && ctx.Err() == nil {
 			failed(err)
@@ -31,9 +33,11 @@ func Keep(ctx context.Context, cfg slurmclient.CacheConfig, dial func(context.Co
 	}
 }
 
-// connect reads the cluster until ctx ends or other certificates are to be used.
-// It returns an error when there is no way to connect.
-func connect(ctx context.Context, cfg slurmclient.CacheConfig, dial func(context.Context) (Link, error), use func(context.Context, Connection)) error {
+// runConnection reads the cluster until ctx ends or the certificates change. It returns an error if
+// dialing fails.
+func connect(ctx context.Context, cfg slurmclient.CacheConfig, dial func(context.Context) (Link, error),
+	use func(context.Context, Connection),
+) error {
 	ctx, cancel := context.WithCancel(ctx)
 	var wg sync.WaitGroup
 	defer wg.Wait()
@@ -55,8 +59,8 @@ func connect(ctx context.Context, cfg slurmclient.CacheConfig, dial func(context
 	return nil
 }
 
-// watchTrust ends the connection when certificates have changed. It looks only
-// while polls fail, since what works needs no other certificates.
+// watchCertificates ends the connection when the certificates change. It checks them only while polls
+// fail, because a working connection needs no other certificates.
 func (c Connection) watchTrust(ctx context.Context, end func()) {
 	for ctx.Err() == nil {
 		sleep(ctx, retryEvery)

@@ -10,10 +10,10 @@ import (
 	"github.com/slurmtide/slurmtide/slurmclient"
 )
 
-// kept is what Keep did.
+// keepCounts counts what KeepConnected did.
 type kept struct{ dialled, used, ended, failed int }
 
-// keep runs Keep for so long, on a link whose polls all fail.
+// runKeepConnected runs KeepConnected for the given time with a session whose polls all fail.
 func keep(t *testing.T, span time.Duration, link Link, dialErr error) kept {
 	t.Helper()
 	client, err := slurmclient.New(slurmclient.Config{URL: "unix://" + t.TempDir() + "/nobody.sock"})
@@ -38,15 +38,15 @@ func TestAConnectionIsKept(t *testing.T) {
 		err  error
 		want kept
 	}{
-		{"one that nothing is to be done about", Link{}, nil, kept{1, 1, 1, 0}},
-		{"certificates that are the same", Link{changed: func(context.Context) bool { return false }}, nil, kept{1, 1, 1, 0}},
-		{"other certificates, which are looked for each minute while polls fail", Link{changed: func(context.Context) bool { return true }}, nil, kept{4, 4, 4, 0}},
-		{"what cannot be dialled is tried each minute", Link{}, errors.New("no certificate"), kept{4, 0, 0, 4}},
+		{"a connection without certificates", Link{}, nil, kept{1, 1, 1, 0}},
+		{"unchanged certificates", Link{changed: func(context.Context) bool { return false }}, nil, kept{1, 1, 1, 0}},
+		{"changed certificates, checked each minute while polls fail", Link{changed: func(context.Context) bool { return true }}, nil, kept{4, 4, 4, 0}},
+		{"failed dials are retried each minute", Link{}, errors.New("no certificate"), kept{4, 0, 0, 4}},
 	} {
 		t.Run(tc.name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
 				if got := keep(t, 3*time.Minute+30*time.Second, tc.link, tc.err); got != tc.want {
-					t.Errorf("it was %+v", got)
+					t.Errorf("got %+v, want %+v", got, tc.want)
 				}
 			})
 		})

@@ -7,14 +7,14 @@ import (
 	"github.com/slurmtide/slurmtide/operator/api/v1beta1"
 )
 
-// Key names the object by which a Slurm cluster is known.
+// ClusterKey names the object that stands for a Slurm cluster.
 type Key struct {
 	// Kind is Controller or Cluster.
 	Kind            string
 	Namespace, Name string
 }
 
-// String is the namespace and name, such as "team-a/gpu".
+// String returns the namespace and name, such as "team-a/gpu".
 func (k Key) String() string {
 	if k.Namespace == "" {
 		return k.Name
@@ -22,7 +22,7 @@ func (k Key) String() string {
 	return k.Namespace + "/" + k.Name
 }
 
-// KeyOf names the cluster that a NodeSet joins, or false for none.
+// ClusterKeyOf names the cluster that a NodeSet joins. It returns false if the NodeSet names none.
 func KeyOf(n *v1beta1.NodeSet) (Key, bool) {
 	switch {
 	case n.Spec.ControllerRef != nil && n.Spec.ControllerRef.Name != "":
@@ -35,5 +35,6 @@ func KeyOf(n *v1beta1.NodeSet) (Key, bool) {
 
 // Compare orders keys by namespace, name and kind.
 func (k Key) Compare(other Key) int {
-	return cmp.Or(strings.Compare(k.Namespace, other.Namespace), strings.Compare(k.Name, other.Name), strings.Compare(k.Kind, other.Kind))
+	return cmp.Or(strings.Compare(k.Namespace, other.Namespace), strings.Compare(k.Name, other.Name),
+		strings.Compare(k.Kind, other.Kind))
 }

@@ -10,21 +10,21 @@ import (
 	"k8s.io/client-go/kubernetes"
 )
 
-// Kube reads single objects that hold secrets and certificates. Its errors hold
-// no content.
+// SecretReader reads single Secrets and ConfigMaps. Its errors contain nothing of their content.
 type Kube interface {
-	// Read returns a Secret or ConfigMap, whose kind the reference says.
+	// Read returns the Secret or ConfigMap that the reference names. It ignores the key.
 	Read(ctx context.Context, r Ref) (Object, error)
 }
 
-// Object is a Secret or ConfigMap.
+// SecretContent is the content of a Secret or ConfigMap.
 type Object struct {
 	Data map[string][]byte
-	// Mark is what a Secret says about its use as a token, see markOf.
+	// TokenAnnotation says whether and where a Secret may be sent as a token, see
+	// tokenAnnotationOf. It is empty for ConfigMaps.
 	Mark string
 }
 
-// FromClientset reads with plain GETs.
+// NewSecretReader returns a SecretReader that sends one GET for each read.
 func FromClientset(c kubernetes.Interface) Kube { return clientset{c} }
 
 type clientset struct{ kubernetes.Interface }
@@ -51,16 +51,16 @@ func (c clientset) Read(ctx context.Context, r Ref) (Object, error) {
 	return Object{Data: s.Data, Mark: markOf(s)}, nil
 }
 
-// readError says what could not be read, and what to do where it is forbidden.
+// wrapReadError names the object that could not be read and, if access is forbidden, the remedy.
 func readError(kind string, r Ref, err error) error {
 	if apierrors.IsForbidden(err) {
-		return fmt.Errorf("reading %s %s/%s is forbidden: add the namespace to the chart's rbac.secretNamespaces: %w", kind, r.Namespace, r.Name, err)
+		return fmt.Errorf("reading %s %s/%s is forbidden: add the namespace to the chart's rbac.secretNamespaces: %w",
+			kind, r.Namespace, r.Name, err)
 	}
 	return fmt.Errorf("reading %s %s/%s: %w", kind, r.Namespace, r.Name, err)
 }
 
-// MissingError says that a Secret or ConfigMap is there and does not have a key, or
-// nothing in it.
+// MissingError reports that a Secret or ConfigMap exists but lacks a key, or that the key is empty.
 type MissingError struct{ Ref Ref }
 
 // Error names the key.
@@ -68,19 +68,20 @@ func (e *MissingError) Error() string {
 	return fmt.Sprintf("%s %s/%s has no key %q, or it is empty", e.Ref.Kind, e.Ref.Namespace, e.Ref.Name, e.Ref.Key)
 }
 
-// IsMissing reports whether err says that an object or a key that is named is not there.
+// IsMissing reports whether err says that a referenced object or key does not exist.
 func IsMissing(err error) bool {
 	var missing *MissingError
 	return errors.As(err, &missing) || apierrors.IsNotFound(err)
 }
 
-// ReadKey returns one key of a Secret or ConfigMap. One that is empty is a *MissingError.
+// ReadKey returns the value of one key of a Secret or ConfigMap. The error is a *MissingError if the key
+// is absent or empty.
 func ReadKey(ctx context.Context, kube Kube, r Ref) ([]byte, error) {
 	object, err := readKey(ctx, kube, r)
 	return object.Data[r.Key], err
 }
 
-// readKey returns the object, in which the key is not empty.
+// readObjectWithKey returns the object if the key is not empty, and a *MissingError otherwise.
 func readKey(ctx context.Context, kube Kube, r Ref) (Object, error) {
 	object, err := kube.Read(ctx, r)
 	if err != nil {

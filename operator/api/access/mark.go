@@ -13,9 +13,9 @@ import (
 	"github.com/slurmtide/slurmtide/operator/api/v1beta1"
 )
 
-// markOf is what a Secret says about its use as a token: the value of the annotation
-// MarkSlurmToken, else of the label, else MarkAnyServer where a Token made the Secret,
-// else nothing.
+// tokenAnnotationOf returns where a Secret may be sent as a token: the value of the annotation
+// AnnotationSlurmToken, or else of the label of that name, or else SlurmTokenAnyServer if a Token
+// controls the Secret, or else nothing.
 func markOf(s *corev1.Secret) string {
 	if value, there := s.Annotations[v1beta1.MarkSlurmToken]; there {
 		return value
@@ -31,25 +31,25 @@ func markOf(s *corev1.Secret) string {
 	return ""
 }
 
-// NotSendableError says that a Secret does not let its content be sent to a server.
+// NotSendableError reports that a Secret does not permit its content to be sent to a server.
 type NotSendableError struct {
 	Ref Ref
-	// Listed is true where the Secret names servers, and the Cluster's is not among them.
+	// ListsServers is true if the Secret lists servers and the Cluster's is not among them.
 	Listed bool
 }
 
-// Error says what to do. It tells nothing of the content.
+// Error names the remedy. It contains nothing of the content.
 func (e *NotSendableError) Error() string {
 	if e.Listed {
 		return fmt.Sprintf("Secret %s/%s is not sent to this server: its annotation %s does not list spec.server",
 			e.Ref.Namespace, e.Ref.Name, v1beta1.MarkSlurmToken)
 	}
-	return fmt.Sprintf("%s is not sent: nothing says that it is a Slurm token. Let a Token make the Secret, or annotate it with %s=%s",
+	return fmt.Sprintf("%s is not sent: nothing says that it is a Slurm token. Have a Token create the Secret, or annotate it with %s=%s",
 		e.Ref, v1beta1.MarkSlurmToken, v1beta1.MarkAnyServer)
 }
 
-// readToken returns the target's token if its Secret lets it be sent to the target: who
-// may write a Cluster must not be able to send any Secret anywhere.
+// readSendableToken returns the endpoint's token if its Secret permits sending it there. Without this
+// check, anyone who may write a Cluster could send any Secret anywhere.
 func readToken(ctx context.Context, kube Kube, t Target) ([]byte, error) {
 	secret, err := readKey(ctx, kube, t.Token)
 	if err != nil {
@@ -66,7 +66,7 @@ func readToken(ctx context.Context, kube Kube, t Target) ([]byte, error) {
 	}
 }
 
-// lists reports whether a list of URLs has the one.
+// listsServer reports whether the comma-separated list of URLs contains url.
 func lists(servers, url string) bool {
 	for server := range strings.SplitSeq(servers, ",") {
 		if strings.TrimSuffix(strings.TrimSpace(server), "/") == url {
@@ -76,8 +76,8 @@ func lists(servers, url string) bool {
 	return false
 }
 
-// namesSlurmUser reports whether a text is a JSON Web Token with the claim sun, by which
-// Slurm knows a user, and which no other token has.
+// namesSlurmUser reports whether raw is a JSON Web Token with the claim sun. Slurm reads the user name
+// from this claim, and no other kind of token has it.
 func namesSlurmUser(raw []byte) bool {
 	claims := jwt.MapClaims{}
 	if _, _, err := jwt.NewParser().ParseUnverified(tokenText(raw), claims); err != nil {

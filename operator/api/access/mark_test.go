@@ -46,14 +46,14 @@ func TestWhichSecretsAreSentToAServer(t *testing.T) {
 		sent    bool
 	}{
 		{"a password", password, nil, false},
-		{"a token of Kubernetes", ofKubernetes, nil, false},
+		{"a Kubernetes token", ofKubernetes, nil, false},
 		{"a token that names a Slurm user", ofSlurm, nil, true},
-		{"what an annotation calls a token", password, annotated("true"), true},
-		{"what a label calls a token", password, labelled, true},
-		{"one for this server", password, annotated("https://other:6820, " + server + "/"), true},
-		{"one for another server", password, annotated("https://other:6820"), false},
+		{"a Secret annotated as a token", password, annotated("true"), true},
+		{"a Secret labelled as a token", password, labelled, true},
+		{"a Secret for this server", password, annotated("https://other:6820, " + server + "/"), true},
+		{"a Secret for another server", password, annotated("https://other:6820"), false},
 		{"a Slurm token for another server", ofSlurm, annotated("https://other:6820"), false},
-		{"what says that it is no token", ofSlurm, annotated("false"), false},
+		{"a Secret annotated as no token", ofSlurm, annotated("false"), false},
 		{"the Secret of a Token", password, ownedBy("slinky.slurm.net/v1beta1", "Token"), true},
 		{"the Secret of an older Token", password, ownedBy("slinky.slurm.net/v1alpha1", "Token"), true},
 		{"the Secret of another kind", password, ownedBy("slinky.slurm.net/v1beta1", "LoginSet"), false},
@@ -69,18 +69,18 @@ func TestWhichSecretsAreSentToAServer(t *testing.T) {
 			_, err := token.refresh(t.Context(), 0)
 			text, _ := token.Token()
 			if sent := text != ""; sent != tc.sent || (err == nil) != tc.sent {
-				t.Fatalf("the token is %q, %v", text, err)
+				t.Fatalf("got token %q, error %v; want sent: %v", text, err, tc.sent)
 			}
 			var refused *NotSendableError
 			if !tc.sent && (!errors.As(err, &refused) || strings.Contains(err.Error(), tc.content)) {
-				t.Errorf("the error is %v", err)
+				t.Errorf("got error %v, want a NotSendableError without the content", err)
 			}
 		})
 	}
 }
 
-// FuzzTokens gives any text to the reader of tokens: only what has the three parts of a JSON
-// Web Token, and the claim, names a Slurm user.
+// FuzzTokens checks that only a text with the three parts of a JSON Web Token, and the claim sun, names
+// a Slurm user.
 func FuzzTokens(f *testing.F) {
 	f.Add([]byte("SLURM_JWT=eyJhbGciOiJIUzI1NiJ9.eyJzdW4iOiJzbHVybSJ9.AAAA\n"))
 	f.Add([]byte("eyJhbGciOiJIUzI1NiJ9.eyJzdW4iOjV9.AAAA"))
@@ -92,22 +92,26 @@ func FuzzTokens(f *testing.F) {
 		}
 		parts := strings.Split(tokenText(raw), ".")
 		if len(parts) != 3 {
-			t.Fatalf("%q names a user", raw)
+			t.Fatalf("%q names a user but does not have three parts", raw)
 		}
 		claims, err := base64.RawURLEncoding.DecodeString(parts[1])
 		if err != nil || !bytes.Contains(bytes.ToLower(claims), []byte("su")) && !bytes.Contains(claims, []byte(`\u`)) {
-			t.Errorf("%q names a user: %s, %v", raw, claims, err)
+			t.Errorf("%q names a user but its claims are %s, %v", raw, claims, err)
 		}
 	})
 }
 
-// FuzzServers looks for a server in any list: it is in no list that does not have its text.
+// FuzzServers checks that a server is found in a list exactly if the list contains its URL.
 func FuzzServers(f *testing.F) {
 	f.Add("https://other:6820, https://slurm:6820/", "https://slurm:6820")
 	f.Add(",,/", "")
 	f.Fuzz(func(t *testing.T, servers, url string) {
-		if lists(servers, url) && !strings.Contains(servers, url) || !strings.ContainsAny(url, ", /\t\n\v\f\r\u0085\u00a0") && strings.TrimSpace(url) == url && !lists(servers+","+url+"/", url) {
-			t.Errorf("%q has %q: %v", servers, url, lists(servers, url))
+		if lists(servers, url) && !strings.Contains(servers, url) {
+			t.Errorf("%q lists %q", servers, url)
+		}
+		plain := !strings.ContainsAny(url, ", /\t\n\v\f\r\u0085\u00a0") && strings.TrimSpace(url) == url
+		if plain && !lists(servers+","+url+"/", url) {
+			t.Errorf("%q with %q appended does not list it", servers, url)
 		}
 	})
 }

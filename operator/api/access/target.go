@@ -11,34 +11,34 @@ import (
 	"github.com/slurmtide/slurmtide/operator/api/v1beta1"
 )
 
-// Ref is a key of a Secret or ConfigMap. The zero value is none.
+// KeyRef names a key of a Secret or ConfigMap. The zero value names none.
 type Ref struct {
 	Kind, Namespace, Name, Key string
 }
 
-// String tells people which key it is.
+// String returns a description for messages.
 func (r Ref) String() string {
 	return fmt.Sprintf("%s %s/%s, key %s", r.Kind, r.Namespace, r.Name, r.Key)
 }
 
-// Target is where a cluster's slurmrestd is and what opens it. Targets that are
-// equal need no new connection.
+// Endpoint says where a cluster's slurmrestd is and which credentials it needs. A connection stays
+// valid as long as its endpoint stays equal.
 type Target struct {
 	URL string
-	// Token holds a token, or with Mint the key that tokens are minted with.
+	// Token refers to a token or, with MintsTokens, to the key that tokens are minted with.
 	Token Ref
 	Mint  bool
-	// CA holds certificates, Certificate names a Secret of type kubernetes.io/tls
-	// (its Key is empty).
+	// CA refers to certificates in PEM. Certificate names a Secret of type kubernetes.io/tls; its Key
+	// is empty.
 	CA, Certificate Ref
-	// Problem is why there is nothing to connect to; the rest means nothing then.
+	// Problem says why there is no endpoint. The other fields are meaningless then.
 	Problem string
 }
 
-// restPort is slurmrestd's port.
+// slurmrestdPort is slurmrestd's default port.
 const restPort = 6820
 
-// TargetOfCluster is where a Cluster's slurmrestd is.
+// ClusterEndpoint returns the endpoint of a Cluster's slurmrestd.
 func TargetOfCluster(c *v1beta1.Cluster) Target {
 	secret := c.Spec.Token.SecretRef
 	t := Target{URL: strings.TrimSuffix(c.Spec.Server, "/"), Token: Ref{"Secret", c.Namespace, secret.Name, secret.Key}}
@@ -51,19 +51,18 @@ func TargetOfCluster(c *v1beta1.Cluster) Target {
 	return t
 }
 
-// TargetOfController is where the slurmrestd of a Controller is: at the Service of
-// the RestApi that names it, the first of apis where there are several,
-// which the caller sorts by name.
+// ControllerEndpoint returns the endpoint of a Controller's slurmrestd: the Service of the first of
+// apis that names the Controller. The caller sorts apis by name.
 func TargetOfController(c *v1beta1.Controller, apis []*v1beta1.RestApi) Target {
 	i := slices.IndexFunc(apis, func(a *v1beta1.RestApi) bool {
 		return a.Namespace == c.Namespace && a.Spec.ControllerRef.Name == c.Name
 	})
 	if i < 0 {
-		return Target{Problem: "no RestApi in its namespace names this Controller"}
+		return Target{Problem: "no RestApi in the namespace names this Controller"}
 	}
 	key := cmp.Or(c.Spec.JWTKeyRef, c.Spec.JWTHS256KeyRef)
 	if key == nil || key.Name == "" {
-		return Target{Problem: "the Controller has neither jwtKeyRef nor jwtHs256KeyRef, which tokens are minted with"}
+		return Target{Problem: "the Controller has neither jwtKeyRef nor jwtHs256KeyRef: tokens cannot be minted"}
 	}
 	port := cmp.Or(apis[i].Spec.Service.Port, restPort)
 	return Target{
@@ -72,7 +71,7 @@ func TargetOfController(c *v1beta1.Controller, apis []*v1beta1.RestApi) Target {
 	}
 }
 
-// RefOf is the reference to a key of a Secret in the namespace.
+// SecretKeyRef returns the reference to a key of a Secret in the namespace.
 func RefOf(namespace string, s *corev1.SecretKeySelector) Ref {
 	return Ref{"Secret", namespace, s.Name, s.Key}
 }

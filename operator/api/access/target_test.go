@@ -33,15 +33,15 @@ func TestWhichClusterANodeSetJoins(t *testing.T) {
 		want Key
 		ok   bool
 	}{
-		{"a Controller's", v1beta1.NodeSetSpec{ControllerRef: ref("blue")}, Key{"Controller", "team", "blue"}, true},
-		{"a Cluster's", v1beta1.NodeSetSpec{ClusterRef: ref("red")}, Key{"Cluster", "team", "red"}, true},
-		{"an empty reference is none", v1beta1.NodeSetSpec{ControllerRef: ref("")}, Key{}, false},
-		{"none", v1beta1.NodeSetSpec{}, Key{}, false},
+		{"a Controller", v1beta1.NodeSetSpec{ControllerRef: ref("blue")}, Key{"Controller", "team", "blue"}, true},
+		{"a Cluster", v1beta1.NodeSetSpec{ClusterRef: ref("red")}, Key{"Cluster", "team", "red"}, true},
+		{"an empty reference", v1beta1.NodeSetSpec{ControllerRef: ref("")}, Key{}, false},
+		{"no reference", v1beta1.NodeSetSpec{}, Key{}, false},
 	} {
 		t.Run(tc.name, func(t *testing.T) {
 			got, ok := KeyOf(&v1beta1.NodeSet{ObjectMeta: meta("team", "a"), Spec: tc.spec})
 			if got != tc.want || ok != tc.ok {
-				t.Errorf("it is %+v, %v", got, ok)
+				t.Errorf("got %+v, %v; want %+v, %v", got, ok, tc.want, tc.ok)
 			}
 		})
 	}
@@ -57,7 +57,9 @@ func TestWhereSlurmrestdIs(t *testing.T) {
 		return c
 	}
 	api := func(namespace, name, controller string, port int) *v1beta1.RestApi {
-		return &v1beta1.RestApi{ObjectMeta: meta(namespace, name), Spec: v1beta1.RestApiSpec{ControllerRef: *ref(controller), Service: v1beta1.ServiceSpec{Port: port}}}
+		return &v1beta1.RestApi{ObjectMeta: meta(namespace, name), Spec: v1beta1.RestApiSpec{
+			ControllerRef: *ref(controller), Service: v1beta1.ServiceSpec{Port: port},
+		}}
 	}
 	hs256 := controller(func(s *v1beta1.ControllerSpec) { s.JWTHS256KeyRef = keyRef("old", "k") })
 	both := controller(func(s *v1beta1.ControllerSpec) {
@@ -67,17 +69,17 @@ func TestWhereSlurmrestdIs(t *testing.T) {
 		name      string
 		got, want Target
 	}{
-		{"a Cluster says so", TargetOfCluster(aCluster("team", "red", "http://h:1")), Target{URL: "http://h:1", Token: Ref{"Secret", "team", "red-token", "jwt"}}},
-		{"with certificates", TargetOfCluster(withCA), Target{URL: "https://slurm.example.com:6820", Token: Ref{"Secret", "team", "red-token", "jwt"},
+		{"a Cluster", TargetOfCluster(aCluster("team", "red", "http://h:1")), Target{URL: "http://h:1", Token: Ref{"Secret", "team", "red-token", "jwt"}}},
+		{"a Cluster with certificates", TargetOfCluster(withCA), Target{URL: "https://slurm.example.com:6820", Token: Ref{"Secret", "team", "red-token", "jwt"},
 			CA: Ref{"ConfigMap", "team", "bundle", "ca.crt"}, Certificate: Ref{Kind: "Secret", Namespace: "team", Name: "client"}}},
-		{"a Controller's is its RestApi's Service", TargetOfController(hs256, []*v1beta1.RestApi{api("other", "a", "blue", 0), api("team", "r", "blue", 0), api("team", "s", "blue", 0)}),
+		{"a Controller: the Service of its RestApi", TargetOfController(hs256, []*v1beta1.RestApi{api("other", "a", "blue", 0), api("team", "r", "blue", 0), api("team", "s", "blue", 0)}),
 			Target{URL: "http://r-restapi.team.svc:6820", Token: Ref{"Secret", "team", "old", "k"}, Mint: true}},
-		{"on a port of its own, with the newer key", TargetOfController(both, []*v1beta1.RestApi{api("team", "r", "blue", 80)}),
+		{"a Controller with another port and both keys", TargetOfController(both, []*v1beta1.RestApi{api("team", "r", "blue", 80)}),
 			Target{URL: "http://r-restapi.team.svc:80", Token: Ref{"Secret", "team", "new", "k"}, Mint: true}},
-		{"without a RestApi there is none", TargetOfController(hs256, []*v1beta1.RestApi{api("team", "r", "green", 0)}),
-			Target{Problem: "no RestApi in its namespace names this Controller"}},
-		{"without a key there is no token", TargetOfController(controller(func(*v1beta1.ControllerSpec) {}), []*v1beta1.RestApi{api("team", "r", "blue", 0)}),
-			Target{Problem: "the Controller has neither jwtKeyRef nor jwtHs256KeyRef, which tokens are minted with"}},
+		{"a Controller without a RestApi", TargetOfController(hs256, []*v1beta1.RestApi{api("team", "r", "green", 0)}),
+			Target{Problem: "no RestApi in the namespace names this Controller"}},
+		{"a Controller without a key", TargetOfController(controller(func(*v1beta1.ControllerSpec) {}), []*v1beta1.RestApi{api("team", "r", "blue", 0)}),
+			Target{Problem: "the Controller has neither jwtKeyRef nor jwtHs256KeyRef: tokens cannot be minted"}},
 	} {
 		t.Run(tc.name, func(t *testing.T) {
 			if diff := cmp.Diff(tc.want, tc.got); diff != "" {

@@ -14,22 +14,21 @@ import (
 )
 
 const (
-	// secretEvery is the least time between two readings of a Secret, missingEvery
-	// the same when what it holds is no token, has ended or is refused.
+	// reloadInterval is the shortest time between two reads of a Secret. retryReadInterval replaces it
+	// while the Secret contains no token, an expired one or a refused one.
 	secretEvery  = time.Minute
 	missingEvery = 10 * time.Second
-	// firstEvery is the same as long as it has never held a token: it is often about
-	// to be made.
+	// firstReadInterval replaces both until the Secret was read once: it is often about to be created.
 	firstEvery = 2 * time.Second
-	// renewBefore is how long before its end a token is looked for anew. Tokens are
-	// commonly renewed when a fifth of their life is left.
+	// reloadBefore is how long before its expiry a token is read again. Tokens are usually renewed
+	// when a fifth of their lifetime is left.
 	renewBefore = 5 * time.Minute
-	// readTimeout is the deadline of one reading.
+	// readTimeout limits one read.
 	readTimeout = 10 * time.Second
 )
 
-// secretToken gives tokens of a Secret. Token reads no network: the Secret is read
-// by keep, before a token ends and while there is none, and by Reload.
+// secretTokenSource provides tokens from a Secret. Token never uses the network. keepCurrent reads the
+// Secret while there is no token and before one expires, and so does Reload.
 type secretToken struct {
 	read func(ctx context.Context) ([]byte, error)
 	from func(raw []byte) (slurmclient.TokenSource, error)
@@ -45,15 +44,17 @@ type secretToken struct {
 
 var errNoToken = errors.New("the token has not been read yet")
 
-// tokenOf returns the source of a target's tokens. user and lifetime are those of
-// minted ones. ctx bounds the readings that Reload makes.
-func tokenOf(ctx context.Context, kube Kube, t Target, user string, lifetime time.Duration, now func() time.Time) *secretToken {
+// newTokenSource returns the source of an endpoint's tokens. user and lifetime apply to minted tokens.
+// ctx bounds the reads of Reload.
+func tokenOf(
+	ctx context.Context, kube Kube, t Target, user string, lifetime time.Duration, now func() time.Time,
+) *secretToken {
 	read, from := func(ctx context.Context) ([]byte, error) { return readToken(ctx, kube, t) }, fixedToken
 	if t.Mint {
 		read = func(ctx context.Context) ([]byte, error) { return ReadKey(ctx, kube, t.Token) }
 		from = func(raw []byte) (slurmclient.TokenSource, error) {
 			if bytes.HasPrefix(bytes.TrimSpace(raw), []byte("-----BEGIN")) {
-				return nil, errors.New("the key is not one for HS256, which is all that tokens can be minted with")
+				return nil, errors.New("the key is in PEM: tokens can be minted only with keys for HS256")
 			}
 			return slurmclient.TokenFromKey(raw, user, lifetime, now), nil
 		}
@@ -98,8 +99,8 @@ func (s *secretToken) Expiry() time.Time {
 	return s.held.Expiry()
 }
 
-// refresh reads the Secret unless that was done less than every ago, and reports whether
-// it holds something else than before.
+// refresh reads the Secret unless the last read is more recent than every. It reports whether the
+// content has changed.
 func (s *secretToken) refresh(ctx context.Context, every time.Duration) (bool, error) {
 	if !s.mayRead(every) {
 		return false, nil
@@ -141,7 +142,7 @@ func (s *secretToken) mayRead(every time.Duration) bool {
 	return true
 }
 
-// due reports whether the Secret should be read although nobody refused a token.
+// isDue reports whether the Secret should be read although no server refused the token.
 func (s *secretToken) due() bool {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -152,7 +153,8 @@ func (s *secretToken) due() bool {
 	return !end.IsZero() && end.Sub(s.now()) < renewBefore
 }
 
-// end is when the token that was read ends; zero for none, or for a key to mint from.
+// currentExpiry returns when the token of the Secret expires. It is zero without a token, for a token
+// without an expiry, and for a key.
 func (s *secretToken) end() time.Time {
 	if held, ok := s.held.(heldToken); ok {
 		return held.expiry
@@ -160,7 +162,8 @@ func (s *secretToken) end() time.Time {
 	return time.Time{}
 }
 
-// keep reads the Secret when that is due, until ctx ends. What fails is told by Token.
+// keepCurrent reads the Secret when that is due, until ctx ends. Token returns the error of a failed
+// read.
 func (s *secretToken) keep(ctx context.Context) {
 	tick := time.NewTicker(firstEvery)
 	defer tick.Stop()
@@ -176,21 +179,21 @@ func (s *secretToken) keep(ctx context.Context) {
 	}
 }
 
-// heldToken is a token that was read.
+// staticToken is a token as read from a Secret.
 type heldToken struct {
 	token  string
 	expiry time.Time
 }
 
-// fixedToken reads a token as scontrol prints it, with or without "SLURM_JWT=".
+// parseToken parses a token as scontrol(1) prints it, with or without "SLURM_JWT=".
 func fixedToken(raw []byte) (slurmclient.TokenSource, error) {
 	token := tokenText(raw)
 	if token == "" || strings.ContainsAny(token, " \t\r\n") {
-		return nil, errors.New("the Secret's key must hold one token and nothing else")
+		return nil, errors.New("the Secret's key must contain only a token")
 	}
 	h := heldToken{token: token}
 	claims := jwt.MapClaims{}
-	// Only slurmctld can check the signature.
+	// Only slurmctld can verify the signature.
 	if _, _, err := jwt.NewParser().ParseUnverified(token, claims); err == nil {
 		if end, err := claims.GetExpirationTime(); err == nil && end != nil {
 			h.expiry = end.Time
@@ -199,7 +202,7 @@ func fixedToken(raw []byte) (slurmclient.TokenSource, error) {
 	return h, nil
 }
 
-// tokenText is the token alone.
+// trimToken removes white space and the prefix "SLURM_JWT=".
 func tokenText(raw []byte) string {
 	return strings.TrimPrefix(strings.TrimSpace(string(raw)), "SLURM_JWT=")
 }

@@ -12,7 +12,7 @@ import (
 	"github.com/golang-jwt/jwt/v5"
 )
 
-// fakeKube has one Secret and counts how often it is read.
+// fakeSecrets has one Secret and counts its reads.
 type fakeKube struct {
 	data  atomic.Pointer[map[string][]byte]
 	reads atomic.Int64
@@ -39,7 +39,8 @@ func tokenUntil(t *testing.T, end time.Time) string {
 
 func secretOf(t *testing.T, kube Kube, mint bool) *secretToken {
 	t.Helper()
-	return tokenOf(t.Context(), kube, Target{Token: Ref{"Secret", "team", "token", "jwt"}, Mint: mint}, "slurm", time.Hour, time.Now)
+	target := Target{Token: Ref{"Secret", "team", "token", "jwt"}, Mint: mint}
+	return tokenOf(t.Context(), kube, target, "slurm", time.Hour, time.Now)
 }
 
 func TestATokenIsReadBeforeItEnds(t *testing.T) {
@@ -53,16 +54,16 @@ func TestATokenIsReadBeforeItEnds(t *testing.T) {
 		go s.keep(ctx)
 		time.Sleep(missingEvery + time.Second)
 		if got, err := s.Token(); err != nil || got != tokenUntil(t, begin.Add(time.Hour)) {
-			t.Fatalf("the token is %q, %v", got, err)
+			t.Fatalf("got token %q, %v", got, err)
 		}
 		time.Sleep(50 * time.Minute)
 		if n := kube.reads.Load(); n != 1 {
-			t.Errorf("the Secret was read %d times while the token was good", n)
+			t.Errorf("the Secret was read %d times while the token was valid, want once", n)
 		}
 		kube.set("jwt", tokenUntil(t, begin.Add(3*time.Hour)))
 		time.Sleep(8 * time.Minute)
 		if end := s.Expiry(); !end.Equal(begin.Add(3 * time.Hour).Truncate(time.Second)) {
-			t.Errorf("the token in use ends at %v", end)
+			t.Errorf("the token in use expires at %v, want the renewed one", end)
 		}
 	})
 }
@@ -73,20 +74,20 @@ func TestASecretIsReadSeldomThoughTheTokenIsRefused(t *testing.T) {
 		kube.set("jwt", "one")
 		s := secretOf(t, kube, false)
 		if changed, err := s.Reload(); !changed || err != nil {
-			t.Fatalf("the first reading: %v, %v", changed, err)
+			t.Fatalf("first read: changed %v, error %v", changed, err)
 		}
 		kube.set("jwt", "two")
 		for range missingEvery / time.Second {
 			if changed, _ := s.Reload(); changed {
-				t.Fatal("it was read again at once")
+				t.Fatal("the Secret was read again too early")
 			}
 			time.Sleep(time.Second)
 		}
 		if changed, err := s.Reload(); !changed || err != nil {
-			t.Errorf("after a while: %v, %v", changed, err)
+			t.Errorf("after the interval: changed %v, error %v", changed, err)
 		}
 		if got, _ := s.Token(); got != "two" || kube.reads.Load() != 2 {
-			t.Errorf("the token is %s after %d readings", got, kube.reads.Load())
+			t.Errorf("got token %s after %d reads, want two after 2", got, kube.reads.Load())
 		}
 	})
 }
@@ -99,26 +100,26 @@ func TestATokenThatCanNotBeReadIsAnErrorUntilItCan(t *testing.T) {
 		defer cancel()
 		go s.keep(ctx)
 		if _, err := s.Token(); !errors.Is(err, errNoToken) {
-			t.Errorf("before the first reading the error is %v", err)
+			t.Errorf("before the first read: got error %v", err)
 		}
 		time.Sleep(missingEvery + time.Second)
 		if _, err := s.Token(); err == nil || !strings.Contains(err.Error(), "not found") {
-			t.Errorf("without a Secret the error is %v", err)
+			t.Errorf("without a Secret: got error %v", err)
 		}
 		kube.set("other", "x")
 		time.Sleep(missingEvery)
 		if _, err := s.Token(); err == nil || !strings.Contains(err.Error(), `no key "jwt"`) {
-			t.Errorf("without the key the error is %v", err)
+			t.Errorf("without the key: got error %v", err)
 		}
 		kube.set("jwt", "two words")
 		time.Sleep(missingEvery)
 		if _, err := s.Token(); err == nil || strings.Contains(err.Error(), "words") {
-			t.Errorf("with two words the error is %v", err)
+			t.Errorf("with two words: got error %v, want one without the content", err)
 		}
 		kube.set("jwt", "good")
 		time.Sleep(missingEvery)
 		if got, err := s.Token(); got != "good" {
-			t.Errorf("in the end it is %q, %v", got, err)
+			t.Errorf("with a good token: got %q, %v", got, err)
 		}
 	})
 }
@@ -136,16 +137,17 @@ func TestTokensAreMintedWithTheKey(t *testing.T) {
 			t.Fatal(err)
 		}
 		claims := jwt.MapClaims{}
-		if _, err := jwt.ParseWithClaims(token, claims, func(*jwt.Token) (any, error) { return []byte("a key"), nil }); err != nil || claims["sun"] != "slurm" {
-			t.Errorf("the token says %v, %v", claims, err)
+		key := func(*jwt.Token) (any, error) { return []byte("a key"), nil }
+		if _, err := jwt.ParseWithClaims(token, claims, key); err != nil || claims["sun"] != "slurm" {
+			t.Errorf("got claims %v, error %v", claims, err)
 		}
 		time.Sleep(time.Hour)
 		if again, err := s.Token(); err != nil || again == token || kube.reads.Load() != 1 {
-			t.Errorf("an hour later it is new: %v, %v, after %d readings of the key", again != token, err, kube.reads.Load())
+			t.Errorf("an hour later: new token %v, error %v, after %d reads of the key", again != token, err, kube.reads.Load())
 		}
 		kube.set("jwt", "-----BEGIN RSA PRIVATE KEY-----\n")
 		if _, err := s.Reload(); err == nil || !strings.Contains(err.Error(), "HS256") {
-			t.Errorf("with another kind of key the error is %v", err)
+			t.Errorf("with a key in PEM: got error %v", err)
 		}
 	})
 }

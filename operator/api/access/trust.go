@@ -8,14 +8,14 @@ import (
 	"slices"
 )
 
-// trust is what TLS needs of Kubernetes, as it was read.
+// tlsFiles contains the certificates and the key of an endpoint in PEM, as read from Kubernetes.
 type trust struct{ ca, cert, key []byte }
 
 func (t trust) equal(u trust) bool {
 	return slices.Equal(t.ca, u.ca) && slices.Equal(t.cert, u.cert) && slices.Equal(t.key, u.key)
 }
 
-// trustOf reads what the target names.
+// readTLSFiles reads the certificates and the key that the endpoint names.
 func trustOf(ctx context.Context, kube Kube, t Target) (trust, error) {
 	var out trust
 	if t.CA != (Ref{}) {
@@ -35,7 +35,7 @@ func trustOf(ctx context.Context, kube Kube, t Target) (trust, error) {
 	return out, nil
 }
 
-// config returns what the client needs, nil for the system's certificates.
+// config returns the client's TLS configuration. It is nil if the system's CAs suffice.
 func (t trust) config(target Target) (*tls.Config, error) {
 	if target.CA == (Ref{}) && target.Certificate == (Ref{}) {
 		return nil, nil
@@ -44,13 +44,14 @@ func (t trust) config(target Target) (*tls.Config, error) {
 	if target.CA != (Ref{}) {
 		cfg.RootCAs = x509.NewCertPool()
 		if !cfg.RootCAs.AppendCertsFromPEM(t.ca) {
-			return nil, fmt.Errorf("%s holds no certificate in PEM", target.CA)
+			return nil, fmt.Errorf("%s contains no certificate in PEM", target.CA)
 		}
 	}
 	if target.Certificate != (Ref{}) {
 		pair, err := tls.X509KeyPair(t.cert, t.key)
 		if err != nil {
-			return nil, fmt.Errorf("reading the client certificate in Secret %s/%s: %w", target.Certificate.Namespace, target.Certificate.Name, err)
+			return nil, fmt.Errorf("reading the client certificate in Secret %s/%s: %w",
+				target.Certificate.Namespace, target.Certificate.Name, err)
 		}
 		cfg.Certificates = []tls.Certificate{pair}
 	}

@@ -15,13 +15,13 @@ import (
 	"k8s.io/client-go/dynamic"
 )
 
-// APIServices announces the CA of an aggregated API server.
+// APIServiceAnnouncer writes the CA of an aggregated API server into its APIServices.
 type APIServices struct {
 	Client dynamic.Interface
-	// Service, in Namespace, is how the server is reached.
+	// Namespace and Service name the server's Service.
 	Namespace, Service string
-	// Names are those of the APIServices that lead to the server. One that is absent,
-	// or leads to another Service, is left alone.
+	// Names are the names of the APIServices of the server. Announce skips one that is absent or
+	// refers to another Service.
 	Names []string
 }
 
@@ -29,16 +29,18 @@ var _ Announcer = (*APIServices)(nil)
 
 // Announce implements Announcer.
 func (s *APIServices) Announce(ctx context.Context, caCert []byte) error {
-	services := s.Client.Resource(schema.GroupVersionResource{Group: "apiregistration.k8s.io", Version: "v1", Resource: "apiservices"})
+	services := s.Client.Resource(schema.GroupVersionResource{
+		Group: "apiregistration.k8s.io", Version: "v1", Resource: "apiservices",
+	})
 	for _, name := range s.Names {
-		seen, err := services.Get(ctx, name, metav1.GetOptions{})
+		found, err := services.Get(ctx, name, metav1.GetOptions{})
 		if apierrors.IsNotFound(err) {
 			continue
 		}
 		if err != nil {
 			return fmt.Errorf("reading APIService %s: %w", name, err)
 		}
-		if !s.mine(seen) || bytes.Equal(caOf(seen), caCert) {
+		if !s.mine(found) || bytes.Equal(caOf(found), caCert) {
 			continue
 		}
 		patch, err := json.Marshal(map[string]any{"spec": map[string]any{"caBundle": caCert, "insecureSkipTLSVerify": false}})
@@ -52,7 +54,7 @@ func (s *APIServices) Announce(ctx context.Context, caCert []byte) error {
 	return nil
 }
 
-// mine reports whether an APIService leads to our Service.
+// isOurs reports whether an APIService refers to our Service.
 func (s *APIServices) mine(a *unstructured.Unstructured) bool {
 	name, _, _ := unstructured.NestedString(a.Object, "spec", "service", "name")
 	namespace, _, _ := unstructured.NestedString(a.Object, "spec", "service", "namespace")

@@ -15,7 +15,7 @@ func start() time.Time { return time.Date(2026, 3, 1, 0, 0, 0, 0, time.UTC) }
 
 var names = []string{"adapter.metrics.svc", "adapter"}
 
-// made is a bundle that was made at the time.
+// newBundle returns a bundle that was created at the given time.
 func made(t *testing.T, at time.Time) Bundle {
 	t.Helper()
 	b, err := issue(at, Bundle{}, renewAll, subject{"test", names})
@@ -40,26 +40,26 @@ func TestPlan(t *testing.T) {
 		names []string
 		want  action
 	}{
-		{"nothing is there", start(), Bundle{}, names, renewAll},
-		{"all is good", start(), good, names, keep},
-		{"it is good until two thirds of its life", start().Add(59 * day), good, names, keep},
-		{"and renewed then", start().Add(61 * day), good, names, renewServing},
-		{"it has run out", start().Add(100 * day), good, names, renewServing},
-		{"its time has not come", start().Add(-day), good, names, renewAll},
-		{"the CA grows old", start().Add(7 * 365 * day), good, names, renewAll},
-		{"another name is needed", start(), good, []string{"adapter", "else.metrics.svc"}, renewServing},
-		{"an address is needed", start(), good, []string{"adapter", "10.0.0.1"}, renewServing},
+		{"there is nothing", start(), Bundle{}, names, renewAll},
+		{"everything is valid", start(), good, names, keep},
+		{"two thirds of the lifetime have not passed", start().Add(59 * day), good, names, keep},
+		{"two thirds of the lifetime have passed", start().Add(61 * day), good, names, renewServing},
+		{"the certificate has expired", start().Add(100 * day), good, names, renewServing},
+		{"the validity has not begun", start().Add(-day), good, names, renewAll},
+		{"two thirds of the CA's lifetime have passed", start().Add(7 * 365 * day), good, names, renewAll},
+		{"a name is missing", start(), good, []string{"adapter", "other.metrics.svc"}, renewServing},
+		{"an address is missing", start(), good, []string{"adapter", "10.0.0.1"}, renewServing},
 		{"the certificate is missing", start(), with(func(b *Bundle) { b.Cert = nil }), names, renewServing},
-		{"the certificate is nonsense", start(), with(func(b *Bundle) { b.Cert = []byte("nonsense") }), names, renewServing},
-		{"the key is of another", start(), with(func(b *Bundle) { b.Key = other.Key }), names, renewServing},
-		{"the certificate is of another CA", start(), with(func(b *Bundle) { b.Cert, b.Key = other.Cert, other.Key }), names, renewServing},
-		{"the CA's key is of another", start(), with(func(b *Bundle) { b.CAKey = other.CAKey }), names, renewAll},
-		{"the CA is no CA", start(), with(func(b *Bundle) { b.CACert, b.CAKey = b.Cert, b.Key }), names, renewAll},
+		{"the certificate is malformed", start(), with(func(b *Bundle) { b.Cert = []byte("nonsense") }), names, renewServing},
+		{"the key does not match", start(), with(func(b *Bundle) { b.Key = other.Key }), names, renewServing},
+		{"the certificate is signed by another CA", start(), with(func(b *Bundle) { b.Cert, b.Key = other.Cert, other.Key }), names, renewServing},
+		{"the CA's key does not match", start(), with(func(b *Bundle) { b.CAKey = other.CAKey }), names, renewAll},
+		{"the CA's certificate is not that of a CA", start(), with(func(b *Bundle) { b.CACert, b.CAKey = b.Cert, b.Key }), names, renewAll},
 	} {
 		t.Run(tc.name, func(t *testing.T) {
 			got, why := plan(tc.at, tc.b, tc.names)
 			if got != tc.want || (got == keep) != (why == "") {
-				t.Fatalf("it is %d because %q, want %d", got, why, tc.want)
+				t.Fatalf("got action %d because %q, want %d", got, why, tc.want)
 			}
 			if got == keep {
 				return
@@ -69,7 +69,7 @@ func TestPlan(t *testing.T) {
 				t.Fatal(err)
 			}
 			if again, why := plan(tc.at, b, tc.names); again != keep {
-				t.Errorf("what was made is not good: %s", why)
+				t.Errorf("the new certificate is to be renewed: %s", why)
 			}
 		})
 	}
@@ -95,7 +95,7 @@ func TestANewCAIsTrustedBesideTheOld(t *testing.T) {
 		t.Errorf("a replica that still has the old one: %v", err)
 	}
 	if err := verify(old.CACert, next.Cert, later); err == nil {
-		t.Error("the old CA alone vouches for the new certificate")
+		t.Error("the new certificate verifies with only the old CA")
 	}
 	for range 10 {
 		later = later.Add(7 * 365 * 24 * time.Hour)
@@ -104,11 +104,11 @@ func TestANewCAIsTrustedBesideTheOld(t *testing.T) {
 		}
 	}
 	if n := len(certificates(next.CACert)); n > 2 {
-		t.Errorf("the bundle has grown to %d CAs", n)
+		t.Errorf("the bundle has %d CAs", n)
 	}
 }
 
-// memory is a Store, as a Secret is one, and an Announcer.
+// fakeStore is a Store in memory and an Announcer.
 type memory struct {
 	mu        sync.Mutex
 	bundle    Bundle
@@ -144,7 +144,7 @@ func (m *memory) Announce(_ context.Context, ca []byte) error {
 	return nil
 }
 
-// listener counts how often it is told.
+// countingListener counts its notifications.
 type listener struct{ told int }
 
 func (l *listener) Enqueue() { l.told++ }
@@ -164,7 +164,7 @@ func TestReplicasShareOneCertificate(t *testing.T) {
 	}
 	wg.Wait()
 	if store.version != 1 {
-		t.Errorf("the Secret was written %d times", store.version)
+		t.Errorf("the Secret was written %d times, want once", store.version)
 	}
 	for _, k := range keepers {
 		if cert, _ := k.CurrentCertKeyContent(); string(cert) != string(store.bundle.Cert) || !k.HasCertificate() {
@@ -172,7 +172,7 @@ func TestReplicasShareOneCertificate(t *testing.T) {
 		}
 	}
 	if string(store.announced) != string(store.bundle.CACert) {
-		t.Error("the CA is not announced")
+		t.Error("the CA was not announced")
 	}
 }
 
@@ -180,23 +180,26 @@ func TestTheServerIsToldOfANewCertificate(t *testing.T) {
 	now := start()
 	store := &memory{}
 	var why []string
-	k := New(Config{Store: store, Announcer: store, Names: names, Now: func() time.Time { return now }, Renewed: func(s string) { why = append(why, s) }})
+	k := New(Config{
+		Store: store, Announcer: store, Names: names,
+		Now: func() time.Time { return now }, Renewed: func(s string) { why = append(why, s) },
+	})
 	l := &listener{}
 	k.AddListener(l)
 	look := func(want int) {
 		t.Helper()
 		if err := k.Look(t.Context()); err != nil || l.told != want {
-			t.Errorf("the server was told %d times, want %d: %v", l.told, want, err)
+			t.Errorf("the server was notified %d times, want %d: %v", l.told, want, err)
 		}
 	}
 	look(1)
 	look(1)
 	now = now.Add(61 * 24 * time.Hour)
 	look(2)
-	if len(why) != 2 || !strings.Contains(why[1], "running out") {
-		t.Errorf("the reasons are %q", why)
+	if len(why) != 2 || !strings.Contains(why[1], "expires soon") {
+		t.Errorf("got reasons %q", why)
 	}
-	store.err = errors.New("the API server is away")
+	store.err = errors.New("the API server is unavailable")
 	if err := k.Look(t.Context()); !errors.Is(err, store.err) || !k.HasCertificate() {
 		t.Errorf("without the API server: %v", err)
 	}

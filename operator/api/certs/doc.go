@@ -1,10 +1,9 @@
-// Package certs keeps the serving certificate of a server that the API server
-// connects to (an aggregated API, webhooks) without cert-manager: a CA and a
-// certificate in one Secret, which all replicas share.
+// Package certs maintains the serving certificate of a server that the API server connects to (an
+// aggregated API, webhooks) without cert-manager. A CA and a certificate are in one Secret, which all
+// replicas share.
 //
-// plan decides, purely, what has to be made anew; issue makes it; Keeper reads and
-// writes the Secret, hands the certificate to the server while that runs, and has the
-// CA announced to those that connect. A certificate is renewed when two thirds of its
-// life have passed. A new CA is announced beside the old one, so that replicas which
-// have not looked yet go on being trusted.
+// planRenewal decides what to renew and is pure; issueCertificates creates it. A Rotator reads and
+// writes the Secret, passes the certificate to the running server, and announces the CA to the
+// clients. A certificate is renewed when two thirds of its lifetime have passed. A new CA is announced
+// together with the old one, so that clients still trust replicas that serve the old certificate.
 package certs

@@ -19,17 +19,17 @@ import (
 const (
 	caLife      = 10 * 365 * 24 * time.Hour
 	servingLife = 90 * 24 * time.Hour
-	// skew is how far clocks may differ.
+	// clockSkew is how far clocks may differ.
 	skew = 5 * time.Minute
 )
 
-// subject is what certificates are for: the CA by its name, the server by its.
+// certificateSubject contains the name of the CA and the names of the server.
 type subject struct {
 	ca    string
 	names []string
 }
 
-// split tells addresses from names.
+// splitHosts separates addresses from DNS names.
 func (s subject) split() (hosts []string, addresses []net.IP) {
 	for _, name := range s.names {
 		if ip := net.ParseIP(name); ip != nil {
@@ -41,12 +41,12 @@ func (s subject) split() (hosts []string, addresses []net.IP) {
 	return hosts, addresses
 }
 
-// issue makes anew what the action says.
-func issue(now time.Time, old Bundle, what action, of subject) (Bundle, error) {
+// issueCertificates renews what the action says and returns the new bundle.
+func issue(now time.Time, old Bundle, due action, s subject) (Bundle, error) {
 	out := old
-	if what == renewAll {
+	if due == renewAll {
 		var err error
-		if out, err = newCA(now, of.ca, old); err != nil {
+		if out, err = newCA(now, s.ca, old); err != nil {
 			return Bundle{}, err
 		}
 	}
@@ -55,12 +55,12 @@ func issue(now time.Time, old Bundle, what action, of subject) (Bundle, error) {
 		return Bundle{}, fmt.Errorf("reading the CA: %w", err)
 	}
 	signer, ok := pair.PrivateKey.(crypto.Signer)
-	if !ok || len(of.names) == 0 {
-		return Bundle{}, errors.New("issuing a certificate needs a CA that signs, and a name")
+	if !ok || len(s.names) == 0 {
+		return Bundle{}, errors.New("issuing a certificate requires a CA that can sign, and a name")
 	}
-	hosts, addresses := of.split()
+	hosts, addresses := s.split()
 	template := &x509.Certificate{
-		Subject: pkix.Name{CommonName: of.names[0]}, DNSNames: hosts, IPAddresses: addresses,
+		Subject: pkix.Name{CommonName: s.names[0]}, DNSNames: hosts, IPAddresses: addresses,
 		NotBefore: now.Add(-skew), NotAfter: now.Add(servingLife),
 		KeyUsage: x509.KeyUsageDigitalSignature, ExtKeyUsage: []x509.ExtKeyUsage{x509.ExtKeyUsageServerAuth},
 	}
@@ -68,10 +68,10 @@ func issue(now time.Time, old Bundle, what action, of subject) (Bundle, error) {
 	return out, err
 }
 
-// newCA returns a bundle with a new CA before the old ones that are still good.
+// newCA returns a bundle with a new CA, followed by the former CAs that are still valid.
 func newCA(now time.Time, name string, old Bundle) (Bundle, error) {
 	template := &x509.Certificate{
-		// A name of its own: chains are looked for by name.
+		// The name is unique because chains are built by name.
 		Subject:   pkix.Name{CommonName: fmt.Sprintf("%s CA %d", name, now.Unix())},
 		NotBefore: now.Add(-skew), NotAfter: now.Add(caLife),
 		KeyUsage: x509.KeyUsageCertSign | x509.KeyUsageCRLSign, IsCA: true, BasicConstraintsValid: true,
@@ -80,27 +80,27 @@ func newCA(now time.Time, name string, old Bundle) (Bundle, error) {
 	if err != nil {
 		return Bundle{}, err
 	}
-	const most = 3 // of former CAs, so that the bundle does not grow for ever
+	const maxFormer = 3 // keeps the bundle from growing without bound
 	for i, c := range certificates(old.CACert) {
-		if i < most && now.Before(c.NotAfter) {
+		if i < maxFormer && now.Before(c.NotAfter) {
 			cert = append(cert, encode(c)...)
 		}
 	}
 	return Bundle{CACert: cert, CAKey: key}, nil
 }
 
-// sign makes a key and a certificate for it; without a parent it signs itself.
+// signCertificate creates a key and a certificate for it. Without a parent the certificate is self-signed.
 func sign(template, parent *x509.Certificate, signer crypto.Signer) (cert, key []byte, err error) {
 	private, err := ecdsa.GenerateKey(elliptic.P256(), rand.Reader)
 	if err != nil {
-		return nil, nil, fmt.Errorf("making a key: %w", err)
+		return nil, nil, fmt.Errorf("generating a key: %w", err)
 	}
 	if parent == nil {
 		parent, signer = template, private
 	}
 	template.SerialNumber, err = rand.Int(rand.Reader, new(big.Int).Lsh(big.NewInt(1), 120))
 	if err != nil {
-		return nil, nil, fmt.Errorf("making a serial number: %w", err)
+		return nil, nil, fmt.Errorf("generating a serial number: %w", err)
 	}
 	der, err := x509.CreateCertificate(rand.Reader, template, parent, private.Public(), signer)
 	if err != nil {
@@ -108,7 +108,7 @@ func sign(template, parent *x509.Certificate, signer crypto.Signer) (cert, key [
 	}
 	raw, err := x509.MarshalPKCS8PrivateKey(private)
 	if err != nil {
-		return nil, nil, fmt.Errorf("writing a key: %w", err)
+		return nil, nil, fmt.Errorf("encoding a key: %w", err)
 	}
 	cert = pem.EncodeToMemory(&pem.Block{Type: "CERTIFICATE", Bytes: der})
 	return cert, pem.EncodeToMemory(&pem.Block{Type: "PRIVATE KEY", Bytes: raw}), nil

@@ -11,48 +11,48 @@ import (
 	"k8s.io/apiserver/pkg/server/dynamiccertificates"
 )
 
-// LookEvery is the time between two looks at the Secret and at what the CA is
-// announced in, which may come after the server.
+// CheckInterval is the time between two checks of the Secret and of the objects that announce the CA.
+// Those objects may be created after the server starts.
 const LookEvery = 10 * time.Second
 
-// ErrChanged is what Store.Write returns when somebody else has written.
-var ErrChanged = errors.New("the Secret was written by somebody else")
+// ErrConflict is the error of Store.Write if the bundle has changed since it was read.
+var ErrChanged = errors.New("the Secret has changed since it was read")
 
-// Store keeps the bundle.
+// Store persists a Bundle.
 type Store interface {
-	// Read returns the bundle, empty where there is none, and the version to write with.
+	// Read returns the bundle and the version that Write needs. The bundle is empty and the version is
+	// "" if none is stored.
 	Read(ctx context.Context) (b Bundle, version string, err error)
-	// Write keeps the bundle if the version is still the one that was read, "" for
-	// none; else it returns ErrChanged.
+	// Write stores the bundle if the stored version is still the given one. Otherwise it returns
+	// ErrConflict.
 	Write(ctx context.Context, b Bundle, version string) error
 }
 
-// Announcer tells those who connect to the server which CAs to trust.
+// Announcer tells the clients of the server which CAs to trust.
 type Announcer interface {
-	// Announce makes them trust the CAs, in PEM. It writes nothing where they do already.
+	// Announce makes the clients trust the CAs, given in PEM. It writes nothing if they already do.
 	Announce(ctx context.Context, caCert []byte) error
 }
 
-// Config says what a Keeper keeps.
+// Config configures a Rotator.
 type Config struct {
 	Store Store
-	// Announcer is told of the CA at every look; never nil.
+	// Announcer gets the CA at every check. It is required.
 	Announcer Announcer
-	// Subject begins the name of the CA ("slurm-operator").
+	// Subject is the prefix of the CA's common name ("slurm-operator").
 	Subject string
-	// Names are the DNS names and addresses that the certificate is for, at least one.
+	// Names are the DNS names and addresses of the certificate. At least one is required.
 	Names []string
-	// Renewed is told what was made anew and why; may be nil.
+	// OnRenewed is called with the reason after each renewal. It may be nil.
 	Renewed func(why string)
-	// Failed is told what fails while running; may be nil.
+	// OnError is called with each error of Run. It may be nil.
 	Failed func(err error)
 	// Now is the clock; nil means time.Now.
 	Now func() time.Time
 }
 
-// Keeper keeps a serving certificate good. It is a
-// dynamiccertificates.CertKeyContentProvider: a server that listens to it takes a
-// new certificate without a restart.
+// Rotator renews a serving certificate. It is a dynamiccertificates.CertKeyContentProvider: a server that
+// listens to it uses a new certificate without a restart.
 type Keeper struct {
 	cfg Config
 
@@ -63,7 +63,7 @@ type Keeper struct {
 
 var _ dynamiccertificates.CertKeyContentProvider = (*Keeper)(nil)
 
-// New returns a Keeper that has no certificate before Look.
+// New returns a Rotator. It has no certificate until EnsureCertificate succeeds.
 func New(cfg Config) *Keeper {
 	if cfg.Now == nil {
 		cfg.Now = time.Now
@@ -71,10 +71,10 @@ func New(cfg Config) *Keeper {
 	return &Keeper{cfg: cfg}
 }
 
-// Look reads the Secret, makes anew what has to be, and announces the CA. After an
-// error about the announcement alone there is a certificate all the same.
+// EnsureCertificate reads the stored bundle, renews what is due, and announces the CA. If only the
+// announcement fails, there is a certificate despite the error.
 func (k *Keeper) Look(ctx context.Context) error {
-	const tries = 5 // replicas that start at once all want to write
+	const tries = 5 // replicas that start at the same time all try to write
 	for range tries {
 		err := k.look(ctx)
 		if errors.Is(err, ErrChanged) {
@@ -88,7 +88,7 @@ func (k *Keeper) Look(ctx context.Context) error {
 		}
 		return nil
 	}
-	return fmt.Errorf("keeping the certificate: %w", ErrChanged)
+	return fmt.Errorf("renewing the certificate: %w", ErrChanged)
 }
 
 func (k *Keeper) look(ctx context.Context) error {
@@ -96,9 +96,9 @@ func (k *Keeper) look(ctx context.Context) error {
 	if err != nil {
 		return fmt.Errorf("reading the certificate: %w", err)
 	}
-	what, why := plan(k.cfg.Now(), b, k.cfg.Names)
-	if what != keep {
-		if b, err = issue(k.cfg.Now(), b, what, subject{k.cfg.Subject, k.cfg.Names}); err != nil {
+	due, why := plan(k.cfg.Now(), b, k.cfg.Names)
+	if due != keep {
+		if b, err = issue(k.cfg.Now(), b, due, subject{k.cfg.Subject, k.cfg.Names}); err != nil {
 			return err
 		}
 		if err := k.cfg.Store.Write(ctx, b, version); err != nil {
@@ -112,7 +112,7 @@ func (k *Keeper) look(ctx context.Context) error {
 	return nil
 }
 
-// use hands the bundle to the server, if it is another one.
+// setBundle stores the bundle and notifies the listeners if the certificate has changed.
 func (k *Keeper) use(b Bundle) {
 	k.mu.Lock()
 	same := bytes.Equal(b.Cert, k.bundle.Cert)
@@ -127,8 +127,8 @@ func (k *Keeper) use(b Bundle) {
 	}
 }
 
-// Watch looks every LookEvery until ctx ends. While that fails the last
-// certificate is used.
+// Run calls EnsureCertificate every CheckInterval until ctx ends. The last certificate stays in use while
+// that fails.
 func (k *Keeper) Watch(ctx context.Context) {
 	tick := time.NewTicker(LookEvery)
 	defer tick.Stop()
@@ -150,7 +150,7 @@ func (k *Keeper) current() Bundle {
 	return k.bundle
 }
 
-// HasCertificate reports whether there is a certificate to serve with.
+// HasCertificate reports whether the Rotator has a certificate.
 func (k *Keeper) HasCertificate() bool { return len(k.current().Cert) > 0 }
 
 // Name implements dynamiccertificates.CertKeyContentProvider.

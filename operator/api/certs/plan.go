@@ -8,15 +8,15 @@ import (
 	"time"
 )
 
-// Bundle is what the Secret holds, all in PEM.
+// Bundle is the content of the Secret. All fields are in PEM.
 type Bundle struct {
-	// CACert has the CA's certificate first and those of former CAs behind it.
+	// CACert contains the CA's certificate first, then those of former CAs.
 	CACert, CAKey []byte
 	// Cert and Key are the server's.
 	Cert, Key []byte
 }
 
-// action is what to make anew.
+// action says what to renew.
 type action int
 
 const (
@@ -25,9 +25,8 @@ const (
 	renewAll
 )
 
-// plan decides what has to be made anew, and says why. names are those that the
-// certificate has to be good for. It is pure and total: what can not be read is
-// made anew.
+// planRenewal decides what to renew and returns the reason. names are the names that the certificate
+// must have. The function is pure and total: it renews what it cannot parse.
 func plan(now time.Time, b Bundle, names []string) (action, string) {
 	ca := certificates(b.CACert)
 	if len(ca) == 0 {
@@ -37,7 +36,7 @@ func plan(now time.Time, b Bundle, names []string) (action, string) {
 		return renewAll, "the CA has no matching key"
 	}
 	if !ca[0].IsCA || aging(now, ca[0]) {
-		return renewAll, "the CA's time is running out"
+		return renewAll, "the CA expires soon"
 	}
 	serving := certificates(b.Cert)
 	if len(serving) == 0 {
@@ -47,10 +46,10 @@ func plan(now time.Time, b Bundle, names []string) (action, string) {
 		return renewServing, "the certificate has no matching key"
 	}
 	if serving[0].CheckSignatureFrom(ca[0]) != nil {
-		return renewServing, "the certificate is of another CA"
+		return renewServing, "the certificate is signed by another CA"
 	}
 	if aging(now, serving[0]) {
-		return renewServing, "the certificate's time is running out"
+		return renewServing, "the certificate expires soon"
 	}
 	if slices.ContainsFunc(names, func(n string) bool { return serving[0].VerifyHostname(n) != nil }) {
 		return renewServing, "the certificate is for other names"
@@ -58,14 +57,14 @@ func plan(now time.Time, b Bundle, names []string) (action, string) {
 	return keep, ""
 }
 
-// aging reports that two thirds of the certificate's life have passed, or that it
+// isAging reports whether two thirds of the certificate's lifetime have passed, or whether its validity
 // has not begun.
 func aging(now time.Time, c *x509.Certificate) bool {
 	life := c.NotAfter.Sub(c.NotBefore)
 	return now.Before(c.NotBefore) || !now.Before(c.NotBefore.Add(life/3*2))
 }
 
-// certificates reads as many certificates as there are.
+// parseCertificates returns the certificates in text. It skips other blocks.
 func certificates(text []byte) []*x509.Certificate {
 	var out []*x509.Certificate
 	for {

@@ -17,16 +17,16 @@ const (
 	keyKey    = "tls.key"
 )
 
-// SecretStore keeps the bundle in a Secret.
+// SecretStore stores the bundle in a Secret.
 type SecretStore struct {
 	Client kubernetes.Interface
-	// Namespace and Secret say where the bundle is.
+	// Namespace and Name are those of the Secret.
 	Namespace, Secret string
 }
 
 var _ Store = (*SecretStore)(nil)
 
-// Read implements Store. A Secret that is there and empty is as good as none.
+// Read implements Store. It returns an empty bundle for an absent and for an empty Secret.
 func (s *SecretStore) Read(ctx context.Context) (Bundle, string, error) {
 	secret, err := s.Client.CoreV1().Secrets(s.Namespace).Get(ctx, s.Secret, metav1.GetOptions{})
 	if apierrors.IsNotFound(err) {
@@ -49,7 +49,7 @@ func (s *SecretStore) Write(ctx context.Context, b Bundle, version string) error
 		}, metav1.CreateOptions{})
 		return changed(err)
 	}
-	// Labels and the type stay as whoever made the Secret wants them.
+	// Labels and type belong to whoever created the Secret.
 	secret, err := secrets.Get(ctx, s.Secret, metav1.GetOptions{})
 	if err != nil {
 		return err
@@ -62,6 +62,7 @@ func (s *SecretStore) Write(ctx context.Context, b Bundle, version string) error
 	return changed(err)
 }
 
+// conflictOf returns ErrConflict for the conflict errors of the API server, and any other error as it is.
 func changed(err error) error {
 	if apierrors.IsAlreadyExists(err) || apierrors.IsConflict(err) {
 		return ErrChanged

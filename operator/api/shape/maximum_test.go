@@ -10,8 +10,10 @@ import (
 )
 
 func TestTheSmallerMaximumHolds(t *testing.T) {
-	hpa := func(most int32) *autoscalingv2.HorizontalPodAutoscaler {
-		return &autoscalingv2.HorizontalPodAutoscaler{Spec: autoscalingv2.HorizontalPodAutoscalerSpec{MaxReplicas: most}}
+	hpa := func(max int32) *autoscalingv2.HorizontalPodAutoscaler {
+		return &autoscalingv2.HorizontalPodAutoscaler{
+			Spec: autoscalingv2.HorizontalPodAutoscalerSpec{MaxReplicas: max},
+		}
 	}
 	for _, tc := range []struct {
 		name string
@@ -20,11 +22,11 @@ func TestTheSmallerMaximumHolds(t *testing.T) {
 		want *int32
 	}{
 		{"neither sets one", nil, nil, nil},
-		{"the NodeSet alone", new(int32(5)), nil, new(int32(5))},
-		{"the HPA alone", nil, hpa(20), new(int32(20))},
+		{"only the NodeSet sets one", new(int32(5)), nil, new(int32(5))},
+		{"only the HPA sets one", nil, hpa(20), new(int32(20))},
 		{"the NodeSet's is smaller", new(int32(5)), hpa(20), new(int32(5))},
 		{"the HPA's is smaller", new(int32(100)), hpa(20), new(int32(20))},
-		{"the NodeSet may have none", new(int32(0)), hpa(20), new(int32(0))},
+		{"the NodeSet allows no worker", new(int32(0)), hpa(20), new(int32(0))},
 	} {
 		t.Run(tc.name, func(t *testing.T) {
 			n := &v1beta1.NodeSet{Spec: v1beta1.NodeSetSpec{MaxReplicas: tc.own}}

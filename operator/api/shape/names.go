@@ -2,8 +2,8 @@ package shape
 
 import "github.com/slurmtide/slurmtide/operator/api/v1beta1"
 
-// WorkerPrefix is what the names of the NodeSet's Slurm nodes begin with, before their
-// ordinals, such as "gpu-". It is empty where they are named like Kubernetes nodes.
+// WorkerPrefix returns the prefix of the NodeSet's Slurm node names, such as "gpu-". The ordinal
+// follows it. The prefix is empty if the Slurm nodes are named after Kubernetes nodes.
 func WorkerPrefix(n *v1beta1.NodeSet) string {
 	spec, err := n.Spec.Template.Spec.PodSpec()
 	switch {

@@ -1,11 +1,10 @@
-// Package shape reads from a NodeSet what one of its workers has for jobs. It is
-// pure, and imports nothing but the API types.
+// Package shape computes the resources that one worker of a NodeSet offers to jobs. It is pure and
+// imports only the API types.
 package shape
 
 import (
 	"math"
 	"math/bits"
-	"slices"
 	"strconv"
 	"strings"
 
@@ -14,32 +13,31 @@ import (
 	"github.com/slurmtide/slurmtide/operator/api/v1beta1"
 )
 
-// gpuResources are the extended resources that count as GPUs.
+// gpuResources returns the extended resources that count as GPUs.
 func gpuResources() []corev1.ResourceName {
 	return []corev1.ResourceName{"nvidia.com/gpu", "amd.com/gpu"}
 }
 
-// Shape is what one worker has for jobs.
+// Shape describes the resources that one worker offers to jobs.
 type Shape struct {
-	// CPUs of 0 are not known. Cores that jobs may not have (CoreSpecCount) are not
-	// counted.
+	// CPUs excludes the cores that Slurm reserves for system use (CoreSpecCount). 0 means unknown.
 	CPUs uint64
-	// MemoryMiB and TmpDiskMiB of 0 are not known. Memory that jobs may not have
-	// (MemSpecLimit) is not counted.
+	// MemoryMiB excludes the memory that Slurm reserves for system use (MemSpecLimit). 0 means
+	// unknown, in TmpDiskMiB too.
 	MemoryMiB, TmpDiskMiB uint64
-	// GRES is Slurm's text, such as "gpu:h100:4"; empty for none.
+	// GRES is in Slurm's syntax, such as "gpu:h100:4". It is empty for none.
 	GRES string
-	// Features are those of extraConf, without the NodeSet's own.
+	// Features are those of extraConf. The feature that names the NodeSet is not among them.
 	Features []string
-	// Weight is the node's weight in Slurm, 0 for Slurm's default.
+	// Weight is the node's weight in Slurm. 0 means Slurm's default.
 	Weight uint32
-	// ThreadsPerCore is how many of the CPUs one core has, 0 and 1 for one.
+	// ThreadsPerCore is the number of CPUs of one core. 0 and 1 both mean one.
 	ThreadsPerCore uint64
 }
 
-// Of is what a worker of the NodeSet has, by the limits of its slurmd and by its
-// extraConf, which wins. It is not known when the CPUs are in neither. A slurmd that
-// can not be read has no limits.
+// OfNodeSet returns the shape of the NodeSet's workers: the limits of the slurmd container,
+// overridden by extraConf. known is false if neither states the number of CPUs. A malformed slurmd
+// field counts as one without limits.
 func Of(n *v1beta1.NodeSet) (s Shape, known bool) {
 	var limits corev1.ResourceList
 	if slurmd, err := n.Spec.Slurmd.Container(); err == nil {
@@ -62,31 +60,8 @@ func Of(n *v1beta1.NodeSet) (s Shape, known bool) {
 	return s, s.CPUs > 0
 }
 
-// Options writes the shape as options of a node's line (slurm.conf(5), NodeName), such
-// as "CPUs=4 RealMemory=8192 Gres=gpu:1 Features=a,b", with more features behind
-// its own. What is not known is left out.
-func (s Shape) Options(features ...string) string {
-	var words []string
-	add := func(name string, value uint64) {
-		if value > 0 {
-			words = append(words, name+"="+strconv.FormatUint(value, 10))
-		}
-	}
-	add("CPUs", s.CPUs)
-	add("RealMemory", s.MemoryMiB)
-	add("TmpDisk", s.TmpDiskMiB)
-	add("Weight", uint64(s.Weight))
-	if s.GRES != "" {
-		words = append(words, "Gres="+s.GRES)
-	}
-	if all := slices.Concat(s.Features, features); len(all) > 0 {
-		words = append(words, "Features="+strings.Join(all, ","))
-	}
-	return strings.Join(words, " ")
-}
-
-// read lays the options of a node's line of configuration (slurm.conf(5),
-// NodeName) over the shape. What can not be read is left as it was.
+// applyConf overrides the shape with the options of a NodeName line (slurm.conf(5)). It ignores
+// options that it cannot parse.
 func (s *Shape) read(text string) {
 	o := optionsOf(text)
 	if !o.number("cpus", &s.CPUs) {
@@ -114,22 +89,22 @@ func (s *Shape) read(text string) {
 	}
 }
 
-// readCores reads how many CPUs a core has, which is one where the CPUs are the cores, and
-// takes those of cores that Slurm keeps from jobs off.
+// applyCoreOptions sets ThreadsPerCore and subtracts the CPUs of the cores that CoreSpecCount
+// reserves. ThreadsPerCore stays 0 if the CPUs are whole cores: Slurm then schedules cores.
 func (s *Shape) readCores(o confOptions) {
-	threads, kept := uint64(1), uint64(0)
+	threads, reserved := uint64(1), uint64(0)
 	o.number("threadspercore", &threads)
 	cores := uint64(0)
 	o.product(&cores, "sockets", "corespersocket")
-	if _, told := o["cpus"]; threads > 1 && (!told || cores == 0 || s.CPUs == cores*threads) {
+	if _, hasCPUs := o["cpus"]; threads > 1 && (!hasCPUs || cores == 0 || s.CPUs == cores*threads) {
 		s.ThreadsPerCore = threads
 	}
-	if o.number("corespeccount", &kept) {
-		s.CPUs -= min(s.CPUs, times(kept, max(1, s.ThreadsPerCore)))
+	if o.number("corespeccount", &reserved) {
+		s.CPUs -= min(s.CPUs, times(reserved, max(1, s.ThreadsPerCore)))
 	}
 }
 
-// confOptions are options of a line by name, in lower case.
+// confOptions contains the options of a configuration line. Its keys are in lower case.
 type confOptions map[string]string
 
 func optionsOf(text string) confOptions {
@@ -142,7 +117,8 @@ func optionsOf(text string) confOptions {
 	return out
 }
 
-// number sets into to the option's number, and reports whether it has one.
+// readNumber sets *into to the value of the option. It reports whether the option is a number, and
+// leaves *into unchanged if it is not.
 func (o confOptions) number(name string, into *uint64) bool {
 	n, err := strconv.ParseUint(o[name], 10, 64)
 	if err == nil {
@@ -151,21 +127,22 @@ func (o confOptions) number(name string, into *uint64) bool {
 	return err == nil
 }
 
-// product sets into to the product of the options that have a number, if any has.
+// readProduct sets *into to the product of the options that are numbers. It leaves *into unchanged
+// if none is.
 func (o confOptions) product(into *uint64, names ...string) {
-	product, told := uint64(1), false
+	product, found := uint64(1), false
 	for _, name := range names {
 		var n uint64
 		if o.number(name, &n) {
-			product, told = times(product, n), true
+			product, found = times(product, n), true
 		}
 	}
-	if told {
+	if found {
 		*into = product
 	}
 }
 
-// times is a*b, or the largest number when that is too much.
+// saturatingMul returns a*b, or the largest uint64 if the product overflows.
 func times(a, b uint64) uint64 {
 	if high, low := bits.Mul64(a, b); high == 0 {
 		return low

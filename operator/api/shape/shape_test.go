@@ -10,7 +10,7 @@ import (
 	"github.com/slurmtide/slurmtide/operator/api/v1beta1"
 )
 
-// aNodeSet is team/gpu, changed.
+// newNodeSet returns NodeSet team/gpu with the changes.
 func aNodeSet(change ...func(*v1beta1.NodeSet)) *v1beta1.NodeSet {
 	n := &v1beta1.NodeSet{ObjectMeta: metav1.ObjectMeta{Namespace: "team", Name: "gpu"}}
 	for _, f := range change {
@@ -49,47 +49,27 @@ func TestShapeOfANodeSet(t *testing.T) {
 		n    *v1beta1.NodeSet
 		want Shape
 	}{
-		{"nothing is known", aNodeSet(), Shape{}},
+		{"no limits and no extraConf", aNodeSet(), Shape{}},
 		{"limits", aNodeSet(limits("4500m", "8Gi", "")), Shape{CPUs: 4, MemoryMiB: 8192}},
 		{"GPUs", aNodeSet(limits("8", "", "2")), Shape{CPUs: 8, GRES: "gpu:2"}},
-		{"GPUs without CPUs tell too little", aNodeSet(limits("", "", "2")), Shape{GRES: "gpu:2"}},
+		{"GPUs without CPUs are not enough", aNodeSet(limits("", "", "2")), Shape{GRES: "gpu:2"}},
 		{"extraConf wins", aNodeSet(limits("4", "8Gi", "1"), extraConf("CPUs=16 RealMemory=32000 Gres=gpu:h100:8 Features=fast,nvme Weight=10 TmpDisk=500")),
 			Shape{CPUs: 16, MemoryMiB: 32000, GRES: "gpu:h100:8", Features: []string{"fast", "nvme"}, Weight: 10, TmpDiskMiB: 500}},
-		{"letters of any case, and quotes", aNodeSet(extraConf(`cpus=2 FEATURE="a"`)), Shape{CPUs: 2, Features: []string{"a"}}},
+		{"options in any case, and quotes", aNodeSet(extraConf(`cpus=2 FEATURE="a"`)), Shape{CPUs: 2, Features: []string{"a"}}},
 		{"sockets, cores and threads", aNodeSet(extraConf("Sockets=2 CoresPerSocket=8 ThreadsPerCore=2")), Shape{CPUs: 32, ThreadsPerCore: 2}},
-		{"CPUs that are the cores", aNodeSet(extraConf("CPUs=16 Sockets=2 CoresPerSocket=8 ThreadsPerCore=2")), Shape{CPUs: 16}},
-		{"cores that jobs may not have", aNodeSet(extraConf("CPUs=16 ThreadsPerCore=2 CoreSpecCount=1")), Shape{CPUs: 14, ThreadsPerCore: 2}},
-		{"memory that jobs may not have", aNodeSet(extraConf("CPUs=1 RealMemory=4000 MemSpecLimit=1000")), Shape{CPUs: 1, MemoryMiB: 3000}},
-		{"a slurmd that can not be read", aNodeSet(malformed), Shape{}},
-		{"a slurmd that can not be read, and extraConf", aNodeSet(malformed, extraConf("CPUs=16")), Shape{CPUs: 16}},
-		{"more cores than a number holds", aNodeSet(extraConf("Sockets=4294967296 CoresPerSocket=4294967296")), Shape{CPUs: math.MaxUint64}},
-		{"more cores kept from jobs than a number holds", aNodeSet(extraConf("CPUs=16 ThreadsPerCore=2 CoreSpecCount=9223372036854775808")), Shape{ThreadsPerCore: 2}},
-		{"numbers that are none", aNodeSet(limits("4", "", ""), extraConf("CPUs=many RealMemory= Weight")), Shape{CPUs: 4}},
+		{"CPUs that are whole cores", aNodeSet(extraConf("CPUs=16 Sockets=2 CoresPerSocket=8 ThreadsPerCore=2")), Shape{CPUs: 16}},
+		{"cores reserved for the system", aNodeSet(extraConf("CPUs=16 ThreadsPerCore=2 CoreSpecCount=1")), Shape{CPUs: 14, ThreadsPerCore: 2}},
+		{"memory reserved for the system", aNodeSet(extraConf("CPUs=1 RealMemory=4000 MemSpecLimit=1000")), Shape{CPUs: 1, MemoryMiB: 3000}},
+		{"a malformed slurmd", aNodeSet(malformed), Shape{}},
+		{"a malformed slurmd, and extraConf", aNodeSet(malformed, extraConf("CPUs=16")), Shape{CPUs: 16}},
+		{"more cores than a uint64 can hold", aNodeSet(extraConf("Sockets=4294967296 CoresPerSocket=4294967296")), Shape{CPUs: math.MaxUint64}},
+		{"more reserved cores than a uint64 can hold", aNodeSet(extraConf("CPUs=16 ThreadsPerCore=2 CoreSpecCount=9223372036854775808")), Shape{ThreadsPerCore: 2}},
+		{"options that are not numbers", aNodeSet(limits("4", "", ""), extraConf("CPUs=many RealMemory= Weight")), Shape{CPUs: 4}},
 	} {
 		t.Run(tc.name, func(t *testing.T) {
 			got, known := Of(tc.n)
 			if diff := cmp.Diff(tc.want, got); diff != "" || known != (tc.want.CPUs > 0) {
 				t.Errorf("known: %v, %s", known, diff)
-			}
-		})
-	}
-}
-
-func TestOptionsOfAShape(t *testing.T) {
-	for _, tc := range []struct {
-		name     string
-		shape    Shape
-		features []string
-		want     string
-	}{
-		{"nothing is known", Shape{}, nil, ""},
-		{"CPUs and a feature", Shape{CPUs: 4}, []string{"gpu"}, "CPUs=4 Features=gpu"},
-		{"all there is", Shape{CPUs: 4, MemoryMiB: 1000, TmpDiskMiB: 5, GRES: "gpu:1", Features: []string{"a"}, Weight: 2}, []string{"b", "c"},
-			"CPUs=4 RealMemory=1000 TmpDisk=5 Weight=2 Gres=gpu:1 Features=a,b,c"},
-	} {
-		t.Run(tc.name, func(t *testing.T) {
-			if got := tc.shape.Options(tc.features...); got != tc.want {
-				t.Errorf("it is %q", got)
 			}
 		})
 	}

@@ -6,7 +6,7 @@ import (
 	"github.com/slurmtide/slurmtide/operator/api/v1beta1"
 )
 
-// Cluster is a Slurm cluster whose slurmrestd runs elsewhere. The kind is ours.
+// Cluster is a Slurm cluster whose slurmrestd the operator does not run. The kind is a slurmtide extension.
 //
 // +kubebuilder:object:root=true
 // +kubebuilder:unservedversion
@@ -22,11 +22,11 @@ type Cluster struct {
 	// +optional
 	metav1.ObjectMeta `json:"metadata,omitempty"`
 
-	// spec says where the cluster is and how to speak with it.
+	// spec says where the cluster is and how to access it.
 	// +required
 	Spec v1beta1.ClusterSpec `json:"spec"`
 
-	// status is what was last seen.
+	// status is the last observed state. The operator writes it.
 	// +optional
 	Status v1beta1.ClusterStatus `json:"status,omitzero"`
 }

@@ -6,22 +6,23 @@ import (
 	"github.com/slurmtide/slurmtide/operator/api/v1beta1"
 )
 
-// AnnotationClusterKind is on NodeSets of this version whose clusterName names a
-// Controller; its value is then "Controller". Conversion sets and reads it, and so
-// may users. NodeSets of v1beta1 do not have it: the annotation is reserved.
+// AnnotationClusterKind has the value "Controller" on NodeSets of this version whose clusterName names a
+// Controller. Conversion and users set it; conversion reads it. It is reserved: NodeSets of v1beta1 do
+// not have it.
 const AnnotationClusterKind = v1beta1.Prefix + "cluster-kind"
 
-// ToBeta makes out the NodeSet that n is in v1beta1. They share nothing. out's type
-// meta stays as it is.
+// ToBeta converts n to v1beta1 and writes the result to out. They share no memory. ToBeta does not change
+// the TypeMeta of out.
 func (n *NodeSet) ToBeta(out *v1beta1.NodeSet) {
 	in := n.DeepCopy()
 	out.ObjectMeta, out.Status = in.ObjectMeta, in.Status
 	s := in.Spec
 	out.Spec = v1beta1.NodeSetSpec{
 		Replicas: s.Replicas, MaxReplicas: s.MaxReplicas, ScalingMode: s.ScalingMode,
-		Slurmd: s.Slurmd, Logfile: s.Logfile, SSH: s.SSH, ExtraConf: s.ExtraConf, Partition: s.Partition, Template: s.Template,
-		VolumeClaimTemplates: s.VolumeClaimTemplates, PersistentVolumeClaimRetentionPolicy: s.PersistentVolumeClaimRetentionPolicy,
-		UpdateStrategy: s.UpdateStrategy, DrainPolicy: s.DrainPolicy, RevisionHistoryLimit: s.RevisionHistoryLimit,
+		Slurmd: s.Slurmd, Logfile: s.Logfile, SSH: s.SSH, ExtraConf: s.ExtraConf, Partition: s.Partition,
+		Template: s.Template, VolumeClaimTemplates: s.VolumeClaimTemplates,
+		PersistentVolumeClaimRetentionPolicy: s.PersistentVolumeClaimRetentionPolicy,
+		UpdateStrategy:                       s.UpdateStrategy, DrainPolicy: s.DrainPolicy, RevisionHistoryLimit: s.RevisionHistoryLimit,
 		MinReadySeconds: s.MinReadySeconds, OrdinalPadding: s.OrdinalPadding, OversubscribeNode: s.OversubscribeNode,
 		PinToNode: s.PinToNode, SecurityProfile: s.SecurityProfile, CordonKubeNodes: s.CordonKubeNodes,
 		PruneSlurmNodeRecords: s.PruneSlurmNodeRecords, WorkloadDisruptionProtection: s.WorkloadDisruptionProtection,
@@ -38,18 +39,19 @@ func (n *NodeSet) ToBeta(out *v1beta1.NodeSet) {
 	}
 }
 
-// FromBeta makes n the NodeSet that in is in this version. They share nothing. n's
-// type meta stays as it is. Of a valid NodeSet, which names one of Controller and
-// Cluster, nothing is lost.
+// FromBeta converts in to this version and writes the result to n. They share no memory. FromBeta does not
+// change the TypeMeta of n. It loses nothing of a valid NodeSet, which names either a Controller or a
+// Cluster.
 func (n *NodeSet) FromBeta(in *v1beta1.NodeSet) {
 	in = in.DeepCopy()
 	n.ObjectMeta, n.Status = in.ObjectMeta, in.Status
 	s := in.Spec
 	n.Spec = NodeSetSpec{
 		Replicas: s.Replicas, MaxReplicas: s.MaxReplicas, ScalingMode: s.ScalingMode,
-		Slurmd: s.Slurmd, Logfile: s.Logfile, SSH: s.SSH, ExtraConf: s.ExtraConf, Partition: s.Partition, Template: s.Template,
-		VolumeClaimTemplates: s.VolumeClaimTemplates, PersistentVolumeClaimRetentionPolicy: s.PersistentVolumeClaimRetentionPolicy,
-		UpdateStrategy: s.UpdateStrategy, DrainPolicy: s.DrainPolicy, RevisionHistoryLimit: s.RevisionHistoryLimit,
+		Slurmd: s.Slurmd, Logfile: s.Logfile, SSH: s.SSH, ExtraConf: s.ExtraConf, Partition: s.Partition,
+		Template: s.Template, VolumeClaimTemplates: s.VolumeClaimTemplates,
+		PersistentVolumeClaimRetentionPolicy: s.PersistentVolumeClaimRetentionPolicy,
+		UpdateStrategy:                       s.UpdateStrategy, DrainPolicy: s.DrainPolicy, RevisionHistoryLimit: s.RevisionHistoryLimit,
 		MinReadySeconds: s.MinReadySeconds, OrdinalPadding: s.OrdinalPadding, OversubscribeNode: s.OversubscribeNode,
 		PinToNode: s.PinToNode, SecurityProfile: s.SecurityProfile, CordonKubeNodes: s.CordonKubeNodes,
 		PruneSlurmNodeRecords: s.PruneSlurmNodeRecords, WorkloadDisruptionProtection: s.WorkloadDisruptionProtection,
@@ -66,15 +68,15 @@ func (n *NodeSet) FromBeta(in *v1beta1.NodeSet) {
 	}
 }
 
-// ToBeta makes out the Cluster that c is in v1beta1. They share nothing. out's type
-// meta stays as it is.
+// ToBeta converts c to v1beta1 and writes the result to out. They share no memory. ToBeta does not change
+// the TypeMeta of out.
 func (c *Cluster) ToBeta(out *v1beta1.Cluster) {
 	in := c.DeepCopy()
 	out.ObjectMeta, out.Spec, out.Status = in.ObjectMeta, in.Spec, in.Status
 }
 
-// FromBeta makes c the Cluster that in is in this version. They share nothing. c's
-// type meta stays as it is.
+// FromBeta converts in to this version and writes the result to c. They share no memory. FromBeta does not
+// change the TypeMeta of c.
 func (c *Cluster) FromBeta(in *v1beta1.Cluster) {
 	in = in.DeepCopy()
 	c.ObjectMeta, c.Spec, c.Status = in.ObjectMeta, in.Spec, in.Status

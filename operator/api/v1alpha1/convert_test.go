@@ -25,9 +25,9 @@ func TestWhatANodeSetJoins(t *testing.T) {
 		annotations map[string]string
 		want        v1beta1.NodeSetSpec
 	}{
-		{"a Cluster unless it says otherwise", nil, v1beta1.NodeSetSpec{ClusterRef: ref}},
-		{"a Controller where the annotation says so", controller, v1beta1.NodeSetSpec{ControllerRef: ref}},
-		{"a Cluster where the annotation makes no sense", map[string]string{v1alpha1.AnnotationClusterKind: "Pod"}, v1beta1.NodeSetSpec{ClusterRef: ref}},
+		{"a Cluster by default", nil, v1beta1.NodeSetSpec{ClusterRef: ref}},
+		{"a Controller with the annotation", controller, v1beta1.NodeSetSpec{ControllerRef: ref}},
+		{"a Cluster with an invalid annotation", map[string]string{v1alpha1.AnnotationClusterKind: "Pod"}, v1beta1.NodeSetSpec{ClusterRef: ref}},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			alpha := &v1alpha1.NodeSet{ObjectMeta: metav1.ObjectMeta{Name: "a", Annotations: c.annotations}, Spec: v1alpha1.NodeSetSpec{ClusterName: "slurm"}}
@@ -37,11 +37,11 @@ func TestWhatANodeSetJoins(t *testing.T) {
 				t.Errorf("spec (-want +got):\n%s", diff)
 			}
 			if beta.Annotations[v1alpha1.AnnotationClusterKind] == "Controller" {
-				t.Error("v1beta1 has the annotation too")
+				t.Error("the NodeSet of v1beta1 has the annotation")
 			}
 			again.FromBeta(beta)
 			if diff := cmp.Diff(alpha, again, cmpopts.EquateEmpty()); diff != "" {
-				t.Errorf("there and back (-want +got):\n%s", diff)
+				t.Errorf("round trip (-want +got):\n%s", diff)
 			}
 		})
 	}
@@ -55,12 +55,12 @@ func TestConversionSharesNothing(t *testing.T) {
 	alpha := &v1alpha1.NodeSet{}
 	alpha.FromBeta(beta)
 	if _, there := beta.Annotations[v1alpha1.AnnotationClusterKind]; there {
-		t.Error("conversion wrote to what it converts")
+		t.Error("FromBeta changed its input")
 	}
 	back := &v1beta1.NodeSet{}
 	alpha.ToBeta(back)
 	if alpha.Annotations[v1alpha1.AnnotationClusterKind] != "Controller" {
-		t.Error("conversion back wrote to what it converts")
+		t.Error("ToBeta changed its input")
 	}
 }
 
@@ -82,8 +82,8 @@ func FuzzNothingIsLostThereAndBack(f *testing.F) {
 	f.Fuzz(func(t *testing.T, data []byte) { roundTrips(t, data) })
 }
 
-// roundTrips fills objects of both versions with what the data says, and converts
-// them to the other version and back.
+// checkRoundTrips fills objects of both versions from data, and converts them to the other version and
+// back.
 func roundTrips(t *testing.T, data []byte) {
 	t.Helper()
 	fill := filler(data)
@@ -117,7 +117,7 @@ func roundTrips(t *testing.T, data []byte) {
 	}
 }
 
-// through writes an object as JSON and reads it again, as on its way to an API server.
+// throughJSON marshals and unmarshals an object, as on its way to an API server.
 func through[T any](t *testing.T, obj *T) *T {
 	t.Helper()
 	text, err := json.Marshal(obj)
@@ -138,7 +138,7 @@ func same(t *testing.T, what string, in, out any) {
 	}
 }
 
-// filler fills objects with values that an API server could hold.
+// newFiller returns a Filler of objects as an API server could store them.
 func filler(data []byte) *randfill.Filler {
 	text := func(c randfill.Continue) string { return strconv.Itoa(c.Intn(1000)) }
 	raw := func(c randfill.Continue) v1beta1.Raw {
@@ -175,7 +175,7 @@ func filler(data []byte) *randfill.Filler {
 		},
 		func(s *v1beta1.NodeSetSpec, c randfill.Continue) {
 			c.FillNoCustom(s)
-			// A valid NodeSet names just one.
+			// A valid NodeSet names exactly one.
 			s.ControllerRef, s.ClusterRef = nil, nil
 			if ref := (&corev1.LocalObjectReference{Name: text(c)}); c.Bool() {
 				s.ControllerRef = ref

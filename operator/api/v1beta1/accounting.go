@@ -5,8 +5,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 )
 
-// Accounting is a Slurm database daemon, slurmdbd, run by the operator or, with
-// spec.external, elsewhere.
+// Accounting is a Slurm database daemon, slurmdbd. The operator runs it unless spec.external is true.
 //
 // +kubebuilder:object:root=true
 // +kubebuilder:resource:path=accountings,scope=Namespaced,shortName=slurmdbd
@@ -19,11 +18,11 @@ type Accounting struct {
 	// +optional
 	metav1.ObjectMeta `json:"metadata,omitempty"`
 
-	// spec is what is wanted.
+	// spec is the desired state.
 	// +optional
 	Spec AccountingSpec `json:"spec,omitzero"`
 
-	// status is what was last seen; the operator writes it.
+	// status is the last observed state. The operator writes it.
 	// +optional
 	Status AccountingStatus `json:"status,omitzero"`
 }
@@ -37,29 +36,29 @@ type AccountingList struct {
 	Items           []Accounting `json:"items"`
 }
 
-// AccountingSpec is what is wanted of an Accounting.
+// AccountingSpec is the desired state of an Accounting.
 //
 // +kubebuilder:validation:XValidation:rule="!self.external ? has(self.slurmKeyRef) : true",message="slurmKeyRef must be given unless external is true"
 // +kubebuilder:validation:XValidation:rule="!self.external ? has(self.jwtKeyRef) || has(self.jwtHs256KeyRef) : true",message="jwtKeyRef or jwtHs256KeyRef must be given unless external is true"
 // +kubebuilder:validation:XValidation:rule="self.external ? has(self.externalConfig) : true",message="externalConfig must be given where external is true"
 type AccountingSpec struct {
-	// slurmKeyRef is the key of a Secret that holds slurm.key (auth/slurm). Immutable.
+	// slurmKeyRef is the key of a Secret that contains slurm.key (auth/slurm). Immutable.
 	// +optional
 	SlurmKeyRef *corev1.SecretKeySelector `json:"slurmKeyRef,omitempty"`
 
-	// jwtKeyRef is the key of a Secret that holds the key of auth/jwt. Immutable.
+	// jwtKeyRef is the key of a Secret that contains the key of auth/jwt. Immutable.
 	// +optional
 	JWTKeyRef *corev1.SecretKeySelector `json:"jwtKeyRef,omitempty"`
 
-	// jwtHs256KeyRef is the older name of jwtKeyRef; jwtKeyRef wins. Immutable.
+	// jwtHs256KeyRef is the older name of jwtKeyRef. jwtKeyRef takes precedence. Immutable.
 	// +optional
 	JWTHS256KeyRef *corev1.SecretKeySelector `json:"jwtHs256KeyRef,omitempty"`
 
-	// jwksKeyRef is the key of a ConfigMap that holds a JSON Web Key Set.
+	// jwksKeyRef is the key of a ConfigMap that contains a JSON Web Key Set.
 	// +optional
 	JWKSKeyRef *corev1.ConfigMapKeySelector `json:"jwksKeyRef,omitempty"`
 
-	// external is true for a slurmdbd that runs elsewhere.
+	// external says that slurmdbd runs outside of the operator's control.
 	// +optional
 	// +kubebuilder:default=false
 	External bool `json:"external,omitempty"`
@@ -68,28 +67,28 @@ type AccountingSpec struct {
 	// +optional
 	ExternalConfig *ExternalConfig `json:"externalConfig,omitempty"`
 
-	// slurmdbd is a Container (core/v1) that is laid over the slurmdbd container.
+	// slurmdbd is a Container (core/v1) that is merged into the slurmdbd container.
 	// +optional
 	Slurmdbd Raw `json:"slurmdbd,omitzero"`
 
-	// storageConfig says where slurmdbd's own database is.
+	// storageConfig configures slurmdbd's database.
 	// +optional
 	StorageConfig *StorageConfig `json:"storageConfig,omitempty"`
 
-	// template is laid over slurmdbd's pods.
+	// template is merged into slurmdbd's pods.
 	// +optional
 	Template PodTemplate `json:"template,omitzero"`
 
-	// service is laid over slurmdbd's Service.
+	// service is merged into slurmdbd's Service.
 	// +optional
 	Service ServiceSpec `json:"service,omitzero"`
 
-	// extraConf is added to slurmdbd.conf.
+	// extraConf is appended to slurmdbd.conf.
 	// +optional
 	ExtraConf string `json:"extraConf,omitempty"`
 }
 
-// StorageConfig is a database of MySQL or MariaDB.
+// StorageConfig describes a MySQL or MariaDB database.
 type StorageConfig struct {
 	// host is the name or address of the database server.
 	// +required
@@ -109,14 +108,14 @@ type StorageConfig struct {
 	// +optional
 	Username string `json:"username,omitempty"`
 
-	// passwordKeyRef is the key of a Secret that holds the user's password.
+	// passwordKeyRef is the key of a Secret that contains the user's password.
 	// +required
 	PasswordKeyRef corev1.SecretKeySelector `json:"passwordKeyRef"`
 }
 
-// AccountingStatus is what was last seen of an Accounting.
+// AccountingStatus is the last observed state of an Accounting.
 type AccountingStatus struct {
-	// conditions are Ready.
+	// conditions contain Ready and, if fields are ignored, FieldsIgnored.
 	// +optional
 	// +listType=map
 	// +listMapKey=type

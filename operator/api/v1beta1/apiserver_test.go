@@ -21,15 +21,15 @@ import (
 	"sigs.k8s.io/yaml"
 )
 
-// templates is the folder of the chart's templates.
+// templates is the directory of the chart's templates.
 const templates = "../../../charts/slurm-operator-crds/templates"
 
-// plurals are the resources of the chart.
+// plurals returns the plural names of the chart's resources.
 func plurals() []string {
 	return []string{"accountings", "clusters", "controllers", "loginsets", "nodesets", "restapis", "tokens"}
 }
 
-// render renders a template of the chart as Helm does.
+// renderTemplate renders a template of the chart as Helm does.
 func render(t *testing.T, plural string, keep bool) []byte {
 	t.Helper()
 	text, err := os.ReadFile(filepath.Join(templates, plural+".yaml"))
@@ -47,7 +47,7 @@ func render(t *testing.T, plural string, keep bool) []byte {
 	return out.Bytes()
 }
 
-// parseCRD reads a definition as an API server does: unknown fields are errors.
+// parseCRD parses a CustomResourceDefinition as an API server does: unknown fields are errors.
 func parseCRD(t *testing.T, text []byte) *apiextensionsv1.CustomResourceDefinition {
 	t.Helper()
 	crd := &apiextensionsv1.CustomResourceDefinition{}
@@ -59,7 +59,7 @@ func parseCRD(t *testing.T, text []byte) *apiextensionsv1.CustomResourceDefiniti
 	return crd
 }
 
-// stored is the version that is kept.
+// storedVersion returns the storage version.
 func stored(crd *apiextensionsv1.CustomResourceDefinition) *apiextensionsv1.CustomResourceDefinitionVersion {
 	for i := range crd.Spec.Versions {
 		if crd.Spec.Versions[i].Storage {
@@ -69,7 +69,7 @@ func stored(crd *apiextensionsv1.CustomResourceDefinition) *apiextensionsv1.Cust
 	return nil
 }
 
-// resource is what an API server makes of one definition.
+// servedResource is a definition as an API server serves it.
 type resource struct {
 	crd        *apiextensionsv1.CustomResourceDefinition
 	structural *structuralschema.Structural
@@ -85,10 +85,10 @@ func load(t *testing.T, plural string) *resource {
 	if err != nil {
 		t.Fatal(err)
 	}
-	// The status of a definition is its API server's to write.
+	// Normally the API server writes the status of a definition.
 	internal.Status.StoredVersions = []string{stored(r.crd).Name}
 	if errs := crdvalidation.ValidateCustomResourceDefinition(t.Context(), internal); len(errs) > 0 {
-		t.Fatalf("an API server would refuse %s: %v", plural, errs.ToAggregate())
+		t.Fatalf("an API server would reject %s: %v", plural, errs.ToAggregate())
 	}
 	props := schemaOf(t, r.crd)
 	if r.structural, err = structuralschema.NewStructural(props); err != nil {
@@ -101,7 +101,7 @@ func load(t *testing.T, plural string) *resource {
 	return r
 }
 
-// schemaOf is the schema of the version that is kept, as an API server holds it.
+// schemaOf returns the schema of the storage version in the API server's internal form.
 func schemaOf(t *testing.T, crd *apiextensionsv1.CustomResourceDefinition) *apiextensions.JSONSchemaProps {
 	t.Helper()
 	out := &apiextensions.JSONSchemaProps{}
@@ -112,8 +112,8 @@ func schemaOf(t *testing.T, crd *apiextensionsv1.CustomResourceDefinition) *apie
 	return out
 }
 
-// admit does with a manifest what an API server does on creation: it prunes unknown
-// fields, fills in defaults, and checks the result.
+// admit processes a manifest as an API server does on creation: it prunes unknown fields, sets defaults,
+// and validates the result.
 func (r *resource) admit(t *testing.T, manifest string) (map[string]any, field.ErrorList) {
 	t.Helper()
 	obj := map[string]any{}
@@ -127,13 +127,13 @@ func (r *resource) admit(t *testing.T, manifest string) (map[string]any, field.E
 	errs := validation.ValidateCustomResource(nil, obj, r.schema)
 	errs = append(errs, listtype.ValidateListSetsAndMaps(nil, r.structural, obj)...)
 	if len(errs) > 0 {
-		return obj, errs // the rules are only for objects of the right shape
+		return obj, errs // rules are evaluated only on objects that match the schema
 	}
 	broken, _ := r.rules.Validate(t.Context(), nil, r.structural, obj, nil, celconfig.RuntimeCELCostBudget)
 	return obj, broken
 }
 
-// admitted is admit for a manifest that is valid.
+// mustAdmit is admit for a valid manifest.
 func (r *resource) admitted(t *testing.T, manifest string) map[string]any {
 	t.Helper()
 	obj, errs := r.admit(t, manifest)

@@ -5,7 +5,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 )
 
-// Cluster is a Slurm cluster whose slurmrestd runs elsewhere. The kind is ours.
+// Cluster is a Slurm cluster whose slurmrestd the operator does not run. The kind is a slurmtide extension.
 //
 // +kubebuilder:object:root=true
 // +kubebuilder:storageversion
@@ -21,11 +21,11 @@ type Cluster struct {
 	// +optional
 	metav1.ObjectMeta `json:"metadata,omitempty"`
 
-	// spec says where the cluster is and how to speak with it.
+	// spec says where the cluster is and how to access it.
 	// +required
 	Spec ClusterSpec `json:"spec"`
 
-	// status is what was last seen.
+	// status is the last observed state. The operator writes it.
 	// +optional
 	Status ClusterStatus `json:"status,omitzero"`
 }
@@ -39,7 +39,7 @@ type ClusterList struct {
 	Items           []Cluster `json:"items"`
 }
 
-// ClusterSpec says where a Slurm cluster is and how to speak with it.
+// ClusterSpec says where a Slurm cluster is and how to access it.
 type ClusterSpec struct {
 	// server is the URL of slurmrestd ("https://slurm.example.com:6820"), without
 	// the path of an API version and without credentials.
@@ -49,40 +49,39 @@ type ClusterSpec struct {
 	// +kubebuilder:validation:XValidation:rule="!self.contains('@') && !self.contains('?') && !self.contains('#')",message="server must have no credentials, query or fragment"
 	Server string `json:"server"`
 
-	// token is how requests are authenticated.
+	// token authenticates the requests.
 	// +required
 	Token ClusterToken `json:"token"`
 
-	// caRef is where the certificates are by which slurmrestd is known. Unset: the
-	// system's.
+	// caRef refers to the CA certificates that verify slurmrestd. If unset, the system's CAs do.
 	// +optional
 	CARef *CAReference `json:"caRef,omitempty"`
 
-	// clientCertRef names a Secret of type kubernetes.io/tls whose certificate is
-	// shown to slurmrestd. Unset: none.
+	// clientCertRef names a Secret of type kubernetes.io/tls with the client certificate for slurmrestd.
+	// If unset, no client certificate is sent.
 	// +optional
 	ClientCertRef *SecretReference `json:"clientCertRef,omitempty"`
 
-	// slurmctld says where workers find slurmctld. Needed by NodeSets that join the
-	// cluster; without it the cluster is only read.
+	// slurmctld says where workers find slurmctld. NodeSets need it to join the cluster. Without it the
+	// operator only reads the cluster.
 	// +optional
 	Slurmctld *SlurmctldAddress `json:"slurmctld,omitempty"`
 
-	// slurmKeyRef is the key of a Secret that holds the cluster's slurm.key. Needed
-	// by NodeSets that join the cluster.
+	// slurmKeyRef is the key of a Secret that contains the cluster's slurm.key. NodeSets need it to join
+	// the cluster.
 	// +optional
 	SlurmKeyRef *corev1.SecretKeySelector `json:"slurmKeyRef,omitempty"`
 }
 
 // ClusterToken says how requests are authenticated.
 type ClusterToken struct {
-	// secretRef is the key of a Secret that holds a JSON Web Token. It is read again
-	// when it changes.
+	// secretRef is the key of a Secret that contains a JSON Web Token. The operator notices when it
+	// changes.
 	// +required
 	SecretRef SecretKeyReference `json:"secretRef"`
 }
 
-// SecretKeyReference is a key of a Secret.
+// SecretKeyReference names a key of a Secret.
 type SecretKeyReference struct {
 	// name is the Secret's name.
 	// +required
@@ -95,7 +94,7 @@ type SecretKeyReference struct {
 	Key string `json:"key"`
 }
 
-// SecretReference is a Secret.
+// SecretReference names a Secret.
 type SecretReference struct {
 	// name is the Secret's name.
 	// +required
@@ -103,7 +102,7 @@ type SecretReference struct {
 	Name string `json:"name"`
 }
 
-// CAReference is a key of a Secret or of a ConfigMap that holds certificates in PEM.
+// CAReference names a key of a Secret or ConfigMap that contains certificates in PEM.
 type CAReference struct {
 	// kind is the kind of the object.
 	// +optional
@@ -122,16 +121,16 @@ type CAReference struct {
 	Key string `json:"key,omitempty"`
 }
 
-// CAReferenceKind is the kind of object that certificates are in.
+// CAReferenceKind is the kind of object that contains the certificates.
 //
 // +kubebuilder:validation:Enum=Secret;ConfigMap
 type CAReferenceKind string
 
-// The kinds of object that certificates are in.
+// The kinds of object that can contain certificates.
 const (
-	// CAInSecret: a Secret, as cert-manager writes it.
+	// CAInSecret is a Secret, as cert-manager writes it.
 	CAInSecret CAReferenceKind = "Secret"
-	// CAInConfigMap: a ConfigMap, as bundles are spread.
+	// CAInConfigMap is a ConfigMap, as trust bundles are distributed.
 	CAInConfigMap CAReferenceKind = "ConfigMap"
 )
 
@@ -150,21 +149,21 @@ type SlurmctldAddress struct {
 	Port int32 `json:"port,omitempty"`
 }
 
-// ClusterStatus is what was last seen of a Cluster.
+// ClusterStatus is the last observed state of a Cluster.
 type ClusterStatus struct {
 	// slurmVersion is Slurm's version ("26.05.1").
 	// +optional
 	SlurmVersion string `json:"slurmVersion,omitempty"`
 
-	// apiVersion is the version of slurmrestd's API that is spoken ("v0.0.45").
+	// apiVersion is the version of slurmrestd's API that the operator uses ("v0.0.45").
 	// +optional
 	APIVersion string `json:"apiVersion,omitempty"`
 
-	// lastContact is when slurmrestd last answered with Slurm's state. Absent: never.
+	// lastContact is when slurmrestd last returned the state of Slurm. It is absent if it never did.
 	// +optional
 	LastContact *metav1.Time `json:"lastContact,omitempty"`
 
-	// conditions are Ready.
+	// conditions contain Ready and, if fields are ignored, FieldsIgnored.
 	// +optional
 	// +listType=map
 	// +listMapKey=type

@@ -2,82 +2,82 @@ package v1beta1
 
 import corev1 "k8s.io/api/core/v1"
 
-// Conditions of our objects.
+// Condition types of several kinds.
 const (
-	// ConditionReady is on every kind. True: what the spec wants is there and works.
-	// False: it is not, and the reason says why. Unknown: Slurm or a part of it could
-	// not be asked.
+	// ConditionReady is on every kind. True: the desired state is reached and works. False: it is not,
+	// and the reason says why. Unknown: Slurm, or a part of it, could not be read.
 	ConditionReady = "Ready"
 
-	// ConditionWakeUp is on NodeSets that a HorizontalPodAutoscaler scales. It tells
-	// what the operator does about a NodeSet at zero replicas that its HPA will not
-	// wake. True: the operator set spec.replicas to what is required. False: it does
-	// not, and the reason says why. Unknown: it cannot tell whether it should.
+	// ConditionWakeUp is on NodeSets that a HorizontalPodAutoscaler scales. It reports what the operator
+	// does about a NodeSet at zero replicas that its HPA does not wake. True: the operator set
+	// spec.replicas to the required number. False: it did not, and the reason says why. Unknown: the
+	// operator does not know whether it should.
 	ConditionWakeUp = "WakeUp"
 )
 
 // Reasons of the condition Ready.
 const (
-	// ReasonAvailable (True): all is as wanted.
+	// ReasonAvailable (True): the desired state is reached.
 	ReasonAvailable = "Available"
-	// ReasonProgressing (False): it is on the way; nothing is wrong so far.
+	// ReasonProgressing (False): the operator is working towards the desired state, without errors.
 	ReasonProgressing = "Progressing"
-	// ReasonInvalidSpec (False): the spec cannot be followed until it changes.
+	// ReasonInvalidSpec (False): the spec is invalid and must be changed.
 	ReasonInvalidSpec = "InvalidSpec"
-	// ReasonReferenceNotFound (False): an object or a key that the spec names is missing.
+	// ReasonReferenceNotFound (False): an object or key to which the spec refers does not exist.
 	ReasonReferenceNotFound = "ReferenceNotFound"
-	// ReasonUnauthorized (False): slurmrestd does not take the token.
+	// ReasonUnauthorized (False): slurmrestd rejects the token.
 	ReasonUnauthorized = "Unauthorized"
 	// ReasonNotReconciled (False): the operator does not reconcile this kind yet.
 	ReasonNotReconciled = "NotReconciled"
-	// ReasonForbidden (False): the operator may not read or write a Secret that is needed.
+	// ReasonForbidden (False): the operator lacks permission to read or write a required Secret.
 	ReasonForbidden = "Forbidden"
-	// ReasonTokenNotSendable (False): the Secret of the token does not say that it holds one
-	// for this server, so it is not sent.
+	// ReasonTokenNotSendable (False): the Secret is not marked as a token for this server, so the operator
+	// does not send it.
 	ReasonTokenNotSendable = "TokenNotSendable"
 	// ReasonUnreachable (False): slurmrestd does not answer.
 	ReasonUnreachable = "Unreachable"
-	// ReasonIncompatible (False): slurmrestd speaks no version of its API that we speak.
+	// ReasonIncompatible (False): slurmrestd and the operator have no API version in common.
 	ReasonIncompatible = "Incompatible"
-	// ReasonOtherSlurmCluster (False): another Slurm cluster answers than the one that the
-	// workers joined. Nothing is changed.
+	// ReasonOtherSlurmCluster (False): the answering Slurm cluster is not the one that the workers joined.
+	// The operator changes nothing.
 	ReasonOtherSlurmCluster = "OtherSlurmCluster"
-	// ReasonSlurmNodesTaken (False): Slurm nodes with names of the NodeSet's workers belong
-	// to another NodeSet. They are not changed.
+	// ReasonSlurmNodesTaken (False): Slurm nodes with the names of the NodeSet's workers belong to another
+	// NodeSet. The operator does not change them.
 	ReasonSlurmNodesTaken = "SlurmNodesTaken"
-	// ReasonNotObserved (Unknown): there was no complete reading yet, or it is too old.
+	// ReasonNotObserved (Unknown): there is no complete reading yet, or it is too old.
 	ReasonNotObserved = "NotObserved"
 )
 
 // Reasons of the condition WakeUp.
 const (
-	// ReasonWoken (True): the NodeSet was at zero, asleep, and has demand; the
-	// operator set its replicas, and the HPA goes on from there.
+	// ReasonWoken (True): the NodeSet was asleep at zero and had demand. The operator set its replicas,
+	// and the HPA continues from there.
 	ReasonWoken = "Woken"
-	// ReasonNotNeeded (False): it has replicas, no demand, or an HPA that wakes it by itself.
+	// ReasonNotNeeded (False): the NodeSet has replicas, has no demand, or has an HPA that wakes it.
 	ReasonNotNeeded = "NotNeeded"
-	// ReasonPaused (False): somebody took it to zero by the scale subresource, and so
-	// wants it there; AnnotationWake "always" overrides.
+	// ReasonPaused (False): somebody set the NodeSet to zero through the scale subresource to keep it
+	// there. AnnotationWake "always" overrides this.
 	ReasonPaused = "Paused"
 	// ReasonNeverWake (False): AnnotationWake is "never".
 	ReasonNeverWake = "NeverWake"
-	// ReasonNoAutoscaler (False): no HPA scales it, so its replicas are its user's own.
+	// ReasonNoAutoscaler (False): no HPA scales the NodeSet, so only users change its replicas.
 	ReasonNoAutoscaler = "NoAutoscaler"
-	// ReasonTakenToZero (False): it was idle for AnnotationZeroAfter; the operator took it to zero.
+	// ReasonTakenToZero (False): the NodeSet was idle for AnnotationZeroAfter, and the operator set it to
+	// zero.
 	ReasonTakenToZero = "TakenToZero"
-	// ReasonDemandUnknown (Unknown): there is no fresh reading of Slurm to tell its demand by.
+	// ReasonDemandUnknown (Unknown): there is no recent value of the demand.
 	ReasonDemandUnknown = "DemandUnknown"
-	// ReasonInvalidAnnotation (Unknown): an annotation cannot be read, and nothing is done until it can.
+	// ReasonInvalidAnnotation (Unknown): an annotation is invalid. The operator does nothing until it is
+	// corrected.
 	ReasonInvalidAnnotation = "InvalidAnnotation"
 )
 
-// PodConditionPrefix begins the types of the pod conditions that show a worker's
-// Slurm state: PodConditionPrefix + state or flag. The operator sets them, True with
-// Slurm's reason as message, and removes them when the state is left; users and the
-// disruption budget read them.
+// PodConditionPrefix is the prefix of the pod conditions that show a worker's Slurm state. The state or
+// flag follows it. The operator sets a condition to True, with Slurm's reason as message, and removes it
+// when the state ends. Users read the conditions.
 const PodConditionPrefix = "SlurmNodeState"
 
-// The pod conditions of base states; a worker has one of them.
+// The pod conditions of Slurm's base states. A worker has one of them.
 const (
 	PodConditionAllocated corev1.PodConditionType = PodConditionPrefix + "Allocated"
 	PodConditionDown      corev1.PodConditionType = PodConditionPrefix + "Down"
@@ -88,7 +88,7 @@ const (
 	PodConditionUnknown   corev1.PodConditionType = PodConditionPrefix + "Unknown"
 )
 
-// The pod conditions of flags; a worker has any number of them.
+// The pod conditions of Slurm's state flags. A worker can have several of them.
 const (
 	PodConditionCompleting    corev1.PodConditionType = PodConditionPrefix + "Completing"
 	PodConditionDrain         corev1.PodConditionType = PodConditionPrefix + "Drain"
@@ -100,20 +100,20 @@ const (
 	PodConditionUndrain       corev1.PodConditionType = PodConditionPrefix + "Undrain"
 )
 
-// Conditions of NodeSets.
+// Condition types of NodeSets.
 const (
-	// ConditionDraining is True while workers are to go and wait for something: its
-	// message says for which job, and until when.
+	// ConditionDraining is True while workers wait to be deleted. Its message names the job for which
+	// they wait, and its end.
 	ConditionDraining = "Draining"
-	// ConditionUpdated is True when every worker is of the newest revision.
+	// ConditionUpdated is True when every worker has the newest revision.
 	ConditionUpdated = "Updated"
-	// ConditionSubmittable is True when Slurm takes jobs for workers that are not there
-	// yet, up to the maximum.
+	// ConditionSubmittable is True when Slurm accepts jobs for workers that do not exist yet, up to the
+	// maximum.
 	ConditionSubmittable = "Submittable"
 )
 
-// ConditionFieldsIgnored is on every kind, True with the reason ReasonNotFollowed, while
-// fields are set that nothing follows yet: its message names them.
+// ConditionFieldsIgnored is True, with ReasonNotFollowed, while fields are set that the operator ignores
+// or supports only in part. Its message names them. It can be on every kind.
 const (
 	ConditionFieldsIgnored = "FieldsIgnored"
 	ReasonNotFollowed      = "NotFollowed"
@@ -121,46 +121,45 @@ const (
 
 // Reasons of the condition Draining.
 const (
-	// ReasonWaitingForJobs (True): work on a worker must end first.
+	// ReasonWaitingForJobs (True): the jobs of a worker must end first.
 	ReasonWaitingForJobs = "WaitingForJobs"
-	// ReasonRecordsLeft: Slurm refuses to delete records of workers that are gone.
+	// ReasonRecordsLeft (True): Slurm refuses to delete the records of deleted workers.
 	ReasonRecordsLeft = "RecordsLeft"
-	// ReasonWaitingForSlurm (True): it is not known, or not yet, that a worker has no work.
+	// ReasonWaitingForSlurm (True): Slurm has not yet shown that a worker has no jobs.
 	ReasonWaitingForSlurm = "WaitingForSlurm"
-	// ReasonNotDraining (False): no worker is to go.
+	// ReasonNotDraining (False): no worker is to be deleted.
 	ReasonNotDraining = "NotDraining"
 )
 
 // Reasons of the condition Updated.
 const (
-	// ReasonUpToDate (True): every worker is of the newest revision.
+	// ReasonUpToDate (True): every worker has the newest revision.
 	ReasonUpToDate = "UpToDate"
 	// ReasonUpdating (False): workers are being replaced.
 	ReasonUpdating = "Updating"
-	// ReasonUpdatePaused (False): updateStrategy.paused.
+	// ReasonUpdatePaused (False): updateStrategy.paused is true.
 	ReasonUpdatePaused = "UpdatePaused"
-	// ReasonOnDelete (False): workers change when somebody deletes them.
+	// ReasonOnDelete (False): workers are updated when somebody deletes them.
 	ReasonOnDelete = "OnDelete"
-	// ReasonScheduled (False): workers change within the scheduled time.
+	// ReasonScheduled (False): workers are updated within the scheduled time.
 	ReasonScheduled = "Scheduled"
 )
 
 // Reasons of the condition Submittable.
 const (
-	// ReasonRecordsReady (True): there are records of all workers that may come.
+	// ReasonRecordsReady (True): Slurm has node records for all possible workers.
 	ReasonRecordsReady = "RecordsReady"
-	// ReasonNoMaximum (False): neither maxReplicas nor a HorizontalPodAutoscaler says how
-	// many workers may come.
+	// ReasonNoMaximum (False): neither maxReplicas nor a HorizontalPodAutoscaler sets a maximum.
 	ReasonNoMaximum = "NoMaximum"
-	// ReasonShapeUnknown (False): neither limits of slurmd nor extraConf say what a worker has.
+	// ReasonShapeUnknown (False): neither the limits of slurmd nor extraConf state the CPUs of a worker.
 	ReasonShapeUnknown = "ShapeUnknown"
-	// ReasonNamesUnknown (False): the workers' Slurm names are those of Kubernetes nodes.
+	// ReasonNamesUnknown (False): the Slurm nodes are named after Kubernetes nodes.
 	ReasonNamesUnknown = "NamesUnknown"
-	// ReasonRecordsMissing (False): records could not be made; the message says why.
+	// ReasonRecordsMissing (False): records could not be created. The message says why.
 	ReasonRecordsMissing = "RecordsMissing"
 )
 
-// The pod conditions of further flags; they are ours.
+// The pod conditions of further flags. They are slurmtide extensions.
 const (
 	PodConditionPlanned     corev1.PodConditionType = PodConditionPrefix + "Planned"
 	PodConditionReserved    corev1.PodConditionType = PodConditionPrefix + "Reserved"

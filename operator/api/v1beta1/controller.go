@@ -5,8 +5,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 )
 
-// Controller is a Slurm cluster's slurmctld, run by the operator or, with
-// spec.external, elsewhere.
+// Controller is the slurmctld of a Slurm cluster. The operator runs it unless spec.external is true.
 //
 // +kubebuilder:object:root=true
 // +kubebuilder:resource:path=controllers,scope=Namespaced,shortName=slurmctld
@@ -19,11 +18,11 @@ type Controller struct {
 	// +optional
 	metav1.ObjectMeta `json:"metadata,omitempty"`
 
-	// spec is what is wanted.
+	// spec is the desired state.
 	// +optional
 	Spec ControllerSpec `json:"spec,omitzero"`
 
-	// status is what was last seen; the operator writes it.
+	// status is the last observed state. The operator writes it.
 	// +optional
 	Status ControllerStatus `json:"status,omitzero"`
 }
@@ -37,31 +36,31 @@ type ControllerList struct {
 	Items           []Controller `json:"items"`
 }
 
-// ControllerSpec is what is wanted of a Controller.
+// ControllerSpec is the desired state of a Controller.
 //
 // +kubebuilder:validation:XValidation:rule="!self.external ? has(self.slurmKeyRef) : true",message="slurmKeyRef must be given unless external is true"
 // +kubebuilder:validation:XValidation:rule="!self.external ? has(self.jwtKeyRef) || has(self.jwtHs256KeyRef) : true",message="jwtKeyRef or jwtHs256KeyRef must be given unless external is true"
 // +kubebuilder:validation:XValidation:rule="self.external ? has(self.externalConfig) : true",message="externalConfig must be given where external is true"
 // +kubebuilder:validation:XValidation:rule="has(self.ha) && self.ha.enabled ? has(self.persistence) && self.persistence.enabled && self.persistence.existingClaim.size() > 0 : true",message="ha needs persistence.enabled and persistence.existingClaim"
 type ControllerSpec struct {
-	// clusterName is Slurm's ClusterName. Unset: the namespace, an underscore and the
-	// Controller's name. At most 40 characters, immutable.
+	// clusterName is Slurm's ClusterName, at most 40 characters. Immutable. If unset, it is the namespace,
+	// an underscore and the Controller's name.
 	// +optional
 	ClusterName string `json:"clusterName,omitempty"`
 
-	// slurmKeyRef is the key of a Secret that holds slurm.key (auth/slurm). Immutable.
+	// slurmKeyRef is the key of a Secret that contains slurm.key (auth/slurm). Immutable.
 	// +optional
 	SlurmKeyRef *corev1.SecretKeySelector `json:"slurmKeyRef,omitempty"`
 
-	// jwtKeyRef is the key of a Secret that holds the key of auth/jwt. Immutable.
+	// jwtKeyRef is the key of a Secret that contains the key of auth/jwt. Immutable.
 	// +optional
 	JWTKeyRef *corev1.SecretKeySelector `json:"jwtKeyRef,omitempty"`
 
-	// jwtHs256KeyRef is the older name of jwtKeyRef; jwtKeyRef wins. Immutable.
+	// jwtHs256KeyRef is the older name of jwtKeyRef. jwtKeyRef takes precedence. Immutable.
 	// +optional
 	JWTHS256KeyRef *corev1.SecretKeySelector `json:"jwtHs256KeyRef,omitempty"`
 
-	// jwksKeyRef is the key of a ConfigMap that holds a JSON Web Key Set.
+	// jwksKeyRef is the key of a ConfigMap that contains a JSON Web Key Set.
 	// +optional
 	JWKSKeyRef *corev1.ConfigMapKeySelector `json:"jwksKeyRef,omitempty"`
 
@@ -69,7 +68,7 @@ type ControllerSpec struct {
 	// +optional
 	AccountingRef *corev1.LocalObjectReference `json:"accountingRef,omitempty"`
 
-	// external is true for a slurmctld that runs elsewhere.
+	// external says that slurmctld runs outside of the operator's control.
 	// +optional
 	// +kubebuilder:default=false
 	External bool `json:"external,omitempty"`
@@ -82,67 +81,67 @@ type ControllerSpec struct {
 	// +optional
 	HA *ControllerHA `json:"ha,omitempty"`
 
-	// persistence is the volume of slurmctld's state.
+	// persistence configures the volume for slurmctld's state.
 	// +optional
 	Persistence *ControllerPersistence `json:"persistence,omitempty"`
 
-	// slurmctld is a Container (core/v1) that is laid over the slurmctld container.
+	// slurmctld is a Container (core/v1) that is merged into the slurmctld container.
 	// +optional
 	Slurmctld Raw `json:"slurmctld,omitzero"`
 
-	// reconfigure is a Container (core/v1) that is laid over the container that
-	// makes slurmctld read its configuration again.
+	// reconfigure is a Container (core/v1) that is merged into the container that
+	// reconfigures slurmctld.
 	// +optional
 	Reconfigure Raw `json:"reconfigure,omitzero"`
 
-	// inplaceReconfigure applies changed configuration by scontrol reconfigure
-	// instead of replacing the pod.
+	// inplaceReconfigure applies configuration changes with scontrol reconfigure instead of replacing the
+	// pod.
 	// +optional
 	// +kubebuilder:default=false
 	InplaceReconfigure bool `json:"inplaceReconfigure,omitempty"`
 
-	// logfile is a Container (core/v1) that is laid over the container that shows
+	// logfile is a Container (core/v1) that is merged into the container that prints
 	// slurmctld's log file.
 	// +optional
 	Logfile Raw `json:"logfile,omitzero"`
 
-	// template is laid over slurmctld's pods.
+	// template is merged into slurmctld's pods.
 	// +optional
 	Template PodTemplate `json:"template,omitzero"`
 
-	// service is laid over slurmctld's Service.
+	// service is merged into slurmctld's Service.
 	// +optional
 	Service ServiceSpec `json:"service,omitzero"`
 
-	// extraConf is added to slurm.conf.
+	// extraConf is appended to slurm.conf.
 	// +optional
 	ExtraConf string `json:"extraConf,omitempty"`
 
-	// configFileRefs name ConfigMaps whose keys are files beside slurm.conf.
+	// configFileRefs name ConfigMaps. Each key becomes a file in the directory of slurm.conf.
 	// +optional
 	// +nullable
 	// +listType=atomic
 	ConfigFileRefs []corev1.LocalObjectReference `json:"configFileRefs,omitempty"`
 
-	// prologScriptRefs name ConfigMaps with scripts for Prolog.
+	// prologScriptRefs name ConfigMaps with Prolog scripts.
 	// +optional
 	// +nullable
 	// +listType=atomic
 	PrologScriptRefs []corev1.LocalObjectReference `json:"prologScriptRefs,omitempty"`
 
-	// epilogScriptRefs name ConfigMaps with scripts for Epilog.
+	// epilogScriptRefs name ConfigMaps with Epilog scripts.
 	// +optional
 	// +nullable
 	// +listType=atomic
 	EpilogScriptRefs []corev1.LocalObjectReference `json:"epilogScriptRefs,omitempty"`
 
-	// prologSlurmctldScriptRefs name ConfigMaps with scripts for PrologSlurmctld.
+	// prologSlurmctldScriptRefs name ConfigMaps with PrologSlurmctld scripts.
 	// +optional
 	// +nullable
 	// +listType=atomic
 	PrologSlurmctldScriptRefs []corev1.LocalObjectReference `json:"prologSlurmctldScriptRefs,omitempty"`
 
-	// epilogSlurmctldScriptRefs name ConfigMaps with scripts for EpilogSlurmctld.
+	// epilogSlurmctldScriptRefs name ConfigMaps with EpilogSlurmctld scripts.
 	// +optional
 	// +nullable
 	// +listType=atomic
@@ -153,22 +152,22 @@ type ControllerSpec struct {
 	Metrics Metrics `json:"metrics,omitzero"`
 }
 
-// ControllerHA says how many slurmctlds stand by.
+// ControllerHA configures backup slurmctlds.
 type ControllerHA struct {
 	// enabled runs the backups.
 	// +required
 	// +kubebuilder:default=false
 	Enabled bool `json:"enabled"`
 
-	// backups is the number of slurmctlds beside the first.
+	// backups is the number of backup slurmctlds.
 	// +optional
 	// +kubebuilder:default=1
 	// +kubebuilder:validation:Minimum=1
 	Backups int32 `json:"backups,omitempty"`
 }
 
-// ControllerPersistence describes the volume of slurmctld's state: a claim that
-// exists, or else one that is made of the inlined spec.
+// ControllerPersistence describes the volume for slurmctld's state: an existing PersistentVolumeClaim,
+// or one that is created from the inlined spec.
 type ControllerPersistence struct {
 	// enabled keeps the state on a volume. Immutable.
 	// +required
@@ -182,9 +181,9 @@ type ControllerPersistence struct {
 	corev1.PersistentVolumeClaimSpec `json:",inline"`
 }
 
-// ControllerStatus is what was last seen of a Controller.
+// ControllerStatus is the last observed state of a Controller.
 type ControllerStatus struct {
-	// conditions are Ready.
+	// conditions contain Ready and, if fields are ignored, FieldsIgnored.
 	// +optional
 	// +listType=map
 	// +listMapKey=type

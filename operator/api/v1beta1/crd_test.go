@@ -31,7 +31,7 @@ func TestDefinitionsAreKeptOnUninstallUnlessKeepIsFalse(t *testing.T) {
 		if got := parseCRD(t, render(t, plural, true)).Annotations[policy]; got != "keep" {
 			t.Errorf("%s with keep: the policy is %q", plural, got)
 		}
-		// Helm takes any other value for neither kept nor deleted: it must be absent.
+		// Helm's behaviour is undefined for other values, so the annotation must be absent.
 		if got, there := parseCRD(t, render(t, plural, false)).Annotations[policy]; there {
 			t.Errorf("%s without keep: the policy is %q", plural, got)
 		}
@@ -45,11 +45,11 @@ func TestDefinitionsApplyWithoutHelm(t *testing.T) {
 			t.Fatal(err)
 		}
 		if diff := cmp.Diff(parseCRD(t, render(t, plural, true)), parseCRD(t, text)); diff != "" {
-			t.Errorf("%s: the file is not what Helm renders (-rendered +file):\n%s", plural, diff)
+			t.Errorf("%s: the file differs from what Helm renders (-rendered +file):\n%s", plural, diff)
 		}
 		// kubectl apply without --server-side keeps a copy in an annotation.
 		if limit := 128 << 10; len(text) > limit {
-			t.Errorf("%s has %d bytes, of at most %d", plural, len(text), limit)
+			t.Errorf("%s has %d bytes, want at most %d", plural, len(text), limit)
 		}
 	}
 }
@@ -66,7 +66,9 @@ func TestNamesAndVersionsOfDefinitions(t *testing.T) {
 	}
 	for _, plural := range plurals() {
 		crd := load(t, plural).crd
-		names := apiextensionsv1.CustomResourceDefinitionNames{Kind: crd.Spec.Names.Kind, ShortNames: crd.Spec.Names.ShortNames}
+		names := apiextensionsv1.CustomResourceDefinitionNames{
+			Kind: crd.Spec.Names.Kind, ShortNames: crd.Spec.Names.ShortNames,
+		}
 		if diff := cmp.Diff(want[plural], names); diff != "" {
 			t.Errorf("%s (-want +got):\n%s", plural, diff)
 		}
@@ -84,8 +86,7 @@ func TestNamesAndVersionsOfDefinitions(t *testing.T) {
 	}
 }
 
-// Without the operator there is nobody to convert: the definitions as they are
-// installed serve what is stored, and nothing else.
+// Without the operator there is no conversion, so the installed definitions serve only the stored version.
 func TestDefinitionsServeWhatIsStoredAlone(t *testing.T) {
 	type version struct {
 		Name           string
@@ -116,10 +117,10 @@ func TestVersionsLookTheSame(t *testing.T) {
 		versions := load(t, plural).crd.Spec.Versions
 		for _, v := range versions {
 			if diff := cmp.Diff(versions[0].AdditionalPrinterColumns, v.AdditionalPrinterColumns); diff != "" {
-				t.Errorf("%s: columns of %s (-first +it):\n%s", plural, v.Name, diff)
+				t.Errorf("%s: columns of %s (-first +this):\n%s", plural, v.Name, diff)
 			}
 			if diff := cmp.Diff(versions[0].Subresources, v.Subresources); diff != "" {
-				t.Errorf("%s: subresources of %s (-first +it):\n%s", plural, v.Name, diff)
+				t.Errorf("%s: subresources of %s (-first +this):\n%s", plural, v.Name, diff)
 			}
 		}
 	}

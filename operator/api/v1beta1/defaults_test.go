@@ -103,7 +103,7 @@ func TestUnknownFieldsElsewhereAreDropped(t *testing.T) {
 	got := load(t, "nodesets").admitted(t, spec("controllerRef: {name: slurm, kind: Controller}", "size: 3", "template: {metadata: {name: a}}"))
 	in := got["spec"].(map[string]any)
 	if _, there := in["size"]; there {
-		t.Error("spec.size is kept")
+		t.Error("spec.size is preserved")
 	}
 	if diff := cmp.Diff(map[string]any{"name": "slurm"}, in["controllerRef"]); diff != "" {
 		t.Errorf("controllerRef (-want +got):\n%s", diff)
@@ -142,7 +142,7 @@ func TestAnAbsentFieldStaysAbsentInGo(t *testing.T) {
 
 func TestSchemeKnowsEveryKind(t *testing.T) {
 	scheme := runtime.NewScheme()
-	for range 2 { // adding twice is no error
+	for range 2 { // adding twice is not an error
 		if err := v1beta1.AddToScheme(scheme); err != nil {
 			t.Fatal(err)
 		}
@@ -165,11 +165,11 @@ func TestCopiesShareNothing(t *testing.T) {
 	clone := original.DeepCopy()
 	*clone.Spec.Replicas, clone.Spec.ControllerRef.Name = 2, "other"
 	if replicas != 1 || original.Spec.ControllerRef.Name != "slurm" {
-		t.Errorf("writing to a copy wrote to the original: %d, %s", replicas, original.Spec.ControllerRef.Name)
+		t.Errorf("changing the copy changed the original: %d, %s", replicas, original.Spec.ControllerRef.Name)
 	}
 }
 
-// throughGo reads a manifest into the Go type of like and writes it again.
+// roundTripGo unmarshals a manifest into the Go type of like and marshals it again.
 func throughGo(t *testing.T, like any, manifest string) string {
 	t.Helper()
 	typed := reflect.New(reflect.TypeOf(like)).Interface()
@@ -188,7 +188,7 @@ func text(t *testing.T, v any) string {
 	return string(out)
 }
 
-// object reads YAML (and so JSON) with all numbers of one type.
+// parseYAML parses YAML or JSON, with all numbers of one type.
 func object(t *testing.T, manifest string) map[string]any {
 	t.Helper()
 	out := map[string]any{}

@@ -7,7 +7,7 @@ import (
 	"k8s.io/apimachinery/pkg/util/json"
 )
 
-// marshalOpen writes the fields of a struct and those that its type does not know.
+// marshalOpen marshals known, and adds the fields in extra.
 func marshalOpen(known any, extra map[string]Raw) ([]byte, error) {
 	text, err := stdjson.Marshal(known)
 	if err != nil || len(extra) == 0 {
@@ -21,8 +21,8 @@ func marshalOpen(known any, extra map[string]Raw) ([]byte, error) {
 	return stdjson.Marshal(all)
 }
 
-// unmarshalOpen reads the fields of a struct and returns those that are not named;
-// nil for none.
+// unmarshalOpen unmarshals text into known. It returns the fields that are not among names, or nil if
+// there are none.
 func unmarshalOpen(text []byte, known any, names ...string) (map[string]Raw, error) {
 	if err := json.Unmarshal(text, known); err != nil {
 		return nil, err

@@ -18,7 +18,7 @@ import (
 
 var update = flag.Bool("update", false, "rewrite the lists of fields in testdata")
 
-// objects are the Go types of the resources.
+// objects returns the Go types of the resources.
 func objects() map[string]any {
 	return map[string]any{
 		"accountings": v1beta1.Accounting{},
@@ -31,13 +31,14 @@ func objects() map[string]any {
 	}
 }
 
-// TestFieldsStayAsTheyAre compares every field, with all that the schema says of it,
-// with a list that is read in review: a change there is a change of the API.
+// TestFieldsMatchTheReviewedLists compares every field and its schema with a reviewed list: a change of the
+// list is a change of the API.
 func TestFieldsStayAsTheyAre(t *testing.T) {
 	for _, plural := range plurals() {
 		root := stored(load(t, plural).crd).Schema.OpenAPIV3Schema
-		got := strings.Join(append(describe("spec", root.Properties["spec"], slices.Contains(root.Required, "spec")),
-			describe("status", root.Properties["status"], false)...), "\n") + "\n"
+		lines := describe("spec", root.Properties["spec"], slices.Contains(root.Required, "spec"))
+		lines = append(lines, describe("status", root.Properties["status"], false)...)
+		got := strings.Join(lines, "\n") + "\n"
 		golden := filepath.Join("testdata", plural+".fields")
 		if *update {
 			if err := os.WriteFile(golden, []byte(got), 0o644); err != nil {
@@ -54,7 +55,7 @@ func TestFieldsStayAsTheyAre(t *testing.T) {
 	}
 }
 
-// describe tells of a field and of those inside it, one line each.
+// describeField returns a line for a field and for each field within it.
 func describe(path string, s apiextensionsv1.JSONSchemaProps, required bool) []string {
 	lines := []string{strings.Join(append([]string{path + " " + kindOf(s)}, facts(s, required)...), "; ")}
 	for _, name := range sortedKeys(s.Properties) {
@@ -136,7 +137,7 @@ func TestSchemaAndGoTypesHaveTheSameFields(t *testing.T) {
 	}
 }
 
-// compareFields demands the same fields of a Go type and of a schema, all the way down.
+// compareFields checks that a Go type and a schema have the same fields, recursively.
 func compareFields(t *testing.T, path string, inGo reflect.Type, schema apiextensionsv1.JSONSchemaProps) {
 	t.Helper()
 	for inGo.Kind() == reflect.Pointer {
@@ -147,8 +148,9 @@ func compareFields(t *testing.T, path string, inGo reflect.Type, schema apiexten
 		return
 	}
 	if inGo.Kind() != reflect.Struct || schema.Properties == nil {
-		if open := schema.XPreserveUnknownFields != nil && *schema.XPreserveUnknownFields; schema.Type == "object" && inGo.Kind() != reflect.Map && !open {
-			t.Errorf("%s is closed and names no fields", path)
+		open := schema.XPreserveUnknownFields != nil && *schema.XPreserveUnknownFields
+		if schema.Type == "object" && inGo.Kind() != reflect.Map && !open {
+			t.Errorf("%s is closed but has no fields", path)
 		}
 		return
 	}
@@ -161,7 +163,7 @@ func compareFields(t *testing.T, path string, inGo reflect.Type, schema apiexten
 	}
 }
 
-// jsonFields are the fields of a struct, and of the structs inlined in it, by JSON name.
+// jsonFields returns the fields of a struct, and of the structs inlined in it, by JSON name.
 func jsonFields(inGo reflect.Type) map[string]reflect.Type {
 	out := map[string]reflect.Type{}
 	for f := range inGo.Fields() {

@@ -13,14 +13,14 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 )
 
-// setOptional sets every reference to a key of a Secret to an optional one, and returns
-// the paths of their fields.
+// setOptional marks every reference to a key of a Secret as optional, and returns the paths of the marks.
 func setOptional(spec reflect.Value, path string) []string {
 	if ref, ok := spec.Addr().Interface().(*corev1.SecretKeySelector); ok {
 		ref.Optional = new(true)
 		return []string{path + ".optional"}
 	}
-	if spec.Type() == reflect.TypeFor[*corev1.SecretKeySelector]() || spec.Type() == reflect.TypeFor[*NodeSetSSH]() || spec.Type() == reflect.TypeFor[*StorageConfig]() {
+	switch spec.Type() {
+	case reflect.TypeFor[*corev1.SecretKeySelector](), reflect.TypeFor[*NodeSetSSH](), reflect.TypeFor[*StorageConfig]():
 		spec.Set(reflect.New(spec.Type().Elem()))
 		return setOptional(spec.Elem(), path)
 	}
@@ -42,13 +42,13 @@ func TestReferencesThatMayNotBeOptionalSaySo(t *testing.T) {
 		&NodeSetSpec{}, &ControllerSpec{}, &AccountingSpec{}, &LoginSetSpec{}, &ClusterSpec{}, &TokenSpec{},
 	} {
 		if got := spec.IgnoredFields(); len(got) != 0 {
-			t.Errorf("%T: of an empty one it says %v", spec, got)
+			t.Errorf("%T: an empty spec has ignored fields: %v", spec, got)
 		}
 		want := setOptional(reflect.ValueOf(spec).Elem(), "")
 		var got []string
 		for _, i := range spec.IgnoredFields() {
 			if !strings.HasPrefix(i.Instead, "has no effect: ") {
-				t.Errorf("%T: it says %v", spec, i)
+				t.Errorf("%T: unexpected ignored field %v", spec, i)
 			}
 			got = append(got, i.Field)
 		}
@@ -64,8 +64,8 @@ func TestKeySetsAreNotFollowed(t *testing.T) {
 	ref := &corev1.ConfigMapKeySelector{Key: "jwks.json"}
 	for _, spec := range []interface{ IgnoredFields() []Ignored }{&ControllerSpec{JWKSKeyRef: ref}, &AccountingSpec{JWKSKeyRef: ref}} {
 		got := spec.IgnoredFields()
-		if len(got) != 1 || got[0].Field != "jwksKeyRef" || !strings.HasPrefix(got[0].Instead, "is not followed yet: ") {
-			t.Errorf("%T: it says %v", spec, got)
+		if len(got) != 1 || got[0].Field != "jwksKeyRef" || !strings.HasPrefix(got[0].Instead, "is not supported yet: ") {
+			t.Errorf("%T: got %v", spec, got)
 		}
 	}
 }
@@ -74,11 +74,11 @@ func TestConditionOfIgnoredFields(t *testing.T) {
 	noon := time.Date(2030, 1, 1, 12, 0, 0, 0, time.UTC)
 	var conditions []metav1.Condition
 	if SetFieldsIgnored(&conditions, nil, 1, noon) || len(conditions) > 0 {
-		t.Errorf("without fields there is %+v", conditions)
+		t.Errorf("without ignored fields: got %+v", conditions)
 	}
 	fields := []Ignored{{"a", "is of no use"}, {"b.c", "neither"}}
 	if !SetFieldsIgnored(&conditions, fields, 2, noon) || SetFieldsIgnored(&conditions, fields, 2, noon.Add(time.Hour)) {
-		t.Error("it changes not once")
+		t.Error("want exactly one change")
 	}
 	c := meta.FindStatusCondition(conditions, ConditionFieldsIgnored)
 	want := metav1.Condition{
@@ -86,9 +86,9 @@ func TestConditionOfIgnoredFields(t *testing.T) {
 		ObservedGeneration: 2, LastTransitionTime: metav1.NewTime(noon),
 	}
 	if c == nil || *c != want {
-		t.Errorf("it is %+v", c)
+		t.Errorf("got %+v, want %+v", c, want)
 	}
 	if !SetFieldsIgnored(&conditions, nil, 3, noon) || len(conditions) > 0 {
-		t.Errorf("there still is %+v", conditions)
+		t.Errorf("the condition was not removed: %+v", conditions)
 	}
 }

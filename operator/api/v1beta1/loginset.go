@@ -6,14 +6,13 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 )
 
-// LoginSet is a group of alike pods in which users log in and submit jobs to one
-// Slurm cluster.
+// LoginSet is a group of identical pods in which users log in and submit jobs to one Slurm cluster.
 //
 // +kubebuilder:object:root=true
 // +kubebuilder:resource:path=loginsets,scope=Namespaced,shortName=loginsets;lss;sackd
 // +kubebuilder:subresource:status
 // +kubebuilder:subresource:scale:specpath=.spec.replicas,statuspath=.status.replicas,selectorpath=.status.selector
-// +kubebuilder:printcolumn:name="REPLICAS",type=integer,JSONPath=`.status.replicas`,description="Login pods that there are"
+// +kubebuilder:printcolumn:name="REPLICAS",type=integer,JSONPath=`.status.replicas`,description="Number of login pods"
 // +kubebuilder:printcolumn:name="AGE",type=date,JSONPath=`.metadata.creationTimestamp`
 type LoginSet struct {
 	metav1.TypeMeta `json:",inline"`
@@ -22,11 +21,11 @@ type LoginSet struct {
 	// +optional
 	metav1.ObjectMeta `json:"metadata,omitempty"`
 
-	// spec is what is wanted.
+	// spec is the desired state.
 	// +optional
 	Spec LoginSetSpec `json:"spec,omitzero"`
 
-	// status is what was last seen; the operator writes it.
+	// status is the last observed state. The operator writes it.
 	// +optional
 	Status LoginSetStatus `json:"status,omitzero"`
 }
@@ -40,7 +39,7 @@ type LoginSetList struct {
 	Items           []LoginSet `json:"items"`
 }
 
-// LoginSetSpec is what is wanted of a LoginSet.
+// LoginSetSpec is the desired state of a LoginSet.
 type LoginSetSpec struct {
 	// controllerRef names the Controller to which jobs are submitted.
 	// +required
@@ -51,52 +50,52 @@ type LoginSetSpec struct {
 	// +kubebuilder:default=1
 	Replicas *int32 `json:"replicas,omitempty"`
 
-	// login is a Container (core/v1) that is laid over the login container.
+	// login is a Container (core/v1) that is merged into the login container.
 	// +optional
 	Login Raw `json:"login,omitzero"`
 
-	// initconf is a Container (core/v1) that is laid over the container that puts the
-	// configuration in place.
+	// initconf is a Container (core/v1) that is merged into the container that installs
+	// the configuration.
 	// +optional
 	Initconf Raw `json:"initconf,omitzero"`
 
-	// template is laid over the login pods.
+	// template is merged into the login pods.
 	// +optional
 	Template PodTemplate `json:"template,omitzero"`
 
-	// strategy says how pods change to a new revision, as a Deployment's does.
+	// strategy says how new pods replace old ones, as in a Deployment.
 	// +optional
 	Strategy appsv1.DeploymentStrategy `json:"strategy,omitzero"`
 
-	// rootSshAuthorizedKeys is root's authorized_keys.
+	// rootSshAuthorizedKeys is the content of root's authorized_keys.
 	// +optional
 	RootSSHAuthorizedKeys string `json:"rootSshAuthorizedKeys,omitempty"`
 
-	// extraSshdConfig is added to sshd_config.
+	// extraSshdConfig is appended to sshd_config.
 	// +optional
 	ExtraSshdConfig string `json:"extraSshdConfig,omitempty"`
 
-	// sssdConfRef is the key of a Secret that holds sssd.conf.
+	// sssdConfRef is the key of a Secret that contains sssd.conf.
 	// +required
 	SSSDConfRef corev1.SecretKeySelector `json:"sssdConfRef"`
 
-	// service is laid over the Service of the login pods.
+	// service is merged into the Service of the login pods.
 	// +optional
 	Service ServiceSpec `json:"service,omitzero"`
 }
 
-// LoginSetStatus is what was last seen of a LoginSet. The API server takes no status
-// without selector (it may be empty text).
+// LoginSetStatus is the last observed state of a LoginSet. The API server rejects a status without
+// selector. An empty selector is valid.
 type LoginSetStatus struct {
-	// selector is the label selector of the login pods, as text, for the scale subresource.
+	// selector is the label selector of the login pods in string form, for the scale subresource.
 	// +required
 	Selector string `json:"selector"`
 
-	// replicas is the number of login pods that there are.
+	// replicas is the number of existing login pods.
 	// +optional
 	Replicas int32 `json:"replicas,omitempty"`
 
-	// conditions are Ready.
+	// conditions contain Ready and, if fields are ignored, FieldsIgnored.
 	// +optional
 	// +listType=map
 	// +listMapKey=type

@@ -9,12 +9,12 @@ import (
 	"k8s.io/apimachinery/pkg/util/json"
 )
 
-// MalformedError says that an open part can not be read as what it should be.
+// MalformedError reports that an open field does not decode as its type.
 type MalformedError struct {
-	// Path is the field that is wrong, as far as it is known: within the part, or
-	// from the object's root once InField has put the part's own before it.
+	// Path leads to the wrong value as far as it is known: within the open field or, after InField, from
+	// the object's root.
 	Path string
-	// Problem is what is wrong with it.
+	// Problem says what is wrong with the value.
 	Problem string
 }
 
@@ -25,9 +25,8 @@ func (e *MalformedError) Error() string {
 	return e.Path + ": " + e.Problem
 }
 
-// InField returns a reader's error with the path of the part put before the path
-// within it ("spec.slurmd" before "ports[0]"). Of any other error it returns one
-// that is wrapped; nil stays nil.
+// InField prefixes the path of a *MalformedError with the path of the open field ("spec.slurmd" before
+// "ports[0]"). It wraps any other error and returns nil for nil.
 func InField(path string, err error) error {
 	var bad *MalformedError
 	switch {
@@ -42,7 +41,7 @@ func InField(path string, err error) error {
 	}
 }
 
-// malformed says what is wrong with a text that does not decode, and where.
+// newMalformedError says what is wrong with a text that does not decode, and where.
 func malformed(text []byte, err error, decode func([]byte) error) *MalformedError {
 	where, inside := locate(text, decode)
 	if inside != nil {
@@ -52,23 +51,23 @@ func malformed(text []byte, err error, decode func([]byte) error) *MalformedErro
 	if !errors.As(err, &wrong) {
 		return &MalformedError{Path: where.String(), Problem: err.Error()}
 	}
-	if wrong.Value == "object" || wrong.Value == "array" { // it is what the value is in
+	if wrong.Value == "object" || wrong.Value == "array" { // the error may name the enclosing value
 		where = where.upTo(wrong.Field)
 	}
 	return &MalformedError{Path: where.String(), Problem: "must be " + nameOf(wrong.Type) + ", not " + wrong.Value}
 }
 
-// locate looks for the first value of a text that does not decode by itself either. It
-// gives up, with nil, after so many values that nobody wrote the text by hand.
+// locateMalformed finds the first value of a text that does not decode on its own either. It returns nil
+// for texts that are too large or too deep to be written by hand.
 func locate(text []byte, decode func([]byte) error) (where path, err error) {
-	const most, deepest = 5000, 50
+	const maxTries, maxDepth = 5000, 50
 	var whole any
 	if json.Unmarshal(text, &whole) != nil {
 		return nil, nil
 	}
 	tries := 0
 	alone(whole, nil, func(at path, document any) bool {
-		if tries++; tries > most || len(at) > deepest {
+		if tries++; tries > maxTries || len(at) > maxDepth {
 			return true
 		}
 		text, marshalErr := stdjson.Marshal(document)
@@ -82,7 +81,7 @@ func locate(text []byte, decode func([]byte) error) (where path, err error) {
 	return where, err
 }
 
-// nameOf is what JSON calls values of a Go type.
+// jsonTypeName returns the JSON term for the values of a Go type.
 func nameOf(t reflect.Type) string {
 	switch t.Kind() {
 	case reflect.Struct, reflect.Map:

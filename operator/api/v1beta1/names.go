@@ -10,21 +10,22 @@ const (
 	FeaturesPrefix   = "features.slinky.slurm.net/"
 )
 
-// Annotations of NodeSets. Users set them, the operator reads them; all are ours.
+// Annotations of NodeSets. All are slurmtide extensions. Unless a comment says otherwise, users set them
+// and the operator reads them.
 const (
-	// AnnotationWake overrides whether the operator wakes a NodeSet from zero:
-	// WakeAlways or WakeNever. Absent: it wakes one that was created at zero, and
-	// not one that somebody took there.
+	// AnnotationWake overrides whether the operator wakes a NodeSet from zero: WakeAlways or WakeNever. If
+	// absent, the operator wakes a NodeSet that was created at zero, but not one that somebody scaled to
+	// zero.
 	AnnotationWake = NodeSetPrefix + "wake"
-	// AnnotationZeroAfter is a Go duration. The operator may take a NodeSet whose HPA
-	// has minReplicas 1 to zero when it was idle that long.
+	// AnnotationZeroAfter is a Go duration. The operator sets a NodeSet whose HPA has minReplicas 1 to
+	// zero when it has been idle for that long.
 	AnnotationZeroAfter = NodeSetPrefix + "zero-after"
-	// AnnotationIdleGrace is a Go duration. Nodes that are idle count as required
-	// that long. The metrics adapter reads it too.
+	// AnnotationIdleGrace is a Go duration. Idle nodes count as required for that long. The metrics
+	// adapter reads it too.
 	AnnotationIdleGrace = NodeSetPrefix + "idle-grace"
-	// AnnotationSlurmCluster is Slurm's own name of the cluster that the NodeSet's workers
-	// joined. The operator sets and reads it, and removes it with the last worker; a user
-	// removes it when the Slurm cluster got another name.
+	// AnnotationSlurmCluster is the ClusterName of the Slurm cluster that the workers joined. The operator
+	// sets and reads it, and removes it with the last worker. Users remove it after they rename the Slurm
+	// cluster.
 	AnnotationSlurmCluster = NodeSetPrefix + "slurm-cluster"
 )
 
@@ -34,11 +35,11 @@ const (
 	WakeNever  = "never"
 )
 
-// MarkSlurmToken is an annotation, or a label, of Secrets: what they hold is a Slurm
-// token, which may be sent to the slurmrestd of a Cluster. Its value is MarkAnyServer or,
-// for the annotation, a list of values of spec.server, separated by commas, and the token
-// is sent nowhere else. Users set it; operator and metrics adapter read it; it is ours.
-// Secrets of Tokens need none, nor do tokens that name a Slurm user (claim sun).
+// AnnotationSlurmToken is an annotation, or a label, that marks the content of a Secret as a Slurm token,
+// which may be sent to the slurmrestd of a Cluster. Its value is SlurmTokenAnyServer or, in the
+// annotation, a comma-separated list of values of spec.server; the token is sent nowhere else. Users set
+// it; the operator and the metrics adapter read it. Secrets of Tokens do not need it, nor do tokens that
+// name a Slurm user (claim sun). It is a slurmtide extension.
 const (
 	MarkSlurmToken = Prefix + "slurm-token"
 	MarkAnyServer  = "true"
@@ -46,74 +47,73 @@ const (
 
 // Annotations of workers' pods.
 const (
-	// AnnotationPodCordon "true": the worker is to be drained. Users set it; the
+	// AnnotationPodCordon "true" requests that the worker be drained. Users and the operator set it; the
 	// operator reads it.
 	AnnotationPodCordon = NodeSetPrefix + "pod-cordon"
-	// AnnotationPodDeletionCost is an int32; among equals the lower is deleted first.
-	// Users set it; the operator reads it.
+	// AnnotationPodDeletionCost is an int32. Among otherwise equal workers, the one with the lower cost is
+	// deleted first. Users set it; the operator reads it.
 	AnnotationPodDeletionCost = NodeSetPrefix + "pod-deletion-cost"
-	// AnnotationPodDeadline is the time (RFC 3339) when the time limit of the
-	// worker's last running job ends. The operator sets it; users read it.
+	// AnnotationPodDeadline is when the time limit of the worker's last running job ends (RFC 3339). The
+	// operator sets it; users read it.
 	AnnotationPodDeadline = NodeSetPrefix + "pod-deadline"
-	// AnnotationDrainCause is why the operator drains the worker: one of the Cause
-	// constants. With it the choice of workers outlives a restart. The operator sets
-	// and reads it; it is ours. A worker that has AnnotationPodCordon and no cause was
-	// chosen by a user.
+	// AnnotationDrainCause says why the operator drains the worker: one of the DrainCause constants. It
+	// keeps the choice of workers across restarts. The operator sets and reads it. A worker that has
+	// AnnotationPodCordon but no cause was chosen by a user. It is a slurmtide extension.
 	AnnotationDrainCause = NodeSetPrefix + "drain-cause"
-	// AnnotationDrainStarted is when the operator chose the worker (RFC 3339). A drain
-	// policy's timeout counts from then. The operator sets and reads it; it is ours.
+	// AnnotationDrainStarted is when the operator chose the worker (RFC 3339). The timeout of the drain
+	// policy starts then. The operator sets and reads it. It is a slurmtide extension.
 	AnnotationDrainStarted = NodeSetPrefix + "drain-started"
-	// AnnotationDeleteWhenScaled "true" is on claims of workers whose NodeSet's retention policy
-	// is whenScaled: Delete: scale-in deletes them. Claims that were kept before are without
-	// it. The operator sets and reads it; it is ours.
+	// AnnotationDeleteWhenScaled "true" is on PersistentVolumeClaims that scale-in deletes, because the
+	// NodeSet's retention policy is whenScaled: Delete. Claims that were retained earlier do not have it.
+	// The operator sets and reads it. It is a slurmtide extension.
 	AnnotationDeleteWhenScaled = NodeSetPrefix + "delete-when-scaled"
-	// AnnotationSafeToEvict "false" is on workers that have or may get work: cluster-autoscaler
-	// leaves their Kubernetes node. The operator sets it.
+	// AnnotationSafeToEvict "false" is on workers that run jobs or may get some. cluster-autoscaler does not
+	// remove their Kubernetes node. The operator sets it.
 	AnnotationSafeToEvict = "cluster-autoscaler.kubernetes.io/safe-to-evict"
-	// AnnotationDoNotDisrupt "true" is on workers that have or may get work: Karpenter leaves
+	// AnnotationDoNotDisrupt "true" is on workers that run jobs or may get some. Karpenter does not disrupt
 	// their Kubernetes node. The operator sets it.
 	AnnotationDoNotDisrupt = "karpenter.sh/do-not-disrupt"
 )
 
 // Values of AnnotationDrainCause.
 const (
-	// CauseScaleIn: there are more workers than there should be.
+	// DrainCauseScaleIn says that there are more workers than desired.
 	CauseScaleIn = "ScaleIn"
-	// CauseUpdate: the worker is of an old revision.
+	// DrainCauseUpdate says that the worker has an old revision.
 	CauseUpdate = "Update"
-	// CauseDeletion: the NodeSet is being deleted.
+	// DrainCauseDeletion says that the NodeSet is being deleted.
 	CauseDeletion = "Deletion"
 )
 
 // Annotations of Kubernetes nodes. Administrators set them; the operator reads them.
 const (
-	// AnnotationNodeCordonReason is the drain reason of the workers on a Kubernetes
-	// node while it is cordoned (at most 256 runes).
+	// AnnotationNodeCordonReason is the Slurm reason with which the workers on a cordoned Kubernetes node
+	// are drained (at most 256 runes).
 	AnnotationNodeCordonReason = NodeSetPrefix + "node-cordon-reason"
-	// AnnotationHostnameOverride is the Slurm node's name in scaling mode DaemonSet.
+	// AnnotationHostnameOverride is the name of the Slurm node in scaling mode DaemonSet.
 	AnnotationHostnameOverride = NodeSetPrefix + "hostname-override"
 	// AnnotationTopology is the Slurm topology of the workers on the Kubernetes node.
 	AnnotationTopology = TopologyPrefix + "spec"
-	// AnnotationFeatures lists features, separated by commas; each becomes
-	// FeaturePrefix + name on the workers' Slurm nodes.
+	// AnnotationFeatures is a comma-separated list of features. Each becomes the feature FeaturePrefix +
+	// name of the workers' Slurm nodes.
 	AnnotationFeatures = FeaturesPrefix + "spec"
 )
 
-// AnnotationCordonedFor is on Kubernetes nodes that the operator cordoned, for a NodeSet
-// with cordonKubeNodes: "<namespace>/<nodeset>/<slurmNode>", the Slurm node whose drain
-// that follows. The operator sets and reads it, and undoes no other cordon; it is ours.
+// AnnotationCordonedFor is on Kubernetes nodes that the operator cordoned for a NodeSet with
+// cordonKubeNodes. Its value, "<namespace>/<nodeset>/<slurmNode>", names the drained Slurm node. The
+// operator sets and reads it, and removes only cordons that have it. It is a slurmtide extension.
 const AnnotationCordonedFor = NodeSetPrefix + "cordoned-for"
 
-// AnnotationOrdinals is on ControllerRevisions: the ordinals, such as "0-2,5", whose
-// workers are of that revision as rollingUpdate.partition wants it, and come back in it
-// when they are lost. The operator sets and reads it; it is ours.
+// AnnotationOrdinals is on ControllerRevisions. It lists the ordinals, such as "0-2,5", that
+// rollingUpdate.partition keeps at that revision: a lost worker is created again with it. The operator sets
+// and reads it. It is a slurmtide extension.
 const AnnotationOrdinals = NodeSetPrefix + "ordinals"
 
-// FeaturePrefix begins the Slurm features that come from AnnotationFeatures.
+// FeaturePrefix is the prefix of the Slurm features that come from AnnotationFeatures.
 const FeaturePrefix = "k8s/"
 
-// Annotations of pod templates: hashes of what the pods are given, so that they are
-// replaced when it changes. The operator sets and reads them.
+// Annotations of pod templates: hashes of the keys and files that the pods use, so that pods are replaced
+// when those change. The operator sets and reads them.
 const (
 	AnnotationSlurmKeyHash     = Prefix + "slurm-key-hash"
 	AnnotationJWTKeyHash       = Prefix + "jwt-key-hash"
@@ -124,33 +124,34 @@ const (
 	AnnotationSSHHostKeysHash  = Prefix + "ssh-host-keys-hash"
 )
 
-// Labels. The operator sets them on what it makes.
+// Labels that the operator sets on the objects that it creates.
 const (
-	// LabelCluster is on all pods of a cluster: the name of its Controller (or
-	// Cluster). Selectors of the operator and of users read it.
+	// LabelCluster is the name of the Controller or Cluster. It is on all pods of a cluster. The operator
+	// and users select pods by it.
 	LabelCluster = Prefix + "cluster"
 
-	// LabelPodName is on workers: the pod's name. Services read it.
+	// LabelPodName is the pod's name. It is on workers. Services select pods by it.
 	LabelPodName = NodeSetPrefix + "pod-name"
-	// LabelPodIndex is on workers with an ordinal: the ordinal. The operator reads it.
+	// LabelPodIndex is the ordinal. It is on workers that have one. The operator reads it.
 	LabelPodIndex = NodeSetPrefix + "pod-index"
-	// LabelPodHostname is on workers: the Slurm node's name. The operator and the
-	// metrics adapter read it.
+	// LabelPodHostname is the name of the Slurm node. It is on workers. The operator and the metrics
+	// adapter read it.
 	LabelPodHostname = NodeSetPrefix + "pod-hostname"
-	// LabelPodProtect is "true" on workers that have or may get work. The disruption budget's
-	// selector reads it.
+	// LabelPodProtect is "true" on workers that run jobs or may get some. The PodDisruptionBudget selects
+	// pods by it.
 	LabelPodProtect = NodeSetPrefix + "pod-protect"
-	// LabelScalingMode is on workers: the NodeSet's scalingMode. The operator reads it.
+	// LabelScalingMode is the NodeSet's scalingMode. It is on workers. The operator reads it.
 	LabelScalingMode = NodeSetPrefix + "scaling-mode"
 )
 
-// ProtectingAnnotations keep others from deleting a worker that has or may get work.
+// ProtectingAnnotations returns the annotations that keep node autoscalers from removing a worker that runs
+// jobs or may get some.
 func ProtectingAnnotations() map[string]string {
 	return map[string]string{AnnotationSafeToEvict: "false", AnnotationDoNotDisrupt: "true"}
 }
 
-// Kubernetes' recommended labels. The operator sets them on all that it makes;
-// selectors read them.
+// Kubernetes' recommended labels. The operator sets them on every object that it creates, and selectors use
+// them.
 const (
 	LabelAppName      = "app.kubernetes.io/name"
 	LabelAppInstance  = "app.kubernetes.io/instance"
@@ -166,22 +167,21 @@ const (
 	AppLogin      = "login"
 )
 
-// TaintWorker (effect NoExecute) keeps other pods off the Kubernetes nodes of
-// workers. Administrators set it; workers tolerate it.
+// TaintWorker (effect NoExecute) keeps other pods off the Kubernetes nodes of workers. Administrators set
+// it; workers tolerate it.
 const TaintWorker = NodeSetPrefix + "worker"
 
-// FinalizerDrain is on NodeSets. The operator sets it, and removes it when no worker
-// has work any more or the policy says not to wait. It is ours.
+// FinalizerDrain is on NodeSets. The operator sets it, and removes it when no worker has jobs any more or
+// when the drain policy permits not to wait. It is a slurmtide extension.
 const FinalizerDrain = NodeSetPrefix + "drain"
 
-// Names on Slurm's side.
+// Names and reasons in Slurm.
 const (
-	// DrainReasonPrefix begins the reasons of our drains: the operator undoes those
-	// and no others.
+	// DrainReasonPrefix is the prefix of the operator's drain reasons. The operator undrains only nodes
+	// with this prefix.
 	DrainReasonPrefix = "slurm-operator: "
-	// DrainForScaleIn follows the prefix where a worker is drained because there are to be
-	// fewer.
+	// DrainReasonScaleIn follows the prefix when the operator drains a worker to scale in.
 	DrainForScaleIn = "scale-in"
-	// ReservationPrefix begins the name of the reservation of a scheduled update.
+	// ReservationPrefix is the prefix of the reservation name of a scheduled update.
 	ReservationPrefix = "SlurmOperatorMaint-"
 )

@@ -5,19 +5,19 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 )
 
-// NodeSet is a group of alike workers: pods that run slurmd and join one Slurm cluster.
+// NodeSet is a group of identical workers: pods that run slurmd and join one Slurm cluster.
 //
 // +kubebuilder:object:root=true
 // +kubebuilder:storageversion
 // +kubebuilder:resource:path=nodesets,scope=Namespaced,shortName=nodesets;nss;slurmd
 // +kubebuilder:subresource:status
 // +kubebuilder:subresource:scale:specpath=.spec.replicas,statuspath=.status.replicas,selectorpath=.status.selector
-// +kubebuilder:printcolumn:name="DESIRED",type=integer,JSONPath=`.status.desired`,description="Workers that there should be"
-// +kubebuilder:printcolumn:name="REPLICAS",type=integer,JSONPath=`.status.replicas`,description="Workers that there are"
+// +kubebuilder:printcolumn:name="DESIRED",type=integer,JSONPath=`.status.desired`,description="Desired number of workers"
+// +kubebuilder:printcolumn:name="REPLICAS",type=integer,JSONPath=`.status.replicas`,description="Number of workers"
 // +kubebuilder:printcolumn:name="UPDATED",type=integer,JSONPath=`.status.updatedReplicas`,description="Workers of the newest revision"
 // +kubebuilder:printcolumn:name="READY",type=integer,JSONPath=`.status.readyReplicas`,description="Workers that are Ready"
 // +kubebuilder:printcolumn:name="IDLE",type=integer,JSONPath=`.status.slurmIdle`,priority=1,description="Slurm nodes that are idle"
-// +kubebuilder:printcolumn:name="ALLOCATED",type=integer,JSONPath=`.status.slurmAllocated`,priority=1,description="Slurm nodes that have work"
+// +kubebuilder:printcolumn:name="ALLOCATED",type=integer,JSONPath=`.status.slurmAllocated`,priority=1,description="Slurm nodes that run jobs"
 // +kubebuilder:printcolumn:name="DOWN",type=integer,JSONPath=`.status.slurmDown`,priority=1,description="Slurm nodes that are down"
 // +kubebuilder:printcolumn:name="DRAIN",type=integer,JSONPath=`.status.slurmDrain`,priority=1,description="Slurm nodes that are drained or draining"
 // +kubebuilder:printcolumn:name="AGE",type=date,JSONPath=`.metadata.creationTimestamp`
@@ -28,11 +28,11 @@ type NodeSet struct {
 	// +optional
 	metav1.ObjectMeta `json:"metadata,omitempty"`
 
-	// spec is what is wanted.
+	// spec is the desired state.
 	// +optional
 	Spec NodeSetSpec `json:"spec,omitzero"`
 
-	// status is what was last seen; the operator writes it.
+	// status is the last observed state. The operator writes it.
 	// +optional
 	Status NodeSetStatus `json:"status,omitzero"`
 }
@@ -46,17 +46,17 @@ type NodeSetList struct {
 	Items           []NodeSet `json:"items"`
 }
 
-// NodeSetSpec is what is wanted of a NodeSet.
+// NodeSetSpec is the desired state of a NodeSet.
 //
 // +kubebuilder:validation:XValidation:rule="has(self.controllerRef) != has(self.clusterRef)",message="exactly one of controllerRef and clusterRef must be given"
 type NodeSetSpec struct {
-	// controllerRef names the Controller that the workers join. Exactly one of
-	// controllerRef and clusterRef is given.
+	// controllerRef names the Controller that the workers join. Exactly one of controllerRef and
+	// clusterRef must be set.
 	// +optional
 	ControllerRef *corev1.LocalObjectReference `json:"controllerRef,omitempty"`
 
-	// clusterRef names the Cluster, a Slurm that runs elsewhere, that the workers
-	// join. Exactly one of controllerRef and clusterRef is given. The field is ours.
+	// clusterRef names the Cluster that the workers join. Exactly one of controllerRef and clusterRef
+	// must be set. The field is a slurmtide extension.
 	// +optional
 	ClusterRef *corev1.LocalObjectReference `json:"clusterRef,omitempty"`
 
@@ -65,25 +65,24 @@ type NodeSetSpec struct {
 	// +kubebuilder:default=1
 	Replicas *int32 `json:"replicas,omitempty"`
 
-	// maxReplicas is the most workers that the NodeSet may ever have: Slurm takes
-	// jobs of up to that many nodes while there are fewer. The smaller of it and
-	// the maxReplicas of the HorizontalPodAutoscaler that scales the NodeSet
-	// holds. The field is ours.
+	// maxReplicas is the largest number of workers that the NodeSet may have. Slurm accepts jobs for up
+	// to that many nodes even while fewer exist. If a HorizontalPodAutoscaler scales the NodeSet, the
+	// smaller of both maxReplicas applies. The field is a slurmtide extension.
 	// +optional
 	// +kubebuilder:validation:Minimum=0
 	MaxReplicas *int32 `json:"maxReplicas,omitempty"`
 
-	// scalingMode says whether there are replicas workers with ordinals
-	// (StatefulSet) or one on each matching Kubernetes node (DaemonSet).
+	// scalingMode says whether the NodeSet runs spec.replicas workers with ordinals (StatefulSet) or one
+	// worker on each matching Kubernetes node (DaemonSet).
 	// +optional
 	// +kubebuilder:default=StatefulSet
 	ScalingMode ScalingMode `json:"scalingMode,omitempty"`
 
-	// slurmd is a Container (core/v1) that is laid over the workers' slurmd container.
+	// slurmd is a Container (core/v1) that is merged into the workers' slurmd container.
 	// +optional
 	Slurmd Raw `json:"slurmd,omitzero"`
 
-	// logfile is a Container (core/v1) that is laid over the container that shows
+	// logfile is a Container (core/v1) that is merged into the container that prints
 	// slurmd's log file.
 	// +optional
 	Logfile Raw `json:"logfile,omitzero"`
@@ -92,48 +91,49 @@ type NodeSetSpec struct {
 	// +optional
 	SSH *NodeSetSSH `json:"ssh,omitempty"`
 
-	// extraConf is added to the Slurm nodes' line of configuration ("Weight=10 Gres=gpu:1").
+	// extraConf contains options of the NodeName line of slurm.conf ("Weight=10 Gres=gpu:1").
 	// +optional
 	ExtraConf string `json:"extraConf,omitempty"`
 
-	// partition is a Slurm partition of the workers of this NodeSet.
+	// partition is a Slurm partition that contains the workers of this NodeSet.
 	// +optional
 	Partition *NodeSetPartition `json:"partition,omitempty"`
 
-	// template is laid over the workers' pods.
+	// template is merged into the workers' pods.
 	// +optional
 	Template PodTemplate `json:"template,omitzero"`
 
-	// volumeClaimTemplates are PersistentVolumeClaims (core/v1), of which one each is
-	// made per worker. Volume mounts find them by their names. Immutable.
+	// volumeClaimTemplates are PersistentVolumeClaims (core/v1). The operator creates one of each for every
+	// worker. Volume mounts refer to them by name. Immutable.
 	// +optional
 	// +nullable
 	// +listType=atomic
 	VolumeClaimTemplates []VolumeClaimTemplate `json:"volumeClaimTemplates,omitempty"`
 
-	// persistentVolumeClaimRetentionPolicy says what becomes of the workers' claims.
+	// persistentVolumeClaimRetentionPolicy says whether the workers' claims are retained or deleted.
 	// +optional
 	PersistentVolumeClaimRetentionPolicy *ClaimRetentionPolicy `json:"persistentVolumeClaimRetentionPolicy,omitempty"`
 
-	// updateStrategy says how workers change to a new revision.
+	// updateStrategy says how workers are updated to a new revision.
 	// +optional
 	UpdateStrategy NodeSetUpdateStrategy `json:"updateStrategy,omitzero"`
 
-	// drainPolicy says when a worker with work may be deleted after all. The field is ours.
+	// drainPolicy says how long the operator waits for the jobs of a worker before it deletes the worker.
+	// The field is a slurmtide extension.
 	// +optional
 	DrainPolicy *DrainPolicy `json:"drainPolicy,omitempty"`
 
-	// revisionHistoryLimit is the number of old revisions that are kept.
+	// revisionHistoryLimit is the number of old revisions to keep.
 	// +optional
 	// +kubebuilder:default=0
 	RevisionHistoryLimit int32 `json:"revisionHistoryLimit,omitempty"`
 
-	// minReadySeconds is how long a worker must be Ready until it counts as available.
+	// minReadySeconds is how long a worker must be Ready before it counts as available.
 	// +optional
 	MinReadySeconds int32 `json:"minReadySeconds,omitempty"`
 
-	// ordinalPadding is the number of digits of an ordinal in names, filled up with
-	// zeros. 0: as many as it needs.
+	// ordinalPadding is the number of digits of an ordinal in names. Shorter ordinals are padded with
+	// zeros. 0 means no padding.
 	// +optional
 	// +kubebuilder:default=0
 	OrdinalPadding int `json:"ordinalPadding,omitempty"`
@@ -143,30 +143,30 @@ type NodeSetSpec struct {
 	// +kubebuilder:default=false
 	OversubscribeNode bool `json:"oversubscribeNode,omitempty"`
 
-	// pinToNode keeps each ordinal on the Kubernetes node where it ran first.
+	// pinToNode keeps each ordinal on the Kubernetes node on which it first ran.
 	// +optional
 	// +kubebuilder:default=false
 	PinToNode bool `json:"pinToNode,omitempty"`
 
-	// securityProfile is what slurmd runs with; the securityContext of slurmd is laid
-	// over it. The field is ours.
+	// securityProfile says which privileges slurmd has. The securityContext in slurmd overrides it. The
+	// field is a slurmtide extension.
 	// +optional
 	// +kubebuilder:default=Privileged
 	SecurityProfile SecurityProfile `json:"securityProfile,omitempty"`
 
-	// cordonKubeNodes cordons the Kubernetes node of a worker that somebody other
-	// than the operator drains in Slurm. The field is ours.
+	// cordonKubeNodes cordons the Kubernetes node of a worker whose Slurm node was drained by anyone but
+	// the operator. The field is a slurmtide extension.
 	// +optional
 	// +kubebuilder:default=false
 	CordonKubeNodes bool `json:"cordonKubeNodes,omitempty"`
 
-	// pruneSlurmNodeRecords says which records of Slurm nodes without a pod are deleted.
+	// pruneSlurmNodeRecords says which Slurm node records without a pod the operator deletes.
 	// +optional
 	// +kubebuilder:default=Never
 	PruneSlurmNodeRecords PrunePolicy `json:"pruneSlurmNodeRecords,omitempty"`
 
-	// workloadDisruptionProtection keeps workers from being evicted, from their creation
-	// until they are cordoned and Slurm shows them drained and without work.
+	// workloadDisruptionProtection protects workers from eviction, from their creation until they are
+	// cordoned and Slurm shows them drained and without jobs.
 	// +optional
 	// +kubebuilder:default=true
 	WorkloadDisruptionProtection *bool `json:"workloadDisruptionProtection,omitempty"`

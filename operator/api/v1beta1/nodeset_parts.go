@@ -6,29 +6,29 @@ import (
 	"k8s.io/apimachinery/pkg/util/intstr"
 )
 
-// ScalingMode says what the number of workers follows.
+// ScalingMode says what determines the number of workers.
 //
 // +kubebuilder:validation:Enum=DaemonSet;StatefulSet
 type ScalingMode string
 
 // The scaling modes.
 const (
-	// ScalingModeStatefulSet: spec.replicas workers, named by ordinals.
+	// ScalingModeStatefulSet runs spec.replicas workers, named by ordinals.
 	ScalingModeStatefulSet ScalingMode = "StatefulSet"
-	// ScalingModeDaemonSet: one worker on each Kubernetes node that the template's selectors match.
+	// ScalingModeDaemonSet runs one worker on each Kubernetes node that the template's selectors match.
 	ScalingModeDaemonSet ScalingMode = "DaemonSet"
 )
 
-// PrunePolicy says which records of Slurm nodes without a pod are deleted.
+// PrunePolicy says which Slurm node records without a pod the operator deletes.
 //
 // +kubebuilder:validation:Enum=Never;NodeNotFound
 type PrunePolicy string
 
-// The policies of pruning.
+// The prune policies.
 const (
 	// PruneNever keeps every record.
 	PruneNever PrunePolicy = "Never"
-	// PruneNodeNotFound deletes records whose Kubernetes node is gone.
+	// PruneNodeNotFound deletes records whose Kubernetes node no longer exists.
 	PruneNodeNotFound PrunePolicy = "NodeNotFound"
 )
 
@@ -39,34 +39,34 @@ type NodeSetSSH struct {
 	// +kubebuilder:default=false
 	Enabled bool `json:"enabled"`
 
-	// extraSshdConfig is added to sshd_config.
+	// extraSshdConfig is appended to sshd_config.
 	// +optional
 	ExtraSshdConfig string `json:"extraSshdConfig,omitempty"`
 
-	// sssdConfRef is the key of a Secret that holds sssd.conf.
+	// sssdConfRef is the key of a Secret that contains sssd.conf.
 	// +required
 	SSSDConfRef corev1.SecretKeySelector `json:"sssdConfRef"`
 }
 
-// NodeSetPartition is a Slurm partition that has the name and the workers of a NodeSet.
+// NodeSetPartition is a Slurm partition with the name and the workers of a NodeSet.
 type NodeSetPartition struct {
-	// enabled makes the partition.
+	// enabled creates the partition.
 	// +required
 	// +kubebuilder:default=false
 	Enabled bool `json:"enabled"`
 
-	// config is added to the partition's line in slurm.conf ("MaxTime=1:00:00").
+	// config is appended to the partition's line in slurm.conf ("MaxTime=1:00:00").
 	// +optional
 	// +kubebuilder:validation:Pattern=`^[^\n]+$`
 	Config string `json:"config,omitempty"`
 }
 
-// VolumeClaimTemplate is a PersistentVolumeClaim (core/v1) to be made for each
-// worker. Unknown fields are kept.
+// VolumeClaimTemplate is a PersistentVolumeClaim (core/v1) that is created for each worker. Unknown
+// fields are preserved.
 //
 // +kubebuilder:pruning:PreserveUnknownFields
 type VolumeClaimTemplate struct {
-	// metadata is the claim's metadata; its name is the name of the volume.
+	// metadata is the claim's metadata. Its name is the name of the volume.
 	// +optional
 	Metadata Raw `json:"metadata,omitzero"`
 
@@ -74,7 +74,7 @@ type VolumeClaimTemplate struct {
 	// +optional
 	Spec Raw `json:"spec,omitzero"`
 
-	// Extra is what else the user wrote, by field: kind, say. It is kept and means nothing.
+	// Extra contains the unknown fields, such as kind. They are preserved and have no effect.
 	Extra map[string]Raw `json:"-"`
 }
 
@@ -91,25 +91,25 @@ func (t *VolumeClaimTemplate) UnmarshalJSON(text []byte) (err error) {
 	return err
 }
 
-// ClaimRetentionPolicy says what becomes of claims made from volumeClaimTemplates.
+// ClaimRetentionPolicy says whether claims created from volumeClaimTemplates are retained or deleted.
 type ClaimRetentionPolicy struct {
-	// whenDeleted says what becomes of them when the NodeSet is deleted.
+	// whenDeleted applies when the NodeSet is deleted.
 	// +optional
 	// +kubebuilder:default=Retain
 	WhenDeleted ClaimRetention `json:"whenDeleted,omitempty"`
 
-	// whenScaled says what becomes of the claims of a worker that scale-in deletes.
+	// whenScaled applies when scale-in deletes a worker.
 	// +optional
 	// +kubebuilder:default=Retain
 	WhenScaled ClaimRetention `json:"whenScaled,omitempty"`
 }
 
-// ClaimRetention says what becomes of a claim whose worker is gone.
+// ClaimRetention says whether a claim without a worker is retained or deleted.
 //
 // +kubebuilder:validation:Enum=Retain;Delete
 type ClaimRetention string
 
-// The fates of a claim.
+// The values of ClaimRetention.
 const (
 	// ClaimRetain keeps the claim.
 	ClaimRetain ClaimRetention = "Retain"
@@ -117,7 +117,7 @@ const (
 	ClaimDelete ClaimRetention = "Delete"
 )
 
-// NodeSetUpdateStrategy says how workers change to a new revision.
+// NodeSetUpdateStrategy says how workers are updated to a new revision.
 //
 // +kubebuilder:validation:XValidation:rule="self.type != 'ScheduledUpdate' || (has(self.scheduledUpdate.startTime) && has(self.scheduledUpdate.duration))",message="a ScheduledUpdate must have scheduledUpdate.startTime and scheduledUpdate.duration"
 type NodeSetUpdateStrategy struct {
@@ -126,17 +126,17 @@ type NodeSetUpdateStrategy struct {
 	// +kubebuilder:default=RollingUpdate
 	Type UpdateStrategyType `json:"type,omitempty"`
 
-	// paused keeps every worker at its revision until it is false again; scale-in and
-	// deletion go on. The field is ours.
+	// paused keeps every worker at its revision while true. Scale-in and deletion continue. The field is
+	// a slurmtide extension.
 	// +optional
 	// +kubebuilder:default=false
 	Paused bool `json:"paused,omitempty"`
 
-	// rollingUpdate is for type RollingUpdate.
+	// rollingUpdate applies to type RollingUpdate.
 	// +optional
 	RollingUpdate *RollingUpdate `json:"rollingUpdate,omitempty"`
 
-	// scheduledUpdate is for type ScheduledUpdate.
+	// scheduledUpdate applies to type ScheduledUpdate.
 	// +optional
 	ScheduledUpdate *ScheduledUpdate `json:"scheduledUpdate,omitempty"`
 }
@@ -150,7 +150,7 @@ type UpdateStrategyType string
 const (
 	// UpdateRolling drains and replaces workers, a few at a time.
 	UpdateRolling UpdateStrategyType = "RollingUpdate"
-	// UpdateOnDelete leaves workers until somebody deletes them.
+	// UpdateOnDelete updates a worker when somebody deletes it.
 	UpdateOnDelete UpdateStrategyType = "OnDelete"
 	// UpdateScheduled replaces workers within a Slurm maintenance reservation.
 	UpdateScheduled UpdateStrategyType = "ScheduledUpdate"
@@ -158,14 +158,13 @@ const (
 
 // RollingUpdate limits a rolling update.
 type RollingUpdate struct {
-	// maxUnavailable is the number, or the share, of workers that may be out of
-	// service at a time.
+	// maxUnavailable is the number or percentage of workers that may be unavailable at the same time.
 	// +optional
 	// +kubebuilder:default="25%"
 	MaxUnavailable *intstr.IntOrString `json:"maxUnavailable,omitempty"`
 
-	// partition is the lowest ordinal that is updated: workers with a lower one keep
-	// their revision. Unset: all are updated. The field is ours.
+	// partition is the lowest ordinal that is updated. Workers with lower ordinals keep their revision. If
+	// unset, all workers are updated. The field is a slurmtide extension.
 	// +optional
 	// +kubebuilder:validation:Minimum=0
 	Partition *int32 `json:"partition,omitempty"`
@@ -181,19 +180,19 @@ type ScheduledUpdate struct {
 	// +optional
 	// +kubebuilder:validation:Type=string
 	// +kubebuilder:validation:MaxLength=64
-	// +kubebuilder:validation:XValidation:rule="self.matches('^([0-9]+([.][0-9]*)?(ns|us|µs|ms|s|m|h))+$') && duration(self) > duration('0s')",message="duration must be a positive duration, as 30m"
+	// +kubebuilder:validation:XValidation:rule="self.matches('^([0-9]+([.][0-9]*)?(ns|us|µs|ms|s|m|h))+$') && duration(self) > duration('0s')",message="duration must be a positive duration, such as 30m"
 	// +kubebuilder:default="30m"
 	Duration *metav1.Duration `json:"duration,omitempty"`
 
-	// flags are added to those of the reservation ("MAGNETIC").
+	// flags are additional flags of the reservation ("MAGNETIC").
 	// +optional
 	// +nullable
 	// +listType=atomic
 	Flags []string `json:"flags,omitempty"`
 }
 
-// DrainPolicy says how long the operator waits for a worker's work, on scale-in, on
-// update and on deletion of the NodeSet.
+// DrainPolicy says how long the operator waits for the jobs of a worker before it deletes the worker, on
+// scale-in, on update and on deletion of the NodeSet.
 //
 // +kubebuilder:validation:XValidation:rule="self.type != 'Timeout' || has(self.timeout)",message="a drainPolicy of type Timeout must have a timeout"
 type DrainPolicy struct {
@@ -202,27 +201,27 @@ type DrainPolicy struct {
 	// +kubebuilder:default=Wait
 	Type DrainPolicyType `json:"type,omitempty"`
 
-	// timeout is how long a worker's work is waited for ("2h30m"), counted from when
-	// its drain began. For type Timeout.
+	// timeout is how long the operator waits for the jobs of a worker ("2h30m"), from the start of its
+	// drain. It applies to type Timeout.
 	// +optional
 	// +kubebuilder:validation:Type=string
 	// +kubebuilder:validation:MaxLength=64
-	// +kubebuilder:validation:XValidation:rule="self.matches('^([0-9]+([.][0-9]*)?(ns|us|µs|ms|s|m|h))+$') && duration(self) > duration('0s')",message="timeout must be a positive duration, as 2h30m"
+	// +kubebuilder:validation:XValidation:rule="self.matches('^([0-9]+([.][0-9]*)?(ns|us|µs|ms|s|m|h))+$') && duration(self) > duration('0s')",message="timeout must be a positive duration, such as 2h30m"
 	Timeout *metav1.Duration `json:"timeout,omitempty"`
 }
 
-// DrainPolicyType names a policy of draining.
+// DrainPolicyType names a drain policy.
 //
 // +kubebuilder:validation:Enum=Wait;Timeout;Force
 type DrainPolicyType string
 
-// The policies of draining.
+// The drain policies.
 const (
-	// DrainWait never deletes a worker that has work.
+	// DrainWait never deletes a worker that has jobs.
 	DrainWait DrainPolicyType = "Wait"
-	// DrainTimeout waits for the worker's work, at most for the timeout.
+	// DrainTimeout waits for the worker's jobs until the timeout.
 	DrainTimeout DrainPolicyType = "Timeout"
-	// DrainForce drains and does not wait: running jobs are lost.
+	// DrainForce drains and deletes without waiting. Running jobs are lost.
 	DrainForce DrainPolicyType = "Force"
 )
 
@@ -233,9 +232,9 @@ type SecurityProfile string
 
 // The security profiles.
 const (
-	// SecurityPrivileged runs slurmd privileged: it sets up cgroups and devices for jobs.
+	// SecurityPrivileged runs slurmd privileged, so that it can set up cgroups and devices for jobs.
 	SecurityPrivileged SecurityProfile = "Privileged"
-	// SecurityUnprivileged runs slurmd with no privilege: jobs are not confined to
-	// what they asked for.
+	// SecurityUnprivileged runs slurmd without privileges. Jobs are not confined to the resources that
+	// they requested.
 	SecurityUnprivileged SecurityProfile = "Unprivileged"
 )

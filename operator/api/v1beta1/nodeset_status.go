@@ -2,15 +2,14 @@ package v1beta1
 
 import metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
-// NodeSetStatus is what was last seen of a NodeSet. The API server takes no status
-// without nodeSetHash and selector (both may be empty text): a patch that is the
-// first to write a status has to bring them.
+// NodeSetStatus is the last observed state of a NodeSet. The API server rejects a status without
+// nodeSetHash and selector, so the first patch of a status must contain them. Empty values are valid.
 type NodeSetStatus struct {
-	// observedGeneration is the generation of the spec that the status is of.
+	// observedGeneration is the generation of the spec to which the status belongs.
 	// +optional
 	ObservedGeneration int64 `json:"observedGeneration,omitempty"`
 
-	// selector is the label selector of the workers, as text, for the scale subresource.
+	// selector is the label selector of the workers in string form, for the scale subresource.
 	// +required
 	Selector string `json:"selector"`
 
@@ -18,15 +17,15 @@ type NodeSetStatus struct {
 	// +required
 	NodeSetHash string `json:"nodeSetHash"`
 
-	// collisionCount is raised when the name of a new revision is taken.
+	// collisionCount is incremented when the name of a new revision is already taken.
 	// +optional
 	CollisionCount *int32 `json:"collisionCount,omitempty"`
 
-	// desired is the number of workers that there should be.
+	// desired is the desired number of workers.
 	// +optional
 	Desired int32 `json:"desired,omitempty"`
 
-	// replicas is the number of workers that there are.
+	// replicas is the number of existing workers.
 	// +optional
 	Replicas int32 `json:"replicas,omitempty"`
 
@@ -38,11 +37,11 @@ type NodeSetStatus struct {
 	// +optional
 	ReadyReplicas int32 `json:"readyReplicas,omitempty"`
 
-	// availableReplicas is the number of workers that were Ready for minReadySeconds.
+	// availableReplicas is the number of workers that have been Ready for minReadySeconds.
 	// +optional
 	AvailableReplicas int32 `json:"availableReplicas,omitempty"`
 
-	// unavailableReplicas is the number of workers that are wanted and not available.
+	// unavailableReplicas is the number of desired workers that are not available.
 	// +optional
 	UnavailableReplicas int32 `json:"unavailableReplicas,omitempty"`
 
@@ -50,7 +49,7 @@ type NodeSetStatus struct {
 	// +optional
 	SlurmIdle int32 `json:"slurmIdle,omitempty"`
 
-	// slurmAllocated is the number of workers whose Slurm node has work.
+	// slurmAllocated is the number of workers whose Slurm node runs jobs.
 	// +optional
 	SlurmAllocated int32 `json:"slurmAllocated,omitempty"`
 
@@ -62,17 +61,17 @@ type NodeSetStatus struct {
 	// +optional
 	SlurmDrain int32 `json:"slurmDrain,omitempty"`
 
-	// drainingReplicas is the number of workers that the operator drains in order to
-	// delete them. The field is ours.
+	// drainingReplicas is the number of workers that the operator drains in order to delete them. The field
+	// is a slurmtide extension.
 	// +optional
 	DrainingReplicas int32 `json:"drainingReplicas,omitempty"`
 
-	// ordinalToNode tells the Kubernetes node to which each ordinal is pinned.
+	// ordinalToNode maps each pinned ordinal to its Kubernetes node.
 	// +optional
 	// +nullable
 	OrdinalToNode map[string]string `json:"ordinalToNode,omitempty"`
 
-	// conditions are Ready and WakeUp.
+	// conditions are Ready, Draining, Updated, Submittable and, where they apply, WakeUp and FieldsIgnored.
 	// +optional
 	// +listType=map
 	// +listMapKey=type

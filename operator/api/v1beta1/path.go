@@ -7,10 +7,10 @@ import (
 	"strings"
 )
 
-// path leads to a value within JSON: names of fields, and indices as "[0]".
+// jsonPath leads to a value within a JSON document. Its elements are field names, and indices such as "[0]".
 type path []string
 
-// String writes the path as errors of the API server do ("ports[0].containerPort").
+// String formats the path as the API server does in errors ("ports[0].containerPort").
 func (p path) String() string {
 	var out strings.Builder
 	for i, step := range p {
@@ -22,8 +22,7 @@ func (p path) String() string {
 	return out.String()
 }
 
-// upTo returns the beginning of the path that has as many names as the field, which
-// is told without indices.
+// prefixOf returns the prefix of the path with as many names as field, which has no indices.
 func (p path) upTo(field string) path {
 	names := 0
 	if field != "" {
@@ -40,8 +39,8 @@ func (p path) upTo(field string) path {
 	return p
 }
 
-// alone calls try with each single value within a value, and with a document that has
-// nothing else, in order, until try returns true.
+// visitSingleValues calls try with the path of each leaf of value, and with a document that contains only
+// that leaf, in order, until try returns true. It reports whether try did.
 func alone(value any, at path, try func(at path, document any) bool) bool {
 	switch v := value.(type) {
 	case map[string]any:

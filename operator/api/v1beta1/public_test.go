@@ -11,15 +11,15 @@ import (
 	apiextensionsv1 "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1"
 )
 
-// publicField is a line of testdata/public: a field of the public schemas, its type,
-// and what else they say of it.
+// publicField is a line of testdata/public: a field of Slinky's public schemas, its type and its other
+// properties.
 type publicField struct {
 	path, kind string
 	facts      []string
 }
 
-// public reads the lists of testdata/public. Types in them are those of JSON schema,
-// and those that shared.fields describes.
+// readPublicFields reads a list of testdata/public. Its types are those of JSON Schema and those that
+// shared.fields describes.
 func public(t *testing.T, name string) []publicField {
 	t.Helper()
 	text, err := os.ReadFile(filepath.Join("testdata", "public", name+".fields"))
@@ -43,15 +43,15 @@ func public(t *testing.T, name string) []publicField {
 	return out
 }
 
-// looser are the facts that ours does not state, and why.
+// looserFacts returns the public facts that our schema does not state, with the reason.
 func looser() map[string]string {
 	return map[string]string{
-		"nodesets spec.controllerRef required": "clusterRef may be given instead; a rule demands one of them",
+		"nodesets spec.controllerRef required": "clusterRef may be set instead; a rule requires one of them",
 	}
 }
 
-// ours are the fields that the public schemas do not have. A manifest that says
-// nothing of them means what it means there.
+// ownFields returns the fields that the public schemas do not have. A manifest without them has its public
+// meaning.
 func ours() map[string][]string {
 	return map[string][]string{
 		"nodesets": {
@@ -65,7 +65,7 @@ func TestEveryPublicFieldIsThereAndMeansTheSame(t *testing.T) {
 	shared := public(t, "shared")
 	for _, plural := range plurals() {
 		if plural == "clusters" {
-			continue // the kind is ours
+			continue // a slurmtide extension
 		}
 		root := stored(load(t, plural).crd).Schema.OpenAPIV3Schema
 		c := comparison{t: t, plural: plural, shared: shared, told: map[string]bool{"spec": true, "status": true}}
@@ -77,11 +77,11 @@ func TestEveryPublicFieldIsThereAndMeansTheSame(t *testing.T) {
 			extra = append(extra, c.untold(part, root.Properties[part])...)
 		}
 		if diff := cmp.Diff(ours()[plural], extra); diff != "" {
-			t.Errorf("%s: fields that are ours (-listed +there):\n%s", plural, diff)
+			t.Errorf("%s: own fields (-listed +found):\n%s", plural, diff)
 		}
 		for _, path := range extra {
 			if field, required := find(*root, strings.Split(path, ".")); field == nil || required {
-				t.Errorf("%s: %s is ours and required", plural, path)
+				t.Errorf("%s: the own field %s is required", plural, path)
 			}
 		}
 	}
@@ -94,14 +94,13 @@ type comparison struct {
 	told   map[string]bool
 }
 
-// compare looks for the field below the schema, where path leads to it, and compares
-// what is said of it.
+// compare finds the field at path below root and compares its type and facts.
 func (c *comparison) compare(want publicField, at string, root apiextensionsv1.JSONSchemaProps, path []string) {
 	c.t.Helper()
 	c.told[at] = true
 	got, required := find(root, path)
 	if got == nil {
-		c.t.Errorf("%s: there is no %s", c.plural, at)
+		c.t.Errorf("%s: %s is missing", c.plural, at)
 		return
 	}
 	item, isList := strings.CutPrefix(want.kind, "[]")
@@ -111,10 +110,10 @@ func (c *comparison) compare(want publicField, at string, root apiextensionsv1.J
 		return
 	}
 	if got.Type != "array" || got.Items == nil {
-		c.t.Errorf("%s: %s is no list but %s", c.plural, at, got.Type)
+		c.t.Errorf("%s: %s is not a list but %s", c.plural, at, got.Type)
 		return
 	}
-	if i := slices.Index(want.facts, "open"); i >= 0 { // the items are
+	if i := slices.Index(want.facts, "open"); i >= 0 { // refers to the items
 		want.facts = slices.Delete(slices.Clone(want.facts), i, i+1)
 		c.compareFacts(publicField{facts: []string{"open"}}, at+"[]", *got.Items.Schema, false)
 	}
@@ -122,7 +121,7 @@ func (c *comparison) compare(want publicField, at string, root apiextensionsv1.J
 	c.compareKind(item, at+"[]", *got.Items.Schema)
 }
 
-// compareKind compares a type: one of JSON schema's, or one of the shared ones, with its fields.
+// compareKind compares a type: one of JSON Schema, or a shared one with its fields.
 func (c *comparison) compareKind(kind, at string, got apiextensionsv1.JSONSchemaProps) {
 	c.t.Helper()
 	switch kind {
@@ -147,7 +146,8 @@ func (c *comparison) compareKind(kind, at string, got apiextensionsv1.JSONSchema
 	}
 }
 
-// compareFacts demands the facts, and that nothing is required which is not there.
+// compareFacts checks that the field has the public facts, and that it is not required if it is optional
+// there.
 func (c *comparison) compareFacts(want publicField, at string, got apiextensionsv1.JSONSchemaProps, required bool) {
 	c.t.Helper()
 	have := facts(got, required)
@@ -167,7 +167,7 @@ func (c *comparison) compareFacts(want publicField, at string, got apiextensions
 	}
 }
 
-// all notes everything below as told.
+// markAll marks a field and everything within it as compared.
 func (c *comparison) all(at string, s apiextensionsv1.JSONSchemaProps) {
 	for _, line := range describe(at, s, false) {
 		path, _, _ := strings.Cut(line, " ")
@@ -175,7 +175,7 @@ func (c *comparison) all(at string, s apiextensionsv1.JSONSchemaProps) {
 	}
 }
 
-// untold are the fields that no list has, without those inside of them.
+// notCompared returns the fields that are not on the lists, without the fields within them.
 func (c *comparison) untold(at string, s apiextensionsv1.JSONSchemaProps) []string {
 	if !c.told[at] {
 		return []string{at}
@@ -190,7 +190,7 @@ func (c *comparison) untold(at string, s apiextensionsv1.JSONSchemaProps) []stri
 	return out
 }
 
-// find follows a path of properties. nil where it ends before.
+// findField follows a path of properties. It returns nil if the path does not exist.
 func find(s apiextensionsv1.JSONSchemaProps, path []string) (field *apiextensionsv1.JSONSchemaProps, required bool) {
 	for _, name := range path {
 		next, there := s.Properties[name]

@@ -9,15 +9,15 @@ import (
 )
 
 var (
-	// farExponent matches a number with an exponent of more than three digits. Kubernetes'
-	// parser of quantities writes such numbers out, which takes minutes for "1e-999999999".
+	// farExponent matches a number whose exponent has more than three digits. Kubernetes' quantity
+	// parser expands such numbers, which takes minutes for "1e-999999999".
 	farExponent = regexp.MustCompile(`[0-9.][eE][+-]?0*[1-9][0-9]{3,}$`)
-	// maybeFar matches a document that may have such a number. An escape may hide one.
+	// mayHaveFarExponent matches a document that may contain such a number. An escape may hide one.
 	maybeFar = regexp.MustCompile(`[0-9.][eE][+-]?[0-9]{4}|\\u`)
 )
 
-// checkQuantities returns the first quantity of a Kubernetes object whose exponent no
-// resource can have, nil for none. Malformed JSON is left to the decoder.
+// checkQuantities returns an error for the first quantity of a Kubernetes object whose exponent is too
+// large, or nil if there is none. It ignores malformed JSON, which the decoder rejects.
 func checkQuantities(text []byte) *MalformedError {
 	if !maybeFar.Match(text) || !stdjson.Valid(text) {
 		return nil
@@ -27,7 +27,7 @@ func checkQuantities(text []byte) *MalformedError {
 	return checkValue(d, nil)
 }
 
-// checkValue looks at the next value of the document, which is at the path.
+// checkValue checks the next value of the document. at is its path.
 func checkValue(d *stdjson.Decoder, at path) *MalformedError {
 	token, _ := d.Token()
 	switch v := token.(type) {
@@ -41,7 +41,7 @@ func checkValue(d *stdjson.Decoder, at path) *MalformedError {
 	return nil
 }
 
-// checkMembers looks at the values of an object or of a list, up to its end.
+// checkMembers checks the values of an object or list up to its end.
 func checkMembers(d *stdjson.Decoder, at path, object bool) *MalformedError {
 	for i := 0; d.More(); i++ {
 		step := "[" + strconv.Itoa(i) + "]"
@@ -53,11 +53,11 @@ func checkMembers(d *stdjson.Decoder, at path, object bool) *MalformedError {
 			return bad
 		}
 	}
-	_, _ = d.Token() // the bracket
+	_, _ = d.Token() // the closing bracket
 	return nil
 }
 
-// checkQuantity looks at a text or a number, if a quantity belongs at the path.
+// checkQuantity checks a string or number if the value at the path is a quantity.
 func checkQuantity(text string, at path) *MalformedError {
 	if len(at) < 2 || !farExponent.MatchString(strings.TrimSpace(text)) {
 		return nil
@@ -68,5 +68,5 @@ func checkQuantity(text string, at path) *MalformedError {
 	default:
 		return nil
 	}
-	return &MalformedError{Path: at.String(), Problem: "must be a quantity whose exponent has three digits at most"}
+	return &MalformedError{Path: at.String(), Problem: "must be a quantity whose exponent has at most three digits"}
 }

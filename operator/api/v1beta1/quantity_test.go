@@ -16,7 +16,7 @@ import (
 )
 
 func TestQuantitiesWithFarExponentsAreRefusedAtOnce(t *testing.T) {
-	const problem = ": must be a quantity whose exponent has three digits at most"
+	const problem = ": must be a quantity whose exponent has at most three digits"
 	for text, want := range map[string]string{
 		`{"resources":{"limits":{"cpu":"1e-999999999"}}}`:                                                        "resources.limits.cpu" + problem,
 		`{"resources":{"limits":{"cpu":1e-999999999}}}`:                                                          "resources.limits.cpu" + problem,
@@ -42,8 +42,7 @@ func TestQuantitiesWithFarExponentsAreRefusedAtOnce(t *testing.T) {
 	}
 }
 
-// TestEveryQuantityIsLookedAt puts a far exponent in every place of Kubernetes' types where a
-// quantity belongs.
+// TestEveryQuantityIsChecked puts a large exponent into every quantity field of Kubernetes' types.
 func TestEveryQuantityIsLookedAt(t *testing.T) {
 	read := map[reflect.Type]func(v1beta1.Raw) error{
 		reflect.TypeFor[corev1.Container]():                 func(r v1beta1.Raw) error { _, err := r.Container(); return err },
@@ -53,7 +52,7 @@ func TestEveryQuantityIsLookedAt(t *testing.T) {
 	for typ, reader := range read {
 		documents := withQuantity(typ, nil)
 		if len(documents) < 2 {
-			t.Errorf("%s has quantities in %d places", typ, len(documents))
+			t.Errorf("%s has only %d quantity fields", typ, len(documents))
 		}
 		for _, document := range documents {
 			text, err := json.Marshal(document)
@@ -67,8 +66,7 @@ func TestEveryQuantityIsLookedAt(t *testing.T) {
 	}
 }
 
-// withQuantity returns a document of the type for each place of a quantity in it, with
-// "1e-9999" there.
+// withQuantity returns a document for each quantity field of the type, with "1e-9999" in that field.
 func withQuantity(typ reflect.Type, above []reflect.Type) []any {
 	var out []any
 	switch {
@@ -100,8 +98,8 @@ func withQuantity(typ reflect.Type, above []reflect.Type) []any {
 	return out
 }
 
-// FuzzReadersOfOpenParts gives any JSON to the readers. What they refuse they call malformed,
-// and what they read is read as the same once it is written.
+// FuzzReadersOfOpenParts passes any JSON to the reading methods. Every error is a MalformedError, and every
+// value survives a round trip.
 func FuzzReadersOfOpenParts(f *testing.F) {
 	for _, text := range []string{
 		`{"image":5}`, `{"ports":[{"containerPort":"a"}]}`, `[[1]]`, `{"resources":{"limits":{"cpu":"1e-999999999"}}}`,
@@ -133,19 +131,19 @@ func checkReader[T any](t *testing.T, text string, value T, err error, read func
 	if err != nil {
 		var bad *v1beta1.MalformedError
 		if !errors.As(err, &bad) || bad.Problem == "" || !reflect.ValueOf(value).IsZero() {
-			t.Errorf("%q: the error is %#v, beside %v", text, err, value)
+			t.Errorf("%q: got error %#v with value %v", text, err, value)
 		}
 		return
 	}
 	first, err := json.Marshal(value)
 	if err != nil {
-		t.Fatalf("%q is read, and not written: %v", text, err)
+		t.Fatalf("%q does not marshal: %v", text, err)
 	}
 	again, err := read(raw(string(first)))
 	if err != nil {
-		t.Fatalf("%q is written as %s, which is %v", text, first, err)
+		t.Fatalf("%q marshals to %s: %v", text, first, err)
 	}
 	if second, err := json.Marshal(again); err != nil || string(second) != string(first) {
-		t.Errorf("%q is written as %s, and then as %s, %v", text, first, second, err)
+		t.Errorf("%q marshals to %s, and then to %s, %v", text, first, second, err)
 	}
 }

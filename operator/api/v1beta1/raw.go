@@ -11,38 +11,36 @@ import (
 	"k8s.io/apimachinery/pkg/util/json"
 )
 
-// Raw is an open part of a spec: an object of one of Kubernetes' own types, kept as
-// the JSON that the user wrote. A written false, 0 or "" and fields that we do not
-// know survive in it, and one that is malformed spoils nothing but itself: it is an
-// error where it is read, not where the object is decoded.
+// Raw is an open field of a spec: an object of one of Kubernetes' own types, stored as the JSON that the
+// user wrote. An explicit false, 0 or "" and unknown fields are preserved. Malformed content does not
+// prevent decoding of the whole object: the method that reads the field returns the error.
 //
-// The zero value is an absent part; null is one too. Readers return the zero value
-// of their type for it. What they return is lenient about unknown fields, strict
-// about types, and the caller's own copy.
+// The zero value is an absent field, and so is null. The reading methods return the zero value of their
+// type for it. They ignore unknown fields, reject wrong types, and return a copy.
 //
 // +kubebuilder:validation:Type=object
 // +kubebuilder:pruning:PreserveUnknownFields
 type Raw struct {
-	// Raw is the JSON. It is never written to.
+	// Raw is the JSON. It is never modified.
 	Raw []byte `json:"-"`
 }
 
-// RawOf returns the Raw that holds the value, which must marshal to a JSON object or
-// to null. What its type leaves out when it is zero is absent in it.
+// RawOf marshals a value, which must become a JSON object or null. Fields that the type omits when they
+// are zero are absent from the result.
 func RawOf(value any) (Raw, error) {
 	text, err := stdjson.Marshal(value)
 	if err != nil {
-		return Raw{}, fmt.Errorf("writing an open field: %w", err)
+		return Raw{}, fmt.Errorf("marshalling an open field: %w", err)
 	}
 	var r Raw
 	return r, r.UnmarshalJSON(text)
 }
 
-// IsZero reports that the part is absent. An empty object is there.
+// IsZero reports whether the field is absent. An empty object is not.
 func (r Raw) IsZero() bool { return len(r.Raw) == 0 }
 
-// Equal reports that both say the same, whatever the order of keys and the white
-// space. Malformed JSON equals only itself.
+// Equal reports whether both are the same JSON value, regardless of the order of keys and of white space.
+// Malformed JSON equals only itself.
 func (r Raw) Equal(other Raw) bool {
 	if bytes.Equal(r.Raw, other.Raw) {
 		return true
@@ -54,7 +52,7 @@ func (r Raw) Equal(other Raw) bool {
 	return reflect.DeepEqual(a, b)
 }
 
-// String returns the JSON, for logs and for differences in tests.
+// String returns the JSON, for logs and test diffs.
 func (r Raw) String() string { return string(r.Raw) }
 
 // MarshalJSON implements json.Marshaler.
@@ -65,8 +63,8 @@ func (r Raw) MarshalJSON() ([]byte, error) {
 	return r.Raw, nil
 }
 
-// UnmarshalJSON implements json.Unmarshaler. It takes any value: what is no object
-// is an error of the readers.
+// UnmarshalJSON implements json.Unmarshaler. It accepts any value. The reading methods reject values that
+// are not objects.
 func (r *Raw) UnmarshalJSON(text []byte) error {
 	r.Raw = nil
 	if text = bytes.TrimSpace(text); !bytes.Equal(text, []byte("null")) {
@@ -75,22 +73,21 @@ func (r *Raw) UnmarshalJSON(text []byte) error {
 	return nil
 }
 
-// Container reads the part as a Container (core/v1). The error is a *MalformedError.
+// Container decodes the field as a Container (core/v1). The error is a *MalformedError.
 func (r Raw) Container() (corev1.Container, error) { return read[corev1.Container](r) }
 
-// PodSpec reads the part as a PodSpec (core/v1). The error is a *MalformedError.
+// PodSpec decodes the field as a PodSpec (core/v1). The error is a *MalformedError.
 func (r Raw) PodSpec() (corev1.PodSpec, error) { return read[corev1.PodSpec](r) }
 
-// ServiceSpec reads the part as a ServiceSpec (core/v1). The error is a *MalformedError.
+// ServiceSpec decodes the field as a ServiceSpec (core/v1). The error is a *MalformedError.
 func (r Raw) ServiceSpec() (corev1.ServiceSpec, error) { return read[corev1.ServiceSpec](r) }
 
-// ClaimSpec reads the part as a PersistentVolumeClaimSpec (core/v1). The error is a
-// *MalformedError.
+// ClaimSpec decodes the field as a PersistentVolumeClaimSpec (core/v1). The error is a *MalformedError.
 func (r Raw) ClaimSpec() (corev1.PersistentVolumeClaimSpec, error) {
 	return read[corev1.PersistentVolumeClaimSpec](r)
 }
 
-// ObjectMeta reads the part as an ObjectMeta (meta/v1). The error is a *MalformedError.
+// ObjectMeta decodes the field as an ObjectMeta (meta/v1). The error is a *MalformedError.
 func (r Raw) ObjectMeta() (metav1.ObjectMeta, error) { return read[metav1.ObjectMeta](r) }
 
 func read[T any](r Raw) (T, error) {

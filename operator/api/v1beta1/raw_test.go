@@ -23,26 +23,26 @@ func TestOpenPartsAreReadAsKubernetesTypes(t *testing.T) {
 		t.Fatal(err)
 	}
 	if got.Image != "slurmd" || got.SecurityContext == nil || got.SecurityContext.Privileged == nil || *got.SecurityContext.Privileged {
-		t.Errorf("the container is %+v", got)
+		t.Errorf("got container %+v", got)
 	}
 	if cpu := got.Resources.Limits.Cpu().Value(); cpu != 4 {
-		t.Errorf("the limit is %d CPUs", cpu)
+		t.Errorf("got a limit of %d CPUs", cpu)
 	}
 	pod, err := raw(`{"hostNetwork": true, "hostname": "gpu-"}`).PodSpec()
 	if err != nil || !pod.HostNetwork || pod.Hostname != "gpu-" {
-		t.Errorf("the pod is %+v, %v", pod, err)
+		t.Errorf("got pod %+v, %v", pod, err)
 	}
 	service, err := raw(`{"type": "NodePort"}`).ServiceSpec()
 	if err != nil || service.Type != corev1.ServiceTypeNodePort {
-		t.Errorf("the Service is %+v, %v", service, err)
+		t.Errorf("got Service %+v, %v", service, err)
 	}
 	claim, err := raw(`{"accessModes": ["ReadWriteOnce"]}`).ClaimSpec()
 	if err != nil || len(claim.AccessModes) != 1 {
-		t.Errorf("the claim is %+v, %v", claim, err)
+		t.Errorf("got claim %+v, %v", claim, err)
 	}
 	meta, err := raw(`{"name": "data", "labels": {"a": "b"}}`).ObjectMeta()
 	if err != nil || meta.Name != "data" || meta.Labels["a"] != "b" {
-		t.Errorf("the metadata is %+v, %v", meta, err)
+		t.Errorf("got metadata %+v, %v", meta, err)
 	}
 }
 
@@ -51,22 +51,22 @@ func TestAMalformedPartIsAnErrorThatNamesTheField(t *testing.T) {
 	for _, c := range []struct {
 		name, text, want string
 	}{
-		{"an absent part", ``, ""},
-		{"an empty part", `{}`, ""},
+		{"an absent field", ``, ""},
+		{"an empty field", `{}`, ""},
 		{"unknown fields", `{"new": {"a": 1}}`, ""},
-		{"a part that is no object", `"slurmd"`, `spec.slurmd: must be an object, not string`},
-		{"a number for a text", `{"image": 5}`, `spec.slurmd.image: must be a string, not number`},
+		{"a string for an object", `"slurmd"`, `spec.slurmd: must be an object, not string`},
+		{"a number for a string", `{"image": 5}`, `spec.slurmd.image: must be a string, not number`},
 		{"an object for a list", `{"args": {"a": "b"}}`, `spec.slurmd.args: must be a list, not object`},
-		{"a text for a number, deep inside", `{"ports": [{"containerPort": "6818"}]}`, `spec.slurmd.ports[0].containerPort: must be a number, not string`},
-		{"a text for a truth", `{"securityContext": {"privileged": "no"}}`, `spec.slurmd.securityContext.privileged: must be true or false, not string`},
-		{"a number for a text in a list", `{"args": ["a", 1]}`, `spec.slurmd.args[1]: must be a string, not number`},
+		{"a string for a number, deep inside", `{"ports": [{"containerPort": "6818"}]}`, `spec.slurmd.ports[0].containerPort: must be a number, not string`},
+		{"a string for a boolean", `{"securityContext": {"privileged": "no"}}`, `spec.slurmd.securityContext.privileged: must be true or false, not string`},
+		{"a number for a string in a list", `{"args": ["a", 1]}`, `spec.slurmd.args[1]: must be a string, not number`},
 		{"a list for an object in a list", `{"env": [{"name": "a"}, []]}`, `spec.slurmd.env[1]: must be an object, not array`},
-		{"an object for a text, deep inside", `{"env": [{"name": "a"}, {"name": {"a": "b"}}]}`, `spec.slurmd.env[1].name: must be a string, not object`},
-		{"an empty object for a text", `{"image": {}}`, `spec.slurmd.image: must be a string, not object`},
-		{"a text for an object", `{"resources": "many"}`, `spec.slurmd.resources: must be an object, not string`},
-		{"what is no JSON", `{"image": `, `spec.slurmd: unexpected end of JSON input`},
-		{"a quantity of a name with dots", `{"resources": {"limits": {"nvidia.com/gpu": "x"}}}`, `spec.slurmd.resources.limits.nvidia.com/gpu: quantities must match the regular expression '^([+-]?[0-9.]+)([eEinumkKMGTP]*[-+]?[0-9]*)$'`},
-		{"a quantity that is none", `{"resources": {"limits": {"cpu": "many"}}}`, `spec.slurmd.resources.limits.cpu: quantities must match the regular expression '^([+-]?[0-9.]+)([eEinumkKMGTP]*[-+]?[0-9]*)$'`},
+		{"an object for a string, deep inside", `{"env": [{"name": "a"}, {"name": {"a": "b"}}]}`, `spec.slurmd.env[1].name: must be a string, not object`},
+		{"an empty object for a string", `{"image": {}}`, `spec.slurmd.image: must be a string, not object`},
+		{"a string for an object, deep inside", `{"resources": "many"}`, `spec.slurmd.resources: must be an object, not string`},
+		{"malformed JSON", `{"image": `, `spec.slurmd: unexpected end of JSON input`},
+		{"a quantity under a name with dots", `{"resources": {"limits": {"nvidia.com/gpu": "x"}}}`, `spec.slurmd.resources.limits.nvidia.com/gpu: quantities must match the regular expression '^([+-]?[0-9.]+)([eEinumkKMGTP]*[-+]?[0-9]*)$'`},
+		{"an invalid quantity", `{"resources": {"limits": {"cpu": "many"}}}`, `spec.slurmd.resources.limits.cpu: quantities must match the regular expression '^([+-]?[0-9.]+)([eEinumkKMGTP]*[-+]?[0-9]*)$'`},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			err := v1beta1.InField("spec.slurmd", container(raw(c.text)))
@@ -79,7 +79,7 @@ func TestAMalformedPartIsAnErrorThatNamesTheField(t *testing.T) {
 			}
 			var bad *v1beta1.MalformedError
 			if err != nil && !errors.As(err, &bad) {
-				t.Errorf("the error is a %T", err)
+				t.Errorf("got an error of type %T", err)
 			}
 		})
 	}
@@ -92,7 +92,7 @@ func TestAVeryLargeMalformedPartIsRefusedAtOnce(t *testing.T) {
 	for name, r := range map[string]v1beta1.Raw{"deep": deep, "wide": wide} {
 		start := time.Now()
 		if _, err := r.Container(); err == nil {
-			t.Errorf("the %s one was read", name)
+			t.Errorf("the %s one was accepted", name)
 		}
 		if took := time.Since(start); took > 2*time.Second {
 			t.Errorf("the %s one took %s", name, took)
@@ -121,7 +121,7 @@ func TestOpenPartsStayAsTheyAreWritten(t *testing.T) {
 		t.Errorf("the template's spec (-want +got):\n%s", diff)
 	}
 	if again.Spec.Logfile.IsZero() || !again.Spec.Slurmd.Equal(raw(`{"tty": false, "image": "a"}`)) {
-		t.Error("an empty part is lost, or slurmd is another")
+		t.Error("an empty field is lost, or slurmd has changed")
 	}
 }
 
@@ -152,7 +152,7 @@ func TestEqualPartsSayTheSame(t *testing.T) {
 		{`{"a":`, `{"a":1}`, false},
 	} {
 		if got := raw(c.a).Equal(raw(c.b)); got != c.want {
-			t.Errorf("%q and %q are equal: %v", c.a, c.b, got)
+			t.Errorf("%q equals %q: %v", c.a, c.b, got)
 		}
 	}
 }
@@ -163,18 +163,19 @@ func TestRawOfAValue(t *testing.T) {
 		t.Fatal(err)
 	}
 	if c, err := r.Container(); err != nil || c.Image != "slurmd" {
-		t.Errorf("it is %s, %v", r, err)
+		t.Errorf("got %s, %v", r, err)
 	}
 	if r, err := v1beta1.RawOf((*corev1.Container)(nil)); err != nil || !r.IsZero() {
-		t.Errorf("nil is %s, %v", r, err)
+		t.Errorf("of nil: got %s, %v", r, err)
 	}
 	if _, err := v1beta1.RawOf(make(chan int)); err == nil {
-		t.Error("a channel was written")
+		t.Error("a channel was accepted")
 	}
 }
 
 func TestUnknownFieldsOfOpenStructsAreKept(t *testing.T) {
-	const text = `{"spec":{"template":{"new":[0],"spec":{}},"volumeClaimTemplates":[{"kind":"PersistentVolumeClaim","metadata":{"name":"data"},"none":null}]}}`
+	const text = `{"spec":{"template":{"new":[0],"spec":{}},` +
+		`"volumeClaimTemplates":[{"kind":"PersistentVolumeClaim","metadata":{"name":"data"},"none":null}]}}`
 	n := &v1beta1.NodeSet{}
 	if err := json.Unmarshal([]byte(text), n); err != nil {
 		t.Fatal(err)
@@ -184,11 +185,11 @@ func TestUnknownFieldsOfOpenStructsAreKept(t *testing.T) {
 		t.Fatal(err)
 	}
 	if !raw(text).Equal(raw(string(out))) {
-		t.Errorf("it becomes %s", out)
+		t.Errorf("got %s", out)
 	}
 	clone := n.DeepCopy()
 	clone.Spec.Template.Extra["new"].Raw[1] = '1'
 	if got := n.Spec.Template.Extra["new"].String(); got != "[0]" {
-		t.Errorf("writing to a copy wrote to the original: %s", got)
+		t.Errorf("changing the copy changed the original: %s", got)
 	}
 }

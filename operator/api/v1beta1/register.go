@@ -6,10 +6,10 @@ import (
 	"k8s.io/apimachinery/pkg/runtime/schema"
 )
 
-// GroupName is the API group of every kind here.
+// GroupName is the API group of every kind in this package.
 const GroupName = "slinky.slurm.net"
 
-// The kinds, as they are written in manifests and in references.
+// The names of the kinds in manifests and references.
 const (
 	KindNodeSet    = "NodeSet"
 	KindController = "Controller"
@@ -20,16 +20,15 @@ const (
 	KindToken      = "Token"
 )
 
-// SchemeGroupVersion is the group and version of this package. It is never written to.
+// SchemeGroupVersion is the group and version of this package. It is never modified.
 var SchemeGroupVersion = schema.GroupVersion{Group: GroupName, Version: "v1beta1"}
 
-// Resource returns the group resource of a plural name, as errors want it.
+// Resource returns the group resource of a plural name, for API errors.
 func Resource(plural string) schema.GroupResource {
 	return SchemeGroupVersion.WithResource(plural).GroupResource()
 }
 
-// AddToScheme makes the kinds of this package known to a scheme. It may be called
-// more than once with the same scheme.
+// AddToScheme registers the kinds of this package. It may be called more than once with the same scheme.
 func AddToScheme(scheme *runtime.Scheme) error {
 	scheme.AddKnownTypes(SchemeGroupVersion,
 		&NodeSet{}, &NodeSetList{},

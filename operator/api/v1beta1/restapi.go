@@ -5,7 +5,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 )
 
-// RestApi is the slurmrestd of a Controller, run by the operator.
+// RestApi is the slurmrestd of a Controller.
 //
 // +kubebuilder:object:root=true
 // +kubebuilder:resource:path=restapis,scope=Namespaced,shortName=slurmrestd
@@ -18,11 +18,11 @@ type RestApi struct {
 	// +optional
 	metav1.ObjectMeta `json:"metadata,omitempty"`
 
-	// spec is what is wanted.
+	// spec is the desired state.
 	// +optional
 	Spec RestApiSpec `json:"spec,omitzero"`
 
-	// status is what was last seen; the operator writes it.
+	// status is the last observed state. The operator writes it.
 	// +optional
 	Status RestApiStatus `json:"status,omitzero"`
 }
@@ -36,9 +36,9 @@ type RestApiList struct {
 	Items           []RestApi `json:"items"`
 }
 
-// RestApiSpec is what is wanted of a RestApi.
+// RestApiSpec is the desired state of a RestApi.
 type RestApiSpec struct {
-	// controllerRef names the Controller that slurmrestd speaks for.
+	// controllerRef names the Controller that slurmrestd serves.
 	// +required
 	ControllerRef corev1.LocalObjectReference `json:"controllerRef"`
 
@@ -47,22 +47,22 @@ type RestApiSpec struct {
 	// +kubebuilder:default=1
 	Replicas *int32 `json:"replicas,omitempty"`
 
-	// slurmrestd is a Container (core/v1) that is laid over the slurmrestd container.
+	// slurmrestd is a Container (core/v1) that is merged into the slurmrestd container.
 	// +optional
 	Slurmrestd Raw `json:"slurmrestd,omitzero"`
 
-	// template is laid over slurmrestd's pods.
+	// template is merged into slurmrestd's pods.
 	// +optional
 	Template PodTemplate `json:"template,omitzero"`
 
-	// service is laid over slurmrestd's Service.
+	// service is merged into slurmrestd's Service.
 	// +optional
 	Service ServiceSpec `json:"service,omitzero"`
 }
 
-// RestApiStatus is what was last seen of a RestApi.
+// RestApiStatus is the last observed state of a RestApi.
 type RestApiStatus struct {
-	// conditions are Ready.
+	// conditions contain Ready and, if fields are ignored, FieldsIgnored.
 	// +optional
 	// +listType=map
 	// +listMapKey=type

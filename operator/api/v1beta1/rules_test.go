@@ -5,7 +5,7 @@ import (
 	"testing"
 )
 
-// spec makes a manifest of the lines of a spec, indented by nothing.
+// spec returns a manifest with the lines of a spec.
 func spec(lines ...string) string {
 	return "metadata: {name: a}\nspec:\n  " + strings.Join(lines, "\n  ") + "\n"
 }
@@ -18,7 +18,7 @@ func TestNodeSetRules(t *testing.T) {
 		{"names neither", spec("replicas: 1"), "exactly one of controllerRef and clusterRef"},
 		{"names both", spec(ref, "clusterRef: {name: b}"), "exactly one of controllerRef and clusterRef"},
 		{"is at zero", spec(ref, "replicas: 0", "maxReplicas: 4"), ""},
-		{"may have less than nothing", spec(ref, "maxReplicas: -1"), "maxReplicas"},
+		{"has a negative maximum", spec(ref, "maxReplicas: -1"), "maxReplicas"},
 		{"has more replicas than fit 32 bits", spec(ref, "replicas: 3000000000"), "replicas"},
 		{"has an unknown scaling mode", spec(ref, "scalingMode: Deployment"), "scalingMode"},
 		{"prunes by an unknown policy", spec(ref, "pruneSlurmNodeRecords: Always"), "pruneSlurmNodeRecords"},
@@ -26,36 +26,36 @@ func TestNodeSetRules(t *testing.T) {
 		{"has a partition of two lines", spec(ref, `partition: {enabled: true, config: "A=1\nPartitionName=b"}`), "partition.config"},
 		{"has ssh without sssd.conf", spec(ref, "ssh: {enabled: true}"), "sssdConfRef"},
 		{"has ssh with sssd.conf", spec(ref, "ssh: {enabled: true, sssdConfRef: {name: sssd, key: sssd.conf}}"), ""},
-		{"scales a share at a time", spec(ref, `updateStrategy: {rollingUpdate: {maxUnavailable: "10%"}}`), ""},
-		{"scales a number at a time", spec(ref, "updateStrategy: {rollingUpdate: {maxUnavailable: 2}}"), ""},
-		{"scales a list at a time", spec(ref, "updateStrategy: {rollingUpdate: {maxUnavailable: [2]}}"), "maxUnavailable"},
+		{"updates a percentage at a time", spec(ref, `updateStrategy: {rollingUpdate: {maxUnavailable: "10%"}}`), ""},
+		{"updates a number at a time", spec(ref, "updateStrategy: {rollingUpdate: {maxUnavailable: 2}}"), ""},
+		{"updates a list at a time", spec(ref, "updateStrategy: {rollingUpdate: {maxUnavailable: [2]}}"), "maxUnavailable"},
 		{"has an unknown update strategy", spec(ref, "updateStrategy: {type: Recreate}"), "updateStrategy.type"},
 		{"is updated on schedule", spec(ref, `updateStrategy: {type: ScheduledUpdate, scheduledUpdate: {startTime: "2026-09-01T00:00:00Z"}}`), ""},
 		{"is updated on schedule without a start", spec(ref, "updateStrategy: {type: ScheduledUpdate, scheduledUpdate: {}}"), "ScheduledUpdate must have"},
-		{"is updated on schedule without one", spec(ref, "updateStrategy: {type: ScheduledUpdate}"), "updateStrategy"},
-		{"starts at no time", spec(ref, "updateStrategy: {scheduledUpdate: {startTime: tomorrow}}"), "startTime"},
-		{"starts at a time in no zone", spec(ref, `updateStrategy: {scheduledUpdate: {startTime: "2026-09-01T00:00:00"}}`), "startTime"},
-		{"starts at a time with a fraction", spec(ref, `updateStrategy: {scheduledUpdate: {startTime: "2026-09-01T00:00:00.5+02:00"}}`), ""},
-		{"starts on a day", spec(ref, `updateStrategy: {scheduledUpdate: {startTime: "2026-09-01"}}`), "startTime"},
-		{"pads beyond what Go can count", spec(ref, "ordinalPadding: 99999999999999999999"), "ordinalPadding"},
-		{"pads a little", spec(ref, "ordinalPadding: 10"), ""},
-		{"throws claims away", spec(ref, "persistentVolumeClaimRetentionPolicy: {whenScaled: Delete}"), ""},
+		{"is updated on schedule without a schedule", spec(ref, "updateStrategy: {type: ScheduledUpdate}"), "updateStrategy"},
+		{"has an invalid start time", spec(ref, "updateStrategy: {scheduledUpdate: {startTime: tomorrow}}"), "startTime"},
+		{"has a start time without a zone", spec(ref, `updateStrategy: {scheduledUpdate: {startTime: "2026-09-01T00:00:00"}}`), "startTime"},
+		{"has a start time with fractional seconds", spec(ref, `updateStrategy: {scheduledUpdate: {startTime: "2026-09-01T00:00:00.5+02:00"}}`), ""},
+		{"has a start date without a time", spec(ref, `updateStrategy: {scheduledUpdate: {startTime: "2026-09-01"}}`), "startTime"},
+		{"has a padding that overflows", spec(ref, "ordinalPadding: 99999999999999999999"), "ordinalPadding"},
+		{"has a padding", spec(ref, "ordinalPadding: 10"), ""},
+		{"deletes claims", spec(ref, "persistentVolumeClaimRetentionPolicy: {whenScaled: Delete}"), ""},
 		{"recycles claims", spec(ref, "persistentVolumeClaimRetentionPolicy: {whenDeleted: Recycle}"), "whenDeleted"},
-		{"waits for work", spec(ref, "drainPolicy: {type: Wait}"), ""},
-		{"waits for work for a time", spec(ref, "drainPolicy: {type: Timeout, timeout: 2h}"), ""},
-		{"waits for work for no time", spec(ref, "drainPolicy: {type: Timeout}"), "must have a timeout"},
-		{"waits for work for less than nothing", spec(ref, "drainPolicy: {type: Timeout, timeout: -2h}"), "timeout must be a positive duration"},
-		{"waits for work for a number", spec(ref, "drainPolicy: {type: Timeout, timeout: 30}"), "drainPolicy.timeout"},
-		{"reserves for some time", spec(ref, "updateStrategy: {scheduledUpdate: {duration: long}}"), "duration must be a positive duration"},
-		{"waits in an unknown way", spec(ref, "drainPolicy: {type: Hope}"), "drainPolicy.type"},
-		{"updates all from an ordinal on", spec(ref, "updateStrategy: {paused: true, rollingUpdate: {partition: 3}}"), ""},
-		{"updates all from less than nothing on", spec(ref, "updateStrategy: {rollingUpdate: {partition: -1}}"), "partition"},
+		{"waits for jobs", spec(ref, "drainPolicy: {type: Wait}"), ""},
+		{"waits for jobs with a timeout", spec(ref, "drainPolicy: {type: Timeout, timeout: 2h}"), ""},
+		{"waits for jobs with a missing timeout", spec(ref, "drainPolicy: {type: Timeout}"), "must have a timeout"},
+		{"waits for jobs with a negative timeout", spec(ref, "drainPolicy: {type: Timeout, timeout: -2h}"), "timeout must be a positive duration"},
+		{"waits for jobs with a number as timeout", spec(ref, "drainPolicy: {type: Timeout, timeout: 30}"), "drainPolicy.timeout"},
+		{"has an invalid duration", spec(ref, "updateStrategy: {scheduledUpdate: {duration: long}}"), "duration must be a positive duration"},
+		{"has an unknown drain policy", spec(ref, "drainPolicy: {type: Hope}"), "drainPolicy.type"},
+		{"updates from an ordinal", spec(ref, "updateStrategy: {paused: true, rollingUpdate: {partition: 3}}"), ""},
+		{"updates from a negative ordinal", spec(ref, "updateStrategy: {rollingUpdate: {partition: -1}}"), "partition"},
 		{"runs without privilege", spec(ref, "securityProfile: Unprivileged", "cordonKubeNodes: true"), ""},
-		{"runs with an unknown privilege", spec(ref, "securityProfile: Root"), "securityProfile"},
+		{"has an unknown security profile", spec(ref, "securityProfile: Root"), "securityProfile"},
 		{"has null where null may be", spec(ref, "volumeClaimTemplates: null", "template: {metadata: {labels: null, annotations: null}}"), ""},
 		{"has a status without a selector", spec(ref) + "status: {nodeSetHash: a}", "status.selector"},
 		{"has a status without a revision", spec(ref) + "status: {selector: a=b}", "status.nodeSetHash"},
-		{"has the least of a status", spec(ref) + `status: {selector: "", nodeSetHash: ""}`, ""},
+		{"has a minimal status", spec(ref) + `status: {selector: "", nodeSetHash: ""}`, ""},
 	})
 }
 
@@ -66,21 +66,21 @@ func TestControllerRules(t *testing.T) {
 		{"has the JWT key by its older name", spec(slurmKey, "jwtHs256KeyRef: {name: k, key: jwt.key}"), ""},
 		{"has no slurm.key", spec(jwtKey), "slurmKeyRef must be given"},
 		{"has no JWT key", spec(slurmKey), "jwtKeyRef or jwtHs256KeyRef must be given"},
-		{"is external and somewhere", spec("external: true", "externalConfig: {host: h, port: 6817}"), ""},
-		{"is external and nowhere", spec("external: true"), "externalConfig must be given"},
+		{"is external with an address", spec("external: true", "externalConfig: {host: h, port: 6817}"), ""},
+		{"is external without an address", spec("external: true"), "externalConfig must be given"},
 		{"is external without a port", spec("external: true", "externalConfig: {host: h}"), "externalConfig.port"},
 		{"has a key reference without a key", spec(jwtKey, "slurmKeyRef: {name: k}"), "slurmKeyRef.key"},
-		{"stands by on a shared claim", spec(slurmKey, jwtKey, "ha: {enabled: true}", "persistence: {existingClaim: c}"), ""},
-		{"stands by without a volume", spec(slurmKey, jwtKey, "ha: {enabled: true}"), "ha needs persistence"},
-		{"stands by with persistence off", spec(slurmKey, jwtKey, "ha: {enabled: true}", "persistence: {enabled: false, existingClaim: c}"), "ha needs persistence"},
-		{"stands by on a claim without a name", spec(slurmKey, jwtKey, "ha: {enabled: true}", `persistence: {existingClaim: ""}`), "ha needs persistence"},
-		{"stands by on a claim that is made", spec(slurmKey, jwtKey, "ha: {enabled: true}", "persistence: {accessModes: [ReadWriteMany]}"), "persistence"},
+		{"has backups on a shared claim", spec(slurmKey, jwtKey, "ha: {enabled: true}", "persistence: {existingClaim: c}"), ""},
+		{"has backups without a volume", spec(slurmKey, jwtKey, "ha: {enabled: true}"), "ha needs persistence"},
+		{"has backups with persistence off", spec(slurmKey, jwtKey, "ha: {enabled: true}", "persistence: {enabled: false, existingClaim: c}"), "ha needs persistence"},
+		{"has backups on a claim without a name", spec(slurmKey, jwtKey, "ha: {enabled: true}", `persistence: {existingClaim: ""}`), "ha needs persistence"},
+		{"has backups on a new claim", spec(slurmKey, jwtKey, "ha: {enabled: true}", "persistence: {accessModes: [ReadWriteMany]}"), "persistence"},
 		{"has ha switched off", spec(slurmKey, jwtKey, "ha: {}"), ""},
 		{"has no backups", spec(slurmKey, jwtKey, "ha: {backups: 0}"), "ha.backups"},
 		{"has null where null may be", spec(slurmKey, jwtKey, "configFileRefs: null", "prologScriptRefs: null", "metrics: {serviceMonitor: null}"), ""},
-		{"has a port that is none", spec(slurmKey, jwtKey, "service: {port: 99999999999999999999}"), "service.port"},
-		{"leaves its port open", spec(slurmKey, jwtKey, "service: {port: 0, nodePort: 0}"), ""},
-		{"scrapes a path without a path", spec(slurmKey, jwtKey, "metrics: {serviceMonitor: {endpoints: [{interval: 1s}]}}"), "path"},
+		{"has an invalid port", spec(slurmKey, jwtKey, "service: {port: 99999999999999999999}"), "service.port"},
+		{"leaves its port unset", spec(slurmKey, jwtKey, "service: {port: 0, nodePort: 0}"), ""},
+		{"scrapes an endpoint without a path", spec(slurmKey, jwtKey, "metrics: {serviceMonitor: {endpoints: [{interval: 1s}]}}"), "path"},
 	})
 }
 
@@ -91,10 +91,10 @@ func TestAccountingRules(t *testing.T) {
 		{"has the JWT key by its older name", spec(slurmKey, "jwtHs256KeyRef: {name: k, key: jwt.key}"), ""},
 		{"has no slurm.key", spec(jwtKey), "slurmKeyRef must be given"},
 		{"has no JWT key", spec(slurmKey), "jwtKeyRef or jwtHs256KeyRef must be given"},
-		{"is external and somewhere", spec("external: true", "externalConfig: {host: h, port: 6819}"), ""},
-		{"is external and nowhere", spec("external: true"), "externalConfig must be given"},
+		{"is external with an address", spec("external: true", "externalConfig: {host: h, port: 6819}"), ""},
+		{"is external without an address", spec("external: true"), "externalConfig must be given"},
 		{"has a database", spec(slurmKey, jwtKey, "storageConfig: {host: db, username: slurm, passwordKeyRef: {name: p, key: password}}"), ""},
-		{"has a database nowhere", spec(slurmKey, jwtKey, "storageConfig: {passwordKeyRef: {name: p, key: password}}"), "storageConfig.host"},
+		{"has a database without a host", spec(slurmKey, jwtKey, "storageConfig: {passwordKeyRef: {name: p, key: password}}"), "storageConfig.host"},
 		{"has a database without a password", spec(slurmKey, jwtKey, "storageConfig: {host: db}"), "storageConfig.passwordKeyRef"},
 	})
 }
@@ -106,7 +106,7 @@ func TestLoginSetRules(t *testing.T) {
 		{"names no Controller", spec(sssd), "controllerRef"},
 		{"has no sssd.conf", spec(ref), "sssdConfRef"},
 		{"is at zero", spec(ref, sssd, "replicas: 0"), ""},
-		{"is updated a share at a time", spec(ref, sssd, `strategy: {type: RollingUpdate, rollingUpdate: {maxSurge: 1, maxUnavailable: "10%"}}`), ""},
+		{"is updated a percentage at a time", spec(ref, sssd, `strategy: {type: RollingUpdate, rollingUpdate: {maxSurge: 1, maxUnavailable: "10%"}}`), ""},
 		{"is updated a list at a time", spec(ref, sssd, "strategy: {rollingUpdate: {maxSurge: []}}"), "maxSurge"},
 		{"has a status without a selector", spec(ref, sssd) + "status: {replicas: 1}", "status.selector"},
 	})
@@ -119,11 +119,11 @@ func TestTokenRules(t *testing.T) {
 		{"names the key by its older name", spec(user, "jwtHs256KeyRef: {name: k, key: jwt.key}"), ""},
 		{"names no user", spec(key), "username"},
 		{"names no key", spec(user), "jwtKeyRef or jwtHs256KeyRef must be given"},
-		{"lives for a while", spec(user, key, "lifetime: 1h30m0.5s"), ""},
-		{"lives for no time", spec(user, key, "lifetime: 0s"), "lifetime must be a positive duration"},
-		{"lives backwards", spec(user, key, "lifetime: -1h"), "lifetime must be a positive duration"},
-		{"lives for some time", spec(user, key, "lifetime: soon"), "lifetime must be a positive duration"},
-		{"lives for days", spec(user, key, "lifetime: 2d"), "lifetime must be a positive duration"},
+		{"has a lifetime", spec(user, key, "lifetime: 1h30m0.5s"), ""},
+		{"has a lifetime of zero", spec(user, key, "lifetime: 0s"), "lifetime must be a positive duration"},
+		{"has a negative lifetime", spec(user, key, "lifetime: -1h"), "lifetime must be a positive duration"},
+		{"has an invalid lifetime", spec(user, key, "lifetime: soon"), "lifetime must be a positive duration"},
+		{"has a lifetime in days", spec(user, key, "lifetime: 2d"), "lifetime must be a positive duration"},
 		{"writes to a Secret without a key", spec(user, key, "secretRef: {name: a}"), "secretRef.key"},
 	})
 }
@@ -131,7 +131,7 @@ func TestTokenRules(t *testing.T) {
 func TestRestApiRules(t *testing.T) {
 	checkRules(t, "restapis", []rule{
 		{"names a Controller", spec("controllerRef: {name: slurm}"), ""},
-		{"names none", spec("replicas: 2"), "controllerRef"},
+		{"names no Controller", spec("replicas: 2"), "controllerRef"},
 	})
 }
 
@@ -144,24 +144,24 @@ func TestClusterRules(t *testing.T) {
 		{"has no token", spec(server), "spec.token"},
 		{"has a token without a key", spec(server, "token: {secretRef: {name: t}}"), "key"},
 		{"has a token of no name", spec(server, `token: {secretRef: {name: "", key: a}}`), "name"},
-		{"speaks plain HTTP", spec("server: http://10.0.0.1:6820", token), ""},
-		{"speaks HTTP over IPv6", spec(`server: "http://[fd00::1]:6820"`, token), ""},
-		{"speaks something else", spec("server: ftp://slurm.example.com", token), "must be an http or https URL"},
-		{"is no URL", spec("server: slurm.example.com:6820", token), "must be an http or https URL"},
+		{"uses plain HTTP", spec("server: http://10.0.0.1:6820", token), ""},
+		{"uses HTTP over IPv6", spec(`server: "http://[fd00::1]:6820"`, token), ""},
+		{"uses another protocol", spec("server: ftp://slurm.example.com", token), "must be an http or https URL"},
+		{"is not a URL", spec("server: slurm.example.com:6820", token), "must be an http or https URL"},
 		{"has no host", spec("server: https:///slurm", token), "must be an http or https URL"},
 		{"has a password in its URL", spec("server: https://a:b@slurm.example.com", token), "no credentials"},
 		{"has a query in its URL", spec("server: https://slurm.example.com?a=b", token), "no credentials"},
 		{"has its certificates in a ConfigMap", spec(server, token, "caRef: {kind: ConfigMap, name: ca}"), ""},
-		{"has its certificates nowhere", spec(server, token, "caRef: {}"), "caRef.name"},
+		{"has a CA reference without a name", spec(server, token, "caRef: {}"), "caRef.name"},
 		{"has its certificates in a Pod", spec(server, token, "caRef: {kind: Pod, name: ca}"), "caRef.kind"},
-		{"shows a certificate", spec(server, token, "clientCertRef: {name: tls}"), ""},
-		{"takes workers", spec(server, token, "slurmctld: {host: ctld}", "slurmKeyRef: {name: k, key: slurm.key}"), ""},
-		{"takes workers nowhere", spec(server, token, "slurmctld: {}"), "slurmctld.host"},
-		{"takes workers at no port", spec(server, token, "slurmctld: {host: ctld, port: 70000}"), "slurmctld.port"},
+		{"has a client certificate", spec(server, token, "clientCertRef: {name: tls}"), ""},
+		{"accepts workers", spec(server, token, "slurmctld: {host: ctld}", "slurmKeyRef: {name: k, key: slurm.key}"), ""},
+		{"accepts workers without a host", spec(server, token, "slurmctld: {}"), "slurmctld.host"},
+		{"accepts workers at an invalid port", spec(server, token, "slurmctld: {host: ctld, port: 70000}"), "slurmctld.port"},
 	})
 }
 
-// rule is a manifest and a part of the error by which it is refused, if it is.
+// ruleCase is a manifest and a part of the error with which it is refused; empty if it is accepted.
 type rule struct {
 	name, manifest, refused string
 }

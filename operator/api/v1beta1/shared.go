@@ -1,19 +1,19 @@
 package v1beta1
 
-// Metadata is what a user adds to the labels and annotations of a made object.
+// Metadata contains labels and annotations that a user adds to a generated object.
 type Metadata struct {
-	// labels are added to the object's.
+	// labels are added to the labels of the object.
 	// +optional
 	// +nullable
 	Labels map[string]string `json:"labels,omitempty"`
 
-	// annotations are added to the object's.
+	// annotations are added to the annotations of the object.
 	// +optional
 	// +nullable
 	Annotations map[string]string `json:"annotations,omitempty"`
 }
 
-// PodTemplate is laid over the pods that are made for an object. Unknown fields are kept.
+// PodTemplate is merged into the pods of an object. Unknown fields are preserved.
 //
 // +kubebuilder:pruning:PreserveUnknownFields
 type PodTemplate struct {
@@ -21,11 +21,11 @@ type PodTemplate struct {
 	// +optional
 	Metadata Metadata `json:"metadata,omitzero"`
 
-	// spec is a PodSpec (core/v1), of which any part may be given.
+	// spec is a PodSpec (core/v1). Every field is optional.
 	// +optional
 	Spec Raw `json:"spec,omitzero"`
 
-	// Extra is what else the user wrote, by field. It is kept and means nothing.
+	// Extra contains the unknown fields. They are preserved and have no effect.
 	Extra map[string]Raw `json:"-"`
 }
 
@@ -42,27 +42,27 @@ func (t *PodTemplate) UnmarshalJSON(text []byte) (err error) {
 	return err
 }
 
-// ServiceSpec is laid over the Service that is made for an object.
+// ServiceSpec is merged into the Service of an object.
 type ServiceSpec struct {
 	// metadata is added to the Service's metadata.
 	// +optional
 	Metadata Metadata `json:"metadata,omitzero"`
 
-	// spec is a ServiceSpec (core/v1), of which any part may be given.
+	// spec is a ServiceSpec (core/v1). Every field is optional.
 	// +optional
 	Spec Raw `json:"spec,omitzero"`
 
-	// port is the Service's port. Unset: the daemon's own.
+	// port is the Service's port. If unset, it is the port of the daemon.
 	// +optional
 	Port int `json:"port,omitempty"`
 
-	// nodePort is the port on every Kubernetes node, for Services of type NodePort
-	// and LoadBalancer. Unset: Kubernetes chooses.
+	// nodePort is the port on every Kubernetes node, for Services of type NodePort and LoadBalancer. If
+	// unset, Kubernetes chooses one.
 	// +optional
 	NodePort int `json:"nodePort,omitempty"`
 }
 
-// ExternalConfig says where a daemon listens that is not run by the operator.
+// ExternalConfig says where a daemon listens that the operator does not run.
 type ExternalConfig struct {
 	// host is the name or address of the daemon.
 	// +required
@@ -73,14 +73,14 @@ type ExternalConfig struct {
 	Port int `json:"port"`
 }
 
-// Metrics says how a daemon's own metrics are collected.
+// Metrics says how a daemon's built-in metrics are collected.
 type Metrics struct {
-	// enabled switches the daemon's metrics on.
+	// enabled turns on the daemon's metrics.
 	// +optional
 	// +kubebuilder:default=false
 	Enabled bool `json:"enabled,omitempty"`
 
-	// serviceMonitor is what to tell the Prometheus operator.
+	// serviceMonitor configures a ServiceMonitor for the Prometheus operator.
 	// +optional
 	// +nullable
 	ServiceMonitor *ServiceMonitor `json:"serviceMonitor,omitempty"`
@@ -88,24 +88,24 @@ type Metrics struct {
 
 // ServiceMonitor describes a ServiceMonitor of the Prometheus operator.
 type ServiceMonitor struct {
-	// enabled switches the making of the ServiceMonitor on.
+	// enabled creates the ServiceMonitor.
 	// +optional
 	// +kubebuilder:default=false
 	Enabled bool `json:"enabled,omitempty"`
 
-	// labels are added to the ServiceMonitor's.
+	// labels are added to the labels of the ServiceMonitor.
 	// +optional
 	Labels map[string]string `json:"labels,omitempty"`
 
-	// annotations are added to the ServiceMonitor's.
+	// annotations are added to the annotations of the ServiceMonitor.
 	// +optional
 	Annotations map[string]string `json:"annotations,omitempty"`
 
-	// interval is the time between two scrapes, as Prometheus writes it ("30s").
+	// interval is the time between two scrapes, in the syntax of Prometheus ("30s").
 	// +optional
 	Interval string `json:"interval,omitempty"`
 
-	// scrapeTimeout is the time that a scrape may take, as Prometheus writes it ("25s").
+	// scrapeTimeout is the time that a scrape may take, in the syntax of Prometheus ("25s").
 	// +optional
 	ScrapeTimeout string `json:"scrapeTimeout,omitempty"`
 
